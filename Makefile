@@ -1,0 +1,30 @@
+# `make demo` runs a whole study on this machine; `make test` runs every test. Both set themselves up.
+.PHONY: demo test check bench docs clean
+PY := .venv/bin/python
+
+demo:
+	@scripts/setup
+	@.venv/bin/unpooled demo $(ARGS)
+
+test:
+	@scripts/setup dev
+	@scripts/test-programs
+	@$(PY) -m pytest $(ARGS)
+
+check:
+	@scripts/setup dev
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+	@scripts/typecheck
+
+bench:
+	@scripts/setup
+	@$(PY) bench/chi_square.py $(ARGS)
+
+docs:
+	@scripts/setup dev
+	@$(PY) -m sphinx -W -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+clean:
+	rm -rf .venv docs/_build

@@ -1,0 +1,5 @@
+"""`python -m unpooled_client`, the same as `unpooled-client`."""
+
+from unpooled_client.cli import main
+
+main()

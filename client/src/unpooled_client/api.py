@@ -1,0 +1,472 @@
+"""The one network seam: every request to the server, what its answers mean, and patience when there is none.
+
+    ServerError
+    ├── Unanswered      there is no answer (only to a client that is not patient)
+    ├── Unusable        the server's certificate or answer is of no use: trying again does not help
+    └── Refused         the server says no, with its code, message and remedy
+        ├── TokenRefused    the token is unknown or was revoked (401)
+        ├── Conflict        not in this state of the study (409)
+        └── Over            the study has ended (410)
+    Stopped             this client was told to stop while it waited
+
+A lost connection, or a server that is being restarted, is no error here: the request is sent again, with the
+same bytes, until it is answered or the client is stopped. `Api.trouble` says since when.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote, urlsplit
+
+import httpx
+
+from unpooled.errors import CodecError, UnpooledError
+from unpooled.plan import Plan
+from unpooled.protocol import messages
+from unpooled.protocol.invitation import Invitation
+from unpooled.protocol.messages import Questions, Roster
+from unpooled.protocol.problems import Problem
+
+T = TypeVar("T")
+
+LONG_POLL = 20.0
+"""Seconds that the server may hold a question without an answer."""
+
+_TIMEOUT = httpx.Timeout(60.0, connect=10.0)
+_SLOWEST_RETRY = 5.0
+
+
+class ServerError(UnpooledError):
+    """Base of what can go wrong between client and server; `remedy` says what the person can do."""
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        self.message, self.remedy = message, remedy
+        super().__init__(" ".join(part for part in (message, remedy) if part))
+
+
+class Unusable(ServerError):
+    """The connection or the answer is of no use, and trying again would not help."""
+
+
+class Unanswered(ServerError):
+    """There is no answer now; only an impatient client says so."""
+
+
+class Refused(ServerError):
+    """The server understood and said no."""
+
+    def __init__(self, status: int, code: str, message: str, remedy: str = "") -> None:
+        self.status, self.code = status, code
+        super().__init__(message, remedy)
+
+
+class TokenRefused(Refused):
+    """The token is unknown or was revoked."""
+
+
+class Conflict(Refused):
+    """The request does not fit the state of the study."""
+
+
+class Over(Refused):
+    """The study has ended."""
+
+
+class Stopped(UnpooledError):
+    """The client was told to stop."""
+
+
+@dataclass(frozen=True)
+class ResultFile:
+    """A result file as the server announces it."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Study:
+    """The server's answer to `GET study`, checked for form. `unpooled_client.trust` checks what it claims."""
+
+    version: int
+    id: str
+    name: str
+    state: str
+    reason: str
+    plan: Plan | None
+    plan_hash: str
+    cohort: str
+    cohort_state: str
+    roster: Roster | None
+    roster_hash: str
+    compensator_key: bytes
+    one_operator: bool
+    panel_digest: str
+    waiting_for: tuple[str, ...]
+    results: tuple[ResultFile, ...]
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Study:
+        study, plan, roster = values["study"], values["plan"], values["roster"]
+        return cls(
+            version=int(values["version"]),
+            id=_text(study["id"]),
+            name=_text(study["name"]),
+            state=_text(study["state"]),
+            reason=_text(study.get("reason") or ""),
+            plan=Plan.from_json(plan) if plan else None,
+            plan_hash=_text(values.get("plan_hash") or ""),
+            cohort=_text(values["cohort"]),
+            cohort_state=_text(values["cohort_state"]),
+            roster=_roster(roster) if roster else None,
+            roster_hash=_text(values.get("roster_hash") or ""),
+            compensator_key=bytes.fromhex(values["compensator"]["key"]),
+            one_operator=bool(values["compensator"].get("one_operator")),
+            panel_digest=_text(values.get("panel_digest") or ""),
+            waiting_for=tuple(map(_text, values.get("waiting_for") or ())),
+            results=tuple(
+                ResultFile(r["name"], r["bytes"], r["sha256"]) for r in values.get("results") or ()
+            ),
+        )
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"got {type(value).__name__}; want text")
+    return "".join(c for c in value if c.isprintable() or c == "\n")  # it is shown on a terminal
+
+
+def _roster(members: Any) -> Roster:
+    return Roster(tuple((_text(member["name"]), bytes.fromhex(member["key"])) for member in members))
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """The server does not answer: since when, and why."""
+
+    since: float
+    reason: str
+
+
+class Traffic:
+    """Bytes of requests and answers with the headers of HTTP/1.1, without TLS and TCP."""
+
+    def __init__(self) -> None:
+        self.sent = self.received = 0
+        self._lock = threading.Lock()
+
+    def count(self, request: httpx.Request, response: httpx.Response | None) -> None:
+        sent = len(request.method) + len(request.url.raw_path) + 12 + _size(request.headers)
+        received = 0
+        if response is not None:
+            line = 15 + len(response.reason_phrase)
+            received = line + _size(response.headers) + response.num_bytes_downloaded
+        with self._lock:
+            self.sent += sent + int(request.headers.get("Content-Length", 0))
+            self.received += received
+
+
+def _size(headers: httpx.Headers) -> int:
+    return sum(len(name) + len(value) + 4 for name, value in headers.raw) + 2
+
+
+class Api:
+    """A cohort's requests. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        invitation: Invitation,
+        instance: str,
+        *,
+        ca_bundle: Path | None = None,
+        allow_http: bool = False,
+        connections: int = 16,
+        patient: bool = True,
+    ) -> None:
+        """`patient`: try again for ever; else `Unanswered` at the first trouble."""
+        _refuse_plain_http(invitation.server, allow_http)
+        self.server = invitation.server
+        self.traffic = Traffic()
+        self.trouble: Trouble | None = None
+        self._patient = patient
+        self._answered = time.monotonic()
+        self._stop = threading.Event()
+        headers = {
+            "Authorization": f"Bearer {invitation.token}",
+            "Unpooled-Client": instance,
+            "Accept-Encoding": "identity",  # shares and lists gain nothing; sizes stay what they are
+            "User-Agent": "unpooled-client",
+        }
+        try:
+            self._client = httpx.Client(
+                base_url=f"{invitation.server}/api/v1/cohort/",
+                headers=headers,
+                verify=_trusted(invitation.server, ca_bundle),
+                timeout=_TIMEOUT,
+                limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
+                trust_env=not _is_loopback(
+                    urlsplit(invitation.server).hostname or ""
+                ),  # no proxy to ourselves
+            )
+        except (ValueError, ImportError, OSError, httpx.InvalidURL) as error:
+            raise Unusable(
+                f"the settings of the network cannot be used: {error}.",
+                "Look at HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR.",
+            ) from error
+
+    def keep_heard(self, every: float = 20.0) -> None:
+        """Ask something at times, until the client is stopped, so that the server knows that it lives.
+
+        For the time of a long computation, or while a person reads. Runs in a thread of its own.
+        """
+        while not self._stop.wait(every / 4):
+            if self.trouble is None and time.monotonic() - self._answered > every:
+                self.study()
+
+    def stop(self) -> None:
+        """Make every request that waits for the server give up with `Stopped`."""
+        self._stop.set()
+
+    def close(self) -> None:
+        self.stop()
+        self._client.close()
+
+    def study(self, wait: float = 0, seen: int | None = None) -> Study:
+        """The study as it is; with `seen`, once its version is another, or after `wait` seconds."""
+        query = {} if seen is None else {"wait": f"{wait:g}", "seen": str(seen)}
+        answer = self._ask("GET", "study", params=query, wait=wait)
+        return _parsed(answer, Study.from_json)
+
+    def join(self, public_key: bytes) -> None:
+        self._ask("POST", "join", json={"key": public_key.hex()})
+
+    def accept(self, plan_hash: bytes, roster_hash: bytes, sealed: bytes, signature: bytes) -> None:
+        body = {
+            "plan_hash": plan_hash.hex(),
+            "roster_hash": roster_hash.hex(),
+            "box": sealed.hex(),
+            "signature": signature.hex(),
+        }
+        self._ask("POST", "accept", json=body)
+
+    def put_panel_digest(self, digest: bytes) -> bool:
+        """Deliver the digest of this cohort's list; whether the list itself is wanted."""
+        answer = self._ask("PUT", "panel/digest", json={"digest": digest.hex()})
+        return bool(_parsed(answer, lambda values: values["list_wanted"]))
+
+    def put_panel_list(self, canonical: bytes) -> None:
+        self._ask("PUT", "panel/list", content=canonical)
+
+    def panel(self) -> bytes:
+        """The agreed panel's canonical text."""
+        return self._ask("GET", "panel").content
+
+    def coordinators_list(self) -> bytes:
+        return self._ask("GET", "list").content
+
+    def questions(self, wait: float, seen: tuple[int, ...]) -> Questions:
+        """The rounds to answer without those in `seen`, which are at work; waits if there are none."""
+        query = {"wait": f"{wait:g}"} | ({"seen": ",".join(map(str, seen))} if seen else {})
+        answer = self._ask("GET", "questions", params=query, wait=wait)
+        try:
+            found: Questions = messages.decode(answer.content, Questions)
+        except CodecError as error:
+            raise _unusable(error) from error
+        return found
+
+    def put_share(self, round_number: int, nonce: bytes, share: bytes) -> None:
+        self._ask("PUT", f"shares/{round_number}", content=share, headers={"Unpooled-Nonce": nonce.hex()})
+
+    def report_timing(self, seconds: Mapping[str, int]) -> None:
+        self._ask("POST", "timing", json=dict(seconds))
+
+    def report_problem(self, problem: Problem, name: str = "") -> None:
+        self._ask("POST", "problem", json={"code": problem.value, "name": name})
+
+    def result(self, name: str, part: Path) -> None:
+        """Write a result file to `part`."""
+        self._ask("GET", f"results/{quote(name, safe='')}", into=part)
+
+    def _ask(
+        self, method: str, path: str, *, wait: float = 0, into: Path | None = None, **message: Any
+    ) -> httpx.Response:
+        """Send a request until there is an answer; raises what the answer means if it is a refusal."""
+        if isinstance(message.get("content"), bytes):
+            message["headers"] = {"Content-Type": "application/octet-stream"} | message.get("headers", {})
+        timeout = httpx.Timeout(60.0 if wait == 0 else wait + 15.0, connect=10.0)
+        request = self._client.build_request(method, path, timeout=timeout, **message)
+        for delay in _delays():
+            response, reason = self._once(request, into)
+            if response is not None and not reason:
+                self.trouble, self._answered = None, time.monotonic()
+                return _granted(response)
+            if not self._patient:
+                raise Unanswered(f"{self.server} does not answer: {reason}.")
+            self.trouble = Trouble(self.trouble.since if self.trouble else time.time(), reason)
+            if self._stop.wait(max(delay, _retry_after(response))):
+                break
+            if wait:  # ask for an answer at once, to learn whether the trouble is over
+                message["params"] = message["params"] | {"wait": "0"}
+                request = self._client.build_request(method, path, timeout=_TIMEOUT, **message)
+        raise Stopped("stopped")
+
+    def _once(self, request: httpx.Request, into: Path | None = None) -> tuple[httpx.Response | None, str]:
+        """One try: the answer, and why it is none to be had now, if so."""
+        if self._stop.is_set():
+            raise Stopped("stopped")
+        response = None
+        try:
+            response = self._client.send(request, stream=True)
+            _receive(response, into)
+        except httpx.UnsupportedProtocol as error:
+            raise Unusable(f"{self.server} cannot be reached: {error}.") from error
+        except httpx.RequestError as error:
+            if _is_certificate(error):
+                raise _untrusted(self.server) from error
+            return None, _reason(error)
+        except RuntimeError as error:  # httpx says so of a client that was closed meanwhile
+            raise Stopped("stopped") from error
+        finally:
+            self.traffic.count(request, response)
+        if response.status_code >= 500 or response.status_code in (408, 425, 429):
+            return response, f"it answers with status {response.status_code}"
+        return response, ""
+
+
+def _receive(response: httpx.Response, into: Path | None) -> None:
+    """Read an answer to its end: into memory, or into a file if it is what was asked for."""
+    try:
+        if into is None or response.status_code != 200:
+            response.read()
+            return
+        with into.open("wb") as file:
+            for block in response.iter_raw(1 << 18):
+                file.write(block)
+    finally:
+        response.close()
+
+
+def _refuse_plain_http(server: str, allowed: bool) -> None:
+    address = urlsplit(server)
+    if address.scheme == "https" or allowed or _is_loopback(address.hostname or ""):
+        return
+    raise Unusable(
+        f"the invitation's server, {server}, has no https: others on the network could read the token.",
+        "Ask the coordinator for an https address. On a network of your own, --allow-http lets it pass.",
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _trusted(server: str, ca_bundle: Path | None) -> ssl.SSLContext | bool:
+    if not server.startswith("https:"):
+        return False  # nothing to verify, and reading the certificates takes a while
+    if ca_bundle is None:
+        return True  # the usual authorities, or what SSL_CERT_FILE names
+    try:
+        return ssl.create_default_context(cafile=ca_bundle)
+    except (OSError, ssl.SSLError) as error:
+        raise Unusable(
+            f"{ca_bundle} is no file of certificates.", "Give --ca-bundle a file in PEM format."
+        ) from error
+
+
+def _delays() -> Iterator[float]:
+    """Short at first, so that a restart of the server costs little; then every few seconds."""
+    delay = 0.1
+    while True:
+        yield delay
+        delay = min(delay * 1.6, _SLOWEST_RETRY)
+
+
+def _retry_after(response: httpx.Response | None) -> float:
+    seconds = response.headers.get("Retry-After", "") if response is not None else ""
+    return min(float(seconds), 60.0) if seconds.isdecimal() else 0.0
+
+
+def _is_certificate(error: BaseException) -> bool:
+    while error.__cause__ is not None or error.__context__ is not None:
+        error = error.__cause__ or error.__context__  # type: ignore[assignment]
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return True
+    return "CERTIFICATE_VERIFY_FAILED" in str(error)
+
+
+def _untrusted(server: str) -> Unusable:
+    return Unusable(
+        f"the certificate of {server} is not trusted here.",
+        "If your network inspects TLS, ask hospital IT for its certificates: --ca-bundle FILE.",
+    )
+
+
+def _reason(error: httpx.RequestError) -> str:
+    match error:
+        case httpx.ProxyError():
+            return f"the proxy refuses the connection ({error}); look at HTTPS_PROXY and NO_PROXY"
+        case httpx.ConnectTimeout():
+            return "no connection within 10 s; a firewall or a missing proxy setting (HTTPS_PROXY) does that"
+        case httpx.TimeoutException():
+            return "no answer in time"
+        case httpx.ConnectError():
+            return f"no connection: {error}"
+    return f"the connection broke: {error or type(error).__name__}"
+
+
+def _granted(response: httpx.Response) -> httpx.Response:
+    status = response.status_code
+    if status < 300:
+        return response
+    if status < 400:
+        raise Unusable(
+            "the server's address has moved.", "Ask the coordinator for an invitation with the new address."
+        )
+    code, message, remedy = _explained(response)
+    match status:
+        case 401:
+            raise TokenRefused(
+                status,
+                code,
+                "the server does not know this cohort's token, or it was revoked.",
+                remedy or "Ask the coordinator for a new invitation.",
+            )
+        case 409:
+            raise Conflict(status, code, message, remedy)
+        case 410:
+            raise Over(status, code, message, remedy)
+    raise Refused(status, code, message, remedy)
+
+
+def _explained(response: httpx.Response) -> tuple[str, str, str]:
+    try:
+        error = response.json()["error"]
+        return _text(error["code"]), _text(error["message"]), _text(error.get("remedy") or "")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        what = f"the answer has status {response.status_code} and is not this platform's."
+        return "", what, "Look whether the invitation's address, or a proxy on the way, is the right one."
+
+
+def _parsed(response: httpx.Response, parse: Callable[[Any], T]) -> T:
+    try:
+        return parse(response.json())
+    except (ValueError, KeyError, TypeError, AttributeError, UnpooledError) as error:
+        raise _unusable(error) from error
+
+
+def _unusable(error: Exception) -> Unusable:
+    return Unusable(
+        f"the server's answer cannot be read: {error}.",
+        "Server and client may be of different versions: update this program, or tell the server's operator.",
+    )

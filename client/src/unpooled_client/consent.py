@@ -1,0 +1,82 @@
+"""What leaves this computer: the table that a person reads before accepting.
+
+Made from the declarations of the plan's algorithm, the same from which the uploads are built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unpooled.algorithms import algorithm
+from unpooled.algorithms.presence import Presence
+from unpooled.plan import Plan
+from unpooled.step import Step
+from unpooled_client.events import Leaving
+from unpooled_client.ledger import Form
+
+EVERYONE_BY_SUM = "nobody; the server reads the sum over all cohorts"
+SERVER = "the server"
+
+
+def what_leaves(plan: Plan) -> tuple[Leaving, ...]:
+    """Everything that a client of this study sends, in the order in which it goes."""
+    return tuple(_lines(plan))
+
+
+def _lines(plan: Plan) -> Iterator[Leaving]:
+    yield Leaving(
+        "Public signing key",
+        "made for this study; shows who this cohort is",
+        Form.CLEAR,
+        f"{SERVER}, all cohorts",
+    )
+    yield Leaving(
+        "Mask seed",
+        "32 random bytes, sealed to the compensator; the server passes it on unread",
+        Form.SEALED,
+        "the compensator",
+    )
+    yield _variants(plan)
+    for step in steps_of(plan):
+        for array in step.sends_under(plan):
+            yield Leaving(f"{step.title}: {array.name}", array.meaning, masked(plan), EVERYONE_BY_SUM)
+    yield Leaving(
+        "State of the run",
+        "that the client is there, whole seconds per phase, and if it must stop a code from a fixed list "
+        "with the name of a quantity; never a value, an ID or the name of a file",
+        Form.CLEAR,
+        f"{SERVER}, the coordinator",
+    )
+
+
+def _variants(plan: Plan) -> Leaving:
+    if plan.panel_mode == "list":
+        return Leaving(
+            "Digest of the coordinator's list",
+            "says that this cohort has read the list; its own variants stay here",
+            Form.CLEAR,
+            SERVER,
+        )
+    return Leaving(
+        "List of variants",
+        "chromosome, position, ID and the two alleles in alphabetical order; an allele 0 shows that a "
+        "variant does not vary in this cohort. Of a list that equals another cohort's, only a digest is sent",
+        Form.CLEAR,
+        SERVER,
+    )
+
+
+def steps_of(plan: Plan) -> tuple[type[Step], ...]:
+    """The steps that a study under this plan may ask."""
+    steps = algorithm(plan.test).steps
+    return (Presence, *steps) if plan.panel_mode == "list" else steps
+
+
+def masked(plan: Plan) -> str:
+    """The form in which shares leave, as the consent screen names it."""
+    if plan.masking == "gaussian":
+        return (
+            f"{Form.MASKED} with normal noise of variance {plan.variance:g}, "
+            "which hides less than uniform masks"
+        )
+    return Form.MASKED

@@ -1,0 +1,344 @@
+"""The .bim file: the variants, in the canonical order of a panel.
+
+As plink1.9 reads it (tried with v1.90b6.26): the first line says whether there is a centimorgan column (six
+words or five); lines that begin with `#` are comments; a variant with a negative position is passed over but
+has its row in the .bed; positions end at 2147483646; PLINK stops at a comma in an allele.
+
+The file is read in blocks, so that besides the list itself only one block of words is in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from unpooled import text
+from unpooled.panel import UNNAMED, UNSEEN, Panel, canonical_order
+from unpooled.text import Bytes, Tokens
+from unpooled_client.data.chromosomes import HUMAN, chromosome_code, chromosome_name
+from unpooled_client.data.report import Code, Report, at_lines, shown
+from unpooled_client.data.source import (
+    BYTE_ORDER_MARK,
+    enough_columns,
+    exists,
+    good_line_ends,
+    is_text,
+    rows_of,
+    unreadable,
+    warn_of_mark,
+)
+
+BLOCK = 1 << 20
+LAST_POSITION = 2**31 - 2
+WHAT = "the .bim file"
+
+
+@dataclass(frozen=True, eq=False)
+class Variants:
+    """A cohort's own list of variants: m of the `rows` variants of the .bim, without negative positions."""
+
+    panel: Panel
+    bed_row: np.ndarray
+    """int64 (m,): row of each variant in the .bed."""
+    a1_is_first: np.ndarray
+    """bool (m,): the file's A1 is `panel.first`."""
+    rows: int
+    """Variants in the .bim, hence rows in the .bed; lines that are too short included."""
+
+    def __len__(self) -> int:
+        return len(self.panel)
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """The columns of some lines; alleles are numbers in the reader's table."""
+
+    chromosome: np.ndarray
+    position: np.ndarray
+    name: np.ndarray
+    a1: np.ndarray
+    a2: np.ndarray
+    line: np.ndarray
+
+
+def read_bim(path: Path, report: Report, autosomes: int = HUMAN, block: int = BLOCK) -> Variants | None:
+    """Read a .bim file, or None where it cannot be read; the report says why and what else is to be seen."""
+    if not exists(path, WHAT, report):
+        return None
+    reader = _Reader(path, autosomes, report)
+    try:
+        blocks = [reader.block(data, line) for data, line in _blocks(path, block, report)]
+    except OSError as error:
+        unreadable(error, path, WHAT, report)
+        return None
+    if not report.ok and not blocks:
+        return None
+    return reader.variants([b for b in blocks if b is not None])
+
+
+def _blocks(path: Path, size: int, report: Report) -> Iterator[tuple[bytes, int]]:
+    """The text in pieces of whole lines, with the number of their first line; none if it is no text."""
+    line = 1
+    with path.open("rb") as file:
+        head = file.read(4096)
+        if not is_text(head, path, WHAT, report):
+            return
+        if head.startswith(BYTE_ORDER_MARK):
+            warn_of_mark(path, report)
+        file.seek(len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0)
+        for piece in _whole_lines(file, size):
+            if line == 1 and not good_line_ends(piece, path, WHAT, report):
+                return
+            yield piece, line
+            line += piece.count(b"\n")
+
+
+def _whole_lines(file: BinaryIO, size: int) -> Iterator[bytes]:
+    """The rest of a file in pieces of about `size` bytes that end where a line ends."""
+    rest = b""
+    while data := file.read(size):
+        end = data.rfind(b"\n") + 1
+        if end:
+            yield rest + data[:end]
+            rest = data[end:]
+        else:
+            rest += data
+    if rest:
+        yield rest
+
+
+class _Reader:
+    """One reading of a .bim: what is known across its blocks."""
+
+    def __init__(self, path: Path, autosomes: int, report: Report) -> None:
+        self.path, self.autosomes, self.report = path, autosomes, report
+        self.columns = 0
+        self.rows = 0
+        self.alleles: dict[bytes, int] = {}
+
+    def block(self, data: bytes, first_line: int) -> _Block | None:
+        """Read some whole lines; None if there is no variant in them."""
+        rows = rows_of(data, first_line)
+        if not len(rows):
+            return None
+        self.rows += len(rows)
+        if not self.columns:
+            self.columns = 5 if rows.widths[0] == 5 else 6
+        names = (
+            "chromosome, ID, cM, position, A1, A2"
+            if self.columns == 6
+            else "chromosome, ID, position, A1, A2"
+        )
+        tokens = enough_columns(rows, self.columns, self.path, WHAT, names, self.report)
+        if not len(tokens):
+            return None
+        position = self._positions(tokens)
+        a1, a2 = self._alleles(tokens)
+        return _Block(
+            self._chromosomes(tokens),
+            position,
+            text.strings(tokens.text, *tokens.column(1)),
+            a1,
+            a2,
+            tokens.line,
+        )
+
+    def _chromosomes(self, tokens: Tokens) -> np.ndarray:
+        code, words = text.distinct(tokens.text, *tokens.column(0))
+        codes = [chromosome_code(word.decode("utf-8", "replace"), self.autosomes) for word in words]
+        bad = np.array([c is None for c in codes])[code]
+        if bad.any():
+            self._tell(
+                Code.CHROMOSOME,
+                "the chromosome code is unknown",
+                tokens,
+                0,
+                bad,
+                expected=f"0 to {self.autosomes + 4}, X, Y, XY or MT, with or without chr",
+                remedy="Leave these variants out (plink1.9 --allow-extra-chr --not-chr …), or say how many "
+                "autosomes there are with --chr-set.",
+            )
+        return np.array([c or 0 for c in codes], np.uint8)[code]
+
+    def _positions(self, tokens: Tokens) -> np.ndarray:
+        column = self.columns - 3
+        values, good = text.integers(tokens.text, *tokens.column(column))
+        bad = ~good | (values > LAST_POSITION)
+        if bad.any():
+            self._tell(
+                Code.POSITION,
+                "the position is not a whole number of base pairs",
+                tokens,
+                column,
+                bad,
+                expected=f"a whole number up to {LAST_POSITION}",
+                remedy="Write the position without point, comma or exponent.",
+            )
+        return np.where(bad, 0, values).clip(-1).astype(np.int32)
+
+    def _alleles(self, tokens: Tokens) -> tuple[np.ndarray, np.ndarray]:
+        codes = []
+        for column in (self.columns - 2, self.columns - 1):
+            code, words = text.distinct(tokens.text, *tokens.column(column))
+            comma = np.array([b"," in word for word in words])[code]
+            if comma.any():
+                self._tell(
+                    Code.ALLELE,
+                    "an allele holds a comma",
+                    tokens,
+                    column,
+                    comma,
+                    expected="one allele",
+                    remedy="PLINK does not read such a file. Split variants with several alleles, e.g. with "
+                    "`bcftools norm -m-`, or leave them out.",
+                )
+            table = np.array([self.alleles.setdefault(word, len(self.alleles)) for word in words], np.uint32)
+            codes.append(table[code])
+        return codes[0], codes[1]
+
+    def _tell(
+        self, code: Code, message: str, tokens: Tokens, column: int, bad: np.ndarray, **more: str
+    ) -> None:
+        rows = np.flatnonzero(bad)
+        words = [tokens.word(row, column) for row in rows[:3]]
+        self.report.error(
+            code,
+            message,
+            file=self.path,
+            line=int(tokens.line[rows[0]]),
+            column=column + 1,
+            read=shown(words[0]),
+            count=len(rows),
+            examples=at_lines(tokens.line[rows[:3]].tolist(), words),
+            **more,
+        )
+
+    def variants(self, blocks: list[_Block]) -> Variants | None:
+        """Put the blocks together, in canonical order."""
+        if not blocks:
+            if self.report.ok:
+                self.report.error(
+                    Code.FILE_EMPTY, f"{WHAT} has no variants", file=self.path, remedy="Write it anew."
+                )
+            return None
+        whole = blocks[0] if len(blocks) == 1 else _joined(blocks)
+        here = self._placed(whole)
+        self._check_names(whole, here)
+        alleles = sorted(self.alleles)
+        rank = np.empty(len(alleles), np.uint32)
+        rank[[self.alleles[allele] for allele in alleles]] = np.arange(len(alleles))
+        a1, a2 = rank[whole.a1], rank[whole.a2]
+        self._check_alleles(whole, a1, a2, alleles)
+        panel = Panel(
+            whole.chromosome,
+            whole.position,
+            whole.name,
+            tuple(alleles),
+            np.minimum(a1, a2),
+            np.maximum(a1, a2),
+        )
+        order = here[canonical_order(whole.chromosome[here], whole.position[here], whole.name[here])]
+        in_order = len(order) == len(panel) and bool((order == np.arange(len(order))).all())
+        return Variants(panel if in_order else panel.take(order), order, (a1 <= a2)[order], self.rows)
+
+    def _placed(self, whole: _Block) -> np.ndarray:
+        negative = whole.position < 0
+        if negative.any():
+            line, name = whole.line[negative], whole.name[negative]
+            self.report.note(
+                Code.POSITION_NEGATIVE,
+                "a variant has a negative position and is passed over, as PLINK does",
+                file=self.path,
+                line=int(line[0]),
+                column=self.columns - 2,
+                count=len(line),
+                examples=at_lines(line, name),
+            )
+        return np.flatnonzero(~negative)
+
+    def _check_names(self, whole: _Block, here: np.ndarray) -> None:
+        name, line = whole.name[here], whole.line[here]
+        unnamed = name == UNNAMED
+        if unnamed.any():
+            self._listed(
+                Code.VARIANT_UNNAMED,
+                "a variant has no ID (.): it is left out of the study",
+                line[unnamed],
+                name[unnamed],
+                "Name them, e.g. with `plink2 --set-missing-var-ids @:#:$r:$a --make-bed`.",
+            )
+        again = _repeated(name) & ~unnamed
+        if again.any():
+            self._listed(
+                Code.VARIANT_DUPLICATE,
+                "a variant shares its ID with another one: both are left out of the study",
+                line[again],
+                name[again],
+                "Rename or remove them, e.g. with `plink2 --rm-dup force-first --make-bed`.",
+            )
+        odd = np.array([not n.isascii() for n in name.tolist()]) if _high(name) else np.zeros(0, bool)
+        if odd.any():
+            self._listed(
+                Code.VARIANT_ID_ODD,
+                "the ID of a variant holds letters beyond ASCII",
+                line[odd],
+                name[odd],
+                "IDs are compared byte by byte: other cohorts must write them in the same encoding.",
+            )
+
+    def _listed(self, code: Code, message: str, line: np.ndarray, name: np.ndarray, remedy: str) -> None:
+        self.report.warning(
+            code,
+            message,
+            file=self.path,
+            line=int(line[0]),
+            column=2,
+            read=shown(name[0]),
+            remedy=remedy,
+            count=len(line),
+            examples=at_lines(line[:3].tolist(), name[:3]),
+        )
+
+    def _check_alleles(self, whole: _Block, a1: np.ndarray, a2: np.ndarray, alleles: list[bytes]) -> None:
+        unseen = alleles.index(UNSEEN) if UNSEEN in alleles else -1
+        equal = (a1 == a2) & (a1 != unseen)
+        if equal.any():
+            self._listed(
+                Code.ALLELES_EQUAL,
+                "a variant names the same allele twice",
+                whole.line[equal],
+                whole.name[equal],
+                "Write 0 for an allele that was not seen.",
+            )
+
+
+def _joined(blocks: list[_Block]) -> _Block:
+    columns = ("chromosome", "position", "name", "a1", "a2", "line")
+    return _Block(*(np.concatenate([getattr(b, column) for b in blocks]) for column in columns))
+
+
+def _repeated(name: np.ndarray) -> np.ndarray:
+    """Which names stand more than once, bool (m,)."""
+    width = name.dtype.itemsize
+    letters: Bytes = np.ascontiguousarray(name).view(np.uint8)
+    letters.flags.writeable = False  # as the text of a file is: one compiled kernel serves both
+    start = np.arange(len(name), dtype=np.int64) * width
+    code, first = text.classes(letters, start, start + width)
+    if len(first) == len(name):
+        return np.zeros(len(name), bool)
+    return np.bincount(code)[code] > 1
+
+
+def _high(name: np.ndarray) -> bool:
+    """Whether any name holds a byte beyond ASCII."""
+    return bool((np.ascontiguousarray(name).view(np.uint8) > 127).any())
+
+
+def by_chromosome(variants: Variants, autosomes: int) -> dict[str, int]:
+    """Number of variants of each chromosome that has any."""
+    counts = np.bincount(variants.panel.chromosome)
+    return {chromosome_name(int(c), autosomes): int(counts[c]) for c in np.flatnonzero(counts)}

@@ -1,0 +1,162 @@
+"""What is to be said of a cohort's samples as a whole: sexes, founders, the disclosure floor, the summary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unpooled.algorithms.groups import complete
+from unpooled.cohort import FEMALE, MALE, UNKNOWN_SEX, Samples
+from unpooled_client.data.bim import Variants, by_chromosome
+from unpooled_client.data.covariates import Covariates
+from unpooled_client.data.fam import Fam
+from unpooled_client.data.options import CASE_CONTROL, MIN_PER_CLASS, MIN_SAMPLES, DataOptions
+from unpooled_client.data.phenotype import Phenotype
+from unpooled_client.data.report import EXAMPLES, Code, Report, shown
+
+
+def check_samples(
+    fam: Fam, samples: Samples, phenotype: Phenotype, options: DataOptions, report: Report
+) -> None:
+    """Unknown sexes, missing founders, phenotypes that are missing or all the same."""
+    _check_sex(fam, samples, phenotype, options, report)
+    if not (samples.founder & samples.kept).any() and samples.kept.any():
+        report.warning(
+            Code.NO_FOUNDERS,
+            "no sample is a founder (both parents 0)",
+            file=fam.path,
+            column=3,
+            remedy="Frequencies are of founders, as in PLINK: if no cohort has any, they are NA, unless the "
+            "plan says --nonfounders.",
+        )
+    known = samples.phenotype[samples.kept & ~np.isnan(samples.phenotype)]
+    if phenotype.trait != CASE_CONTROL and len(known) and known.min() == known.max():
+        report.warning(
+            Code.PHENOTYPE_CONSTANT,
+            f"the phenotype {phenotype.name} is the same for everybody here",
+            read=f"{known[0]:g}",
+            remedy="Is it the right column (--pheno-name, --mpheno)?",
+        )
+    missing = int(np.isnan(samples.phenotype[samples.kept]).sum())
+    if missing:
+        report.note(
+            Code.PHENOTYPE_MISSING,
+            "a sample has no phenotype: it counts in frequencies, not in the test",
+            count=missing,
+        )
+
+
+def _check_sex(
+    fam: Fam, samples: Samples, phenotype: Phenotype, options: DataOptions, report: Report
+) -> None:
+    unknown = np.flatnonzero((samples.sex == UNKNOWN_SEX) & samples.kept)
+    if not len(unknown):
+        return
+    tell = report.note if options.allow_no_sex else report.warning
+    lost = int((~np.isnan(phenotype.values[unknown])).sum())
+    words = [fam.tokens.word(k, 4) for k in unknown[:EXAMPLES]]
+    tell(
+        Code.SEX_UNKNOWN,
+        "the sex of a sample is unknown"
+        if options.allow_no_sex or not lost
+        else "the sex of a sample is unknown, so its phenotype is taken as missing, as PLINK does",
+        file=fam.path,
+        line=int(fam.tokens.line[unknown[0]]),
+        column=5,
+        read=shown(words[0]),
+        expected="1 for male, 2 for female",
+        remedy="" if options.allow_no_sex else "Write the sex, or keep these phenotypes with --allow-no-sex.",
+        count=len(unknown),
+        examples=tuple(
+            f"line {fam.tokens.line[k]}: {shown(fam.fid[k] + b' ' + fam.iid[k])}" for k in unknown[:EXAMPLES]
+        ),
+    )
+
+
+def check_floors(samples: Samples, trait: str, options: DataOptions, report: Report) -> None:
+    """Decline a cohort that is so small that sums of it may tell of single people."""
+    by_plan = options.from_plan and samples.covariates.size > 0  # only a plan says which covariates count
+    values = samples.phenotype[complete(samples) if by_plan else samples.kept & ~np.isnan(samples.phenotype)]
+    fewest = MIN_SAMPLES if options.min_samples is None else options.min_samples
+    if len(values) < fewest:
+        report.error(
+            Code.TOO_FEW_SAMPLES,
+            "too few samples have a phenotype" + (" and every covariate" if by_plan else ""),
+            read=str(len(values)),
+            expected=f"at least {fewest}",
+            remedy="A cohort this small is not to take part. If too many phenotypes are missing, see above.",
+        )
+    if trait != CASE_CONTROL:
+        return
+    least = MIN_PER_CLASS if options.min_per_class is None else options.min_per_class
+    counts = {1: int((values == 1).sum()), 0: int((values == 0).sum())}
+    for value, code, what in ((1, Code.TOO_FEW_CASES, "cases"), (0, Code.TOO_FEW_CONTROLS, "controls")):
+        has, others = counts[value], counts[1 - value]
+        if has >= least or (has == 0 and others and options.one_class):
+            continue
+        report.error(
+            code,
+            f"too few {what}",
+            read=str(has),
+            expected=f"at least {least}"
+            + (", or none with --one-class" if not options.one_class else " or none"),
+            remedy="If this cohort is to have none of them, say so with --one-class."
+            if not has
+            else "Is it the right coding (--1) and the right column (--pheno-name)?",
+        )
+
+
+def summarise(
+    samples: Samples,
+    phenotype: Phenotype,
+    covariates: Covariates,
+    variants: Variants | None,
+    options: DataOptions,
+    report: Report,
+) -> None:
+    """Put into the report what the files hold."""
+    report.summary = {
+        "samples": _count_samples(samples),
+        "phenotype": _describe(samples, phenotype),
+        "covariates": covariates.summary,
+    }
+    if variants is not None:
+        report.summary["variants"] = {
+            "in the .bim": variants.rows,
+            "read": len(variants),
+            "by chromosome": by_chromosome(variants, options.chr_set),
+        }
+
+
+def _count_samples(samples: Samples) -> dict[str, int]:
+    kept = samples.kept
+    return {
+        "in the .fam": len(samples),
+        "removed": int((~kept).sum()),
+        "kept": int(kept.sum()),
+        "males": int((samples.sex[kept] == MALE).sum()),
+        "females": int((samples.sex[kept] == FEMALE).sum()),
+        "sex unknown": int((samples.sex[kept] == UNKNOWN_SEX).sum()),
+        "founders": int(samples.founder[kept].sum()),
+    }
+
+
+def _describe(samples: Samples, phenotype: Phenotype) -> dict[str, Any]:
+    values = samples.phenotype[samples.kept]
+    known = values[~np.isnan(values)]
+    about: dict[str, Any] = {"name": phenotype.name, "trait": phenotype.trait}
+    if phenotype.trait == CASE_CONTROL:
+        about |= {"cases": int((known == 1).sum()), "controls": int((known == 0).sum())}
+    elif len(known):
+        about |= {
+            "samples": len(known),
+            "smallest": float(known.min()),
+            "mean": float(known.mean()),
+            "largest": float(known.max()),
+        }
+    return about | {
+        "missing": len(values) - len(known),
+        "values seen": phenotype.seen,
+        "rows without a sample": phenotype.unmatched,
+    }

@@ -1,0 +1,106 @@
+"""A cohort's files as an algorithm sees them: opened and checked, then aligned with the panel of a study."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unpooled.cohort import Packed, Samples
+from unpooled.panel import Panel, align
+from unpooled_client.data.bed import BedFile, has_header, has_size
+from unpooled_client.data.bim import Variants, read_bim
+from unpooled_client.data.check import check_floors, check_samples, summarise
+from unpooled_client.data.covariates import read_covariates
+from unpooled_client.data.fam import Fam, check_duplicates, read_fam
+from unpooled_client.data.options import DataOptions, check_options
+from unpooled_client.data.phenotype import read_phenotype
+from unpooled_client.data.report import Report, Severity
+from unpooled_client.data.selection import read_selection
+
+
+@dataclass(frozen=True, eq=False)
+class PlinkCohort:
+    """One cohort's PLINK files, aligned with a panel: an `unpooled.cohort.Cohort`."""
+
+    samples: Samples
+    bed: BedFile
+    rows: np.ndarray
+    """int64 (m,): row in the .bed of each of the panel's variants; -1 where the cohort has none."""
+    swapped: np.ndarray
+    """bool (m,): the file's A1 is the panel's second allele."""
+
+    def packed(self, variants: slice | np.ndarray) -> Packed:
+        """The genotypes of some variants, by panel index."""
+        return Packed(self.bed.words(self.rows[variants]), self.swapped[variants])
+
+
+@dataclass(frozen=True, eq=False)
+class PlinkData:
+    """One cohort's PLINK files, opened and checked, before there is a panel."""
+
+    options: DataOptions
+    samples: Samples
+    variants: Variants
+    bed: BedFile
+    phenotype: str
+    trait: str
+    covariates: tuple[str, ...]
+
+    @property
+    def panel(self) -> Panel:
+        """The cohort's own list of variants."""
+        return self.variants.panel
+
+    def align(self, panel: Panel) -> PlinkCohort:
+        """The cohort as a study with this panel asks it."""
+        alignment = align(panel, self.panel, self.variants.a1_is_first)
+        rows = np.full(len(panel), -1)
+        found = alignment.index >= 0
+        rows[found] = self.variants.bed_row[alignment.index[found]]
+        return PlinkCohort(self.samples, self.bed, rows, alignment.swapped)
+
+
+def open_cohort(options: DataOptions) -> tuple[PlinkData | None, Report]:
+    """Read and check all files of a cohort. Opens no socket.
+
+    Returns the data, or None if there is any error, and the report with all findings.
+    """
+    report = Report()
+    if not check_options(options, report):
+        return None, report
+    fam = read_fam(options.file("fam"), report)
+    variants = read_bim(options.file("bim"), report, options.chr_set)
+    bed = _bed(options, fam, variants, report)
+    if fam is None:
+        return None, report
+    tables = (options.pheno, options.covar, options.keep, options.remove)
+    check_duplicates(fam, any(path is not None for path in tables), report)
+    before = len(report.of(Severity.ERROR))
+    kept = read_selection(fam, options, report)
+    phenotype = read_phenotype(fam, options, report)
+    covariates = read_covariates(fam, options, kept, report)
+    sound = len(report.of(Severity.ERROR)) == before
+    if phenotype is None or covariates is None:
+        return None, report
+    values = phenotype.values
+    if not options.allow_no_sex:
+        values = np.where(fam.sex == 0, np.nan, values)
+    samples = Samples(values, fam.sex, fam.founder, kept, covariates.values)
+    check_samples(fam, samples, phenotype, options, report)
+    if sound:  # else people are missing for another reason, which is in the report
+        check_floors(samples, phenotype.trait, options, report)
+    summarise(samples, phenotype, covariates, variants, options, report)
+    if variants is None or bed is None or not report.ok:
+        return None, report
+    data = PlinkData(options, samples, variants, bed, phenotype.name, phenotype.trait, covariates.names)
+    return data, report
+
+
+def _bed(options: DataOptions, fam: Fam | None, variants: Variants | None, report: Report) -> BedFile | None:
+    """The .bed; its size can be judged only where the other two could be read."""
+    path = options.file("bed")
+    if not has_header(path, report) or fam is None or variants is None:
+        return None
+    bed = BedFile(path, fam.rows, variants.rows)
+    return bed if has_size(bed, report) else None

@@ -1,0 +1,55 @@
+"""Reading a column of numbers with its missing codes.
+
+PLINK takes anything that does not begin like a number for a missing value, and the number at the
+beginning of anything else (`1,5` is 1). Both hide mistakes, so only the usual codes are missing here, and
+the rest is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from unpooled import text
+from unpooled.text import Tokens
+
+MISSING = frozenset({b"na", b"nan", b"n/a", b"#n/a", b".", b"-", b"null", b"none", b"missing"})
+_NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column of some rows, as numbers."""
+
+    tokens: Tokens
+    index: int
+    """Which word of a row, from 0."""
+    values: np.ndarray
+    """float64 (rows,); NaN where the word is no finite number."""
+    text: np.ndarray
+    """bool (rows,): neither a finite number nor a missing code."""
+
+    def words(self, rows: np.ndarray) -> list[bytes]:
+        return [self.tokens.word(int(row), self.index) for row in rows]
+
+
+def read_numbers(tokens: Tokens, index: int) -> Column:
+    """Read word `index` of every row; every row must have it."""
+    start, end = tokens.column(index)
+    code, words = text.distinct(tokens.text, start, end)
+    values = np.array([_number(word) for word in words], float)
+    strange = np.array([np.isnan(v) and not is_missing(w) for v, w in zip(values, words, strict=True)], bool)
+    return Column(tokens, index, values[code], strange[code])
+
+
+def is_missing(word: bytes) -> bool:
+    return word.lower() in MISSING
+
+
+def _number(word: bytes) -> float:
+    if not _NUMBER.fullmatch(word):
+        return np.nan
+    value = float(word)
+    return value if np.isfinite(value) else np.nan

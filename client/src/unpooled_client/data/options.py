@@ -1,0 +1,224 @@
+"""Which files a cohort has, and how they are to be read: PLINK's names with PLINK's meaning.
+
+`data_options` declares the command line options once, for every command that reads data.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from unpooled.plan import Plan
+from unpooled_client.data.chromosomes import HUMAN, MOST_AUTOSOMES
+from unpooled_client.data.report import Code, Report
+
+CASE_CONTROL, QUANTITATIVE = "case/control", "quantitative"
+MIN_SAMPLES, MIN_PER_CLASS = 50, 10
+
+
+@dataclass(frozen=True)
+class Covariate:
+    """A covariate that the plan asks for."""
+
+    name: str
+    levels: tuple[str, ...] = ()
+    """Of a categorical covariate: all levels, the reference first. Empty for a number."""
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """Everything that decides how a cohort's files are read. None stands for "not given"."""
+
+    bfile: Path | None = None
+    bed: Path | None = None
+    bim: Path | None = None
+    fam: Path | None = None
+    pheno: Path | None = None
+    mpheno: int | None = None
+    pheno_name: str | None = None
+    covar: Path | None = None
+    covar_name: tuple[str, ...] = ()
+    covar_number: tuple[str, ...] = ()
+    keep: Path | None = None
+    remove: Path | None = None
+    missing_phenotype: int = -9
+    one: bool = False
+    allow_no_sex: bool = False
+    chr_set: int = HUMAN
+    min_samples: int | None = None
+    min_per_class: int | None = None
+    one_class: bool = False
+    """The data manager says: this cohort has only cases, or only controls."""
+    trait: str | None = None
+    """What the plan says; None lets the values decide, as PLINK does."""
+    covariates: tuple[Covariate, ...] = ()
+    """Covariates whose kind is known: those of the plan, or of --categorical."""
+    from_plan: bool = False
+    """`covariates` are all that the plan has, in its order: --covar-name and --covar-number do not choose."""
+
+    def file(self, kind: str) -> Path:
+        """The .bed, .bim or .fam: as given, else beside --bfile."""
+        given: Path | None = getattr(self, kind)
+        if given is not None:
+            return given
+        return Path(f"{self.bfile}.{kind}")
+
+    @property
+    def paths(self) -> dict[str, Path]:
+        """All files that are read, by what they are."""
+        files = {kind: self.file(kind) for kind in ("bed", "bim", "fam")}
+        others = {name: getattr(self, name) for name in ("pheno", "covar", "keep", "remove")}
+        return files | {name: path for name, path in others.items() if path is not None}
+
+    def under(self, plan: Plan) -> DataOptions:
+        """The same files as a plan wants them read. A cohort may raise the plan's floors, not lower them."""
+        return dataclasses.replace(
+            self,
+            trait=plan.trait,
+            covariates=tuple(Covariate(c.title, c.levels) for c in plan.covariates),
+            from_plan=True,
+            chr_set=plan.autosomes,
+            allow_no_sex=plan.allow_no_sex,
+            min_samples=max(plan.min_samples, self.min_samples or 0),
+            min_per_class=max(plan.min_per_class, self.min_per_class or 0),
+        )
+
+
+def check_options(options: DataOptions, report: Report) -> bool:
+    """Whether the options go together; the report says which do not."""
+    rules = [
+        (
+            options.bfile is not None or None not in (options.bed, options.bim, options.fam),
+            "no genotypes given",
+            "Give --bfile PREFIX, or --bed, --bim and --fam.",
+        ),
+        (
+            not (options.mpheno is not None and options.pheno_name is not None),
+            "--mpheno and --pheno-name exclude one another",
+            "Give the one or the other.",
+        ),
+        (
+            options.pheno is not None or (options.mpheno is None and options.pheno_name is None),
+            "--mpheno and --pheno-name choose a column of the --pheno file",
+            "Give --pheno FILE too.",
+        ),
+        (
+            not (options.covar_name and options.covar_number),
+            "--covar-name and --covar-number exclude one another",
+            "Give the one or the other.",
+        ),
+        (
+            options.covar is not None or not (options.covar_name or options.covar_number),
+            "--covar-name and --covar-number choose columns of the --covar file",
+            "Give --covar FILE too.",
+        ),
+        (
+            options.covar is not None or not options.covariates,
+            f"covariates are wanted: {', '.join(c.name for c in options.covariates)}",
+            "Give --covar FILE.",
+        ),
+        (
+            options.missing_phenotype not in (0, 1),
+            "--missing-phenotype may be neither 0 nor 1, as in PLINK",
+            "Choose a number that is no value.",
+        ),
+        (
+            1 <= options.chr_set <= MOST_AUTOSOMES,
+            f"--chr-set takes 1 to {MOST_AUTOSOMES} autosomes",
+            "Say 22 for man, 19 for the mouse.",
+        ),
+        (
+            not (options.one and options.trait == QUANTITATIVE),
+            "--1 is for case/control, and the plan says quantitative",
+            "Leave --1 out.",
+        ),
+    ]
+    for holds, message, remedy in rules:
+        if not holds:
+            report.error(Code.OPTION, message, remedy=remedy)
+    return all(holds for holds, _, _ in rules)
+
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_FILE = click.Path(path_type=Path)
+
+
+def _levels(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[Covariate, ...]:
+    """Read every NAME=LEVEL,LEVEL,… of --categorical."""
+    covariates = []
+    for word in given:
+        name, _, levels = word.partition("=")
+        found = tuple(levels.split(","))
+        if not name or len(found) < 2 or "" in found or len(set(found)) < len(found):
+            raise click.BadParameter(f"got {word!r}; want NAME=LEVEL,LEVEL,… with different levels")
+        covariates.append(Covariate(name, found))
+    return tuple(covariates)
+
+
+_OPTIONS = [
+    click.option("--bfile", type=_FILE, metavar="PREFIX", help="PREFIX.bed, PREFIX.bim and PREFIX.fam."),
+    click.option("--bed", type=_FILE, metavar="FILE", help="Genotypes, if not beside --bfile."),
+    click.option("--bim", type=_FILE, metavar="FILE", help="Variants, if not beside --bfile."),
+    click.option("--fam", type=_FILE, metavar="FILE", help="Samples, if not beside --bfile."),
+    click.option("--pheno", type=_FILE, metavar="FILE", help="Phenotypes, instead of the .fam's."),
+    click.option("--mpheno", type=click.IntRange(1), metavar="N", help="N-th phenotype of --pheno."),
+    click.option("--pheno-name", metavar="NAME", help="Phenotype of --pheno by its name."),
+    click.option("--covar", type=_FILE, metavar="FILE", help="Covariates."),
+    click.option(
+        "--covar-name", multiple=True, metavar="NAME,A-B", help="Covariates by name, or from A to B."
+    ),
+    click.option("--covar-number", multiple=True, metavar="N,M-P", help="Covariates by number, from 1."),
+    click.option("--keep", type=_FILE, metavar="FILE", help="Only the samples listed (FID IID)."),
+    click.option("--remove", type=_FILE, metavar="FILE", help="Not the samples listed (FID IID)."),
+    click.option(
+        "--missing-phenotype", type=int, default=-9, show_default=True, metavar="N", help="Missing value."
+    ),
+    click.option("--1", "one", is_flag=True, help="Controls are 0 and cases 1."),
+    click.option("--allow-no-sex", is_flag=True, help="Keep phenotypes of samples of unknown sex."),
+    click.option(
+        "--chr-set", type=int, default=HUMAN, show_default=True, metavar="N", help="Number of autosomes."
+    ),
+    click.option("--min-samples", type=click.IntRange(1), metavar="N", help="Decline below N samples  [50]."),
+    click.option(
+        "--min-per-class",
+        type=click.IntRange(0),
+        metavar="N",
+        help="Decline below N cases or controls  [10].",
+    ),
+    click.option("--one-class", is_flag=True, help="This cohort has only cases, or only controls."),
+]
+
+
+def data_options(command: _Command) -> _Command:
+    """Add the options that say which data there are and how to read them."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def plan_options(command: _Command) -> _Command:
+    """Add what a plan says where there is a plan, for a check without one."""
+    trait = click.option("--trait", type=click.Choice([CASE_CONTROL, QUANTITATIVE]), help="What is expected.")
+    levels = click.option(
+        "--categorical",
+        "covariates",
+        multiple=True,
+        callback=_levels,
+        metavar="NAME=LEVEL,…",
+        help="Levels of a categorical covariate, the reference first.",
+    )
+    return trait(levels(command))
+
+
+def options_from(given: dict[str, Any]) -> DataOptions:
+    """The options of a command from click's parameters; takes its own out of `given`."""
+    fields = {field.name for field in dataclasses.fields(DataOptions)}
+    values = {name: given.pop(name) for name in list(given) if name in fields}
+    for name in ("covar_name", "covar_number"):
+        values[name] = tuple(part for word in values.get(name, ()) for part in word.split(",") if part)
+    return DataOptions(**values)

@@ -1,0 +1,302 @@
+"""The phenotype: from the .fam or from --pheno, and whether it is case/control.
+
+As plink1.9 decides (tried with v1.90b6.26): a phenotype is case/control iff it has no values but 0, 1, 2
+and missing ones; 0 is then missing too. With --1 it is always case/control with 0 for controls and 1 for
+cases. In a .fam, without --1, the codes must be written as they are: a `1.0` or `01` there makes a
+phenotype quantitative, in a --pheno file it does not. What the plan says goes before what the values look
+like.
+
+Here `nan` is missing, which PLINK takes for a number; and text is an error (see `numbers`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from unpooled import text
+from unpooled_client.data.fam import Fam
+from unpooled_client.data.numbers import Column, read_numbers
+from unpooled_client.data.options import CASE_CONTROL, QUANTITATIVE, DataOptions
+from unpooled_client.data.report import EXAMPLES, Code, Report, at_lines, shown
+from unpooled_client.data.table import Table, long_enough, one_row_each, read_table
+
+FEW = 12
+"""A phenotype with at most so many different values is shown value by value."""
+
+
+@dataclass(frozen=True, eq=False)
+class Phenotype:
+    """The phenotype of every sample."""
+
+    name: str
+    trait: str
+    """`case/control` or `quantitative`."""
+    values: np.ndarray
+    """float64 (n,): 1 a case and 0 a control, or the quantity; NaN is missing."""
+    seen: dict[str, int]
+    """What stands in the file, and how often: all values if they are few, else the commonest codes."""
+    unmatched: int = 0
+    """Rows of the --pheno file without a sample."""
+
+
+def read_phenotype(fam: Fam, options: DataOptions, report: Report) -> Phenotype | None:
+    """The phenotype that the options name, or None where it cannot be read; the report says why."""
+    if options.pheno is None:
+        column = read_numbers(fam.tokens, 5)
+        source = _Source(
+            fam.path, column, np.arange(len(fam)), "the .fam file", "phenotype of the .fam", True
+        )
+        return _decide(source, len(fam), options, report)
+    table = read_table(options.pheno, "the --pheno file", fam, report)
+    if table is None or not len(table.sample):
+        return None
+    index = _choose(table, options, report)
+    if index is None:
+        return None
+    table = long_enough(table, index + 1, "FID, IID, phenotypes", report)
+    one_row_each(table, True, index, report)
+    name = table.names[index - table.ids] if table.names else f"column {index + 1} of --pheno"
+    source = _Source(
+        table.path, read_numbers(table.tokens, index), table.sample, table.what, name, False, table.dropped
+    )
+    return _decide(source, len(fam), options, report)
+
+
+@dataclass(frozen=True, eq=False)
+class _Source:
+    """Where the values come from."""
+
+    path: Path
+    column: Column
+    sample: np.ndarray
+    what: str
+    name: str
+    written_codes: bool
+    dropped: int = 0
+
+
+def _choose(table: Table, options: DataOptions, report: Report) -> int | None:
+    """Which word of a row is the phenotype."""
+    if options.pheno_name is None:
+        if table.columns < (options.mpheno or 1):
+            report.error(
+                Code.COLUMN_UNKNOWN,
+                f"{table.what} has no phenotype number {options.mpheno or 1}",
+                file=table.path,
+                line=1,
+                read=f"{max(0, table.columns)} column(s) after the IDs",
+                expected=f"at least {options.mpheno or 1}",
+                remedy="Choose another with --mpheno or --pheno-name.",
+            )
+            return None
+        return table.ids + (options.mpheno or 1) - 1
+    if table.names is None:
+        report.error(
+            Code.HEADER,
+            f"--pheno-name needs {table.what} to begin with a header",
+            file=table.path,
+            line=1,
+            read=shown(b" ".join(table.tokens.word(0, j) for j in range(min(3, table.tokens.widths[0]))))
+            if len(table.tokens)
+            else None,
+            expected="FID IID and the names of the columns",
+            remedy="Add the header, or choose by number with --mpheno.",
+        )
+        return None
+    if options.pheno_name not in table.names:
+        report.error(
+            Code.COLUMN_UNKNOWN,
+            f"{table.what} has no column {options.pheno_name}",
+            file=table.path,
+            line=1,
+            read=", ".join(table.names),
+            expected=options.pheno_name,
+            remedy="Choose one of its columns: capital and small letters differ.",
+        )
+        return None
+    if table.names.count(options.pheno_name) > 1:
+        report.warning(
+            Code.COLUMN_AMBIGUOUS,
+            f"{table.what} has several columns {options.pheno_name}: the first is taken, as PLINK does",
+            file=table.path,
+            line=1,
+            remedy="Rename them.",
+        )
+    return table.ids + table.names.index(options.pheno_name)
+
+
+def _decide(source: _Source, samples: int, options: DataOptions, report: Report) -> Phenotype:
+    """Settle the trait, and turn the numbers into what an algorithm takes."""
+    column = source.column
+    _report_text(source, report)
+    values = np.where(column.values == options.missing_phenotype, np.nan, column.values)
+    trait = _trait(source, values, options, report)
+    if trait == CASE_CONTROL:
+        values = _cases(source, values, options, report)
+    out = np.full(samples, np.nan)
+    out[source.sample] = values
+    return Phenotype(source.name, trait, out, _seen(source), source.dropped)
+
+
+def _report_text(source: _Source, report: Report) -> None:
+    column = source.column
+    bad = np.flatnonzero(column.text)
+    if len(bad):
+        words = column.words(bad[:EXAMPLES])
+        report.error(
+            Code.PHENOTYPE_TEXT,
+            f"the phenotype {source.name} is not a number",
+            file=source.path,
+            line=int(column.tokens.line[bad[0]]),
+            column=column.index + 1,
+            read=shown(words[0]),
+            expected="a number with a decimal point, or NA",
+            remedy=_text_remedy(words[0]),
+            count=len(bad),
+            examples=at_lines(column.tokens.line[bad[:EXAMPLES]].tolist(), words),
+        )
+    start, end = column.tokens.column(column.index)
+    is_nan = text.strings(column.tokens.text, start, end)
+    nan = np.flatnonzero(np.char.lower(is_nan) == b"nan") if len(is_nan) else is_nan
+    if len(nan):
+        report.warning(
+            Code.PHENOTYPE_NAN,
+            "nan is taken as missing; PLINK 1.9 takes it for a number and the phenotype for quantitative",
+            file=source.path,
+            line=int(column.tokens.line[nan[0]]),
+            column=column.index + 1,
+            read="nan",
+            expected="NA",
+            remedy="Write NA or -9.",
+            count=len(nan),
+        )
+
+
+def _text_remedy(word: bytes) -> str:
+    if b"," in word:
+        return "Write a decimal point, not a comma. PLINK would read only what stands before it."
+    if word.lower() in (b"case", b"control", b"yes", b"no", b"true", b"false"):
+        return "Write 2 for cases and 1 for controls, or 1 and 0 with --1."
+    return "Correct it, or write NA if the value is missing. Is it the right column (--pheno-name, --mpheno)?"
+
+
+def _trait(source: _Source, values: np.ndarray, options: DataOptions, report: Report) -> str:
+    """What the plan says, else what the values say; the report hears of a contradiction."""
+    if options.one:
+        return CASE_CONTROL
+    known = values[~np.isnan(values)]
+    looks = CASE_CONTROL if np.isin(known, (0, 1, 2)).all() else QUANTITATIVE
+    if looks == CASE_CONTROL and source.written_codes and (odd := _not_as_codes(source, values)) is not None:
+        looks = QUANTITATIVE
+        _report_not_as_codes(source, odd, report)
+    if options.trait is None or looks == options.trait:
+        return looks
+    if options.trait == QUANTITATIVE:
+        report.warning(
+            Code.PHENOTYPE_TRAIT,
+            f"the phenotype {source.name} looks like case/control, but the plan says quantitative",
+            file=source.path,
+            column=source.column.index + 1,
+            read=_listed(known),
+            remedy="They are taken as numbers, 0 included. Is it the right column?",
+        )
+        return QUANTITATIVE
+    row = int(np.argmax(~np.isnan(values) & ~np.isin(values, (0, 1, 2))))
+    report.error(
+        Code.PHENOTYPE_TRAIT,
+        f"the phenotype {source.name} is quantitative, but the plan says case/control",
+        file=source.path,
+        line=int(source.column.tokens.line[row]),
+        column=source.column.index + 1,
+        read=shown(source.column.words(np.array([row]))[0]),
+        expected="1 control, 2 case, 0, NA or -9 missing (with --1: 0 control, 1 case)",
+        remedy="Choose the right column (--pheno-name, --mpheno); name another missing code with "
+        "--missing-phenotype.",
+    )
+    return QUANTITATIVE
+
+
+def _not_as_codes(source: _Source, values: np.ndarray) -> int | None:
+    """The first row that has 0, 1 or 2, but not written just so."""
+    start, end = source.column.tokens.column(source.column.index)
+    odd = np.flatnonzero(~np.isnan(values) & (end - start > 1))
+    return int(odd[0]) if len(odd) else None
+
+
+def _report_not_as_codes(source: _Source, row: int, report: Report) -> None:
+    report.warning(
+        Code.PHENOTYPE_CODING,
+        "PLINK 1.9 takes the .fam's phenotype for quantitative: its codes are not written as 0, 1 and 2",
+        file=source.path,
+        line=int(source.column.tokens.line[row]),
+        column=source.column.index + 1,
+        read=shown(source.column.words(np.array([row]))[0]),
+        expected="1 or 2",
+        remedy="Write 1 and 2 without point or zeros, or give the phenotype with --pheno.",
+    )
+
+
+def _cases(source: _Source, values: np.ndarray, options: DataOptions, report: Report) -> np.ndarray:
+    """1 for cases, 0 for controls, NaN for what is missing."""
+    control = 0 if options.one else 1
+    if options.one:
+        _report_beyond_one(source, values, report)
+    else:
+        _report_zero_one(source, values, options, report)
+    return np.select([values == control, values == control + 1], [0.0, 1.0], np.nan)
+
+
+def _report_beyond_one(source: _Source, values: np.ndarray, report: Report) -> None:
+    other = np.flatnonzero(~np.isnan(values) & ~np.isin(values, (0, 1)))
+    if not len(other):
+        return
+    words = source.column.words(other[:EXAMPLES])
+    report.error(
+        Code.PHENOTYPE_CODING,
+        "with --1 a phenotype is 0, 1 or missing",
+        file=source.path,
+        line=int(source.column.tokens.line[other[0]]),
+        column=source.column.index + 1,
+        read=shown(words[0]),
+        expected="0 control, 1 case, NA or -9 missing",
+        remedy="PLINK takes other values as missing without a word. Is the coding 1/2? Then leave --1 out.",
+        count=len(other),
+        examples=at_lines(source.column.tokens.line[other[:EXAMPLES]].tolist(), words),
+    )
+
+
+def _report_zero_one(source: _Source, values: np.ndarray, options: DataOptions, report: Report) -> None:
+    """0 and 1 without any 2 is nearly always the other coding, in which PLINK finds no cases."""
+    zero, one, two = ((values == code) for code in (0, 1, 2))
+    if two.any() or not (zero.any() and one.any()):
+        return
+    tell = report.warning if options.one_class else report.error
+    tell(
+        Code.PHENOTYPE_CODING,
+        f"the phenotype {source.name} is coded 0/1, where PLINK takes 1 for a control and 0 as missing",
+        file=source.path,
+        line=int(source.column.tokens.line[int(np.argmax(zero))]),
+        column=source.column.index + 1,
+        read=f"0 ({zero.sum()} times), 1 ({one.sum()} times), never 2",
+        expected="1 for controls and 2 for cases",
+        remedy="If 0 is a control and 1 a case, use --1. If this cohort has only controls and 0 is missing, "
+        "use --one-class.",
+    )
+
+
+def _listed(values: np.ndarray) -> str:
+    return ", ".join(f"{value:g}" for value in np.unique(values)) or "missing"
+
+
+def _seen(source: _Source) -> dict[str, int]:
+    column = source.column
+    code, words = text.distinct(column.tokens.text, *column.tokens.column(column.index))
+    counts = dict(zip(words, np.bincount(code, minlength=len(words)).tolist(), strict=True))
+    if len(counts) > FEW:
+        codes = [word for word in words if word in (b"-9", b"0") or not re.match(rb"[+-.0-9]", word)]
+        counts = {word: counts[word] for word in sorted(codes, key=lambda word: -counts[word])[:FEW]}
+    return {shown(word): counts[word] for word in sorted(counts)}

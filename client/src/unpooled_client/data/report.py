@@ -1,0 +1,193 @@
+"""What a check found: findings with a code from a fixed list, and the report that collects them.
+
+Readers do not stop at the first problem. They tell the report and go on, so that a person mends a file once.
+Equal problems of one file and column are one finding with a count and three examples.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from unpooled.errors import DataProblem
+
+EXAMPLES = 3
+
+
+class Severity(enum.StrEnum):
+    """An error stops the cohort; a warning should be looked at; a note is for information."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+class Code(enum.StrEnum):
+    """What was found. The only words of a finding that may ever be sent to a server."""
+
+    OPTION = "option"
+
+    FILE_MISSING = "file-missing"
+    FILE_UNREADABLE = "file-unreadable"
+    FILE_EMPTY = "file-empty"
+    FILE_COMPRESSED = "file-compressed"
+    FILE_NOT_TEXT = "file-not-text"
+    BYTE_ORDER_MARK = "byte-order-mark"
+    WINDOWS_LINE_ENDS = "windows-line-ends"
+    OLD_LINE_ENDS = "old-line-ends"
+    TOO_FEW_COLUMNS = "too-few-columns"
+    HEADER_LINE = "header-line"
+
+    SAMPLE_ID = "sample-id"
+    SAMPLE_ID_ODD = "sample-id-odd"
+    SAMPLE_DUPLICATE = "sample-duplicate"
+    SEX_UNKNOWN = "sex-unknown"
+    NO_FOUNDERS = "no-founders"
+
+    CHROMOSOME = "chromosome"
+    POSITION = "position"
+    POSITION_NEGATIVE = "position-negative"
+    ALLELE = "allele"
+    ALLELES_EQUAL = "alleles-equal"
+    VARIANT_UNNAMED = "variant-unnamed"
+    VARIANT_DUPLICATE = "variant-duplicate"
+    VARIANT_ID_ODD = "variant-id-odd"
+
+    BED_MAGIC = "bed-magic"
+    BED_SAMPLE_MAJOR = "bed-sample-major"
+    BED_SIZE = "bed-size"
+
+    HEADER = "header"
+    COLUMN_UNKNOWN = "column-unknown"
+    COLUMN_AMBIGUOUS = "column-ambiguous"
+    ROW_DUPLICATE = "row-duplicate"
+    ROWS_UNMATCHED = "rows-unmatched"
+    SAMPLES_UNMATCHED = "samples-unmatched"
+    NOBODY_MATCHED = "nobody-matched"
+
+    PHENOTYPE_TEXT = "phenotype-text"
+    PHENOTYPE_NAN = "phenotype-nan"
+    PHENOTYPE_CODING = "phenotype-coding"
+    PHENOTYPE_TRAIT = "phenotype-trait"
+    PHENOTYPE_MISSING = "phenotype-missing"
+    PHENOTYPE_CONSTANT = "phenotype-constant"
+
+    COVARIATE_TEXT = "covariate-text"
+    COVARIATE_LEVEL = "covariate-level"
+    COVARIATE_CONSTANT = "covariate-constant"
+    COVARIATE_MISSING = "covariate-missing"
+    COVARIATE_EMPTY = "covariate-empty"
+
+    NOBODY_LEFT = "nobody-left"
+    TOO_FEW_SAMPLES = "too-few-samples"
+    TOO_FEW_CASES = "too-few-cases"
+    TOO_FEW_CONTROLS = "too-few-controls"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One kind of problem at one place. Lines and columns count from 1; a column is the n-th word of a line.
+
+    The message speaks of one case; `count` says how many there are.
+    """
+
+    severity: Severity
+    code: Code
+    message: str
+    file: Path | None = None
+    line: int | None = None
+    """Line of the first example."""
+    column: int | None = None
+    read: str | None = None
+    """What stands at the first example."""
+    expected: str | None = None
+    remedy: str = ""
+    count: int = 1
+    examples: tuple[str, ...] = ()
+    """At most three, as a person would point at them: "line 7: A,C"."""
+
+    @property
+    def where(self) -> str:
+        """`file:line:column`, as far as they are known."""
+        return ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+
+    def alike(self, other: Finding) -> bool:
+        """Whether both say the same of the same column of the same file."""
+        same = ("severity", "code", "message", "file", "column")
+        return all(getattr(self, name) == getattr(other, name) for name in same)
+
+    def to_json(self) -> dict[str, Any]:
+        values = dataclasses.asdict(self)
+        return values | {
+            "file": None if self.file is None else str(self.file),
+            "examples": list(self.examples),
+        }
+
+
+def shown(word: bytes | str) -> str:
+    """A word of a file, fit for a message: at most 40 characters, and no control characters."""
+    text = word if isinstance(word, str) else word.decode("utf-8", "backslashreplace")
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+@dataclass
+class Report:
+    """All findings of one check, and the summary of what the files hold."""
+
+    findings: list[Finding] = field(default_factory=list)
+    summary: dict[str, Any] = field(default_factory=dict)
+    """Counts for the person at the cohort; they never leave it."""
+
+    def error(self, code: Code, message: str, **details: Any) -> None:
+        self._add(Finding(Severity.ERROR, code, message, **details))
+
+    def warning(self, code: Code, message: str, **details: Any) -> None:
+        self._add(Finding(Severity.WARNING, code, message, **details))
+
+    def note(self, code: Code, message: str, **details: Any) -> None:
+        self._add(Finding(Severity.NOTE, code, message, **details))
+
+    def _add(self, finding: Finding) -> None:
+        for k, known in enumerate(self.findings):
+            if known.alike(finding):
+                self.findings[k] = dataclasses.replace(
+                    known,
+                    count=known.count + finding.count,
+                    examples=(known.examples + finding.examples)[:EXAMPLES],
+                )
+                return
+        self.findings.append(finding)
+
+    def of(self, severity: Severity) -> list[Finding]:
+        return [finding for finding in self.findings if finding.severity == severity]
+
+    @property
+    def ok(self) -> bool:
+        return not self.of(Severity.ERROR)
+
+    def problem(self) -> DataProblem:
+        """The first error as an exception, for callers that need the data or nothing."""
+        errors = self.of(Severity.ERROR)
+        first = errors[0]
+        more = f" ({len(errors) - 1} more: run `unpooled-client check`)" if len(errors) > 1 else ""
+        return DataProblem(
+            first.message + more, file=first.file, line=first.line, column=first.column, remedy=first.remedy
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "ok": self.ok,
+            "findings": [finding.to_json() for finding in self.findings],
+            "summary": self.summary,
+        }
+
+
+def at_lines(lines: Iterable[int], words: Iterable[bytes]) -> tuple[str, ...]:
+    """Examples of a finding: "line 7: A,C"."""
+    pairs = zip(lines, words, strict=True)
+    return tuple(f"line {line}: {shown(word)}" for line, word in list(pairs)[:EXAMPLES])

@@ -1,0 +1,178 @@
+"""Opening a text file: the faults that concern the file as a whole, found before its words are looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from unpooled.text import Bytes, Tokens, tokenize
+from unpooled_client.data.report import EXAMPLES, Code, Report
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+# The first bytes of what is handed over by mistake, and what to do about it.
+_COMPRESSED = {
+    b"\x1f\x8b": "gzip: unpack it with `gunzip`",
+    b"BZh": "bzip2: unpack it with `bunzip2`",
+    b"\x28\xb5\x2f\xfd": "zstd: unpack it with `unzstd`",
+    b"\xfd7zXZ": "xz: unpack it with `unxz`",
+}
+_NOT_TEXT = {
+    b"PK\x03\x04": "a zip archive or a spreadsheet (.xlsx): save the sheet as tab-separated text",
+    b"\xd0\xcf\x11\xe0": "an old spreadsheet (.xls): save the sheet as tab-separated text",
+    b"\x6c\x1b": "a .bed or .pgen file of genotypes: give the text file that goes with it",
+    b"\xff\xfe": "text in UTF-16: save it as UTF-8 or ASCII",
+    b"\xfe\xff": "text in UTF-16: save it as UTF-8 or ASCII",
+}
+
+
+def exists(path: Path, what: str, report: Report) -> bool:
+    """Whether `path` is a file that is not empty; if not, the report says so.
+
+    `what` is what people call it: "the .fam file".
+    """
+    try:
+        is_file, is_folder, size = path.is_file(), path.is_dir(), path.stat().st_size if path.is_file() else 0
+    except OSError as error:  # a folder above it may not be entered
+        unreadable(error, path, what, report)
+        return False
+    if not is_file:
+        kind = "is a folder" if is_folder else "does not exist"
+        beside = _beside(path)
+        hint = f"In the same folder: {beside}." if beside else "Look at the path: it is taken as typed."
+        report.error(Code.FILE_MISSING, f"{what} {kind}", file=path, remedy=hint)
+        return False
+    if size == 0:
+        report.error(Code.FILE_EMPTY, f"{what} is empty", file=path, remedy="Write the file anew.")
+        return False
+    return True
+
+
+def read_bytes(path: Path, what: str, report: Report) -> bytes | None:
+    """The whole content of a text file without its byte order mark, or None with the reason in the report."""
+    if not exists(path, what, report):
+        return None
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        unreadable(error, path, what, report)
+        return None
+    if not is_text(data[:4096], path, what, report):
+        return None
+    if data.startswith(BYTE_ORDER_MARK):
+        warn_of_mark(path, report)
+        data = data[len(BYTE_ORDER_MARK) :]
+    return data if good_line_ends(data, path, what, report) else None
+
+
+def unreadable(error: OSError, path: Path, what: str, report: Report) -> None:
+    report.error(
+        Code.FILE_UNREADABLE,
+        f"{what} cannot be read: {error.strerror}",
+        file=path,
+        remedy="Look at the permissions of the file and of its folders.",
+    )
+
+
+def is_text(head: bytes, path: Path, what: str, report: Report) -> bool:
+    """Whether a file that begins with `head` can be a PLINK text file; if not, the report says what it is."""
+    for magic, remedy in _COMPRESSED.items():
+        if head.startswith(magic):
+            report.error(Code.FILE_COMPRESSED, f"{what} is compressed", file=path, remedy=f"It is {remedy}.")
+            return False
+    for magic, remedy in _NOT_TEXT.items():
+        if head.startswith(magic):
+            report.error(
+                Code.FILE_NOT_TEXT, f"{what} is not a text file", file=path, remedy=f"It is {remedy}."
+            )
+            return False
+    if b"\0" in head:
+        remedy = "Give a text file with words between blanks or tabs, in UTF-8 or ASCII."
+        report.error(Code.FILE_NOT_TEXT, f"{what} holds zero bytes", file=path, remedy=remedy)
+        return False
+    return True
+
+
+def warn_of_mark(path: Path, report: Report) -> None:
+    report.warning(
+        Code.BYTE_ORDER_MARK,
+        "the file begins with a byte order mark; it is passed over here",
+        file=path,
+        line=1,
+        column=1,
+        remedy="PLINK takes it as a part of the first word. Save the file as UTF-8 without mark (BOM).",
+    )
+
+
+def good_line_ends(head: bytes, path: Path, what: str, report: Report) -> bool:
+    """Whether the lines of a file end at all; the report hears of Windows line ends, too."""
+    if b"\r" not in head:
+        return True
+    if b"\r\n" in head:
+        report.note(
+            Code.WINDOWS_LINE_ENDS, f"{what} has Windows line ends (CR LF): read all the same", file=path
+        )
+    elif b"\n" not in head:
+        report.error(
+            Code.OLD_LINE_ENDS,
+            f"{what} has old Mac line ends (CR), so it is one single line",
+            file=path,
+            line=1,
+            remedy="Convert it, e.g. with `tr '\\r' '\\n' <old >new`.",
+        )
+        return False
+    return True
+
+
+def rows_of(data: bytes | Bytes, first_line: int = 1) -> Tokens:
+    """The words of a .fam or .bim text, without the rows that begin with `#`, which PLINK passes over."""
+    return without_comments(tokenize(data, first_line))
+
+
+def without_comments(tokens: Tokens) -> Tokens:
+    """The rows whose first word does not begin with `#`."""
+    if not len(tokens):
+        return tokens
+    comment = tokens.text[tokens.start[tokens.row[:-1]]] == ord("#")
+    return select(tokens, ~comment) if comment.any() else tokens
+
+
+def select(tokens: Tokens, keep: np.ndarray) -> Tokens:
+    """The rows for which `keep`, bool (rows,), holds."""
+    words = np.repeat(keep, tokens.widths)
+    row = np.concatenate([[0], np.cumsum(tokens.widths[keep])])
+    return Tokens(tokens.text, tokens.start[words], tokens.end[words], row, tokens.line[keep])
+
+
+def enough_columns(tokens: Tokens, columns: int, path: Path, what: str, names: str, report: Report) -> Tokens:
+    """The rows that have at least `columns` words; the report hears of the others."""
+    short = tokens.widths < columns
+    if not short.any():
+        return tokens
+    row = int(np.argmax(short))
+    line = b" ".join(tokens.word(row, j) for j in range(tokens.widths[row]))
+    commas = line.count(b",") >= columns - 1 or line.count(b";") >= columns - 1
+    report.error(
+        Code.TOO_FEW_COLUMNS,
+        f"a line of {what} has fewer columns than expected",
+        file=path,
+        line=int(tokens.line[row]),
+        column=int(tokens.widths[row]) + 1,
+        read=f"{tokens.widths[row]} column(s)",
+        expected=f"at least {columns}: {names}",
+        remedy="Columns stand between blanks or tabs, not between commas: export the table tab-separated."
+        if commas
+        else "An empty field is no column: write NA, or 0 for an unknown parent, sex or allele.",
+        count=int(short.sum()),
+        examples=tuple(f"line {line}" for line in tokens.line[short][:EXAMPLES]),
+    )
+    return select(tokens, ~short)
+
+
+def _beside(path: Path) -> str:
+    """Up to three files in the same folder whose names begin alike."""
+    if not path.parent.is_dir():
+        return ""
+    alike = sorted(p.name for p in path.parent.iterdir() if p.stem[:3].lower() == path.stem[:3].lower())
+    return ", ".join(alike[:3])

@@ -1,0 +1,298 @@
+"""The engine of a cohort's client: from an invitation to the result files, as a stream of events.
+
+    engine = Engine(folder, invitation=invitation, options=options, out=out)
+    for event in engine.run():
+        if isinstance(event, ReviewNeeded):
+            engine.accept(event)  # or engine.decline(), as a person decides
+
+It never prints and never asks: the command line and the window do, from the same events. What it must not
+forget is on disk before anything depends on it, so it may be killed at any time and started again.
+
+    join → agree (a person accepts plan and roster) → read and check the data → accept → agree on variants
+         → answer questions … → results
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unpooled.errors import DataProblem, UnpooledError
+from unpooled.protocol.invitation import Invitation, InvitationError
+from unpooled.protocol.problems import Problem
+from unpooled_client.api import Api, Over, Refused, ServerError, Stopped, Study
+from unpooled_client.events import Event, Exit, Failed, Finished, ReviewNeeded
+from unpooled_client.ledger import Form
+from unpooled_client.session import OVER, Session, StudyEnded
+from unpooled_client.state import Saved, StateError, StateFolder, open_private, with_invitation
+
+if TYPE_CHECKING:
+    from unpooled_client.data.options import DataOptions
+    from unpooled_client.trust import Terms
+
+_OUR_FAULT = (400, 411, 413, 415)  # what we sent was malformed; the other cohorts should not wait in vain
+_LAST_WORD = 5.0  # seconds to tell the server why we stop
+
+
+@dataclass(frozen=True)
+class Network:
+    """How the server is reached, beside what the invitation says. Proxies are taken from the environment."""
+
+    ca_bundle: Path | None = None
+    allow_http: bool = False
+
+
+class Engine:
+    """One cohort's part in one study."""
+
+    def __init__(
+        self,
+        folder: StateFolder,
+        *,
+        invitation: Invitation | None = None,
+        options: DataOptions | None = None,
+        out: Path | None = None,
+        threads: int = 1,
+        network: Network | None = None,
+        join_anew: bool = False,
+        only_join: bool = False,
+    ) -> None:
+        """`invitation` may be left out to go on with the study in `folder`; `options` too, once accepted.
+
+        `out` is the folder for the results; `only_join` ends the run once this cohort has joined.
+        """
+        self.folder, self.invitation, self.options, self.out = folder, invitation, options, out
+        self.threads, self.network = max(1, threads), network or Network()
+        self.join_anew, self.only_join = join_anew, only_join
+        self._session: Session | None = None
+
+    def accept(self, review: ReviewNeeded) -> None:
+        """A person has read this review and accepts. May be called from another thread."""
+        self._decide(True, review)
+
+    def decline(self) -> None:
+        """A person declines: the run ends, and the server is told that it was declined."""
+        self._decide(False, self._session.review if self._session else None)
+
+    def stop(self) -> None:
+        """End the run soon; it goes on when started again."""
+        if self._session is not None:
+            self._session.api.stop()
+
+    def run(self) -> Iterator[Event]:
+        """Do what is to be done, and tell it; nothing is raised.
+
+        The last event is `Finished` or `Failed`, or `Proposal` if it was only to join.
+        """
+        try:
+            with self.folder.locked():
+                for event in self._run_locked():
+                    self._log(json.dumps(event.to_json()))
+                    yield event
+        except Exception as error:
+            failed = self._failure(error)
+            self._log(json.dumps(failed.to_json()))
+            yield failed
+        finally:
+            if self._session is not None:
+                self._session.api.close()
+
+    def _decide(self, accepted: bool, review: ReviewNeeded | None) -> None:
+        if self._session is None or review is None or review is not self._session.review:
+            return  # a review that was replaced meanwhile is not accepted by a late click
+        if not self._session.decision.done():
+            self._session.decision.set_result(accepted)
+
+    def _run_locked(self) -> Iterator[Event]:
+        session = self._session = self._begin()
+        session.spawn(_warm_up)
+        from unpooled_client import joining
+
+        try:
+            study = yield from joining.join(session, anew=self.join_anew)
+            session.spawn(session.api.keep_heard)
+            if self.only_join:
+                yield joining.proposal(study)
+                return
+            while study.state not in OVER:
+                study, terms = yield from joining.agree(session, study)
+                yield from self._take_part(session, study, terms)
+                study = yield from session.study()
+        except Over:
+            study = yield from session.study()
+        yield from self._end(session, study)
+
+    def _begin(self) -> Session:
+        """Load the state, or make it, and connect."""
+        if self.folder.exists():
+            saved = self.folder.load()
+            if self.invitation is not None and saved.invitation != self.invitation:
+                saved = with_invitation(saved, self.invitation)
+        elif self.invitation is not None:
+            saved = Saved.new(self.invitation)
+        else:
+            saved = self.folder.load()  # says what to do
+        api = Api(
+            saved.invitation,
+            saved.instance,
+            ca_bundle=self.network.ca_bundle,
+            allow_http=self.network.allow_http,
+            connections=self.threads + 8,
+        )
+        return Session(self.folder, saved, api, self.threads)
+
+    def _take_part(self, session: Session, study: Study, terms: Terms) -> Iterator[Event]:
+        """Everything from the data files to the last answer."""
+        from unpooled_client import joining, reading
+        from unpooled_client.answering import Work
+
+        options = self._options(session)
+        accepted = joining.is_accepted(session, terms)
+        data = yield from reading.open_data(session, terms, options, accepted=accepted)
+        if not accepted or study.cohort_state == "joined":
+            if not (yield from joining.accept(session, terms)):
+                return  # to read them again
+            study = yield from session.study()
+        yield from reading.announce(session, study, terms, data)
+        yield from Work(session, terms, reading.Alignments(data, terms.plan), options).answer_until_over()
+
+    def _options(self, session: Session) -> DataOptions:
+        from unpooled_client.reading import from_json
+
+        if self.options is not None:
+            return self.options
+        if session.saved.options:
+            return from_json(session.saved.options)
+        raise UsageProblem("no data files are given.", "Give --bfile PREFIX.")
+
+    def _end(self, session: Session, study: Study) -> Iterator[Event]:
+        from unpooled_client.delivery import deliver
+
+        if study.state != "done":
+            raise StudyEnded(study)
+        with session.clock("results"):
+            yield from deliver(session, study.results, self.out or Path(f"unpooled-{study.id}"))
+        reporting = yield from session.report_timing()
+        with contextlib.suppress(TimeoutError):
+            reporting.exception(timeout=_LAST_WORD)
+        traffic = session.api.traffic
+        seconds = {phase: round(value, 3) for phase, value in session.seconds.items()}
+        yield Finished(traffic.sent, traffic.received, seconds)
+
+    def _failure(self, error: Exception) -> Failed:
+        """What went wrong, for the person; the server gets no more than a code and the name of a quantity."""
+        found = _explain(error)
+        if found is None:
+            self._log("".join(traceback.format_exception(error)))
+            found = Explanation(
+                Exit.INTERNAL,
+                f"this program failed: {type(error).__name__}.",
+                f"Start the same command again. If it stays so, the details are in {self.folder.log}.",
+                Problem.INTERNAL,
+            )
+        told = self._tell(found) if found.problem else False
+        code = str(found.problem.value) if found.problem and told else ""
+        return Failed(found.exit, found.message, found.remedy, code)
+
+    def _tell(self, found: Explanation) -> bool:
+        session = self._session
+        if session is None or not session.saved.cohort or found.problem is None:
+            return False
+        try:
+            told = f"{found.problem.value} {found.quantity}".strip()
+            session.record("Code of a problem", told.encode(), Form.CLEAR, "server, coordinator")
+            telling = session.spawn(session.api.report_problem, found.problem, found.quantity)
+            return telling.exception(timeout=_LAST_WORD) is None
+        except (OSError, TimeoutError):
+            return False
+
+    def _log(self, text: str) -> None:
+        """Add to the log of this cohort, which stays here."""
+        if not self.folder.exists():
+            return
+        with contextlib.suppress(OSError), open_private(self.folder.log) as file:
+            file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {text}\n")
+
+
+class UsageProblem(UnpooledError):
+    """The command lacks something."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        self.message, self.remedy = message, remedy
+        super().__init__(f"{message} {remedy}")
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """An error as the person sees it, and what of it the server may know."""
+
+    exit: Exit
+    message: str
+    remedy: str = ""
+    problem: Problem | None = None
+    quantity: str = ""
+
+
+def _explain(error: Exception) -> Explanation | None:
+    """None for an error that nobody has foreseen."""
+    from unpooled_client.joining import Declined
+
+    match error:
+        case UsageProblem():
+            return Explanation(Exit.USAGE, error.message, error.remedy)
+        case StateError() | InvitationError():
+            return Explanation(Exit.USAGE, str(error))
+        case Declined():
+            return Explanation(Exit.REFUSED, error.message, error.remedy, Problem.DECLINED)
+        case StudyEnded():
+            remedy = "The coordinator can duplicate the study." if error.state == "failed" else ""
+            return Explanation(Exit.STUDY_ENDED, str(error), remedy)
+        case Stopped():
+            return Explanation(Exit.INTERRUPTED, "stopped.", "The same command goes on where this one was.")
+        case Refused():
+            problem = Problem.INTERNAL if error.status in _OUR_FAULT else None
+            return Explanation(Exit.REFUSED, error.message, error.remedy, problem)
+        case ServerError():
+            return Explanation(Exit.REFUSED, error.message, error.remedy)
+    return _explain_data(error)
+
+
+def _explain_data(error: Exception) -> Explanation | None:
+    from unpooled_client.reading import DataChanged, DataRefused
+    from unpooled_client.rounds import BeyondBound
+    from unpooled_client.trust import Distrust
+
+    match error:
+        case DataRefused():
+            remedy = "Mend the files, then start the same command again; it goes on."
+            return Explanation(Exit.DATA, str(error), remedy, error.problem)
+        case DataChanged():
+            return Explanation(Exit.DATA, str(error), "", Problem.DATA_CHANGED)
+        case BeyondBound():
+            return Explanation(Exit.DATA, str(error), "", Problem.BOUND, error.quantity)
+        case DataProblem():
+            return Explanation(Exit.DATA, str(error), "", Problem.DATA)
+        case Distrust():
+            return Explanation(Exit.REFUSED, error.message, error.remedy, error.problem)
+        case UnpooledError():
+            return Explanation(Exit.REFUSED, str(error), "", Problem.INTERNAL)
+        case OSError() if error.strerror:
+            where = f"{error.filename}: " if error.filename else ""
+            remedy = "Look at the disk and its permissions, then start the same command again; it goes on."
+            return Explanation(Exit.INTERNAL, f"{where}{error.strerror}.", remedy, Problem.INTERNAL)
+        case MemoryError():
+            remedy = "Close other programs, or use fewer --threads, and start the same command again."
+            return Explanation(Exit.INTERNAL, "there is not enough memory.", remedy, Problem.INTERNAL)
+    return None
+
+
+def _warm_up() -> None:
+    """Load what is slow to load, while the server is being asked."""
+    import unpooled_client.answering
+    import unpooled_client.data.cohort  # noqa: F401

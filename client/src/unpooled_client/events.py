@@ -1,0 +1,232 @@
+"""What the engine tells its face: the command line prints these, a window draws them.
+
+Every event is a frozen dataclass that can be written as one line of JSON (`to_json`). Times are seconds since
+1970; sizes are bytes. Nothing in them leaves the computer.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+from unpooled.plan import Plan
+from unpooled.protocol.messages import Roster
+from unpooled.protocol.sealing import fingerprint
+
+
+class Exit(IntEnum):
+    """Exit codes of the command line, and the kinds of an end."""
+
+    DONE = 0
+    DATA = 1
+    USAGE = 2
+    REFUSED = 3
+    STUDY_ENDED = 4
+    INTERRUPTED = 5
+    INTERNAL = 6
+
+
+@dataclass(frozen=True)
+class Event:
+    """Base of all events."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values with the event's name first, e.g. {"event": "step-progress", …}."""
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(self).__name__).lower()
+        fields = {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
+        return {"event": name} | fields
+
+
+@dataclass(frozen=True)
+class Joined(Event):
+    """This cohort is in the study; `fingerprint` is of its own signing key."""
+
+    study: str
+    name: str
+    cohort: str
+    fingerprint: str
+    server: str
+    again: bool
+    """Whether the client goes on with a state that it found."""
+
+
+@dataclass(frozen=True)
+class Waiting(Event):
+    """Nothing to do until others have acted."""
+
+    what: str
+    """For people: "the other cohorts to join"."""
+    names: tuple[str, ...]
+    """The cohorts that are waited for, as far as the server says."""
+    since: float
+
+
+@dataclass(frozen=True)
+class Unreachable(Event):
+    """The server does not answer; the client keeps trying."""
+
+    server: str
+    reason: str
+    since: float
+
+
+@dataclass(frozen=True)
+class Reachable(Event):
+    """The server answers again."""
+
+    server: str
+    after: float
+    """Seconds without an answer."""
+
+
+@dataclass(frozen=True)
+class Leaving(Event):
+    """A line of the consent screen: one quantity that leaves the computer."""
+
+    what: str
+    detail: str
+    form: str
+    """in clear, masked, or sealed."""
+    readable_by: str
+
+
+@dataclass(frozen=True)
+class Proposal(Event):
+    """What a study asks of this cohort."""
+
+    plan: Plan
+    plan_hash: str
+    """Recomputed here from the plan."""
+    compensator: str
+    """Fingerprint of the compensator's key: the same in the invitation, the plan and the server's answer."""
+    one_operator: bool
+    """Server and compensator are run by the same people: masks then hide nothing from them."""
+    leaves: tuple[Leaving, ...]
+
+
+@dataclass(frozen=True)
+class ReviewNeeded(Proposal):
+    """A person must look at this and call `Engine.accept` or `Engine.decline` before the run goes on."""
+
+    roster: Roster
+    roster_hash: str
+    cohort: str
+    """The name that this cohort has in the roster."""
+    changed: bool = False
+    """An earlier roster was accepted, and this one differs."""
+
+
+@dataclass(frozen=True)
+class Accepted(Event):
+    """The plan and the roster were accepted, and the sealed seed was delivered."""
+
+    plan_hash: str
+    roster_hash: str
+
+
+@dataclass(frozen=True)
+class Checked(Event):
+    """The data files were read. `report` is the data check's own; it stays at the cohort."""
+
+    ok: bool
+    report: dict[str, Any]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class PanelAgreed(Event):
+    """The variants of the study are known, and this cohort has them."""
+
+    variants: int
+    own: int
+    """Entries in this cohort's own list."""
+    digest: str
+
+
+@dataclass(frozen=True)
+class StepProgress(Event):
+    """How much of a step this cohort has answered; `total` is None where it cannot be known."""
+
+    title: str
+    done: int
+    total: int | None
+    unit: str
+    """What is counted: variants or questions."""
+    working: int
+    """Questions at work at this moment, of every kind."""
+
+
+@dataclass(frozen=True)
+class Sent(Event):
+    """Something left the computer; the ledger has the same line."""
+
+    quantity: str
+    bytes: int
+    form: str
+    round: int | None = None
+
+
+@dataclass(frozen=True)
+class Paused(Event):
+    """The study is paused, with the reason that the server gives."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Resumed(Event):
+    """The study goes on."""
+
+
+@dataclass(frozen=True)
+class Results(Event):
+    """The result files of the study are here."""
+
+    files: tuple[str, ...]
+    folder: str
+
+
+@dataclass(frozen=True)
+class Finished(Event):
+    """The end, reached: what it took. Bytes include the headers of HTTP."""
+
+    sent: int
+    received: int
+    seconds: dict[str, float]
+    """By phase: joining, checking, computing, sending, waiting, results."""
+
+
+@dataclass(frozen=True)
+class Failed(Event):
+    """The end, not reached: why, and what to do."""
+
+    exit: Exit
+    message: str
+    remedy: str
+    told_server: str = ""
+    """The code that the server was told, if any."""
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case Plan():
+            return value.to_json()
+        case Roster():
+            return [
+                {"name": n, "key": key.hex(), "fingerprint": fingerprint(key)} for n, key in value.members
+            ]
+        case Event():
+            return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        case bytes():
+            return value.hex()
+        case tuple() | list():
+            return [_plain(item) for item in value]
+        case dict():
+            return {key: _plain(item) for key, item in value.items()}
+        case Path():
+            return str(value)
+    return value

@@ -1,0 +1,184 @@
+"""Joining a study, and agreeing to its plan and roster before any data file is opened."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Generator, Iterator
+from concurrent.futures import Future
+
+from unpooled.protocol.masking import SEED_BYTES
+from unpooled.protocol.sealing import SigningKey, fingerprint, seal_seed
+from unpooled_client.api import LONG_POLL, Conflict, Refused, Study
+from unpooled_client.events import Accepted, Event, Joined, Proposal, ReviewNeeded
+from unpooled_client.ledger import Form
+from unpooled_client.session import OVER, Session, StudyEnded
+from unpooled_client.state import Acceptance
+from unpooled_client.trust import Terms, check_compensator, check_identity, checked_plan, terms
+
+SECOND_CLIENT = "second-client"
+# What the server answers to the acceptance of terms that are no longer the study's.
+_CHANGED = ("plan-changed", "roster-changed", "roster-incomplete")
+# The server gives a client up 60 s after its last request has ended, which may be a long poll.
+_PATIENCE_WITH_OTHERS = 60.0 + LONG_POLL + 15.0
+
+
+class Declined(Refused):
+    """This cohort's person declined the plan or the roster."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            0, "declined", "the plan was declined.", "Nothing of this cohort's data was read or sent."
+        )
+
+
+def join(session: Session, *, anew: bool) -> Generator[Event, None, Study]:
+    """Register this cohort's key with the study, unless that was done before.
+
+    `anew`: another client joined for this cohort before, and its state is lost.
+    """
+    yield from _wait_for_other_client(session)
+    study = yield from session.study()
+    check_identity(study, session.saved)
+    check_compensator(study, session.saved)
+    checked_plan(study)
+    public = SigningKey(session.saved.signing_key).public
+    if study.state in OVER:
+        return study
+    if study.cohort_state != "invited" and not session.saved.cohort and not anew:
+        raise Refused(
+            409,
+            "joined-elsewhere",
+            f"the cohort {study.cohort} has joined already, with a state that is not in this folder.",
+            "Go on with that state (--state DIR). If it is lost, --join-anew has all cohorts accept "
+            "again; once sums were released, it ends the study.",
+        )
+    again = bool(session.saved.cohort)
+    session.save()  # a key that the server knows must not be lost
+    yield session.record("Public signing key", public, Form.CLEAR, "server, all cohorts")
+    yield from session.wait_for(session.api.join, public)
+    session.save(cohort=study.cohort)
+    yield Joined(study.id, study.name, study.cohort, fingerprint(public), session.api.server, again)
+    return (yield from session.study())
+
+
+def _wait_for_other_client(session: Session) -> Iterator[Event]:
+    """A second client for a cohort is refused while the first lives; a dead one is given up in a minute."""
+    deadline = time.monotonic() + _PATIENCE_WITH_OTHERS
+    while True:
+        try:
+            yield from session.study()
+            return session.not_waiting()
+        except Conflict as error:
+            if error.code != SECOND_CLIENT or time.monotonic() > deadline:
+                raise
+        yield from session.waiting("another client of this cohort to end", ())
+        yield from session.wait_for(time.sleep, 2.0)
+
+
+def agree(session: Session, study: Study) -> Generator[Event, None, tuple[Study, Terms]]:
+    """Wait for the roster, and have a person accept it with the plan unless these very ones were accepted.
+
+    Raises Declined, or StudyEnded.
+    """
+    while study.state not in OVER:
+        found = terms(study, session.saved)
+        if found is None:
+            others = tuple(name for name in study.waiting_for if name != study.cohort)
+            yield from session.waiting("the other cohorts to join", others)
+            study = yield from session.wait_for(session.api.study, LONG_POLL, study.version)
+        elif is_accepted(session, found):
+            session.not_waiting()
+            return study, found
+        else:
+            session.not_waiting()
+            accepted = yield from _review(session, study, found)
+            study = yield from session.study()
+            if accepted and terms(study, session.saved) == found:
+                return study, found
+    raise StudyEnded(study)
+
+
+def is_accepted(session: Session, found: Terms) -> bool:
+    """Whether exactly these terms were accepted before."""
+    old = session.saved.acceptance
+    return old is not None and (old.plan_hash, old.roster_hash) == (found.plan_hash, found.roster_hash)
+
+
+def proposal(study: Study) -> Proposal:
+    """What the study asks for, to be shown to a person."""
+    from unpooled_client.consent import what_leaves
+
+    plan = checked_plan(study)
+    return Proposal(
+        plan=plan,
+        plan_hash=plan.hash().hex(),
+        compensator=fingerprint(plan.compensator_key),
+        one_operator=study.one_operator,
+        leaves=what_leaves(plan),
+    )
+
+
+def _review(session: Session, study: Study, found: Terms) -> Generator[Event, None, bool]:
+    """Ask the person; False if plan or roster changed meanwhile. Raises Declined."""
+    session.decision = Future()
+    session.review = ReviewNeeded(
+        **vars(proposal(study)),
+        roster=found.roster,
+        roster_hash=found.roster_hash.hex(),
+        cohort=found.cohort,
+        changed=session.saved.acceptance is not None,
+    )
+    yield session.review
+    while not session.decision.done():
+        # Asking meanwhile lets the server know that we are there, and us that nothing has changed.
+        asking = session.spawn(session.api.study, LONG_POLL, study.version)
+        yield from session.until_one([session.decision, asking])
+        if asking.done():
+            study = asking.result()
+            if study.state in OVER or terms(study, session.saved) != found:
+                return False
+    accepted = session.decision.result()
+    if not accepted:
+        raise Declined
+    return True
+
+
+def accept(session: Session, found: Terms) -> Generator[Event, None, bool]:
+    """Deliver the sealed seed: drawn now, or the one drawn when these terms were first accepted.
+
+    False if plan or roster changed on the way.
+    """
+    if not is_accepted(session, found):
+        session.save(acceptance=draw_seed(session, found))
+    acceptance = session.saved.acceptance
+    if acceptance is None:
+        raise AssertionError("nothing was accepted")
+    yield session.record("Mask seed", acceptance.sealed, Form.SEALED, "compensator")
+    try:
+        yield from session.wait_for(
+            session.api.accept,
+            acceptance.plan_hash,
+            acceptance.roster_hash,
+            acceptance.sealed,
+            acceptance.signature,
+        )
+    except Conflict as conflict:
+        if conflict.code in _CHANGED:
+            return False
+        raise
+    yield Accepted(found.plan_hash.hex(), found.roster_hash.hex())
+    return True
+
+
+def draw_seed(session: Session, found: Terms) -> Acceptance:
+    """A fresh seed for these terms, sealed to the compensator and signed."""
+    seed = os.urandom(SEED_BYTES)
+    box = seal_seed(seed, found.purpose, SigningKey(session.saved.signing_key))
+    return Acceptance(found.plan_hash, found.roster_hash, seed, box.sealed, box.signature)
+
+
+def changed_terms(session: Session, study: Study) -> bool:
+    """Whether the server now shows a plan or a roster other than the accepted ones."""
+    found = terms(study, session.saved)
+    return found is None or not is_accepted(session, found)

@@ -1,0 +1,258 @@
+"""The cohort's data: opened only after acceptance, checked, and aligned with the panel of the study."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import time
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unpooled.algorithms.presence import Presence
+from unpooled.cohort import Cohort, Packed, Samples
+from unpooled.errors import DataProblem, ProtocolError, UnpooledError
+from unpooled.panel import Panel
+from unpooled.plan import Plan
+from unpooled.protocol.problems import Problem
+from unpooled.step import Step
+from unpooled_client.api import Study
+from unpooled_client.data.fingerprint import Fingerprint, check_unchanged, fingerprints
+from unpooled_client.data.options import DataOptions
+from unpooled_client.data.report import Code, Report
+from unpooled_client.events import Checked, Event, PanelAgreed
+from unpooled_client.ledger import Form
+from unpooled_client.session import Session
+from unpooled_client.trust import Distrust, Terms
+
+if TYPE_CHECKING:
+    from unpooled_client.data.cohort import PlinkCohort, PlinkData
+
+_FLOOR = {Code.TOO_FEW_SAMPLES, Code.TOO_FEW_CASES, Code.TOO_FEW_CONTROLS}
+
+
+class DataRefused(UnpooledError):
+    """The data files are not fit for the study; the event `Checked` has told why."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        codes = {finding.code for finding in report.findings if finding.severity == "error"}
+        self.problem = Problem.FLOOR if codes <= _FLOOR else Problem.DATA
+        super().__init__(str(report.problem()))
+
+
+class DataChanged(UnpooledError):
+    """A data file is no longer the one that was accepted."""
+
+
+def to_json(options: DataOptions) -> dict[str, Any]:
+    """Data options as they are kept with the state; paths absolute, so that the folder does not matter."""
+    return {name: _plain(value) for name, value in dataclasses.asdict(options).items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value.absolute())
+    return list(value) if isinstance(value, tuple) else value
+
+
+def from_json(values: Mapping[str, Any]) -> DataOptions:
+    """The options that `to_json` wrote."""
+    paths = {field.name for field in dataclasses.fields(DataOptions) if "Path" in str(field.type)}
+    found: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+    }
+    found |= {name: Path(found[name]) for name in paths if found[name] is not None}
+    return DataOptions(**found)
+
+
+def open_data(
+    session: Session, terms: Terms, options: DataOptions, *, accepted: bool
+) -> Generator[Event, None, PlinkData]:
+    """Read and check the files; `accepted`: they must be the ones that were accepted before.
+
+    Raises DataRefused, or DataChanged.
+    """
+    started = time.perf_counter()
+    paths = options.paths
+    if accepted:
+        same_options(from_json(session.saved.options), options)
+        guard(session.saved.files, paths)
+        files = None
+    else:
+        files = session.spawn(fingerprints, paths)
+    data, report = yield from session.wait_for(_open, options.under(terms.plan))
+    yield Checked(report.ok, report.to_json(), time.perf_counter() - started)
+    if data is None:
+        raise DataRefused(report)
+    if files is not None:
+        yield from session.until_one([files])
+        session.save(files=files.result(), options=to_json(options))
+    session.count("reading", time.perf_counter() - started)
+    return data
+
+
+def _open(options: DataOptions) -> tuple[PlinkData | None, Report]:
+    from unpooled_client.data.cohort import open_cohort
+
+    return open_cohort(options)
+
+
+def same_options(accepted: DataOptions, given: DataOptions) -> None:
+    """DataChanged if files are to be read in another way than was accepted."""
+    ignored = {"bfile", "min_samples", "min_per_class", *accepted.paths, *given.paths}
+    other = [
+        "--1" if name == "one" else f"--{name.replace('_', '-')}"
+        for name, value in dataclasses.asdict(accepted).items()
+        if name not in ignored and value != getattr(given, name)
+    ]
+    if other:
+        raise DataChanged(
+            f"other options are given than were accepted: {', '.join(other)}. "
+            "Start with the same options as before, or duplicate the study."
+        )
+
+
+def guard(accepted: dict[str, Fingerprint], paths: dict[str, Path]) -> None:
+    """DataChanged unless the files are those that were accepted. Costs little while their times are."""
+    try:
+        check_unchanged(accepted, paths)
+    except DataProblem as error:
+        raise DataChanged(str(error)) from error
+
+
+def announce(session: Session, study: Study, terms: Terms, data: PlinkData) -> Iterator[Event]:
+    """Send the digest of this cohort's list of variants, and the list itself where it is not known yet.
+
+    Under a coordinator's list the digest is that list's, and nothing of the cohort's own variants is sent.
+    """
+    if study.cohort_state == "ready":
+        return
+    by_list = terms.plan.panel_mode == "list"
+    digest = terms.plan.panel_digest if by_list else data.panel.digest
+    yield session.record("Digest of the list of variants", digest, Form.CLEAR, "server")
+    wanted = yield from session.wait_for(session.api.put_panel_digest, digest)
+    if wanted and not by_list:
+        canonical = data.panel.canonical
+        yield session.record("List of variants", canonical, Form.CLEAR, "server")
+        yield from session.wait_for(session.api.put_panel_list, canonical)
+
+
+@dataclass(frozen=True, eq=False)
+class ListedCohort:
+    """A cohort beside the coordinator's list: it can say which of its variants it has."""
+
+    aligned: PlinkCohort
+
+    @property
+    def samples(self) -> Samples:
+        return self.aligned.samples
+
+    @property
+    def present(self) -> np.ndarray:
+        """bool (m,): the variant of the list is among the cohort's own, and can be reconciled."""
+        return self.aligned.rows >= 0
+
+    def packed(self, variants: slice | np.ndarray) -> Packed:
+        return self.aligned.packed(variants)
+
+
+@dataclass
+class Alignments:
+    """The cohort's data beside the coordinator's list, and beside the agreed panel."""
+
+    data: PlinkData
+    plan: Plan
+    listed: ListedCohort | None = None
+    agreed: tuple[PlinkCohort, bytes] | None = None
+    """The data beside the agreed panel, and that panel's digest."""
+    variants: int = 0
+
+    def cohort_for(self, step: Step) -> tuple[Cohort, bytes]:
+        """The data as a step asks them, and the digest of the agreed panel, empty if it is not about that.
+
+        Distrust if there is no panel yet. Shares that were made beside different panels do not unmask.
+        """
+        found = (self.listed, b"") if isinstance(step, Presence) else self.agreed
+        if found is None or found[0] is None:
+            raise Distrust(
+                Problem.QUESTION,
+                f"the server asks for {step.title!r} before the cohorts have agreed on variants.",
+                "Nothing was sent for it. Tell the server's operator.",
+            )
+        if not isinstance(step, Presence) and step.reach > self.variants:
+            raise Distrust(
+                Problem.QUESTION,
+                f"the server asks for variants up to {step.reach:,} of {self.variants:,}.",
+                "Nothing was sent for it. Tell the server's operator.",
+            )
+        return found[0], found[1]
+
+    def fetch_list(self, session: Session, terms: Terms) -> Iterator[Event]:
+        """Take the coordinator's list, if the plan goes by one; Distrust if it is not the plan's."""
+        if terms.plan.panel_mode != "list" or self.listed is not None:
+            return
+        text = yield from session.wait_for(session.api.coordinators_list)
+        panel = yield from session.wait_for(_panel, text, terms.plan.panel_digest)
+        self.listed = ListedCohort((yield from session.wait_for(self.data.align, panel)))
+
+    def fetch_panel(self, session: Session, digest: bytes) -> Iterator[Event]:
+        """Take the agreed panel, if it is new; Distrust if it names a variant that was not sent."""
+        if self.agreed is not None and digest == self.agreed[1]:
+            return
+        if digest == self.data.panel.digest:
+            panel = self.data.panel
+        else:
+            text = yield from session.wait_for(session.api.panel)
+            panel = yield from session.wait_for(_panel, text, digest)
+        aligned = yield from session.wait_for(self.data.align, panel)
+        if self.plan.panel_mode == "names":
+            # By a list, stopping would tell the server in clear which variants this cohort lacks. An honest
+            # server never asks for one; of any other it gets missing calls, under a mask.
+            _check_known(panel, aligned.rows)
+        if self.plan.mind < 1:
+            aligned = yield from session.wait_for(self._without_incomplete, aligned, panel)
+        self.agreed, self.variants = (aligned, digest), len(panel)
+        yield PanelAgreed(len(panel), len(self.data.panel), digest.hex())
+
+    def _without_incomplete(self, aligned: PlinkCohort, panel: Panel) -> PlinkCohort:
+        """The cohort without the people who lack too many calls; DataRefused if few remain."""
+        from unpooled_client.data.check import check_floors
+        from unpooled_client.data.completeness import kept_by_mind
+
+        kept = kept_by_mind(aligned, panel, self.plan.mind, self.plan.autosomes)
+        samples = dataclasses.replace(aligned.samples, kept=kept)
+        report = Report()
+        check_floors(samples, self.data.trait, self.data.options, report)
+        if not report.ok:
+            raise DataRefused(report)
+        return dataclasses.replace(aligned, samples=samples)
+
+
+def _panel(text: bytes, digest: bytes) -> Panel:
+    if hashlib.sha256(text).digest() != digest:
+        raise Distrust(
+            Problem.PANEL,
+            "the list of variants that was received is not the one whose digest was announced.",
+            "Start again; if it stays so, tell the server's operator.",
+        )
+    try:
+        return Panel.from_canonical(text)
+    except ProtocolError as error:
+        raise Distrust(Problem.PANEL, f"{error}.", "Tell the server's operator.") from error
+
+
+def _check_known(panel: Panel, rows: np.ndarray) -> None:
+    unknown = np.flatnonzero(rows < 0)
+    if not len(unknown):
+        return
+    k = int(unknown[0])
+    first = f"{panel.name[k].decode(errors='backslashreplace')} at {panel.chromosome[k]}:{panel.position[k]}"
+    raise Distrust(
+        Problem.PANEL,
+        f"the study's panel has {len(unknown):,} variants that this cohort lacks, the first is {first}.",
+        "Are these the files whose list of variants was sent? If so, tell the coordinator.",
+    )

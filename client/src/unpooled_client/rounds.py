@@ -1,0 +1,146 @@
+"""Answering a question: decode the step, compute at this cohort, pack, mask.
+
+A nonce is drawn each time that numbers are computed, so no two sets of numbers ever share a mask: what is
+sent again is the same bytes, and what is computed again has a new nonce.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from unpooled import step as steps
+from unpooled.cohort import Cohort
+from unpooled.errors import BoundError, CodecError, ProtocolError
+from unpooled.protocol import masking
+from unpooled.protocol.masking import MaskContext
+from unpooled.protocol.messages import Question
+from unpooled.protocol.problems import Problem
+from unpooled.step import Step
+from unpooled_client.consent import steps_of
+from unpooled_client.trust import Distrust, Terms
+
+MAX_SHARE_BYTES = 1 << 30
+
+
+class BeyondBound(BoundError):
+    """A quantity of this cohort is beyond its bound; `quantity` is its declared name, fit for the server."""
+
+    def __init__(self, message: str, quantity: str) -> None:
+        self.quantity = quantity
+        super().__init__(message)
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """A masked answer, ready to be sent: it says nothing about the numbers in it."""
+
+    round: int
+    nonce: bytes
+    data: bytes = field(repr=False)
+    title: str
+    arrays: tuple[str, ...]
+    variants: int
+    """Panel variants that the question covers, 0 where it is about something else."""
+    seconds: float
+    """Of computing, packing and masking."""
+
+
+@dataclass(frozen=True)
+class Answerer:
+    """Answers the questions of one study, under the terms that were accepted."""
+
+    terms: Terms
+    seed: bytes = field(repr=False)
+
+    def step(self, question: Question) -> Step:
+        """The step that is asked for; Distrust unless the plan has it."""
+        plan = self.terms.plan
+        try:
+            step = steps.decode(question.step, steps_of(plan))
+            words = steps.words(step)
+        except CodecError as error:
+            raise Distrust(
+                Problem.QUESTION,
+                f"round {question.round} asks for something that {plan.test} does not have: {error}.",
+                "Nothing was sent for it. Server and client must be of the same version.",
+            ) from error
+        if not step.agrees(plan):
+            raise Distrust(
+                Problem.QUESTION,
+                f"round {question.round} asks for what the accepted plan does not allow ({step.title}).",
+                "Nothing was sent for it. Tell the coordinator and the server's operator.",
+            )
+        if not 0 <= words * plan.scheme(step.ring_bits).word_bytes <= MAX_SHARE_BYTES:
+            raise Distrust(
+                Problem.QUESTION,
+                f"round {question.round} asks for {words:,} numbers at once.",
+                "Nothing was sent for it. Tell the server's operator.",
+            )
+        if not step.agrees(plan):
+            raise Distrust(
+                Problem.QUESTION,
+                f"round {question.round} asks what the accepted plan does not allow.",
+                "Nothing was sent for it. Tell the coordinator.",
+            )
+        return step
+
+    def share(self, question: Question, step: Step, cohort: Cohort, panel: bytes = b"") -> Share:
+        """This cohort's masked answer to a question, of which `step` was decoded.
+
+        `panel` is the digest of the agreed variants that `cohort` is aligned with, empty before.
+        Raises BeyondBound for numbers that cannot be summed safely.
+        """
+        started = time.perf_counter()
+        scheme = self.terms.plan.scheme(step.ring_bits)
+        nonce = os.urandom(masking.NONCE_BYTES)
+        context = self._context(question, step, panel, nonce)
+        packed = self._pack(step, cohort)
+        data = scheme.to_bytes(scheme.add(packed, masking.mask(self.seed, context)))
+        if len(data) != context.words * scheme.word_bytes:
+            raise ProtocolError(f"{step.title}: a share of {len(data)} bytes; want {context.words} words")
+        return Share(
+            question.round,
+            nonce,
+            data,
+            step.title,
+            tuple(array.name for array in step.sends),
+            variants_of(step),
+            time.perf_counter() - started,
+        )
+
+    def _context(self, question: Question, step: Step, panel: bytes, nonce: bytes) -> MaskContext:
+        terms = self.terms
+        return MaskContext(
+            study=terms.study,
+            plan_hash=terms.plan_hash,
+            roster_hash=terms.roster_hash,
+            cohort=terms.cohort,
+            round=question.round,
+            question=masking.question(question.salt, question.step, panel),
+            scheme=terms.plan.scheme(step.ring_bits).label,
+            words=steps.words(step),
+            nonce=nonce,
+        )
+
+    def _pack(self, step: Step, cohort: Cohort) -> np.ndarray:
+        arrays = step.local(cohort)
+        plan = self.terms.plan
+        try:
+            return steps.pack(step, arrays, plan.scheme(step.ring_bits), plan.cohorts)
+        except BoundError as error:
+            raise BeyondBound(str(error), _named_in(str(error), step)) from error
+
+
+def variants_of(step: Step) -> int:
+    """How many of the panel's variants a step is about, if it is about a range of them."""
+    start, stop = getattr(step, "start", None), getattr(step, "stop", None)
+    return stop - start if isinstance(start, int) and isinstance(stop, int) else 0
+
+
+def _named_in(message: str, step: Step) -> str:
+    """The declared array that an error names."""
+    return next((array.name for array in step.sends if array.name in message), "")

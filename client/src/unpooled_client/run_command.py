@@ -1,0 +1,167 @@
+"""`unpooled-client join` and `unpooled-client run`: the engine with a person, or a script, before it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from unpooled.protocol.invitation import PREFIX, Invitation
+from unpooled_client import state
+from unpooled_client.cli import EXIT_CODES
+from unpooled_client.data.options import DataOptions, data_options, options_from
+from unpooled_client.engine import Engine, Network
+from unpooled_client.events import Event, Exit, Failed, Finished, ReviewNeeded
+from unpooled_client.screen import Screen, screen_for
+from unpooled_client.state import StateError, StateFolder
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
+
+_ENGINE_OPTIONS = [
+    click.option(
+        "--state",
+        "state_folder",
+        type=_FOLDER,
+        envvar="UNPOOLED_STATE",
+        metavar="DIR",
+        help="Folder for keys, seed and ledger of this study.  [one per study in your profile]",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print every event as a line of JSON."),
+    click.option("--quiet", is_flag=True, help="Print only what goes wrong."),
+    click.option(
+        "--ca-bundle",
+        type=_FILE,
+        envvar="UNPOOLED_CA_BUNDLE",
+        metavar="FILE",
+        help="Certificates to trust (PEM), for networks that inspect TLS.",
+    ),
+    click.option(
+        "--allow-http", is_flag=True, envvar="UNPOOLED_ALLOW_HTTP", help="Use a server without https."
+    ),
+    click.option(
+        "--join-anew",
+        is_flag=True,
+        help="This cohort's earlier state is lost: join with a new key. All cohorts accept again; after the "
+        "first released sum it ends the study.",
+    ),
+]
+
+
+def _engine_options(command: _Command) -> _Command:
+    for option in reversed(_ENGINE_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.command(epilog=EXIT_CODES)
+@click.argument("invitation")
+@_engine_options
+def join(invitation: str, **options: Any) -> int:
+    """Join a study: INVITATION is the string from its coordinator, or a file that holds it.
+
+    Makes this cohort's signing key and shows its fingerprint. No data file is read. `unpooled-client run`
+    goes on, with the same INVITATION or without.
+    """
+    return _follow(_engine(invitation, options, only_join=True), _screen(options), yes=False)
+
+
+@click.command(epilog=EXIT_CODES)
+@click.argument("invitation", required=False)
+@data_options
+@click.option("--out", type=_FOLDER, metavar="DIR", help="Folder for the results.  [unpooled-STUDY]")
+@click.option("--yes", is_flag=True, help="Accept plan and roster without asking. For scripts.")
+@click.option(
+    "--threads", type=click.IntRange(1), default=1, show_default=True, help="Questions computed at once."
+)
+@_engine_options
+def run(invitation: str | None, yes: bool, **options: Any) -> int:
+    """Take part in a study until its results are here.
+
+    INVITATION is the string from the coordinator, or a file that holds it; it may be left out to go on with a
+    study that was joined before. You see the plan, who takes part, and what will leave this computer, and are
+    asked before any data file is opened. Stop it and start it again at any time: it goes on where it was.
+    """
+    out, threads = options.pop("out"), options.pop("threads")
+    data = options_from(options)
+    given = data if data.bfile or data.bed else None
+    engine = _engine(invitation, options, data=given, out=out, threads=threads)
+    return _follow(engine, _screen(options), yes=yes)
+
+
+def _engine(
+    invitation: str | None, options: dict[str, Any], *, data: DataOptions | None = None, **more: Any
+) -> Engine:
+    found = Invitation.from_text(_text_of(invitation)) if invitation else None
+    network = Network(options["ca_bundle"], options["allow_http"])
+    folder = state_folder(options["state_folder"], found)
+    anew = options["join_anew"]
+    return Engine(folder, invitation=found, options=data, network=network, join_anew=anew, **more)
+
+
+def _text_of(invitation: str) -> str:
+    """An invitation as typed, or from the file that was named."""
+    path = Path(invitation)
+    if invitation.startswith(PREFIX) or len(invitation) > 500 or not path.is_file():
+        return invitation
+    data = path.read_bytes()
+    is_utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")  # as editors on Windows may save it
+    return data.decode("utf-16" if is_utf16 else "utf-8-sig", errors="replace")
+
+
+def state_folder(given: Path | None, invitation: Invitation | None) -> StateFolder:
+    """The folder that is meant: as given, the invitation's, or the only one; StateError if unclear."""
+    if given is not None:
+        return StateFolder(given)
+    if invitation is not None:
+        return state.find(invitation)
+    found = state.folders()
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise StateError("no study was joined here yet. Start with: unpooled-client run INVITATION")
+    listed = "\n".join(f"  --state {folder.path}" for folder in found)
+    raise StateError(f"several studies were joined here. Say which:\n{listed}")
+
+
+def _screen(options: dict[str, Any]) -> Screen:
+    return screen_for(as_json=options["as_json"], quiet=options["quiet"])
+
+
+def _follow(engine: Engine, screen: Screen, *, yes: bool) -> int:
+    """Show the events of a run, and ask where it needs an answer; the exit status."""
+    code = Exit.DONE
+    with screen:
+        for event in engine.run():
+            screen.show(event)
+            if isinstance(event, ReviewNeeded):
+                _answer(engine, event, screen, yes=yes)
+            code = _exit_of(event, code)
+    return int(code)
+
+
+def _answer(engine: Engine, review: ReviewNeeded, screen: Screen, *, yes: bool) -> None:
+    if yes:
+        engine.accept(review)
+    elif not sys.stdin.isatty():
+        raise click.UsageError(
+            "the plan must be accepted, and there is nobody to ask. Start this in a terminal, or read the "
+            "plan above and give --yes."
+        )
+    elif screen.ask("Accept this plan and this roster, and let the above leave this computer?"):
+        engine.accept(review)
+    else:
+        engine.decline()
+
+
+def _exit_of(event: Event, so_far: Exit) -> Exit:
+    match event:
+        case Failed():
+            return event.exit
+        case Finished():
+            return Exit.DONE
+    return so_far

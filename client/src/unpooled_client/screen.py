@@ -1,0 +1,171 @@
+"""How the command line shows events: JSON lines, lines of text, or bars on a terminal.
+
+Progress goes to standard error; the names of result files, and JSON, to standard output.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self
+
+import click
+
+from unpooled_client import words
+from unpooled_client.events import Event, Failed, Proposal, Results, Sent, StepProgress
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.progress import TaskID
+
+
+class Screen(Protocol):
+    """A place to show events."""
+
+    def show(self, event: Event) -> None: ...
+    def ask(self, question: str) -> bool: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def screen_for(*, as_json: bool, quiet: bool) -> Screen:
+    """The screen for these options and this standard error."""
+    if as_json:
+        return JsonScreen()
+    if quiet:
+        return QuietScreen()
+    return TerminalScreen() if sys.stderr.isatty() else LineScreen()
+
+
+class _Base:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def ask(self, question: str) -> bool:
+        return click.confirm(question, default=False, err=True)
+
+
+class JsonScreen(_Base):
+    """Every event as one line of JSON on standard output; a failure also as text on standard error."""
+
+    def show(self, event: Event) -> None:
+        print(json.dumps(event.to_json()), flush=True)
+        if isinstance(event, Failed):
+            click.echo(words.failure(event), err=True)
+
+
+class QuietScreen(_Base):
+    """What goes wrong; and what is asked for, if somebody must accept it."""
+
+    def __init__(self) -> None:
+        self._asked: list[str] = []
+
+    def show(self, event: Event) -> None:
+        if isinstance(event, Failed):
+            click.echo(words.failure(event), err=True)
+        elif isinstance(event, Proposal):
+            self._asked = words.lines(event)
+
+    def ask(self, question: str) -> bool:
+        click.echo("\n".join(self._asked), err=True)
+        return super().ask(question)
+
+
+class LineScreen(_Base):
+    """A line per event; of a step's progress the beginning, the end, and one every ten seconds."""
+
+    EVERY = 10.0
+
+    def __init__(self) -> None:
+        self._steps: dict[str, float] = {}
+
+    def show(self, event: Event) -> None:
+        if isinstance(event, StepProgress) and not self._is_due(event):
+            return
+        if isinstance(event, Sent) and event.round is not None:
+            return  # the ledger has them; here the progress of the step says enough
+        for line in words.lines(event):
+            click.echo(f"{time.strftime('%H:%M:%S')} {line}", err=True)
+        if isinstance(event, Results):
+            for file in event.files:
+                click.echo(file)
+
+    def _is_due(self, event: StepProgress) -> bool:
+        last = self._steps.get(event.title)
+        due = last is None or time.monotonic() - last > self.EVERY or event.done == event.total
+        if due:
+            self._steps[event.title] = time.monotonic()
+        return due
+
+
+class TerminalScreen(_Base):
+    """Lines for what happens, a bar for each step, and a last line that says what is waited for."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.spinner import Spinner
+
+        self._console = Console(stderr=True)
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=30),
+            TextColumn("{task.fields[note]}"),
+        )
+        self._bars = Progress(*columns, TimeElapsedColumn(), console=self._console)
+        self._tasks: dict[str, TaskID] = {}
+        self._status, self._waits = Spinner("dots"), False
+        self._live = Live(get_renderable=self._draw, console=self._console, refresh_per_second=6)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop()
+
+    def show(self, event: Event) -> None:
+        status = words.status(event)
+        self._waits = bool(status)
+        if status:
+            self._status.update(text=status)
+            self._live.start()
+        elif isinstance(event, StepProgress):
+            self._bar(event)
+        elif not (isinstance(event, Sent) and event.round is not None):
+            for line in words.lines(event):
+                self._console.print(line, highlight=False, markup=False, soft_wrap=True)
+        if isinstance(event, Results):
+            self._stop()
+            for file in event.files:
+                click.echo(file)
+
+    def ask(self, question: str) -> bool:
+        self._stop()
+        return super().ask(question)
+
+    def _bar(self, event: StepProgress) -> None:
+        note = words.amount(event)
+        if event.title not in self._tasks:
+            self._tasks[event.title] = self._bars.add_task(event.title, total=event.total, note=note)
+        # Where nobody knows how much there is, what came so far is all.
+        total = event.done if event.total is None else event.total
+        self._bars.update(self._tasks[event.title], completed=event.done, total=total, note=note)
+        self._live.start()
+
+    def _draw(self) -> Group:
+        from rich.console import Group
+
+        return Group(self._bars, self._status) if self._waits else Group(self._bars)
+
+    def _stop(self) -> None:
+        self._waits = False
+        self._live.stop()

@@ -1,0 +1,250 @@
+"""What a cohort's client must not forget, in one folder per study and cohort.
+
+    state.json     keys, seed, acceptance, digests of the data files: secret, written atomically
+    ledger.jsonl   everything that was sent (unpooled_client.ledger)
+    client.log     every event with its time, and details of failures; never leaves this computer
+    lock           held while a client runs, so that two never share a state
+
+Everything else is asked of the server again, so a client that is killed at any time goes on when
+started anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+from unpooled.errors import UnpooledError
+from unpooled.protocol.invitation import Invitation
+from unpooled.protocol.sealing import SigningKey
+from unpooled_client.data.fingerprint import Fingerprint
+
+_FORMAT = 1
+
+
+class StateError(UnpooledError):
+    """The state folder cannot be used; says which and what to do."""
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """That this cohort's person accepted one plan and one roster, and the seed that was drawn for them."""
+
+    plan_hash: bytes
+    roster_hash: bytes
+    seed: bytes = field(repr=False)
+    sealed: bytes
+    signature: bytes
+
+
+@dataclass(frozen=True)
+class Saved:
+    """The content of state.json."""
+
+    invitation: Invitation
+    instance: str
+    signing_key: bytes = field(repr=False)
+    cohort: str = ""
+    acceptance: Acceptance | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    """The data options that were accepted, as `unpooled_client.reading` writes them."""
+    files: dict[str, Fingerprint] = field(default_factory=dict)
+    """The data files as they were then, by what they are."""
+
+    @classmethod
+    def new(cls, invitation: Invitation) -> Saved:
+        """A fresh identity: a signing key and an instance number from the operating system."""
+        return cls(invitation, os.urandom(16).hex(), SigningKey.generate().private)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "format": _FORMAT,
+            "invitation": self.invitation.to_text(),
+            "instance": self.instance,
+            "signing_key": self.signing_key.hex(),
+            "cohort": self.cohort,
+            "acceptance": self.acceptance and {k: v.hex() for k, v in vars(self.acceptance).items()},
+            "options": self.options,
+            "files": {name: vars(file) for name, file in self.files.items()},
+        }
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Saved:
+        if values.get("format") != _FORMAT:
+            raise ValueError("written by another version of this program")
+        acceptance = values["acceptance"]
+        return cls(
+            Invitation.from_text(values["invitation"]),
+            values["instance"],
+            bytes.fromhex(values["signing_key"]),
+            values["cohort"],
+            acceptance and Acceptance(**{k: bytes.fromhex(v) for k, v in acceptance.items()}),
+            values["options"],
+            {name: Fingerprint(**file) for name, file in values["files"].items()},
+        )
+
+
+class StateFolder:
+    """One folder of state, and the only way to it. Call `locked()` before writing."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def file(self) -> Path:
+        return self.path / "state.json"
+
+    @property
+    def ledger(self) -> Path:
+        return self.path / "ledger.jsonl"
+
+    @property
+    def log(self) -> Path:
+        return self.path / "client.log"
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder for one running client; StateError if another one has it."""
+        from filelock import FileLock, Timeout
+
+        _make_private_folder(self.path)
+        lock = FileLock(self.path / "lock", timeout=0, thread_local=False)
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise StateError(
+                f"another client is running with the state in {self.path}. "
+                "Let it go on, or stop it before you start this one."
+            ) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def exists(self) -> bool:
+        return self.file.is_file()
+
+    def load(self) -> Saved:
+        """What was saved; StateError if there is nothing, or nothing that can be read."""
+        try:
+            return Saved.from_json(json.loads(self.file.read_bytes()))
+        except FileNotFoundError as error:
+            raise StateError(
+                f"there is no study in {self.path}. Start with: unpooled-client run INVITATION"
+            ) from error
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, UnpooledError) as error:
+            raise StateError(
+                f"{self.file} cannot be read: {error}. Restore it from a backup. Without it this cohort "
+                "joins anew: move the folder away and run the invitation again; that works until the first "
+                "sum is released."
+            ) from error
+
+    def save(self, saved: Saved) -> None:
+        """Replace the state by a new one that is complete on disk."""
+        write_atomically(self.file, json.dumps(saved.to_json(), indent=1).encode(), private=True)
+
+
+def default_root() -> Path:
+    """Where this system keeps the state of programs."""
+    from platformdirs import user_state_path
+
+    return user_state_path("unpooled", appauthor=False) / "studies"
+
+
+def folders(root: Path | None = None) -> list[StateFolder]:
+    """The studies that this person's account takes part in, the latest first."""
+    root = root or default_root()
+    files = [path for path in root.glob("*/state.json") if path.is_file()]
+    return [StateFolder(path.parent) for path in sorted(files, key=_modified, reverse=True)]
+
+
+def find(invitation: Invitation, root: Path | None = None) -> StateFolder:
+    """The folder for an invitation: the one that knows its token, else a new one named after both."""
+    root = root or default_root()
+    token = hashlib.sha256(invitation.token.encode()).hexdigest()[:8]
+    return StateFolder(root / f"{_slug(invitation.study)}-{token}")
+
+
+def with_invitation(saved: Saved, invitation: Invitation) -> Saved:
+    """The state under an invitation that was issued anew for the same study; StateError for another study."""
+    old = saved.invitation
+    if (old.study, old.compensator) != (invitation.study, invitation.compensator):
+        raise StateError(
+            "this folder holds the state of another study. Choose another folder with --state, "
+            "or leave --state out: each study then has a folder of its own."
+        )
+    return dataclasses.replace(saved, invitation=invitation)
+
+
+def write_atomically(path: Path, data: bytes, *, private: bool = False) -> None:
+    """Replace a file so that after a crash either the old or the new content is there, whole."""
+    _make_private_folder(path.parent) if private else path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        descriptor = os.open(
+            part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, 0o600 if private else 0o666
+        )
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+def replace(part: Path, path: Path) -> None:
+    """Put a finished file in place. On Windows a virus scanner may hold the old one for a moment."""
+    for _ in range(20 if os.name == "nt" else 0):
+        with contextlib.suppress(PermissionError):
+            part.replace(path)
+            return
+        time.sleep(0.05)
+    part.replace(path)
+
+
+_BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
+
+
+def open_private(path: Path) -> TextIO:
+    """Open a text file for appending that only this account may read."""
+    descriptor = os.open(path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
+    return os.fdopen(descriptor, "a", encoding="utf-8")
+
+
+def sync_folder(path: Path) -> None:
+    """Make a rename durable, where folders can be opened (not on Windows, which needs no such thing)."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _make_private_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StateError(
+            f"the folder {path} cannot be made: {error.strerror}. Choose another with --state DIR."
+        ) from error
+
+
+def _modified(path: Path) -> float:
+    return path.stat().st_mtime
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9-]+", "-", text)[:40]

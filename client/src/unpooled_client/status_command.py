@@ -1,0 +1,140 @@
+"""`unpooled-client status` and `unpooled-client ledger`: looking, without taking part."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unpooled.protocol.sealing import SigningKey, fingerprint
+from unpooled_client import ledger as ledgers
+from unpooled_client import state
+from unpooled_client.ledger import Entry
+from unpooled_client.state import Saved, StateError, StateFolder
+
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+_STATE = click.option(
+    "--state",
+    "folder",
+    type=_FOLDER,
+    envvar="UNPOOLED_STATE",
+    metavar="DIR",
+    help="Folder of the study's state.",
+)
+
+
+@click.command()
+@_STATE
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--offline", is_flag=True, help="Do not ask the server.")
+@click.option(
+    "--ca-bundle",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="UNPOOLED_CA_BUNDLE",
+    metavar="FILE",
+)
+@click.option("--allow-http", is_flag=True, envvar="UNPOOLED_ALLOW_HTTP")
+def status(folder: Path | None, as_json: bool, offline: bool, **network: Any) -> int:
+    """Where each study of this computer is: what the server says, and what is kept here."""
+    found = [_status(each, offline, network) for each in _folders(folder)]
+    if as_json:
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        click.echo("\n\n".join("\n".join(_status_lines(values)) for values in found))
+    return 0
+
+
+@click.command()
+@_STATE
+@click.option("--json", "as_json", is_flag=True, help="As JSON lines.")
+def ledger(folder: Path | None, as_json: bool) -> int:
+    """Everything that has left this computer: when, what, how large, in which form, and to whom.
+
+    Fails if a line was changed or taken out since it was written.
+    """
+    for each in _folders(folder):
+        entries = list(ledgers.read(each.ledger))
+        if as_json:
+            for entry in entries:
+                click.echo(json.dumps(dataclasses.asdict(entry), ensure_ascii=False))
+        else:
+            click.echo("\n".join(_ledger_lines(each, entries)))
+    return 0
+
+
+def _folders(given: Path | None) -> list[StateFolder]:
+    found = state.folders() if given is None else [StateFolder(given)]
+    if not any(folder.exists() for folder in found):
+        raise StateError("no study was joined here yet. Start with: unpooled-client run INVITATION")
+    return found
+
+
+def _status(folder: StateFolder, offline: bool, network: dict[str, Any]) -> dict[str, Any]:
+    saved = folder.load()
+    entries = list(ledgers.read(folder.ledger))
+    return {
+        "folder": str(folder.path),
+        "study": saved.invitation.study,
+        "server": saved.invitation.server,
+        "cohort": saved.cohort,
+        "fingerprint": fingerprint(SigningKey(saved.signing_key).public),
+        "compensator": saved.invitation.compensator,
+        "accepted": saved.acceptance is not None,
+        "files": saved.options,
+        "sent": {"messages": len(entries), "bytes": sum(entry.bytes for entry in entries)},
+        "from_server": None if offline else _ask(saved, network),
+    }
+
+
+def _ask(saved: Saved, network: dict[str, Any]) -> dict[str, Any]:
+    from unpooled_client.api import Api, ServerError
+
+    try:
+        api = Api(saved.invitation, saved.instance, patient=False, **network)
+        study = api.study()
+    except ServerError as error:
+        return {"problem": str(error)}
+    return {
+        "name": study.name,
+        "state": study.state,
+        "reason": study.reason,
+        "cohort_state": study.cohort_state,
+        "waiting_for": list(study.waiting_for),
+        "results": [file.name for file in study.results],
+    }
+
+
+def _status_lines(values: dict[str, Any]) -> list[str]:
+    server = values["from_server"] or {}
+    rows = [
+        ("Study", f"{server.get('name', '')} ({values['study']}) at {values['server']}".lstrip()),
+        ("Cohort", f"{values['cohort'] or 'not joined yet'}, key {values['fingerprint']}"),
+        ("Plan and roster", "accepted" if values["accepted"] else "not accepted yet"),
+    ]
+    if "problem" in server:
+        rows.append(("Server", server["problem"]))
+    elif server:
+        reason = f": {server['reason']}" if server["reason"] else ""
+        rows.append(("State", f"{server['state']}{reason}"))
+        rows.append(("This cohort", server["cohort_state"]))
+        rows.append(("Waiting for", ", ".join(server["waiting_for"]) or "nobody"))
+        if server["results"]:
+            rows.append(("Results", ", ".join(server["results"])))
+    sent = values["sent"]
+    rows.append(("Sent", f"{sent['bytes']:,} bytes in {sent['messages']} messages (unpooled-client ledger)"))
+    rows.append(("Kept in", values["folder"]))
+    return [f"{name:<16}{value}" for name, value in rows]
+
+
+def _ledger_lines(folder: StateFolder, entries: list[Entry]) -> list[str]:
+    head = f"{'TIME (UTC)':<20}{'BYTES':>12}  {'FORM':<9} {'TO':<22} QUANTITY"
+    rows = [
+        f"{entry.time[:19]:<20}{entry.bytes:>12,}  {entry.form:<9} {entry.to:<22} {entry.quantity}"
+        + (f" (round {entry.round})" if entry.round is not None else "")
+        for entry in entries
+    ]
+    total = sum(entry.bytes for entry in entries)
+    return [f"{folder.ledger}", head, *rows, f"{len(rows)} messages, {total:,} bytes; no line was changed"]

@@ -1,0 +1,265 @@
+"""Events in the field's words, as lines of plain text."""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from collections.abc import Iterable
+
+from unpooled.algorithms import algorithm
+from unpooled.plan import EXACT, MEAN, OPTIONS, Plan
+from unpooled.protocol.sealing import fingerprint
+from unpooled_client.events import (
+    Accepted,
+    Checked,
+    Event,
+    Failed,
+    Finished,
+    Joined,
+    Leaving,
+    PanelAgreed,
+    Paused,
+    Proposal,
+    Reachable,
+    Results,
+    Resumed,
+    ReviewNeeded,
+    Sent,
+    StepProgress,
+    Unreachable,
+    Waiting,
+)
+
+_WIDTH = 100
+_ONE_OPERATOR = (
+    "  ONE OPERATOR: NOT BLIND. Server and compensator are run by the same people, "
+    "so masks hide nothing from them"
+)
+
+
+def lines(event: Event) -> list[str]:
+    """An event as a person reads it."""
+    match event:
+        case Joined():
+            again = "Going on" if event.again else "Joined"
+            return [
+                f'{again}: study "{event.name}" as cohort {event.cohort}, at {event.server}',
+                f"This cohort's key has the fingerprint {event.fingerprint}",
+            ]
+        case ReviewNeeded():
+            return review(event)
+        case Proposal():
+            return [*proposal(event), "Go on with: unpooled-client run --bfile PREFIX"]
+        case Accepted():
+            return ["Plan and roster accepted; the mask seed was sent, sealed to the compensator"]
+        case Checked():
+            return checked(event)
+        case PanelAgreed():
+            return [f"Panel agreed: {event.variants:,} variants, of {event.own:,} in this cohort's list"]
+        case StepProgress():
+            return [f"{event.title}: {amount(event)} answered"]
+        case Sent():
+            return [f"Sent: {event.quantity} ({size(event.bytes)}, {event.form})"]
+        case Resumed():
+            return ["The study goes on"]
+        case Reachable():
+            return [f"{event.server} answers again, after {duration(event.after)}"]
+        case Results():
+            return [f"Results: {len(event.files)} files in {event.folder}"]
+        case Finished():
+            return [finished(event)]
+        case Failed():
+            return [failure(event)]
+    return [text] if (text := status(event)) else []
+
+
+def status(event: Event) -> str:
+    """What is waited for, or empty."""
+    match event:
+        case Waiting():
+            whom = f" ({', '.join(event.names)})" if event.names else ""
+            return f"Waiting for {event.what}{whom} since {clock(event.since)}"
+        case Unreachable():
+            return f"{event.server} has not answered since {clock(event.since)}: {event.reason}. Trying on"
+        case Paused():
+            return f"The study is paused: {event.reason}"
+    return ""
+
+
+def amount(event: StepProgress) -> str:
+    """How much of a step is answered: 1,200 of 3,000 variants."""
+    of = f" of {event.total:,}" if event.total is not None else ""
+    unit = event.unit.removesuffix("s") if event.total is None and event.done == 1 else event.unit
+    return f"{event.done:,}{of} {unit}"
+
+
+def failure(event: Failed) -> str:
+    told = (
+        f" The coordinator sees the code {event.told_server!r}, and nothing else."
+        if event.told_server
+        else ""
+    )
+    return f"Error: {event.message} {event.remedy}".rstrip() + told
+
+
+def finished(event: Finished) -> str:
+    seconds = ", ".join(f"{phase} {value:.1f} s" for phase, value in event.seconds.items())
+    return f"Done: {size(event.sent)} sent, {size(event.received)} received; {seconds}"
+
+
+def checked(event: Checked) -> list[str]:
+    """The verdict, and each error and warning."""
+    found = []
+    for finding in event.report.get("findings", ()):
+        if finding["severity"] != "note":
+            where = ":".join(str(finding[k]) for k in ("file", "line", "column") if finding[k] is not None)
+            text = " ".join(
+                part for part in (where and f"{where}:", finding["message"], finding["remedy"]) if part
+            )
+            found.append(f"{finding['severity']}: {text}")
+    verdict = "Data read and checked" if event.ok else "The data cannot be used as they are"
+    return [*found, f"{verdict} ({event.seconds:.1f} s)"]
+
+
+def review(event: ReviewNeeded) -> list[str]:
+    """All that a person reads before accepting."""
+    return [
+        *(["The roster has changed since you accepted it: a cohort joined anew."] if event.changed else []),
+        *_plan(event),
+        "WHO TAKES PART (compare fingerprints by telephone)",
+        *_table([(_you(name, event), fingerprint(key)) for name, key in event.roster.members]),
+        f"  Roster hash (the same at every cohort): {grouped(event.roster_hash)}",
+        "",
+        *_others(event),
+    ]
+
+
+def proposal(event: Proposal) -> list[str]:
+    """What a study asks for, before it is known who takes part."""
+    return [*_plan(event), *_others(event)]
+
+
+def _plan(event: Proposal) -> list[str]:
+    return [
+        "",
+        "PLAN",
+        *_table(plan_rows(event.plan)),
+        f"  Plan hash (the same at every cohort): {grouped(event.plan_hash)}",
+        "",
+    ]
+
+
+def _others(event: Proposal) -> list[str]:
+    return [
+        "COMPENSATOR",
+        f"  Fingerprint, as in your invitation: {event.compensator}",
+        *([_ONE_OPERATOR] if event.one_operator else []),
+        "",
+        "WHAT WILL LEAVE THIS COMPUTER",
+        *(line for leaving in event.leaves for line in _leaving(leaving)),
+        "",
+    ]
+
+
+def _you(name: str, event: ReviewNeeded) -> str:
+    return f"{name} (you)" if name == event.cohort else name
+
+
+def plan_rows(plan: Plan) -> list[tuple[str, str]]:
+    """The plan, a row for each thing that decides a number or who sees it."""
+    panel = {
+        "names": "the cohorts' lists of variants, by names in clear",
+        "list": f"the coordinator's list {plan.panel_digest.hex()[:16]}…, answered masked",
+    }
+    masks = {
+        "modular": f"uniform, in a ring of at least {plan.ring_bits} bits: a share says nothing by itself",
+        "gaussian": f"normal, of variance {plan.variance:g}: hides less, for comparison with the literature",
+    }
+    classes = f", {plan.min_per_class} cases and controls" if plan.trait == "case/control" else ""
+    return [
+        ("Test", plan.test),
+        ("Phenotype", f"{plan.phenotype} ({plan.trait})"),
+        *_regression_rows(plan),
+        ("Genome build", f"{plan.build}, {plan.autosomes} autosomes"),
+        ("Nonfounders", "counted in frequencies" if plan.nonfounders else "not counted in frequencies"),
+        ("Unknown sex", "phenotype kept" if plan.allow_no_sex else "phenotype set missing"),
+        ("Result files", ", ".join(plan.files)),
+        ("Cohorts", str(plan.cohorts)),
+        ("Floor", f"{plan.min_samples} samples{classes} at each cohort"),
+        ("Panel", panel[plan.panel_mode]),
+        ("Masks", masks[plan.masking]),
+        ("Chunk", f"{plan.chunk_size:,} variants a question"),
+    ]
+
+
+_MISSING_CALLS = {
+    EXACT: "exact, as PLINK: the server sees covariates and phenotype of single people who lack a call, "
+    "without name or cohort",
+    MEAN: "mean: taken as the pool's mean; nothing is sent about the people who lack a call",
+}
+
+
+def _regression_rows(plan: Plan) -> list[tuple[str, str]]:
+    """What a plan says beyond what every study needs, as far as its test heeds it."""
+    has = algorithm(plan.test).options
+    covariates = ", ".join(
+        f"{c.title} ({', '.join(c.levels)})" if c.levels else c.title for c in plan.covariates
+    )
+    filters = {
+        "maf": "frequency of at least",
+        "geno": "missing calls up to",
+        "hwe": "Hardy-Weinberg P of at least",
+    }
+    kept = ", ".join(
+        f"{words} {getattr(plan, name):g}"
+        for name, words in filters.items()
+        if getattr(plan, name) != OPTIONS[name]
+    )
+    rows = [
+        ("Covariates", covariates or "none") if "covariates" in has else None,
+        ("Missing calls", _MISSING_CALLS[plan.missing]) if "missing" in has else None,
+        ("Variants kept", kept) if kept else None,
+        ("People kept", f"missing calls up to {plan.mind:g}") if plan.mind != OPTIONS["mind"] else None,
+        ("Limits", f"confidence of {plan.ci:g}") if plan.ci else None,
+    ]
+    return [row for row in rows if row]
+
+
+def _leaving(leaving: Leaving) -> Iterable[str]:
+    yield f"  {leaving.what} ({leaving.form})"
+    yield from textwrap.wrap(leaving.detail, _WIDTH, initial_indent="      ", subsequent_indent="      ")
+    yield f"      readable by: {leaving.readable_by}"
+
+
+def _table(rows: list[tuple[str, str]]) -> list[str]:
+    width = max((len(name) for name, _ in rows), default=0)
+    return [f"  {name:<{width}}  {value}" for name, value in rows]
+
+
+def grouped(digits: str) -> str:
+    """The first 128 bits of a hash, in groups of four digits."""
+    return " ".join(digits[i : i + 4] for i in range(0, 32, 4))
+
+
+def size(count: int) -> str:
+    """Bytes for people: 950 bytes, 1.2 kB, 3.4 MB."""
+    if count < 1000:
+        return f"{count} bytes"
+    unit, value = "kB", count / 1e3
+    for larger in ("MB", "GB"):
+        if value >= 999.5:
+            unit, value = larger, value / 1e3
+    return f"{value:.3g} {unit}" if value < 999.5 else f"{value:,.0f} {unit}"
+
+
+def clock(since: float) -> str:
+    """A time of day, with the date if it was not today."""
+    then = time.localtime(since)
+    today = time.localtime()[:3] == then[:3]
+    return time.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M", then)
+
+
+def duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,163 @@
+"""A real platform as processes, a coordinator's session with it, and cohorts that take part."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from unpooled.protocol.invitation import Invitation
+from unpooled_client.data.options import DataOptions
+from unpooled_client.engine import Engine
+from unpooled_client.events import Event, ReviewNeeded
+from unpooled_client.state import StateFolder
+
+PASSWORD = "only-for-tests"
+
+
+class Platform:
+    """Web application, worker and compensator; and a coordinator's session with its REST API."""
+
+    def __init__(self, home: Path) -> None:
+        environment = os.environ | {"UNPOOLED_ADMIN_PASSWORD": PASSWORD}
+        for name in (
+            "UNPOOLED_HOME",
+            "UNPOOLED_DATABASE_URL",
+            "UNPOOLED_BROKER_URL",
+            "DJANGO_SETTINGS_MODULE",
+        ):
+            environment.pop(name, None)
+        command = [sys.executable, "-m", "unpooled_webapp", "up", "--home", str(home), "--port", "0"]
+        self.log = (home.parent / "platform.log").open("wb")
+        self.process = subprocess.Popen(
+            [*command, "--with-compensator"], env=environment, stdout=self.log, stderr=self.log
+        )
+        self.addresses = self._addresses(home / "addresses.json")
+        self.http = httpx.Client(base_url=self.addresses["web"], timeout=60, headers={"Referer": self.url})
+        self.call("POST", "session", json={"username": "admin", "password": PASSWORD})
+
+    @property
+    def url(self) -> str:
+        return str(self.addresses["web"])
+
+    def _addresses(self, file: Path) -> dict[str, Any]:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and self.process.poll() is None:
+            with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):
+                found: dict[str, Any] = json.loads(file.read_text())
+                return found
+            time.sleep(0.05)
+        raise AssertionError(f"the platform did not start: {Path(self.log.name).read_text()}")
+
+    def call(self, method: str, path: str, **body: Any) -> Any:
+        token = self.http.cookies.get("csrftoken")
+        headers = {"X-CSRFToken": token} if token else {}
+        response = self.http.request(method, f"/api/v1/{path}", headers=headers, **body)
+        assert not response.is_error, response.text
+        return response.json() if response.content else None
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(20)
+        self.log.close()
+
+
+@dataclass
+class Member:
+    """One cohort: its invitation, its files, the place of its state, and what its client told."""
+
+    name: str
+    invitation: Invitation
+    bfile: Path
+    folder: Path
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def state(self) -> StateFolder:
+        return StateFolder(self.folder / "state")
+
+    @property
+    def out(self) -> Path:
+        return self.folder / "results"
+
+    def engine(self, **changes: Any) -> Engine:
+        options = {
+            "invitation": self.invitation,
+            "options": DataOptions(bfile=self.bfile),
+            "out": self.out,
+        }
+        return Engine(self.state, **(options | changes))
+
+    def run(
+        self, engine: Engine | None = None, answer: Callable[[Engine, ReviewNeeded], None] | None = None
+    ) -> Event:
+        """Run to the end, accepting what is to be reviewed; the last event."""
+        engine = engine or self.engine()
+        for event in engine.run():
+            self.events.append(event)
+            if isinstance(event, ReviewNeeded):
+                (answer or Engine.accept)(engine, event)
+        return self.events[-1]
+
+    def beside(self, engine: Engine | None = None) -> threading.Thread:
+        thread = threading.Thread(target=self.run, args=(engine,), daemon=True)
+        thread.start()
+        return thread
+
+    def command(self, *more: str) -> list[str]:
+        """The same, as a person types it."""
+        places = ["--state", str(self.state.path), "--out", str(self.out), "--bfile", str(self.bfile)]
+        return [sys.executable, "-m", "unpooled_client", "run", self.invitation.to_text(), *places, *more]
+
+    def process(self, *more: str) -> subprocess.Popen[str]:
+        arguments = self.command("--yes", "--json", *more)
+        return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def told(self, kind: type[Event]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def results(self) -> dict[str, bytes]:
+        """The result files, without the manifest, which has times in it."""
+        return {path.name: path.read_bytes() for path in self.out.iterdir() if path.suffix != ".json"}
+
+
+@dataclass
+class Trial:
+    """A study with its invited cohorts."""
+
+    platform: Platform
+    id: str
+    members: list[Member]
+
+    def call(self, method: str, path: str, **body: Any) -> Any:
+        return self.platform.call(method, f"studies/{self.id}/{path}", **body)
+
+    @property
+    def state(self) -> str:
+        return str(self.platform.call("GET", f"studies/{self.id}")["state"])
+
+    def log(self) -> str:
+        return json.dumps(self.call("GET", "log"))
+
+    def run_all(self) -> None:
+        """Every cohort takes part until the end."""
+        threads = [member.beside() for member in self.members]
+        for thread in threads:
+            thread.join(120)
+            assert not thread.is_alive(), [member.events[-3:] for member in self.members]
+
+    def await_log(self, text: str, seconds: float = 30) -> None:
+        deadline = time.monotonic() + seconds
+        while text not in self.log():
+            assert time.monotonic() < deadline, self.log()
+            time.sleep(0.05)

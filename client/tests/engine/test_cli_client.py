@@ -1,0 +1,185 @@
+"""The command line: exit statuses, what goes to which stream, and nobody to ask."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from client_trials import Member, Trial
+
+MakeStudy = Callable[..., Trial]
+
+
+def client(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "unpooled_client", *map(str, arguments)]
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        env=os.environ | environment,
+        timeout=120,
+    )
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A profile in which no study was joined."""
+    return str(tmp_path_factory.mktemp("profile"))
+
+
+def test_help_names_every_command_and_status() -> None:
+    done = client("--help")
+    assert done.returncode == 0
+    for word in ("check", "join", "run", "status", "ledger", "Exit status"):
+        assert word in done.stdout
+
+
+@pytest.mark.parametrize("command", ["check", "join", "run", "status", "ledger"])
+def test_every_command_has_help(command: str) -> None:
+    done = client(command, "--help")
+    assert done.returncode == 0
+    assert "Usage:" in done.stdout
+
+
+def test_help_loads_nothing_slow() -> None:
+    code = "import sys; from unpooled_client.cli import cli\n"
+    code += "cli(['--help'], standalone_mode=False); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert not loaded & {"numpy", "numba", "scipy", "httpx", "rich", "cryptography"}
+
+
+@pytest.mark.parametrize(
+    "arguments, part",
+    [
+        (["run"], "no study was joined"),
+        (["status"], "no study was joined"),
+        (["ledger"], "no study was joined"),
+        (["run", "nonsense"], "unpooled1:"),
+        (["run", "unpooled1:abcd", "--bfile", "x"], "cut off"),
+        (["run", "--threads", "0"], "threads"),
+        (["fly"], "fly"),
+    ],
+    ids=str,
+)
+def test_a_wrong_command_ends_with_2_and_one_message(home: str, arguments: list[str], part: str) -> None:
+    done = client(*arguments, HOME=home, XDG_STATE_HOME=home)
+    assert done.returncode == 2
+    assert part in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not done.stdout
+
+
+def test_with_nobody_to_ask_the_plan_is_shown_and_nothing_goes_on(study: MakeStudy) -> None:
+    trial = study()
+    member, *others = trial.members
+    for other in others:
+        other.run(other.engine(only_join=True))
+    done = client(*member.command()[3:])
+    assert done.returncode == 2
+    assert "WHAT WILL LEAVE THIS COMPUTER" in done.stderr
+    assert "--yes" in done.stderr
+    assert member.state.load().acceptance is None
+
+
+def test_results_on_standard_output_and_progress_on_standard_error(study: MakeStudy, tmp_path: Path) -> None:
+    trial = study()
+    member, *others = trial.members
+    threads = [other.beside() for other in others]
+    note = tmp_path / "invitation.txt"
+    note.write_text(member.invitation.to_text() + "\n")
+    command = member.command("--yes")[3:]
+    done = client("run", note, *command[2:])
+    assert done.returncode == 0, done.stderr
+    assert {Path(line).name for line in done.stdout.splitlines()} == {
+        path.name for path in member.out.iterdir()
+    }
+    assert "Count genotypes" in done.stderr
+    for thread in threads:
+        thread.join(60)
+    told = client("status", "--state", member.state.path, "--json")
+    assert json.loads(told.stdout)[0]["from_server"]["state"] == "done"
+    assert "done" in client("status", "--state", member.state.path).stdout
+    assert client("status", "--state", member.state.path, "--offline").returncode == 0
+    book = client("ledger", "--state", member.state.path)
+    assert "no line was changed" in book.stdout
+    assert len(client("ledger", "--state", member.state.path, "--json").stdout.splitlines()) >= 5
+    lines = member.state.ledger.read_text().splitlines()
+    member.state.ledger.write_text("\n".join([lines[0], *lines[2:]]) + "\n")
+    assert client("ledger", "--state", member.state.path).returncode == 2
+
+
+def test_json_is_one_object_a_line_and_nothing_else(study: MakeStudy) -> None:
+    trial = study()
+    member, *others = trial.members
+    threads = [other.beside() for other in others]
+    done = client(*member.command("--yes", "--json")[3:])
+    assert done.returncode == 0
+    events = [json.loads(line)["event"] for line in done.stdout.splitlines()]
+    assert events[-1] == "finished"
+    assert not done.stderr
+    for thread in threads:
+        thread.join(60)
+
+
+def test_bad_data_end_with_1_and_name_the_place(study: MakeStudy, tmp_path: Path) -> None:
+    trial = study()
+    member, *others = trial.members
+    threads = [other.beside() for other in others]
+    (tmp_path / "bad.fam").write_text("too few columns\n")
+    done = client(*member.command("--yes", "--fam", str(tmp_path / "bad.fam"))[3:])
+    assert done.returncode == 1
+    assert "bad.fam" in done.stderr
+    assert "bad.fam" not in trial.log()
+    trial.call("POST", "abort")
+    for thread in threads:
+        thread.join(60)
+
+
+def test_an_unknown_invitation_ends_with_3(study: MakeStudy) -> None:
+    from dataclasses import replace
+
+    member = study().members[0]
+    member.invitation = replace(member.invitation, token="y" * 43)
+    done = client(*member.command("--yes")[3:])
+    assert done.returncode == 3
+    assert "token" in done.stderr
+
+
+def test_an_aborted_study_ends_with_4(study: MakeStudy) -> None:
+    trial = study()
+    trial.members[0].run(trial.members[0].engine(only_join=True))
+    trial.call("POST", "abort")
+    done = client(*trial.members[0].command("--yes")[3:])
+    assert done.returncode == 4
+    assert "aborted" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="interrupts are sent otherwise there")
+def test_an_interrupt_ends_with_5_at_once(study: MakeStudy) -> None:
+    member = study().members[0]
+    process = member.process()
+    await_line(member, process, "waiting")
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 5
+    assert "goes on" in errors
+    assert time.monotonic() - began < 5
+
+
+def await_line(member: Member, process: subprocess.Popen[str], event: str) -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        if json.loads(line)["event"] == event:
+            return
+    raise AssertionError(process.communicate()[1])

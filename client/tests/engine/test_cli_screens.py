@@ -1,0 +1,162 @@
+"""Every event on every screen."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from unpooled.plan import Plan
+from unpooled.protocol.messages import Roster
+from unpooled_client import consent, screen, words
+from unpooled_client.events import (
+    Accepted,
+    Checked,
+    Event,
+    Exit,
+    Failed,
+    Finished,
+    Joined,
+    PanelAgreed,
+    Paused,
+    Proposal,
+    Reachable,
+    Results,
+    Resumed,
+    ReviewNeeded,
+    Sent,
+    StepProgress,
+    Unreachable,
+    Waiting,
+)
+
+PLAN = Plan(test="chi-square", phenotype="asthma", cohorts=3, compensator_key=bytes(32))
+FINGERPRINT = " ".join(["ab12"] * 8)
+ROSTER = Roster((("Graz", bytes(32)), ("Oulu", bytes(31) + b"1"), ("Tartu", bytes(31) + b"2")))
+LEAVES = consent.what_leaves(PLAN)
+FINDING = {
+    "severity": "error",
+    "file": "a.fam",
+    "line": 3,
+    "column": 5,
+    "message": "no sex",
+    "remedy": "Mend it.",
+}
+EVENTS: list[Event] = [
+    Sent("Public signing key", 32, "in clear"),
+    Joined("s1", "Asthma", "Tartu", FINGERPRINT, "https://x.org", False),
+    Waiting("the other cohorts to join", ("Graz",), 1e9),
+    Unreachable("https://x.org", "no connection", 1e9),
+    Reachable("https://x.org", 100.0),
+    Proposal(PLAN, "ab" * 32, FINGERPRINT, True, LEAVES),
+    ReviewNeeded(PLAN, "ab" * 32, FINGERPRINT, False, LEAVES, ROSTER, "cd" * 32, "Tartu", True),
+    Checked(False, {"ok": False, "findings": [FINDING]}, 0.5),
+    Accepted("ab" * 32, "cd" * 32),
+    PanelAgreed(3000, 3200, "ef" * 32),
+    StepProgress("Count people", 1, None, "questions", 0),
+    StepProgress("Count genotypes", 1200, 3000, "variants", 2),
+    StepProgress("Count genotypes", 3000, 3000, "variants", 0),
+    Sent("Count genotypes: genotypes", 48008, "masked", 7),
+    Paused("Oulu stays away since 12:00"),
+    Resumed(),
+    Results(("out/study.assoc", "out/study.frq"), "out"),
+    Finished(120_000, 4_500_000, {"computing": 1.25}),
+    Failed(Exit.DATA, "the files are bad.", "Mend them.", "data"),
+]
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+def test_an_event_has_words_and_json(event: Event) -> None:
+    assert words.lines(event)
+    assert json.loads(json.dumps(event.to_json()))["event"]
+
+
+def test_json_has_every_event_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    with screen.JsonScreen() as shown:
+        for event in EVENTS:
+            shown.show(event)
+    out, err = capsys.readouterr()
+    assert len([json.loads(line) for line in out.splitlines()]) == len(EVENTS)
+    assert (
+        err
+        == "Error: the files are bad. Mend them. The coordinator sees the code 'data', and nothing else.\n"
+    )
+
+
+def test_lines_have_times_and_results_go_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    with screen.LineScreen() as shown:
+        for event in EVENTS:
+            shown.show(event)
+    out, err = capsys.readouterr()
+    assert out.splitlines() == ["out/study.assoc", "out/study.frq"]
+    for part in (
+        "Waiting for the other cohorts to join (Graz) since",
+        "a.fam:3:5: no sex Mend it.",
+        "Count people: 1 question answered",
+        "Count genotypes: 3,000 of 3,000 variants answered",
+        "ONE OPERATOR: NOT BLIND",
+        "The roster has changed since you accepted it",
+        "Tartu (you)",
+        "120 kB sent, 4.5 MB received",
+    ):
+        assert part in err
+    assert "round" not in err
+
+
+def test_quiet_shows_what_goes_wrong_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    with screen.QuietScreen() as shown:
+        for event in EVENTS:
+            shown.show(event)
+    out, err = capsys.readouterr()
+    assert not out
+    assert err.splitlines() == [words.failure(EVENTS[-1])]  # type: ignore[arg-type]
+
+
+def test_quiet_shows_what_is_to_be_accepted(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("click.confirm", lambda *arguments, **options: True)
+    with screen.QuietScreen() as shown:
+        shown.show(EVENTS[6])
+        assert shown.ask("Accept?")
+    assert "WHAT WILL LEAVE THIS COMPUTER" in capsys.readouterr().err
+
+
+def test_a_terminal_has_bars_and_a_line_for_waiting(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    with screen.TerminalScreen() as shown:
+        for event in EVENTS:
+            shown.show(event)
+            shown._live.refresh()
+    out, err = capsys.readouterr()
+    for part in (
+        "1,200 of 3,000 variants",
+        "Waiting for the other cohorts to join (Graz)",
+        "The study is paused",
+    ):
+        assert part in err
+    assert "out/study.assoc" in out
+
+
+@pytest.mark.parametrize(
+    "count, text",
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1000, "1 kB"),
+        (78731, "78.7 kB"),
+        (999_700, "1 MB"),
+        (3.2e9, "3.2 GB"),
+        (5e12, "5,000 GB"),
+    ],
+)
+def test_sizes_are_short(count: float, text: str) -> None:
+    assert words.size(int(count)) == text
+
+
+def test_times_are_short() -> None:
+    assert [words.duration(s) for s in (3, 89, 360, 7200)] == ["3 s", "89 s", "6 min", "2.0 h"]

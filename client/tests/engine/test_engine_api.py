@@ -1,0 +1,282 @@
+"""Servers that misbehave: what is waited for, and what is an error with a remedy."""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+
+from unpooled.protocol.invitation import Invitation
+from unpooled.protocol.problems import Problem
+from unpooled_client.api import Api, Conflict, Over, Refused, Stopped, TokenRefused, Unanswered, Unusable
+
+FINGERPRINT = " ".join(["ab12"] * 8)
+
+
+class Scripted:
+    """Answers each request with the next (status, headers, body) of a list, the last one for ever."""
+
+    def __init__(self) -> None:
+        self.answers: list[tuple[int, dict[str, str], bytes]] = []
+        self.requests: list[tuple[str, str, dict[str, str], bytes]] = []
+        script = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                script.requests.append((self.command, self.path, dict(self.headers), body))
+                status, headers, content = script.answers[0]
+                if len(script.answers) > 1:
+                    script.answers.pop(0)
+                if status == 0:  # hang up without a word
+                    self.connection.shutdown(socket.SHUT_RDWR)
+                    return
+                self.send_response(status)
+                for name, value in {"Content-Length": str(len(content)), **headers}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(content)
+
+            do_GET = do_POST = do_PUT = answer  # names that the library wants
+
+            def log_message(self, *arguments: Any) -> None:
+                return
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server.server_port}"
+
+    def api(self, **options: Any) -> Api:
+        return Api(Invitation(self.url, "s1", "t" * 43, FINGERPRINT), "ab" * 16, **options)
+
+    def says(self, status: int, body: object = None, **headers: str) -> Scripted:
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.answers.append((status, headers, content))
+        return self
+
+
+@pytest.fixture
+def server() -> Iterator[Scripted]:
+    script = Scripted()
+    yield script
+    script.server.shutdown()
+    script.server.server_close()
+
+
+def error(code: str, remedy: str = "") -> dict[str, object]:
+    return {"error": {"code": code, "message": "No.", "remedy": remedy}}
+
+
+def test_every_request_says_who_it_is(server: Scripted) -> None:
+    server.says(200, {"list_wanted": True})
+    assert server.api().put_panel_digest(b"\x01" * 32)
+    ((method, path, headers, body),) = server.requests
+    assert (method, path) == ("PUT", "/api/v1/cohort/panel/digest")
+    assert headers["Authorization"] == f"Bearer {'t' * 43}"
+    assert headers["Unpooled-Client"] == "ab" * 16
+    assert json.loads(body) == {"digest": "01" * 32}
+
+
+def test_a_share_is_raw_bytes_under_its_nonce(server: Scripted) -> None:
+    server.says(201, {})
+    server.api().put_share(7, b"\x0f" * 16, bytes(range(64)))
+    ((method, path, headers, body),) = server.requests
+    assert (method, path, body) == ("PUT", "/api/v1/cohort/shares/7", bytes(range(64)))
+    assert headers["Unpooled-Nonce"] == "0f" * 16
+    assert headers["Content-Type"] == "application/octet-stream"
+    assert "Content-Encoding" not in headers
+
+
+@pytest.mark.parametrize("status", [0, 408, 425, 429, 500, 502, 503, 504])
+def test_trouble_passes(server: Scripted, status: int) -> None:
+    server.says(status).says(status).says(200, {"list_wanted": False})
+    api = server.api()
+    assert api.put_panel_digest(bytes(32)) is False
+    assert len({request[3] for request in server.requests}) == 1
+    assert len(server.requests) == 3
+    assert api.trouble is None
+
+
+def test_after_trouble_a_poll_asks_for_an_answer_at_once(server: Scripted) -> None:
+    server.says(503).says(410, error("study-over"))
+    with pytest.raises(Over):
+        server.api().questions(20, (3, 5))
+    first, second = (request[1] for request in server.requests)
+    assert "wait=20" in first
+    assert "wait=0" in second
+    assert "seen=3%2C5" in first
+
+
+def test_trouble_can_be_seen_and_stopped(server: Scripted) -> None:
+    server.says(503)
+    api = server.api()
+    stopped: list[type[BaseException]] = []
+
+    def ask() -> None:
+        try:
+            api.study()
+        except Stopped as reason:
+            stopped.append(type(reason))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    deadline = time.monotonic() + 5
+    while api.trouble is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert api.trouble is not None
+    assert "503" in api.trouble.reason
+    api.stop()
+    thread.join(5)
+    assert stopped == [Stopped]
+
+
+def test_an_impatient_client_does_not_try_again(server: Scripted) -> None:
+    server.says(503)
+    with pytest.raises(Unanswered, match="503"):
+        server.api(patient=False).study()
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "status, kind",
+    [(401, TokenRefused), (409, Conflict), (410, Over), (400, Refused), (413, Refused), (415, Refused)],
+)
+def test_a_refusal_is_passed_on_with_its_remedy(server: Scripted, status: int, kind: type[Refused]) -> None:
+    server.says(status, error("some-code", "Do this."))
+    with pytest.raises(kind) as caught:
+        server.api().join(bytes(32))
+    assert (caught.value.status, caught.value.code, caught.value.remedy) == (status, "some-code", "Do this.")
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"<html>blocked by the proxy</html>", b"", b"[]", b'{"error": "no"}', b'{"error": {"code": 5}}'],
+)
+def test_a_refusal_by_something_else_says_where_to_look(server: Scripted, body: bytes) -> None:
+    server.says(403, body)
+    with pytest.raises(Refused) as caught:
+        server.api().study()
+    assert "proxy" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    "body", [b"<html>", b"[]", b"{}", b'{"study": 5, "plan": null, "roster": null}', b"\xff"]
+)
+def test_an_answer_that_cannot_be_read_is_no_crash(server: Scripted, body: bytes) -> None:
+    server.says(200, body)
+    with pytest.raises(Unusable, match="cannot be read"):
+        server.api().study()
+    with pytest.raises(Unusable, match="cannot be read"):
+        server.api().questions(0, ())
+
+
+def test_a_moved_server_is_not_followed(server: Scripted) -> None:
+    """A token goes to the address of the invitation, and to no other."""
+    server.says(302, b"", Location="http://elsewhere.example.org/")
+    with pytest.raises(Unusable, match="moved"):
+        server.api().study()
+
+
+def test_words_of_the_server_cannot_steer_a_terminal(server: Scripted) -> None:
+    body = error("x")
+    body["error"]["message"] = "\x1b[2Jgone\x07"  # type: ignore[index]
+    server.says(400, body)
+    with pytest.raises(Refused) as caught:
+        server.api().study()
+    assert caught.value.message == "[2Jgone"
+
+
+def test_a_client_that_computes_for_long_is_still_heard(server: Scripted) -> None:
+    server.says(401, error("revoked-token"))
+    with pytest.raises(TokenRefused):
+        server.api().keep_heard(every=0.1)
+    assert [request[1] for request in server.requests] == ["/api/v1/cohort/study"]
+
+
+def test_a_result_goes_into_its_file(server: Scripted, tmp_path: Path) -> None:
+    content = bytes(range(256)) * 4096
+    server.says(0).says(200, content)
+    server.api().result("study.assoc", tmp_path / "part")
+    assert (tmp_path / "part").read_bytes() == content
+
+
+def test_problems_are_a_code_and_a_name(server: Scripted) -> None:
+    server.says(200, {})
+    server.api().report_problem(Problem.BOUND, "genotypes")
+    assert json.loads(server.requests[0][3]) == {"code": "bound", "name": "genotypes"}
+
+
+def test_plain_http_is_for_this_computer_only() -> None:
+    far = Invitation("http://studies.example.org", "s1", "t" * 43, FINGERPRINT)
+    with pytest.raises(Unusable, match="https"):
+        Api(far, "ab" * 16)
+    Api(far, "ab" * 16, allow_http=True).close()
+    for here in ("http://localhost:1", "http://127.0.0.2", "http://[::1]:80"):
+        Api(Invitation(here, "s1", "t" * 43, FINGERPRINT), "ab" * 16).close()
+
+
+def test_https_wants_a_certificate_that_is_trusted(server: Scripted, tmp_path: Path) -> None:
+    bundle = serve_tls(server, tmp_path)
+    server.says(200, {"list_wanted": True})
+    secure = Invitation(server.url.replace("http:", "https:"), "s1", "t" * 43, FINGERPRINT)
+    with pytest.raises(Unusable, match="not trusted") as caught:
+        Api(secure, "ab" * 16).put_panel_digest(bytes(32))
+    assert "--ca-bundle" in caught.value.remedy
+    assert not server.requests
+    assert Api(secure, "ab" * 16, ca_bundle=bundle).put_panel_digest(bytes(32))
+
+
+def serve_tls(server: Scripted, folder: Path) -> Path:
+    """Let the server speak TLS with a certificate of its own; the file to trust."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "hospital network")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, SHA256())
+    )
+    (folder / "key.pem").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    (folder / "certificate.pem").write_bytes(certificate.public_bytes(Encoding.PEM))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
+    server.server.socket = context.wrap_socket(server.server.socket, server_side=True)
+    return folder / "certificate.pem"
+
+
+def test_settings_of_the_network_that_cannot_be_are_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    far = Invitation("https://studies.example.org", "s1", "t" * 43, FINGERPRINT)
+    (tmp_path / "no.pem").write_text("nothing")
+    with pytest.raises(Unusable, match=r"no\.pem"):
+        Api(far, "ab" * 16, ca_bundle=tmp_path / "no.pem")
+    monkeypatch.setenv("HTTPS_PROXY", "gopher://proxy:70")
+    with pytest.raises(Unusable) as caught:
+        Api(far, "ab" * 16)
+    assert "HTTPS_PROXY" in caught.value.remedy

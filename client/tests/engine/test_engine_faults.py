@@ -1,0 +1,236 @@
+"""Kills, lost connections and changed files: nothing is lost, nothing is sent twice under one mask."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from client_cable import Cable
+from client_trials import Member, Trial
+
+from unpooled_client import ledger
+from unpooled_client.events import (
+    Accepted,
+    Event,
+    Exit,
+    Failed,
+    Finished,
+    Joined,
+    PanelAgreed,
+    Paused,
+    Reachable,
+    Unreachable,
+    Waiting,
+)
+
+MakeStudy = Callable[..., Trial]
+
+
+def lines(member: Member, seconds: float = 60) -> Iterator[dict[str, object]]:
+    """The events of a client process, to be killed by leaving the loop."""
+    process = member.process()
+    clock = threading.Timer(seconds, process.kill)
+    clock.start()
+    assert process.stdout is not None
+    try:
+        for line in process.stdout:
+            yield json.loads(line)
+    finally:
+        process.kill()
+        process.communicate()
+        clock.cancel()
+
+
+def kill_after(member: Member, event: str) -> None:
+    """Run a client process and kill it (-9) right after an event."""
+    for line in lines(member):
+        assert line["event"] != "failed", line
+        if line["event"] == event:
+            return
+    raise AssertionError(f"the client ended before {event}")
+
+
+@pytest.mark.parametrize("event", ["joined", "review-needed", "accepted", "panel-agreed", "step-progress"])
+def test_a_killed_client_goes_on(study: MakeStudy, pooled: dict[str, bytes], event: str) -> None:
+    trial = study()
+    victim, *others = trial.members
+    threads = [member.beside() for member in others]
+    kill_after(victim, event)
+    assert isinstance(victim.run(), Finished), victim.events[-1]
+    assert victim.told(Joined)[0].again
+    for thread in threads:
+        thread.join(60)
+    assert victim.results() == others[0].results() == pooled
+
+
+def test_a_client_killed_again_and_again_never_uses_a_nonce_twice(
+    study: MakeStudy, pooled: dict[str, bytes], cable: Cable
+) -> None:
+    trial = study(chunk_size=40)
+    victim, *others = trial.members
+    cable.through(victim)
+    threads = [member.beside() for member in others]
+    for event in ("step-progress", "step-progress", "step-progress"):
+        kill_after(victim, event)
+    assert isinstance(victim.run(), Finished), victim.events[-1]
+    for thread in threads:
+        thread.join(60)
+    assert victim.results() == pooled
+    masked = [entry for entry in ledger.read(victim.state.ledger) if entry.form == "masked"]
+    assert len({entry.sha256 for entry in masked}) == len(masked)
+    nonces = [
+        head.split(b"Unpooled-Nonce: ")[1][:32]
+        for request in cable.requests
+        if b"Unpooled-Nonce: " in (head := request.split(b"\r\n\r\n")[0])
+    ]
+    assert len(nonces) >= len(set(nonces)) >= 13
+
+
+def test_a_lost_reply_is_asked_for_again_with_the_same_bytes(
+    study: MakeStudy, pooled: dict[str, bytes], cable: Cable
+) -> None:
+    trial = study()
+    member = cable.through(trial.members[0])
+    cable.lose = [b"PUT /api/v1/cohort/shares", b"PUT /api/v1/cohort/shares", b"POST /api/v1/cohort/accept"]
+    trial.run_all()
+    assert not cable.lose
+    assert member.results() == pooled
+    rounds = [entry.round for entry in ledger.read(member.state.ledger) if entry.round]
+    assert len(rounds) == len(set(rounds))
+
+
+def test_a_server_that_does_not_answer_is_waited_for(
+    study: MakeStudy, pooled: dict[str, bytes], cable: Cable
+) -> None:
+    trial = study()
+    member, *others = trial.members
+    cable.through(member)
+    thread = member.beside()
+    await_event(member, Waiting)
+    cable.cut()
+    await_event(member, Unreachable)
+    trouble = member.told(Unreachable)[0]
+    assert trouble.server == cable.url
+    assert "no connection" in trouble.reason or "broke" in trouble.reason
+    cable.mend()
+    await_event(member, Reachable)
+    threads = [other.beside() for other in others]
+    for each in [thread, *threads]:
+        each.join(60)
+    assert member.results() == pooled
+
+
+def test_a_file_that_changed_since_acceptance_stops_the_client(
+    study: MakeStudy, pooled: dict[str, bytes], tmp_path: Path
+) -> None:
+    trial = study()
+    victim, *others = trial.members
+    victim.bfile = copied(victim.bfile, tmp_path)
+    threads = [member.beside() for member in others]
+    kill_after(victim, "panel-agreed")
+    fam = victim.bfile.with_suffix(".fam")
+    before = fam.read_bytes()
+    fam.write_bytes(before.replace(b" 2\n", b" 1\n", 1))
+    last = victim.run()
+    assert isinstance(last, Failed)
+    assert (last.exit, last.told_server) == (Exit.DATA, "data-changed")
+    assert "fam" in last.message
+    trial.await_log("changed after they were accepted")
+    assert str(fam) not in trial.log()
+    fam.write_bytes(before)  # another time, the same content
+    assert isinstance(victim.run(), Finished), victim.events[-1]
+    for thread in threads:
+        thread.join(60)
+    assert victim.results() == pooled
+
+
+def test_a_file_that_changes_while_the_client_runs_stops_it(study: MakeStudy, tmp_path: Path) -> None:
+    trial = study()
+    victim, *others = trial.members
+    victim.bfile = copied(victim.bfile, tmp_path)
+    thread = victim.beside()
+    others[0].beside()
+    await_event(victim, Waiting)
+    others[1].beside()
+    await_event(victim, Accepted)
+    bim = victim.bfile.with_suffix(".bim")
+    bim.write_bytes(bim.read_bytes() + b"1 another 0 1 A C\n")
+    thread.join(60)
+    last = victim.events[-1]
+    assert isinstance(last, Failed | Finished)  # the change may come after the last answer
+    assert isinstance(last, Finished) or last.told_server == "data-changed"
+    if isinstance(last, Failed):
+        trial.call("POST", "abort")
+
+
+def test_other_options_than_accepted_are_refused(study: MakeStudy, tmp_path: Path) -> None:
+    from unpooled_client.data.options import DataOptions
+
+    trial = study()
+    victim = trial.members[0]
+    for member in trial.members[1:]:
+        member.beside()
+    kill_after(victim, "accepted")
+    last = victim.run(victim.engine(options=DataOptions(bfile=victim.bfile, one=True)))
+    assert isinstance(last, Failed)
+    assert last.exit == Exit.DATA
+    assert "--1" in last.message
+    trial.call("POST", "abort")
+
+
+def test_data_below_the_floor_are_declined(study: MakeStudy) -> None:
+    trial = study(min_samples=90)
+    threads = [member.beside() for member in trial.members]
+    threads[0].join(60)
+    last = trial.members[0].events[-1]
+    assert isinstance(last, Failed)
+    assert (last.exit, last.told_server) == (Exit.DATA, "floor")
+    trial.await_log("fewer samples")
+    trial.call("POST", "abort")
+    for thread in threads:
+        thread.join(60)
+
+
+def test_a_pause_is_told_and_ends(study: MakeStudy, pooled: dict[str, bytes]) -> None:
+    trial = study(chunk_size=10)
+    member = trial.members[0]
+    threads = [each.beside() for each in trial.members]
+    await_event(member, PanelAgreed)
+    trial.call("POST", "pause")
+    await_event(member, Paused)
+    trial.call("POST", "resume")
+    for thread in threads:
+        thread.join(60)
+    assert isinstance(member.events[-1], Finished)
+    assert member.results() == pooled
+
+
+def test_an_aborted_study_ends_every_client_with_the_reason(study: MakeStudy) -> None:
+    trial = study()
+    member = trial.members[0]
+    thread = member.beside()
+    await_event(member, Waiting)
+    trial.call("POST", "abort")
+    thread.join(60)
+    last = member.events[-1]
+    assert isinstance(last, Failed)
+    assert last.exit == Exit.STUDY_ENDED
+
+
+def copied(prefix: Path, folder: Path) -> Path:
+    copy = folder / "copy"
+    for suffix in (".bed", ".bim", ".fam"):
+        copy.with_suffix(suffix).write_bytes(prefix.with_suffix(suffix).read_bytes())
+    return copy
+
+
+def await_event(member: Member, kind: type[Event], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not member.told(kind):
+        assert time.monotonic() < deadline, member.events
+        assert not member.told(Failed), member.events[-1]
+        time.sleep(0.02)

@@ -1,0 +1,146 @@
+"""Who takes part: keys, rosters, second clients, lost states, compensators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from client_cable import Cable
+from client_trials import Trial
+from test_engine_faults import await_event, kill_after
+
+from unpooled_client import api, joining
+from unpooled_client.events import Exit, Failed, Finished, Joined, Proposal, ReviewNeeded, Sent, Waiting
+from unpooled_client.state import StateFolder
+
+MakeStudy = Callable[..., Trial]
+
+
+def test_joining_alone_shows_the_proposal_and_ends(study: MakeStudy) -> None:
+    member = study().members[0]
+    last = member.run(member.engine(only_join=True))
+    assert isinstance(last, Proposal)
+    assert last.compensator == member.invitation.compensator
+    assert member.state.load().cohort == "cohort1"
+
+
+def test_two_clients_never_share_a_state(study: MakeStudy) -> None:
+    trial = study()
+    member = trial.members[0]
+    thread = member.beside()
+    await_event(member, Waiting)
+    second = list(member.engine().run())
+    assert isinstance(second[-1], Failed)
+    assert second[-1].exit == Exit.USAGE
+    assert "another client is running" in second[-1].message
+    trial.call("POST", "abort")
+    thread.join(60)
+
+
+def test_a_second_client_of_a_cohort_is_refused_while_the_first_lives(
+    study: MakeStudy, tmp_path: Path, monkeypatch: object
+) -> None:
+    trial = study()
+    member = trial.members[0]
+    thread = member.beside()
+    await_event(member, Waiting)
+    joining._PATIENCE_WITH_OTHERS, patience = 1.0, joining._PATIENCE_WITH_OTHERS
+    try:
+        other = replace(member, folder=tmp_path / "other", events=[])
+        last = other.run()
+    finally:
+        joining._PATIENCE_WITH_OTHERS = patience
+    assert isinstance(last, Failed)
+    assert last.exit == Exit.REFUSED
+    assert "Another client" in last.message
+    assert not other.told(Sent)
+    trial.call("POST", "abort")
+    thread.join(60)
+
+
+def test_a_lost_state_joins_anew_only_when_told_to(study: MakeStudy, pooled: dict[str, bytes]) -> None:
+    trial = study()
+    first, *others = trial.members
+    threads = [member.beside() for member in others[:1]]
+    kill_after(first, "waiting")
+    instance = first.state.load().instance
+    first.state.file.unlink()
+    refused = first.run(as_instance(first.engine(), instance))
+    assert isinstance(refused, Failed)
+    assert "--join-anew" in refused.remedy
+    third = others[1].beside()
+    await_event(others[0], ReviewNeeded)
+    again = as_instance(first.engine(join_anew=True), instance)
+    assert isinstance(first.run(again), Finished), first.events[-1]
+    for thread in [*threads, third]:
+        thread.join(60)
+    reviews = others[0].told(ReviewNeeded)
+    assert len({review.roster_hash for review in reviews}) == 2
+    assert reviews[-1].roster_hash == first.told(ReviewNeeded)[-1].roster_hash
+    assert first.results() == others[0].results() == pooled
+
+
+def as_instance(engine: object, instance: str) -> object:
+    """The server takes a new instance for a second client for a minute; a test need not wait so long."""
+    begin = engine._begin  # type: ignore[attr-defined]
+
+    def begin_as_before() -> object:
+        session = begin()
+        session.api._client.headers["Unpooled-Client"] = instance
+        return session
+
+    engine._begin = begin_as_before  # type: ignore[attr-defined]
+    return engine
+
+
+def test_an_invitation_with_another_compensator_joins_nothing(study: MakeStudy) -> None:
+    trial = study()
+    member = trial.members[0]
+    member.invitation = replace(member.invitation, compensator=" ".join(["abcd"] * 8))
+    last = member.run()
+    assert isinstance(last, Failed)
+    assert last.exit == Exit.REFUSED
+    assert "fingerprint" in last.message
+    assert not member.told(Joined)
+    assert not member.state.exists()
+    assert "joined" not in trial.log()
+
+
+def test_an_unknown_token_is_refused(study: MakeStudy) -> None:
+    member = study().members[0]
+    member.invitation = replace(member.invitation, token="x" * 43)
+    last = member.run()
+    assert isinstance(last, Failed)
+    assert last.exit == Exit.REFUSED
+    assert "token" in last.message
+    assert not member.state.exists()
+
+
+def test_a_revoked_token_stops_a_client(study: MakeStudy) -> None:
+    trial = study()
+    member = trial.members[0]
+    member.run(member.engine(only_join=True))
+    trial.call("POST", "invitations/cohort1/revoke")
+    last = member.run()
+    assert isinstance(last, Failed)
+    assert last.exit == Exit.REFUSED
+
+
+def test_a_state_of_another_study_is_refused(study: MakeStudy) -> None:
+    one, another = study().members[0], study().members[0]
+    one.run(one.engine(only_join=True))
+    other = StateFolder(one.state.path)
+    last = another.run(another.engine(only_join=True))
+    assert isinstance(last, Failed)
+    assert last.exit == Exit.USAGE
+    assert "another study" in last.message
+    assert other.load().invitation == one.invitation
+
+
+def test_polls_pass_through_a_cable(study: MakeStudy, cable: Cable) -> None:
+    """What is counted as traffic is what goes over the wire."""
+    member = cable.through(study().members[0])
+    connection = api.Api(member.invitation, "ab" * 16)
+    connection.study()
+    assert connection.traffic.sent == sum(map(len, cable.requests))

@@ -1,0 +1,205 @@
+"""What is kept: state, ledger, result files. Whole after every crash, private, and never silently changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from unpooled.protocol.invitation import Invitation
+from unpooled_client import ledger, reading, state
+from unpooled_client.api import ResultFile
+from unpooled_client.data.fingerprint import Fingerprint
+from unpooled_client.data.options import DataOptions
+from unpooled_client.delivery import DeliveryError, fetch
+from unpooled_client.ledger import Form, Ledger, LedgerError
+from unpooled_client.session import Session
+from unpooled_client.state import Acceptance, Saved, StateError, StateFolder
+
+INVITATION = Invitation("https://studies.example.org", "s1", "t" * 43, " ".join(["ab12"] * 8))
+
+
+def full() -> Saved:
+    return replace(
+        Saved.new(INVITATION),
+        cohort="Tartu",
+        acceptance=Acceptance(b"p" * 32, b"r" * 32, b"s" * 32, b"box", b"signature"),
+        options=reading.to_json(DataOptions(bfile=Path("x"), pheno=Path("y"), covar_name=("age",), one=True)),
+        files={"bed": Fingerprint(5, 6, "ab", True)},
+    )
+
+
+def test_a_state_comes_back_as_it_was(tmp_path: Path) -> None:
+    folder, saved = StateFolder(tmp_path / "s"), full()
+    folder.save(saved)
+    assert folder.load() == saved
+    options = reading.from_json(saved.options)
+    assert (options.pheno, options.covar_name, options.one) == (Path("y").absolute(), ("age",), True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a profile's folder is private there")
+def test_the_state_is_private(tmp_path: Path) -> None:
+    folder = StateFolder(tmp_path / "s")
+    folder.save(full())
+    Ledger(folder.ledger).record("x", b"", Form.CLEAR, "server")
+    assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.path.iterdir()} == {0o600}
+
+
+def test_secrets_do_not_print() -> None:
+    saved = full()
+    text = repr(saved)
+    assert saved.acceptance is not None
+    for secret in (saved.signing_key, saved.acceptance.seed, saved.invitation.token):
+        assert repr(secret) not in text
+
+
+def test_a_crash_while_writing_leaves_the_old_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, old = StateFolder(tmp_path / "s"), full()
+    folder.save(old)
+
+    def crash(descriptor: int) -> None:
+        raise OSError("power is off")
+
+    monkeypatch.setattr(os, "fsync", crash)
+    with pytest.raises(OSError, match="power"):
+        folder.save(replace(old, cohort="Oulu"))
+    assert folder.load() == old
+    assert [path.name for path in folder.path.iterdir()] == ["state.json"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b'{"format": 99}', b"\xff\xfe", b"null"])
+def test_a_spoiled_state_says_what_to_do(tmp_path: Path, content: bytes) -> None:
+    folder = StateFolder(tmp_path)
+    folder.file.write_bytes(content)
+    with pytest.raises(StateError, match="backup"):
+        folder.load()
+
+
+def test_only_one_holds_a_state(tmp_path: Path) -> None:
+    folder = StateFolder(tmp_path / "s")
+    with folder.locked(), pytest.raises(StateError, match="another client is running"), folder.locked():
+        pass
+    with folder.locked():
+        pass
+
+
+def test_each_token_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    one = state.find(INVITATION, tmp_path)
+    other = state.find(replace(INVITATION, token="u" * 43), tmp_path)
+    assert one.path != other.path
+    one.save(full())
+    assert [folder.path for folder in state.folders(tmp_path)] == [one.path]
+
+
+def test_an_invitation_issued_anew_is_taken_for_the_same_study_only() -> None:
+    saved = full()
+    anew = replace(INVITATION, token="u" * 43)
+    assert state.with_invitation(saved, anew).invitation == anew
+    assert state.with_invitation(saved, anew).signing_key == saved.signing_key
+    with pytest.raises(StateError, match="another study"):
+        state.with_invitation(saved, replace(INVITATION, study="s2"))
+
+
+# The ledger
+
+
+def three_lines(path: Path) -> Ledger:
+    book = Ledger(path)
+    book.record("Public signing key", b"k" * 32, Form.CLEAR, "server")
+    book.record("Mask seed", b"s" * 90, Form.SEALED, "compensator")
+    book.record("Count people: people", b"x" * 112, Form.MASKED, "server", round=7, arrays=("people",))
+    return book
+
+
+def test_the_ledger_tells_all(tmp_path: Path) -> None:
+    three_lines(tmp_path / "ledger")
+    key, seed, share = ledger.read(tmp_path / "ledger")
+    assert (key.bytes, key.form, seed.form, share.form) == (32, "in clear", "sealed", "masked")
+    assert (share.round, share.arrays, share.to) == (7, ("people",), "server")
+    assert share.sha256 == hashlib.sha256(b"x" * 112).hexdigest()
+    assert share.time.endswith("+00:00")
+
+
+def test_a_ledger_goes_on_after_half_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "ledger"
+    three_lines(path)
+    with path.open("ab") as file:
+        file.write(b'{"previous": "12')  # killed while writing, so it was never sent
+    Ledger(path).record("one more", b"", Form.CLEAR, "server")
+    assert [entry.quantity for entry in ledger.read(path)][2:] == ["Count people: people", "one more"]
+
+
+@pytest.mark.parametrize("line", [0, 1])
+def test_a_changed_ledger_is_noticed(tmp_path: Path, line: int) -> None:
+    path = tmp_path / "ledger"
+    three_lines(path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    changed = json.loads(lines[line])
+    changed["bytes"] = 1
+    path.write_bytes(b"".join([*lines[:line], json.dumps(changed).encode() + b"\n", *lines[line + 1 :]]))
+    with pytest.raises(LedgerError, match="changed"):
+        list(ledger.read(path))
+    path.write_bytes(b"".join(lines[:line] + lines[line + 1 :]))
+    with pytest.raises(LedgerError):
+        list(ledger.read(path))
+
+
+def test_a_line_that_is_no_entry_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "ledger"
+    path.write_bytes(b"[]\n")
+    with pytest.raises(LedgerError, match=":1:"):
+        list(ledger.read(path))
+
+
+# Result files
+
+
+class Sender:
+    """Stands for the server: writes what it is told to."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content, self.asked = content, 0
+
+    def result(self, name: str, part: Path) -> None:
+        self.asked += 1
+        part.write_bytes(self.content)
+
+
+def session_with(sender: Sender) -> Session:
+    session = Session.__new__(Session)
+    session.api = sender  # type: ignore[assignment]
+    return session
+
+
+def announced(content: bytes, name: str = "study.assoc") -> ResultFile:
+    return ResultFile(name, len(content), hashlib.sha256(content).hexdigest())
+
+
+def test_a_result_is_put_in_place_once(tmp_path: Path) -> None:
+    sender = Sender(b"CHR SNP\n")
+    for _ in range(2):
+        fetch(session_with(sender), announced(b"CHR SNP\n"), tmp_path)
+    assert sender.asked == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["study.assoc"]
+
+
+def test_a_damaged_result_is_not_put_in_place(tmp_path: Path) -> None:
+    with pytest.raises(DeliveryError, match="damaged"):
+        fetch(session_with(Sender(b"other")), announced(b"CHR SNP\n"), tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "name", ["../x", "/etc/x", "a\\b", ".hidden", "", "con", "NUL.txt", "a\nb", "C:x", "é"]
+)
+def test_a_result_cannot_be_put_elsewhere(tmp_path: Path, name: str) -> None:
+    with pytest.raises(DeliveryError, match="names a result file"):
+        fetch(session_with(Sender(b"")), announced(b"", name), tmp_path)
+    assert not list(tmp_path.iterdir())

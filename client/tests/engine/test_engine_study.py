@@ -1,0 +1,149 @@
+"""A study from an invitation to the result files, through the real platform."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from client_trials import Trial
+
+from unpooled.panel import Panel
+from unpooled.simulate import SimulationReport
+from unpooled_client import ledger
+from unpooled_client.events import (
+    Accepted,
+    Checked,
+    Failed,
+    Finished,
+    Joined,
+    PanelAgreed,
+    Results,
+    ReviewNeeded,
+    Sent,
+    StepProgress,
+)
+
+MakeStudy = Callable[..., Trial]
+
+
+def test_every_cohort_gets_the_same_results(study: MakeStudy) -> None:
+    trial = study()
+    trial.run_all()
+    assert [type(member.events[-1]) for member in trial.members] == [Finished] * 3
+    first, *others = [member.results() for member in trial.members]
+    assert {"study.assoc", "study.frq", "study.lmiss", "study.hwe"} <= set(first)
+    assert all(other == first for other in others)
+
+
+def test_the_events_come_in_their_order(study: MakeStudy) -> None:
+    trial = study()
+    trial.run_all()
+    kinds = [type(event) for event in trial.members[0].events]
+    order = [Joined, ReviewNeeded, Checked, Accepted, PanelAgreed, StepProgress, Results, Finished]
+    assert [kinds.index(kind) for kind in order] == sorted(kinds.index(kind) for kind in order)
+
+
+def test_progress_reaches_every_variant_of_the_panel(study: MakeStudy) -> None:
+    trial = study()
+    trial.run_all()
+    member = trial.members[0]
+    last = [event for event in member.told(StepProgress) if event.title == "Count genotypes"][-1]
+    assert last.done == last.total == member.told(PanelAgreed)[0].variants
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"chunk_size": 7}, {"ring_bits": 64}, {"ring_bits": 128}, {"masking": "gaussian", "variance": 1e6}],
+    ids=str,
+)
+def test_the_bytes_do_not_depend_on_chunks_and_masks(
+    study: MakeStudy, pooled: dict[str, bytes], changes: dict[str, object]
+) -> None:
+    trial = study(**changes)
+    trial.run_all()
+    assert trial.members[1].results() == pooled
+
+
+def test_under_a_list_no_own_variants_are_sent(study: MakeStudy, files: SimulationReport) -> None:
+    wanted = Panel.of(_variants(files.cohorts[0])[:40])
+    trial = study(panel_mode="list", panel_list=wanted.canonical)
+    trial.run_all()
+    member = trial.members[0]
+    assert isinstance(member.events[-1], Finished), member.events[-1]
+    assert "List of variants" not in {event.quantity for event in member.told(Sent)}
+    assert any(event.quantity == "Agree on variants: present" for event in member.told(Sent))
+    assert member.told(PanelAgreed)[-1].variants <= 40
+
+
+def test_no_file_is_opened_before_acceptance(study: MakeStudy, tmp_path: Path) -> None:
+    trial = study()
+    others = [member.beside() for member in trial.members[1:]]
+    member = trial.members[0]
+    member.bfile = tmp_path / "there-is-nothing-here"
+    last = member.run(answer=lambda engine, _: engine.decline())
+    assert isinstance(last, Failed)
+    assert (last.exit, last.told_server) == (3, "declined")
+    assert not member.told(Checked)
+    trial.await_log("declined the plan")
+    trial.call("POST", "abort")
+    for other in others:
+        other.join(60)
+    assert [member.events[-1].exit for member in trial.members[1:]] == [4, 4]  # type: ignore[attr-defined]
+
+
+def test_the_review_shows_what_is_then_sent(study: MakeStudy) -> None:
+    trial = study()
+    trial.run_all()
+    member = trial.members[0]
+    shown = {leaving.what for leaving in member.told(ReviewNeeded)[0].leaves}
+    masked = {event.quantity for event in member.told(Sent) if event.form == "masked"}
+    assert masked
+    assert masked <= shown
+
+
+def test_all_that_was_sent_is_in_the_ledger(study: MakeStudy) -> None:
+    trial = study()
+    trial.run_all()
+    member = trial.members[0]
+    entries = list(ledger.read(member.state.ledger))
+    assert [(e.quantity, e.bytes, e.form) for e in entries if e.round is None] == [
+        (e.quantity, e.bytes, e.form) for e in member.told(Sent) if e.round is None
+    ]
+    assert sorted((e.round, e.bytes) for e in entries if e.round) == sorted(
+        (e.round, e.bytes) for e in member.told(Sent) if e.round
+    )
+
+
+def test_a_study_that_is_done_delivers_its_results_again(study: MakeStudy) -> None:
+    trial = study()
+    trial.run_all()
+    member = trial.members[0]
+    before = member.results()
+    (member.out / "study.assoc").write_text("spoiled")
+    (member.out / "study.frq").unlink()
+    assert isinstance(member.run(), Finished)
+    assert member.results() == before
+
+
+def test_events_are_lines_of_json(study: MakeStudy) -> None:
+    trial = study()
+    trial.run_all()
+    member = trial.members[0]
+    for event in member.events:
+        assert json.loads(json.dumps(event.to_json()))["event"]
+    logged = [
+        json.loads(line.split(" ", 1)[1])["event"] for line in member.state.log.read_text().splitlines()
+    ]
+    assert logged[-1] == "finished"
+    assert len(logged) >= len(member.events) - 2  # there is no folder before the joining
+
+
+def _variants(prefix: Path) -> list[tuple[int, int, bytes, bytes, bytes]]:
+    rows = [line.split() for line in prefix.with_suffix(".bim").read_bytes().splitlines()]
+    return [
+        (int(row[0]), int(row[3]), row[1], row[4], row[5])
+        for row in rows
+        if row[0].isdigit() and b"0" not in row[4:6] and int(row[0]) <= 22
+    ]

@@ -1,0 +1,292 @@
+"""What the server claims is recomputed: plans, rosters, compensators, questions, panels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from unpooled import step as steps
+from unpooled.algorithms import ALGORITHMS
+from unpooled.algorithms.presence import Presence
+from unpooled.cohort import ArrayCohort, Samples
+from unpooled.panel import Panel
+from unpooled.plan import Plan
+from unpooled.protocol import masking
+from unpooled.protocol.invitation import Invitation
+from unpooled.protocol.messages import Question, Roster
+from unpooled.protocol.problems import Problem
+from unpooled.protocol.sealing import SigningKey, fingerprint
+from unpooled_client import consent
+from unpooled_client.api import Study
+from unpooled_client.reading import Alignments
+from unpooled_client.rounds import Answerer, BeyondBound
+from unpooled_client.state import Saved
+from unpooled_client.trust import Distrust, Terms, check_compensator, check_identity, terms
+
+KEY = bytes(range(32))
+LINEAR: dict[str, Any] = {"test": "linear", "trait": "quantitative", "files": ("assoc",)}
+
+
+@pytest.fixture
+def saved() -> Saved:
+    invitation = Invitation("http://127.0.0.1:1", "study1", "t" * 43, fingerprint(KEY))
+    return replace(Saved.new(invitation), cohort="Tartu")
+
+
+@pytest.fixture
+def plan() -> Plan:
+    return Plan(test="chi-square", phenotype="asthma", cohorts=3, compensator_key=KEY)
+
+
+@pytest.fixture
+def answer(saved: Saved, plan: Plan) -> Study:
+    """What an honest server says of a study whose roster is fixed."""
+    keys = [("Graz", bytes(32)), ("Oulu", bytes(31) + b"1"), ("Tartu", SigningKey(saved.signing_key).public)]
+    roster = Roster(tuple(keys))
+    return Study(
+        version=4,
+        id="study1",
+        name="Asthma",
+        state="open",
+        reason="",
+        plan=plan,
+        plan_hash=plan.hash().hex(),
+        cohort="Tartu",
+        cohort_state="joined",
+        roster=roster,
+        roster_hash=roster.hash().hex(),
+        compensator_key=KEY,
+        one_operator=False,
+        panel_digest="",
+        waiting_for=(),
+        results=(),
+    )
+
+
+def test_an_honest_answer_gives_terms(answer: Study, saved: Saved, plan: Plan) -> None:
+    found = terms(answer, saved)
+    assert found is not None
+    assert (found.plan, found.plan_hash, found.cohort) == (plan, plan.hash(), "Tartu")
+    assert found.purpose.compensator_key == KEY
+
+
+def test_without_a_roster_there_are_no_terms_yet(answer: Study, saved: Saved) -> None:
+    assert terms(replace(answer, roster=None, roster_hash=""), saved) is None
+
+
+def other_plan(answer: Study) -> Study:
+    assert answer.plan is not None
+    return replace(answer, plan=replace(answer.plan, min_samples=1))
+
+
+def other_compensator(answer: Study) -> Study:
+    return replace(answer, compensator_key=bytes(32))
+
+
+def other_compensator_in_plan(answer: Study) -> Study:
+    assert answer.plan is not None
+    plan = replace(answer.plan, compensator_key=bytes(32))
+    return replace(answer, plan=plan, plan_hash=plan.hash().hex())
+
+
+def smaller_roster(answer: Study) -> Study:
+    assert answer.roster is not None
+    roster = Roster(answer.roster.members[1:])
+    return replace(answer, roster=roster, roster_hash=roster.hash().hex())
+
+
+def roster_without_me(answer: Study) -> Study:
+    assert answer.roster is not None
+    roster = Roster((*answer.roster.members[:2], ("Tartu", b"x" * 32)))
+    return replace(answer, roster=roster, roster_hash=roster.hash().hex())
+
+
+def unknown_test(answer: Study) -> Study:
+    assert answer.plan is not None
+    plan = replace(answer.plan, test="everything")
+    return replace(answer, plan=plan, plan_hash=plan.hash().hex())
+
+
+@pytest.mark.parametrize(
+    "lie, problem",
+    [
+        (other_plan, Problem.QUESTION),
+        (lambda answer: replace(answer, roster_hash="00" * 32), Problem.QUESTION),
+        (lambda answer: replace(answer, id="study2"), Problem.QUESTION),
+        (lambda answer: replace(answer, cohort="Oulu"), Problem.QUESTION),
+        (lambda answer: replace(answer, plan=None), Problem.QUESTION),
+        (smaller_roster, Problem.QUESTION),
+        (roster_without_me, Problem.QUESTION),
+        (unknown_test, Problem.QUESTION),
+        (other_compensator, Problem.COMPENSATOR),
+        (other_compensator_in_plan, Problem.COMPENSATOR),
+    ],
+)
+def test_a_lie_is_found(answer: Study, saved: Saved, lie: Callable[[Study], Study], problem: Problem) -> None:
+    with pytest.raises(Distrust) as caught:
+        terms(lie(answer), saved)
+    assert caught.value.problem is problem
+    assert caught.value.remedy
+
+
+def test_identity_and_compensator_are_checked_before_joining(answer: Study, saved: Saved) -> None:
+    check_identity(answer, replace(saved, cohort=""))
+    check_compensator(replace(answer, roster=None, plan=None), saved)
+    with pytest.raises(Distrust):
+        check_compensator(other_compensator(answer), saved)
+
+
+# Questions
+
+
+@dataclass(frozen=True)
+class Stranger(steps.Step):
+    name: ClassVar[str] = "stranger/records"
+    title: ClassVar[str] = "Records"
+    sends: ClassVar[tuple[steps.Count, ...]] = ()
+
+
+@pytest.fixture
+def found(answer: Study, saved: Saved) -> Terms:
+    result = terms(answer, saved)
+    assert result is not None
+    return result
+
+
+@pytest.fixture
+def cohort() -> ArrayCohort:
+    rng = np.random.default_rng(3)
+    n = 40
+    samples = Samples(
+        rng.integers(0, 2, n).astype(float),
+        rng.integers(1, 3, n).astype(np.uint8),
+        np.ones(n, bool),
+        np.ones(n, bool),
+        np.empty((n, 0)),
+    )
+    return ArrayCohort(samples, rng.integers(0, 3, (20, n)).astype(np.int8), np.zeros(20, bool))
+
+
+def asked(step: steps.Step, number: int = 1) -> Question:
+    return Question(number, os.urandom(masking.SALT_BYTES), steps.encode_for_cohorts(step))
+
+
+def census(plan: Plan) -> steps.Step:
+    panel = Panel.of([(1, k + 1, b"rs%d" % k, b"A", b"C") for k in range(20)])
+    return next(iter(ALGORITHMS["chi-square"].first(plan, panel)))
+
+
+def test_a_share_unmasks_with_the_seed_and_its_own_nonce(found: Terms, cohort: ArrayCohort) -> None:
+    seed = os.urandom(32)
+    answerer, question = Answerer(found, seed), asked(census(found.plan))
+    step = answerer.step(question)
+    share = answerer.share(question, step, cohort)
+    scheme = found.plan.scheme(step.ring_bits)
+    context = answerer._context(question, step, b"", share.nonce)
+    vector = scheme.subtract(scheme.from_bytes(share.data, steps.words(step)), masking.mask(seed, context))
+    plain = steps.pack(step, step.local(cohort), scheme, 3)
+    assert np.array_equal(vector, plain)
+    assert len(share.data) == steps.words(step) * scheme.word_bytes
+
+
+def test_what_is_computed_again_has_another_nonce(found: Terms, cohort: ArrayCohort) -> None:
+    answerer, question = Answerer(found, os.urandom(32)), asked(census(found.plan))
+    shares = [answerer.share(question, answerer.step(question), cohort) for _ in range(5)]
+    assert len({share.nonce for share in shares}) == len({share.data for share in shares}) == 5
+
+
+def test_a_step_that_is_not_in_the_plan_is_refused(found: Terms) -> None:
+    answerer = Answerer(found, os.urandom(32))
+    for step in (Stranger(), Presence(0, 5)):
+        with pytest.raises(Distrust) as caught:
+            answerer.step(asked(step))
+        assert caught.value.problem is Problem.QUESTION
+    for data in (b"", b"N", b"\xff" * 40):
+        with pytest.raises(Distrust):
+            answerer.step(Question(1, bytes(32), data))
+
+
+def test_an_enormous_question_is_refused(found: Terms) -> None:
+    listed = replace(found, plan=replace(found.plan, panel_mode="list", panel_digest=bytes(32)))
+    answerer = Answerer(listed, os.urandom(32))
+    assert answerer.step(asked(Presence(0, 5)))
+    for count in (1 << 40, -5):
+        with pytest.raises(Distrust):
+            answerer.step(asked(Presence(0, count)))
+
+
+def test_a_number_beyond_its_bound_is_named_and_not_shown(found: Terms) -> None:
+    step, cohort = Presence(0, 2), SimpleNamespace(present=np.array([1, 2]))
+    with pytest.raises(BeyondBound) as caught:
+        Answerer(found, os.urandom(32)).share(asked(step), step, cohort)
+    assert caught.value.quantity == "present"
+    assert not any(character.isdigit() for character in str(caught.value))
+
+
+def test_the_servers_bound_does_not_decide_whether_a_question_is_answered(
+    found: Terms, cohort: ArrayCohort
+) -> None:
+    kind = next(kind for kind in ALGORITHMS["chi-square"].steps if kind.name == "chi-square/genotypes")
+    step: Any = kind(start=0, stop=20, groups=(("case",), ("control",)), most=1)  # type: ignore[call-arg]
+    assert Answerer(found, os.urandom(32)).share(asked(step), step, cohort).data
+
+
+def test_sums_over_single_people_are_refused_unless_the_plan_allows_them(found: Terms) -> None:
+    kind = next(kind for kind in ALGORITHMS["linear"].steps if kind.name == "linear/sums")
+    means = {True: np.zeros((0, 1)), False: np.zeros((1, 1))}
+    centre = np.zeros(1)
+    for exact in (True, False):
+        step: Any = kind(  # type: ignore[call-arg]
+            start=0, asked=np.array([2], np.uint8), chromosome="diploid", exact=exact, means=means[exact],
+            people=100, centre=centre, exponent=centre.astype(np.int64), cohorts=3,
+        )  # fmt: skip
+        for missing in ("exact", "mean"):
+            plan = replace(found.plan, **LINEAR, missing=missing)
+            answerer = Answerer(replace(found, plan=plan), os.urandom(32))
+            if exact == (missing == "exact"):
+                assert answerer.step(asked(step)).reach == 1
+            else:
+                with pytest.raises(Distrust):
+                    answerer.step(asked(step))
+
+
+def test_a_question_before_there_is_a_panel_is_refused(found: Terms) -> None:
+    alignments = Alignments(data=None, plan=found.plan)  # type: ignore[arg-type]
+    with pytest.raises(Distrust):
+        alignments.cohort_for(census(found.plan))
+
+
+# What leaves
+
+
+def test_values_of_single_people_stand_in_the_table_only_where_they_are_sent(plan: Plan) -> None:
+    for missing, sent in (("exact", True), ("mean", False)):
+        table = consent.what_leaves(replace(plan, **LINEAR, missing=missing))
+        assert any("single people" in line.detail for line in table) == sent
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"panel_mode": "list", "panel_digest": bytes(32)}, LINEAR, LINEAR | {"missing": "exact"}],
+    ids=["names", "list", "linear", "exact"],
+)
+def test_the_consent_table_has_every_declared_array(plan: Plan, changes: dict[str, Any]) -> None:
+    changed = replace(plan, **changes)
+    table = consent.what_leaves(changed)
+    for step in consent.steps_of(changed):
+        for array in step.sends_under(changed):
+            line = next(line for line in table if line.what == f"{step.title}: {array.name}")
+            assert (line.detail, line.form) == (array.meaning, "masked")
+    in_clear = {line.what for line in table if line.form == "in clear"}
+    assert ("List of variants" in in_clear) == (changed.panel_mode == "names")
+
+
+def test_gaussian_masks_are_called_what_they_are(plan: Plan) -> None:
+    forms = {line.form for line in consent.what_leaves(replace(plan, masking="gaussian", variance=1e6))}
+    assert any("hides less" in form and "1e+06" in form for form in forms)

@@ -1,0 +1,268 @@
+"""HTTP: requests into calls of the service, refusals into JSON. Six routes, no outgoing request.
+
+    GET    /health                     status, key and fingerprint; HTML for a browser; also at /
+    PUT    /v1/studies/<id>/boxes      codec Enrolment       201 new, 200 the same again
+    POST   /v1/studies/<id>/releases   codec ReleaseRequest  200 and the sum of masks as raw words
+    DELETE /v1/studies/<id>            204
+
+Bodies are read only after the caller is known and the announced length is within bounds. Whatever touches
+the disk or computes runs in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import html
+import logging
+import sqlite3
+import time
+from typing import TypeVar, cast
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from unpooled.errors import ProtocolError, UnpooledError
+from unpooled.protocol import VERSION, masking, messages
+from unpooled.protocol.messages import Enrolment, ReleaseRequest
+from unpooled.protocol.sealing import fingerprint
+from unpooled_compensator.service import Compensator, Refused
+
+MAX_BODY = 4 * 2**20  # a thousand cohorts with the longest names
+BODY_SECONDS = 60  # a body that takes longer is given up
+
+BINARY = "application/octet-stream"
+
+STATUS = {
+    "invalid_message": 400,
+    "too_few_cohorts": 400,
+    "wrong_boxes": 400,
+    "invalid_box": 400,
+    "wrong_study": 400,
+    "incomplete_body": 400,
+    "unauthenticated": 401,
+    "unknown_key": 403,
+    "not_found": 404,
+    "unknown_study": 404,
+    "method_not_allowed": 405,
+    "slow_body": 408,
+    "other_boxes": 409,
+    "other_request": 409,
+    "other_cohorts": 409,
+    "study_over": 410,
+    "length_required": 411,
+    "body_too_large": 413,
+    "unsupported_encoding": 415,
+    "unsupported_type": 415,
+    "internal": 500,
+    "storage": 503,
+}
+
+log = logging.getLogger("unpooled_compensator")
+
+Kind = TypeVar("Kind", Enrolment, ReleaseRequest)
+
+
+def create_app(compensator: Compensator, caller_hash: bytes) -> ASGIApp:
+    """The service over HTTP, for the one caller whose secret has this SHA-256."""
+    routes = _Routes(compensator, caller_hash)
+    app = Starlette(
+        routes=[
+            Route("/", routes.health, methods=["GET"]),
+            Route("/health", routes.health, methods=["GET"]),
+            Route("/v1/studies/{study}/boxes", routes.enrol, methods=["PUT"]),
+            Route("/v1/studies/{study}/releases", routes.release, methods=["POST"]),
+            Route("/v1/studies/{study}", routes.forget, methods=["DELETE"]),
+        ],
+        exception_handlers={
+            Refused: _refused,
+            ProtocolError: _invalid,
+            sqlite3.Error: _storage,
+            OSError: _storage,
+            UnpooledError: _storage,  # the operator's list of known keys
+            HTTPException: _http,
+            ClientDisconnect: _incomplete,
+            Exception: _internal,
+        },
+    )
+    app.router.redirect_slashes = False
+    return _AccessLog(app)
+
+
+class _Routes:
+    def __init__(self, compensator: Compensator, caller_hash: bytes) -> None:
+        self._compensator, self._caller_hash = compensator, caller_hash
+
+    async def health(self, request: Request) -> Response:
+        await run_in_threadpool(self._compensator.check_health)
+        key = self._compensator.public_key
+        if "text/html" in request.headers.get("accept", ""):
+            return _page(key)
+        return JSONResponse(
+            {"status": "ok", "protocol": VERSION, "key": key.hex(), "fingerprint": fingerprint(key)},
+            headers=_NO_STORE,
+        )
+
+    async def enrol(self, request: Request) -> Response:
+        body = await self._body(request)
+        return await run_in_threadpool(self._enrol, request.path_params["study"], body)
+
+    def _enrol(self, study: str, body: bytes) -> Response:
+        enrolment = _message(study, body, Enrolment)
+        new = self._compensator.enrol(enrolment)
+        return JSONResponse({"study": study, "cohorts": len(enrolment.boxes)}, 201 if new else 200)
+
+    async def release(self, request: Request) -> Response:
+        body = await self._body(request)
+        return await run_in_threadpool(self._release, request.path_params["study"], body)
+
+    def _release(self, study: str, body: bytes) -> Response:
+        request = _message(study, body, ReleaseRequest)
+        sum_of_masks = self._compensator.release(request)
+        size = request.words * masking.scheme(request.scheme).word_bytes
+        headers = {**_NO_STORE, "content-length": str(size)}
+        return StreamingResponse(sum_of_masks, media_type=BINARY, headers=headers)
+
+    async def forget(self, request: Request) -> Response:
+        self._check_caller(request)
+        await run_in_threadpool(self._compensator.forget, request.path_params["study"])
+        return Response(status_code=204)
+
+    def _check_caller(self, request: Request) -> None:
+        scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+        # A digest of 256 random bits needs no salt; comparing digests in constant time tells nothing of them.
+        offered = hashlib.sha256(secret.strip().encode()).digest()
+        if scheme.lower() != "bearer" or not hmac.compare_digest(offered, self._caller_hash):
+            raise Refused(
+                "unauthenticated",
+                "The caller's secret is missing or wrong.",
+                "Send `Authorization: Bearer <caller secret>`; the operator can make a new one.",
+            )
+
+    async def _body(self, request: Request) -> bytes:
+        self._check_caller(request)
+        _check_headers(request)
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                return await request.body()
+        except TimeoutError:
+            raise Refused(
+                "slow_body", "The body did not arrive in time.", "Send the request again."
+            ) from None
+
+
+def _check_headers(request: Request) -> None:
+    headers = request.headers
+    if headers.get("content-encoding", "identity") != "identity":
+        raise Refused("unsupported_encoding", "Bodies are not compressed here.", "Send the plain bytes.")
+    if headers.get("content-type") != BINARY:
+        raise Refused("unsupported_type", f"Want a body of type {BINARY}.", "Set Content-Type.")
+    length = headers.get("content-length", "")
+    if not (length.isascii() and length.isdigit()):
+        raise Refused("length_required", "The body's length is not announced.", "Set Content-Length.")
+    if int(length) > MAX_BODY:
+        raise Refused(
+            "body_too_large", f"Got a body of {length} bytes; want {MAX_BODY} at most.", "Shorten the names."
+        )
+
+
+def _message(study: str, body: bytes, kind: type[Kind]) -> Kind:
+    message: Kind = messages.decode(body, kind)
+    if message.study != study:
+        raise Refused(
+            "wrong_study", "The message is about another study than the address.", "Correct the address."
+        )
+    return message
+
+
+_NO_STORE = {"cache-control": "no-store"}
+
+
+def _problem(code: str, message: str, remedy: str, headers: dict[str, str] | None = None) -> Response:
+    body = {"error": {"code": code, "message": message, "remedy": remedy}}
+    return JSONResponse(body, STATUS[code], {**_NO_STORE, **(headers or {})})
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    refused = cast(Refused, error)  # by the table of handlers
+    headers = {"www-authenticate": "Bearer"} if refused.code == "unauthenticated" else {}
+    return _problem(refused.code, refused.message, refused.remedy, headers)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    return _problem("invalid_message", f"Not a valid message: {error}.", "Compare the protocol's version.")
+
+
+async def _storage(request: Request, error: Exception) -> Response:
+    log.error("state directory: %s", error)
+    return _problem(
+        "storage",
+        "The compensator cannot read or write its state.",
+        "Its operator should look at its log and disk; then send the same request again.",
+    )
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    if getattr(error, "status_code", 404) == 405:
+        headers = getattr(error, "headers", None)
+        return _problem("method_not_allowed", "Not a method of this address.", "See Allow.", headers)
+    return _problem("not_found", "No such address.", "See the README for the six that there are.")
+
+
+async def _incomplete(request: Request, error: Exception) -> Response:
+    return _problem("incomplete_body", "The body ended early.", "Send the request again.")
+
+
+async def _internal(request: Request, error: Exception) -> Response:
+    return _problem("internal", "The compensator failed.", "Its operator should look at its log.")
+
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Compensator</title>
+<style>body {{ font: 1.1rem/1.5 system-ui, sans-serif; max-width: 42rem; margin: 3rem auto; padding: 0 1rem }}
+code {{ font-size: 1.1em; overflow-wrap: anywhere }}</style>
+<main>
+<h1>Compensator: running</h1>
+<p>This service adds masks that it cannot interpret. It sees no data, and it hands out sums only.</p>
+<p>Fingerprint of its key. Compare it, by telephone, with the one that your client shows:</p>
+<p><code>{fingerprint}</code></p>
+<p>Key: <code>{key}</code><br>Protocol version: {version}</p>
+</main>
+"""
+
+
+def _page(key: bytes) -> Response:
+    page = _PAGE.format(fingerprint=html.escape(fingerprint(key)), key=key.hex(), version=VERSION)
+    policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
+    return HTMLResponse(page, headers={**_NO_STORE, "content-security-policy": policy})
+
+
+class _AccessLog:
+    """One line for each request: no query, no header, no body, and the path in quotes."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started, status = time.perf_counter(), 0
+
+        async def watch(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watch)
+        finally:
+            taken = 1000 * (time.perf_counter() - started)
+            path = ascii(scope.get("path", "")[:200])
+            log.info("%s %s %d %.1f ms", scope.get("method", "-"), path, status, taken)

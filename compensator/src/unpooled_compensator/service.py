@@ -1,0 +1,228 @@
+"""Rules: enrol a study once, release each round's sum of masks once, forget. Knows no HTTP.
+
+What a caller can never get from here: the mask of one cohort, the sum over fewer than all enrolled cohorts,
+or two different sums for one round. What is promised is on disk before an answer leaves.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+
+from unpooled.errors import ProtocolError, UnpooledError
+from unpooled.protocol import codec, masking, messages
+from unpooled.protocol.masking import NONCE_BYTES, MaskContext
+from unpooled.protocol.messages import Enrolment, ReleaseRequest
+from unpooled.protocol.sealing import SealingKey, fingerprint, open_box
+from unpooled_compensator.store import NoStudy, Store
+
+MIN_COHORTS = 3  # this program's own floor, whatever a caller or the library says
+MAX_COHORTS = 1000
+MAX_NAME = 200  # characters of a cohort's name
+MAX_WORDS = 64 * 2**20  # of one release
+BLOCK_WORDS = 2**16  # summed at a time: memory does not grow with the release
+HASH_BYTES = 32
+
+_STUDY = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,99}")
+
+
+class Refused(UnpooledError):
+    """A request that breaks a rule. `code` is for programs, the text and `remedy` for people."""
+
+    def __init__(self, code: str, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.code, self.message, self.remedy = code, message, remedy
+
+
+class Compensator:
+    """The whole service but its HTTP. `known_keys`, if given, returns the fingerprints that may enrol."""
+
+    def __init__(
+        self, store: Store, key: SealingKey, known_keys: Callable[[], Collection[str]] | None = None
+    ) -> None:
+        self._store, self._key, self._known_keys = store, key, known_keys
+
+    @property
+    def public_key(self) -> bytes:
+        return self._key.public
+
+    def check_health(self) -> None:
+        """Raises sqlite3.Error if the state cannot be read."""
+        self._store.is_empty()
+
+    def enrol(self, enrolment: Enrolment) -> bool:
+        """Takes all boxes of a study; whether they are new. The same set again is fine, another never is."""
+        enrolment = replace(enrolment, boxes=tuple(sorted(enrolment.boxes, key=lambda box: box.cohort)))
+        content = codec.encode(enrolment)
+        if self._is_enrolled(enrolment.study, content):
+            return False
+        self._check_enrolment(enrolment)
+        try:
+            self._open_boxes(enrolment)
+        except ProtocolError as error:
+            raise Refused(
+                "invalid_box",
+                f"Not a valid set of boxes: {error}.",
+                "Every cohort seals its seed for this study, plan, roster and compensator, and signs it.",
+            ) from None  # a box's content stays out of tracebacks
+        self._check_same(self._store.add_enrolment(enrolment.study, content), content)
+        return True
+
+    def _is_enrolled(self, study: str, content: bytes) -> bool:
+        try:
+            self._check_same(self._store.enrolment(study), content)
+        except NoStudy:
+            return False
+        return True
+
+    def _check_same(self, stored: bytes | None, content: bytes) -> None:
+        if stored is None:
+            raise _over()
+        if stored != content:
+            raise Refused(
+                "other_boxes",
+                "This study has enrolled another set of boxes.",
+                "A study enrols once, for good. Duplicate the study to change its cohorts or its plan.",
+            )
+
+    def _check_enrolment(self, enrolment: Enrolment) -> None:
+        names = [name for name, _ in enrolment.roster.members]
+        _check_study(enrolment.study)
+        _check(len(enrolment.plan_hash) == HASH_BYTES, "the plan's hash has 32 bytes")
+        _check(all(0 < len(name) <= MAX_NAME for name in names), f"a name has 1 to {MAX_NAME} characters")
+        _check(all(len(key) == 32 for _, key in enrolment.roster.members), "a signing key has 32 bytes")
+        _check(len(names) <= MAX_COHORTS, f"a study has at most {MAX_COHORTS} cohorts")
+        if len(names) < MIN_COHORTS:
+            raise Refused(
+                "too_few_cohorts",
+                f"Got {len(names)} cohorts; want {MIN_COHORTS} at least.",
+                "With fewer, a sum tells a cohort the numbers of the other. Invite more cohorts.",
+            )
+        if [box.cohort for box in enrolment.boxes] != sorted(names):
+            raise Refused(
+                "wrong_boxes",
+                "The boxes are not exactly one for each member of the roster.",
+                "Send all boxes of the study in one message, after every cohort has accepted.",
+            )
+        self._check_known(enrolment)
+
+    def _check_known(self, enrolment: Enrolment) -> None:
+        if self._known_keys is None:
+            return
+        known = self._known_keys()
+        strangers = [name for name, key in enrolment.roster.members if fingerprint(key) not in known]
+        if strangers:
+            raise Refused(
+                "unknown_key",
+                f"The operator does not know the signing key of {', '.join(strangers)[:400]}.",
+                "Ask the compensator's operator to add the fingerprint to the list of known keys.",
+            )
+
+    def _open_boxes(self, enrolment: Enrolment) -> list[bytes]:
+        """The seeds, in the order of the roster; ProtocolError. They live only as long as a request."""
+        keys, own = dict(enrolment.roster.members), self._key
+        return [
+            open_box(box, enrolment.purpose(box.cohort, own.public), keys[box.cohort], own)
+            for box in enrolment.boxes
+        ]
+
+    def release(self, request: ReleaseRequest) -> Iterator[bytes]:
+        """The sum of the masks of one round, in pieces. The first request for a round is its only one."""
+        _check_request(request)
+        enrolment = self._enrolment(request.study)
+        _check_cohorts(request, enrolment)
+        seeds = self._open_boxes(enrolment)
+        content = messages.digest(request)
+        stored = self._store.add_release(request.study, request.round, content)
+        if stored is None:
+            raise _over()
+        if stored != content:
+            raise Refused(
+                "other_request",
+                f"Round {request.round} was released for another request.",
+                "A round has one release. Ask for exactly what was asked first, or ask the cohorts anew.",
+            )
+        return _sum_of_masks(request, enrolment, seeds)
+
+    def _enrolment(self, study: str) -> Enrolment:
+        try:
+            stored = self._store.enrolment(study)
+        except NoStudy:
+            raise Refused(
+                "unknown_study", "No such study has enrolled.", "Enrol the study's boxes first."
+            ) from None
+        if stored is None:
+            raise _over()
+        enrolment: Enrolment = messages.decode(stored, Enrolment)
+        return enrolment
+
+    def forget(self, study: str) -> None:
+        """Deletes a study's boxes and refuses it from now on; also one that never enrolled, or ended before.
+
+        So an enrolment that arrives late, after its study was aborted, does not stay.
+        """
+        _check_study(study)
+        self._store.end(study)
+
+
+def _sum_of_masks(request: ReleaseRequest, enrolment: Enrolment, seeds: Sequence[bytes]) -> Iterator[bytes]:
+    scheme = masking.scheme(request.scheme)
+    roster_hash = enrolment.roster.hash()
+    masks = [
+        masking.mask_blocks(
+            seed,
+            MaskContext(
+                study=request.study,
+                plan_hash=enrolment.plan_hash,
+                roster_hash=roster_hash,
+                cohort=cohort,
+                round=request.round,
+                question=request.question,
+                scheme=request.scheme,
+                words=request.words,
+                nonce=nonce,
+            ),
+            BLOCK_WORDS,
+        )
+        for seed, (cohort, nonce) in zip(seeds, request.uploads, strict=True)
+    ]
+    for _ in range(0, request.words, BLOCK_WORDS):
+        yield scheme.to_bytes(functools.reduce(scheme.add, map(next, masks)))
+
+
+def _check_request(request: ReleaseRequest) -> None:
+    _check_study(request.study)
+    _check(request.round >= 0, "a round's number is not negative")
+    _check(len(request.question) == HASH_BYTES, "a question's digest has 32 bytes")
+    _check(1 <= request.words <= MAX_WORDS, f"a release has 1 to {MAX_WORDS} words")
+    _check(all(len(nonce) == NONCE_BYTES for _, nonce in request.uploads), "a nonce has 16 bytes")
+    masking.scheme(request.scheme)
+
+
+def _check_cohorts(request: ReleaseRequest, enrolment: Enrolment) -> None:
+    if [cohort for cohort, _ in request.uploads] != [name for name, _ in enrolment.roster.members]:
+        raise Refused(
+            "other_cohorts",
+            "The uploads are not exactly one from each enrolled cohort.",
+            "Wait until every cohort of the study has answered the round.",
+        )
+
+
+def _check_study(study: str) -> None:
+    _check(
+        _STUDY.fullmatch(study) is not None,
+        "a study's ID has 1 to 100 of A-Z a-z 0-9 . _ -, not first a sign",
+    )
+
+
+def _check(holds: bool, rule: str) -> None:
+    if not holds:
+        raise Refused("invalid_message", f"Not a valid message: {rule}.", "Correct the message.")
+
+
+def _over() -> Refused:
+    return Refused(
+        "study_over", "This study is over; its seeds were deleted.", "Duplicate the study to run it again."
+    )

@@ -1,0 +1,95 @@
+"""The process and its listening socket."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import ssl
+import sys
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+from starlette.types import ASGIApp
+
+SHUTDOWN_SECONDS = 10
+KEEP_ALIVE_SECONDS = 60
+MAX_CONNECTIONS = 256
+
+
+def harden_process() -> None:
+    """No file of ours is for others, no core dump holds the key, no log line is longer than ours."""
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    os.umask(0o077)
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket, made here so that its port is known, and connections wait, before all is up."""
+    try:
+        where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        raise OSError(f"{host}: no such host ({error.strerror}). Choose another --host.") from None
+    family, kind, protocol, _, address = where[0]
+    listener = socket.socket(family, kind, protocol)
+    if os.name == "posix":  # elsewhere this would share the port with another program
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(address)
+    except OSError as error:
+        raise OSError(f"{host} port {port}: {error.strerror}. Choose another --host or --port.") from None
+    # asyncio sets it on sockets that it knows to be TCP; without it every answer waits 40 ms.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    listener.listen(128)
+    return listener
+
+
+def check_tls(certificate: Path | None, key: Path | None) -> None:
+    """OSError unless the files can serve TLS."""
+    if certificate is None or key is None:
+        return
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key)
+    except ssl.SSLError as error:
+        raise OSError(
+            f"{certificate}, {key}: not a certificate and its private key in PEM ({error.reason})."
+        ) from None
+
+
+def authority(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def run(app: ASGIApp, listener: socket.socket, certificate: Path | None, key: Path | None) -> None:
+    """Answers until SIGTERM or SIGINT, then finishes what has begun."""
+    config = uvicorn.Config(
+        app,
+        http="h11",
+        ws="none",
+        loop="asyncio",
+        lifespan="off",
+        log_config=None,
+        access_log=False,  # app.py's shows less
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+    )
+
+    def stopped(number: int, frame: FrameType | None) -> None:
+        """uvicorn raises the signal again when it has finished; that is a success here."""
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stopped)
+    uvicorn.Server(config).run([listener])

@@ -1,0 +1,110 @@
+"""Rows: which boxes a study enrolled, and which request each round was answered. Knows no rule and no HTTP.
+
+Only sealed boxes lie in the file, never a seed in the clear. Every method is one short transaction, and when
+it returns the change has reached the disk.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_VERSION = 1
+_STUDY_TABLE = """
+CREATE TABLE IF NOT EXISTS study (
+    id TEXT PRIMARY KEY,
+    enrolment BLOB -- canonical bytes, or NULL: the study is over, and its row stays for ever
+) WITHOUT ROWID
+"""
+_RELEASE_TABLE = """
+CREATE TABLE IF NOT EXISTS release (
+    study TEXT NOT NULL,
+    round INTEGER NOT NULL,
+    request BLOB NOT NULL, -- SHA-256 of the one request that this round answers
+    PRIMARY KEY (study, round)
+) WITHOUT ROWID
+"""
+
+
+class NoStudy(Exception):
+    """No row for this study: it never enrolled."""
+
+
+class Store:
+    """One SQLite file, shared by the threads of this process."""
+
+    def __init__(self, path: Path) -> None:
+        self._lock = threading.RLock()
+        self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = FULL")  # a commit returns when it is on the disk
+        self._db.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
+        with self.transaction() as db:
+            self._migrate(db)
+
+    def _migrate(self, db: sqlite3.Connection) -> None:
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        if version not in (0, _VERSION):
+            raise sqlite3.DatabaseError(f"written by another version of this program (schema {version})")
+        db.execute(_STUDY_TABLE)
+        db.execute(_RELEASE_TABLE)
+        db.execute(f"PRAGMA user_version = {_VERSION}")
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Excludes every other writer, in this process and in any other."""
+        with self._lock:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    def is_empty(self) -> bool:
+        with self._lock:
+            return self._db.execute("SELECT 1 FROM study LIMIT 1").fetchone() is None
+
+    def enrolment(self, study: str) -> bytes | None:
+        """What a study enrolled; None if it is over. Raises NoStudy."""
+        with self._lock:
+            return _enrolment(self._db, study)
+
+    def add_enrolment(self, study: str, enrolment: bytes) -> bytes | None:
+        """Keeps an enrolment unless the study has one; returns what the study has now."""
+        with self.transaction() as db:
+            db.execute("INSERT OR IGNORE INTO study VALUES (?, ?)", (study, enrolment))
+            return _enrolment(db, study)
+
+    def add_release(self, study: str, round_: int, request: bytes) -> bytes | None:
+        """Keeps a round's request unless it has one; returns the one it has, or None if the study is over."""
+        with self.transaction() as db:
+            if _enrolment(db, study) is None:
+                return None
+            db.execute("INSERT OR IGNORE INTO release VALUES (?, ?, ?)", (study, round_, request))
+            row = db.execute("SELECT request FROM release WHERE study = ? AND round = ?", (study, round_))
+            return bytes(row.fetchone()[0])
+
+    def end(self, study: str) -> None:
+        """Deletes all that is known of a study but the fact that it is over."""
+        with self.transaction() as db:
+            db.execute("INSERT OR REPLACE INTO study VALUES (?, NULL)", (study,))
+            db.execute("DELETE FROM release WHERE study = ?", (study,))
+        with self._lock:  # what was deleted still lies in the journal
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+
+def _enrolment(db: sqlite3.Connection, study: str) -> bytes | None:
+    row = db.execute("SELECT enrolment FROM study WHERE id = ?", (study,)).fetchone()
+    if row is None:
+        raise NoStudy(study)
+    return None if row[0] is None else bytes(row[0])

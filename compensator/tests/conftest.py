@@ -1,0 +1,215 @@
+"""A small cast: three cohorts, their server, and a compensator in this process or in one of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.types import ASGIApp
+
+from unpooled.protocol import codec, masking
+from unpooled.protocol.masking import MaskContext
+from unpooled.protocol.messages import Enrolment, ReleaseRequest, Roster
+from unpooled.protocol.sealing import SealingKey, SigningKey, seal_seed
+from unpooled_compensator import state
+from unpooled_compensator.app import create_app
+from unpooled_compensator.service import Compensator
+
+with warnings.catch_warnings():  # it would rather have the successor of httpx
+    warnings.simplefilter("ignore")
+    from starlette.testclient import TestClient
+
+SECRET = "0123456789abcdef" * 4
+HEADERS = {"authorization": f"Bearer {SECRET}", "content-type": "application/octet-stream"}
+NAMES = ("Graz", "Munich", "Tartu")
+
+
+def unchecked(record: Any, **changes: object) -> Any:
+    """A record with fields that its own checks would refuse, as a hostile caller could write it."""
+    forged = object.__new__(type(record))
+    forged.__dict__.update(vars(record) | changes)
+    return forged
+
+
+@dataclass
+class Federation:
+    """The cohorts of one study and what the server would send for them."""
+
+    compensator_key: bytes
+    study: str = "study-1"
+    names: tuple[str, ...] = NAMES
+    plan_hash: bytes = field(default_factory=lambda: os.urandom(32))
+
+    def __post_init__(self) -> None:
+        self.signers = {name: SigningKey.generate() for name in self.names}
+        self.seeds = {name: os.urandom(32) for name in self.names}
+
+    @property
+    def roster(self) -> Roster:
+        return Roster(tuple((name, self.signers[name].public) for name in sorted(self.names)))
+
+    def enrolment(self) -> Enrolment:
+        """Freshly sealed boxes: two calls give two sets."""
+        unsealed = Enrolment(self.study, self.plan_hash, self.roster, ())
+        purposes = [unsealed.purpose(name, self.compensator_key) for name in self.names]
+        boxes = tuple(seal_seed(self.seeds[p.cohort], p, self.signers[p.cohort]) for p in purposes)
+        return replace(unsealed, boxes=boxes)
+
+    def request(self, round_: int = 1, scheme: str = "z32", words: int = 100) -> ReleaseRequest:
+        uploads = tuple((name, os.urandom(16)) for name in sorted(self.names))
+        return ReleaseRequest(self.study, round_, os.urandom(32), scheme, words, uploads)
+
+    def sum_of_masks(self, request: ReleaseRequest) -> bytes:
+        """What the compensator should answer: the masks that the cohorts would have used."""
+        kind = masking.scheme(request.scheme)
+        masks = [
+            masking.mask(
+                self.seeds[cohort],
+                MaskContext(
+                    study=self.study,
+                    plan_hash=self.plan_hash,
+                    roster_hash=self.roster.hash(),
+                    cohort=cohort,
+                    round=request.round,
+                    question=request.question,
+                    scheme=request.scheme,
+                    words=request.words,
+                    nonce=nonce,
+                ),
+            )
+            for cohort, nonce in request.uploads
+        ]
+        return kind.to_bytes(reduce(kind.add, masks))
+
+
+class Caller:
+    """The server's side of the HTTP interface, over any httpx client."""
+
+    def __init__(self, client: httpx.Client) -> None:
+        self.client = client
+
+    def enrol(self, enrolment: Enrolment) -> httpx.Response:
+        return self.put(enrolment.study, codec.encode(enrolment))
+
+    def put(self, study: str, body: bytes) -> httpx.Response:
+        return self.client.put(f"/v1/studies/{study}/boxes", content=body, headers=HEADERS)
+
+    def release(self, request: ReleaseRequest) -> httpx.Response:
+        return self.post(request.study, codec.encode(request))
+
+    def post(self, study: str, body: bytes) -> httpx.Response:
+        return self.client.post(f"/v1/studies/{study}/releases", content=body, headers=HEADERS)
+
+    def end(self, study: str) -> httpx.Response:
+        return self.client.delete(f"/v1/studies/{study}", headers=HEADERS)
+
+
+def in_process(app: ASGIApp) -> TestClient:
+    """Raises what the service did not expect, which is a better report than a status of 500."""
+    return TestClient(app)
+
+
+@pytest.fixture
+def secret_file(tmp_path: Path) -> Path:
+    path = tmp_path / "caller-secret"
+    path.write_text(SECRET)
+    return path
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> SealingKey:
+    store, key = state.open_state(tmp_path / "state")
+    store.close()
+    return key
+
+
+@pytest.fixture
+def make_caller(tmp_path: Path, secret_file: Path) -> Iterator[Callable[..., Caller]]:
+    """Starts a compensator in this process, on the state directory of this test."""
+    opened = ExitStack()
+
+    def make(**options: object) -> Caller:
+        directory = tmp_path / "state"
+        store, key = state.open_state(directory)
+        opened.callback(store.close)
+        app = create_app(
+            Compensator(store, key, **options),  # type: ignore[arg-type]
+            state.caller_hash(directory, secret_file, print),
+        )
+        return Caller(opened.enter_context(in_process(app)))
+
+    with opened:
+        yield make
+
+
+@pytest.fixture
+def caller(make_caller: Callable[..., Caller]) -> Caller:
+    return make_caller()
+
+
+@pytest.fixture
+def federation(key: SealingKey) -> Federation:
+    return Federation(key.public)
+
+
+@pytest.fixture
+def enrolled(caller: Caller, federation: Federation) -> Federation:
+    assert caller.enrol(federation.enrolment()).status_code == 201
+    return federation
+
+
+class Service:
+    """A compensator in a process of its own, over a real socket; can be killed and started again."""
+
+    def __init__(self, directory: Path, secret_file: Path) -> None:
+        self.directory, self.secret_file = directory, secret_file
+        self.log = directory.parent / "service.log"
+        self.start()
+
+    def start(self, *options: str) -> None:
+        command = [sys.executable, "-m", "unpooled_compensator", "serve", "--port", "0"]
+        files = ["--state", str(self.directory), "--caller-secret-file", str(self.secret_file)]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*command, *files, *options], stdout=subprocess.PIPE, stderr=log, text=True
+            )
+        assert self.process.stdout is not None
+        self.banner = [self.process.stdout.readline() for _ in range(3)]
+        self.address = self.banner[0].split()[-1]
+        self.port = int(self.address.rpartition(":")[2])
+        self.key = bytes.fromhex(self.banner[1].split()[-1])
+        self.client = httpx.Client(base_url=self.address, trust_env=False, timeout=30)
+        self.caller = Caller(self.client)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self._gone()
+
+    def terminate(self) -> int:
+        self.process.terminate()
+        return self._gone()
+
+    def _gone(self) -> int:
+        self.client.close()
+        code = self.process.wait(20)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        return code
+
+
+@pytest.fixture
+def service(tmp_path: Path, secret_file: Path) -> Iterator[Service]:
+    running = Service(tmp_path / "state", secret_file)
+    yield running
+    if running.process.poll() is None:
+        running.kill()

@@ -1,0 +1,209 @@
+"""Which sets of boxes a compensator takes, and which it refuses."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pytest
+
+from unpooled.protocol import codec
+from unpooled.protocol.messages import Enrolment, Roster
+from unpooled.protocol.sealing import Box, SealingKey, SigningKey, fingerprint, seal_seed
+from unpooled_compensator import state
+
+from .conftest import Caller, Federation, unchecked
+
+
+def refusal(response: httpx.Response) -> tuple[int, str]:
+    error = response.json()["error"]
+    assert error["message"] and error["remedy"]
+    return response.status_code, error["code"]
+
+
+def with_box(enrolment: Enrolment, index: int, box: Box) -> Enrolment:
+    boxes = list(enrolment.boxes)
+    boxes[index] = box
+    return replace(enrolment, boxes=tuple(boxes))
+
+
+def test_three_cohorts_enrol(caller: Caller, federation: Federation) -> None:
+    response = caller.enrol(federation.enrolment())
+    assert (response.status_code, response.json()) == (201, {"study": "study-1", "cohorts": 3})
+
+
+def test_the_same_set_again_is_fine_in_any_order(caller: Caller, federation: Federation) -> None:
+    enrolment = federation.enrolment()
+    assert caller.enrol(enrolment).status_code == 201
+    assert caller.enrol(enrolment).status_code == 200
+    assert caller.enrol(replace(enrolment, boxes=enrolment.boxes[::-1])).status_code == 200
+
+
+def test_a_second_set_of_boxes_is_refused_and_the_first_stays(caller: Caller, enrolled: Federation) -> None:
+    assert refusal(caller.enrol(enrolled.enrolment())) == (409, "other_boxes")
+    request = enrolled.request()
+    assert caller.release(request).content == enrolled.sum_of_masks(request)
+
+
+@pytest.mark.parametrize("names", [(), ("Graz",), ("Graz", "Munich")])
+def test_fewer_than_three_cohorts_are_refused(
+    caller: Caller, key: SealingKey, names: tuple[str, ...]
+) -> None:
+    federation = Federation(key.public, names=names)
+    assert refusal(caller.enrol(federation.enrolment())) == (400, "too_few_cohorts")
+
+
+def test_more_cohorts_than_a_study_may_have_are_refused(caller: Caller, key: SealingKey) -> None:
+    roster = Roster(tuple((f"cohort {k:05}", os.urandom(32)) for k in range(1001)))
+    enrolment = Enrolment("study-1", bytes(32), roster, ())
+    assert refusal(caller.enrol(enrolment)) == (400, "invalid_message")
+
+
+def test_a_missing_an_additional_and_a_repeated_box_are_refused(
+    caller: Caller, federation: Federation
+) -> None:
+    enrolment = federation.enrolment()
+    first, second, third = enrolment.boxes
+    stranger = replace(third, cohort="Nobody")
+    for boxes in [
+        (first, second),
+        (first, second, third, stranger),
+        (first, second, stranger),
+        (first, second, second),
+        (first, first, second, third),
+    ]:
+        assert refusal(caller.enrol(replace(enrolment, boxes=boxes))) == (400, "wrong_boxes")
+
+
+def test_a_roster_with_a_name_or_a_key_twice_is_refused(caller: Caller, federation: Federation) -> None:
+    enrolment = federation.enrolment()
+    graz, munich, tartu = enrolment.roster.members
+    for members in [
+        (graz, (munich[0], graz[1]), tartu),
+        (graz, (graz[0], munich[1]), tartu),
+        (graz, graz, tartu),
+        (munich, graz, tartu),
+    ]:
+        forged = unchecked(enrolment, roster=unchecked(enrolment.roster, members=members))
+        assert refusal(caller.put("study-1", codec.encode(forged))) == (400, "invalid_message")
+
+
+def test_a_key_has_32_bytes(caller: Caller, federation: Federation) -> None:
+    enrolment = federation.enrolment()
+    for key in (b"", bytes(31), bytes(33)):
+        roster = Roster((*enrolment.roster.members[:2], ("Tartu", key)))
+        assert refusal(caller.enrol(replace(enrolment, roster=roster))) == (400, "invalid_message")
+
+
+def test_a_forged_signature_is_refused(caller: Caller, federation: Federation) -> None:
+    enrolment = federation.enrolment()
+    for signature in (bytes(64), os.urandom(64), b"", enrolment.boxes[1].signature):
+        forged = replace(enrolment.boxes[0], signature=signature)
+        assert refusal(caller.enrol(with_box(enrolment, 0, forged))) == (400, "invalid_box")
+
+
+def test_a_box_sealed_by_someone_else_is_refused(caller: Caller, federation: Federation) -> None:
+    """Whoever knows all public values but not the cohort's signing key."""
+    enrolment = federation.enrolment()
+    purpose = enrolment.purpose("Graz", federation.compensator_key)
+    forged = seal_seed(os.urandom(32), purpose, SigningKey.generate())
+    assert refusal(caller.enrol(with_box(enrolment, 0, forged))) == (400, "invalid_box")
+
+
+def test_tampered_and_truncated_boxes_are_refused(caller: Caller, federation: Federation) -> None:
+    enrolment = federation.enrolment()
+    sealed = enrolment.boxes[0].sealed
+    for damaged in (sealed[:-1], sealed + b"\0", b"", bytes([sealed[0] ^ 1]) + sealed[1:]):
+        forged = with_box(enrolment, 0, replace(enrolment.boxes[0], sealed=damaged))
+        assert refusal(caller.enrol(forged)) == (400, "invalid_box")
+
+
+def test_a_signed_box_that_does_not_open_is_refused(caller: Caller, federation: Federation) -> None:
+    """Signed by the cohort, but sealed to another compensator."""
+    enrolment = federation.enrolment()
+    purpose = enrolment.purpose("Graz", SealingKey.generate().public)
+    forged = seal_seed(federation.seeds["Graz"], purpose, federation.signers["Graz"])
+    assert refusal(caller.enrol(with_box(enrolment, 0, forged))) == (400, "invalid_box")
+
+
+def test_swapped_boxes_are_refused(caller: Caller, federation: Federation) -> None:
+    enrolment = federation.enrolment()
+    one, other, third = enrolment.boxes
+    swapped = (replace(other, cohort=one.cohort), replace(one, cohort=other.cohort), third)
+    assert refusal(caller.enrol(replace(enrolment, boxes=swapped))) == (400, "invalid_box")
+
+
+@pytest.mark.parametrize("change", ["study", "plan", "roster"])
+def test_boxes_for_another_study_plan_or_roster_are_refused(
+    caller: Caller, federation: Federation, change: str
+) -> None:
+    enrolment = federation.enrolment()
+    stranger = Roster((*enrolment.roster.members[:2], ("Tartu", os.urandom(32))))
+    forged = {
+        "study": replace(enrolment, study="study-2"),
+        "plan": replace(enrolment, plan_hash=os.urandom(32)),
+        "roster": replace(enrolment, roster=stranger),
+    }[change]
+    assert refusal(caller.enrol(forged)) == (400, "invalid_box")
+
+
+def test_a_refused_set_leaves_the_study_free_for_the_right_one(
+    caller: Caller, federation: Federation
+) -> None:
+    enrolment = federation.enrolment()
+    forged = with_box(enrolment, 0, replace(enrolment.boxes[0], signature=bytes(64)))
+    assert refusal(caller.enrol(forged)) == (400, "invalid_box")
+    assert caller.enrol(enrolment).status_code == 201
+
+
+def test_the_address_and_the_message_name_one_study(caller: Caller, federation: Federation) -> None:
+    response = caller.put("study-2", codec.encode(federation.enrolment()))
+    assert refusal(response) == (400, "wrong_study")
+
+
+@pytest.mark.parametrize("study", ["", "a b", "..", "ä", "x" * 101, "a/b"])
+def test_a_study_id_is_a_short_plain_word(caller: Caller, key: SealingKey, study: str) -> None:
+    response = caller.put("study-1", codec.encode(Federation(key.public, study=study).enrolment()))
+    assert response.status_code == 400
+
+
+@pytest.mark.parametrize("name", ["", "x" * 201])
+def test_a_name_is_neither_empty_nor_endless(caller: Caller, key: SealingKey, name: str) -> None:
+    federation = Federation(key.public, names=(name, "Munich", "Tartu"))
+    assert refusal(caller.enrol(federation.enrolment())) == (400, "invalid_message")
+
+
+def test_names_may_be_of_any_script(caller: Caller, key: SealingKey) -> None:
+    federation = Federation(key.public, names=("Ærø", "東京", "Ῥόδος"))
+    assert caller.enrol(federation.enrolment()).status_code == 201
+    request = federation.request()
+    assert caller.release(request).content == federation.sum_of_masks(request)
+
+
+def test_only_known_keys_enrol_where_the_operator_keeps_a_list(
+    make_caller: Callable[..., Caller], federation: Federation, tmp_path: Path
+) -> None:
+    known = tmp_path / "known"
+    graz, munich, tartu = (federation.signers[name].public for name in federation.names)
+    known.write_text(f"# ours\n{graz.hex()}  # Graz\n\n{fingerprint(munich)}\n")
+    caller = make_caller(known_keys=lambda: state.known_keys(known))
+    response = caller.enrol(federation.enrolment())
+    assert refusal(response) == (403, "unknown_key")
+    assert "Tartu" in response.text and "Graz" not in response.text
+    with known.open("a") as more:  # no restart is needed
+        more.write(fingerprint(tartu).replace(" ", "").upper())
+    assert caller.enrol(federation.enrolment()).status_code == 201
+
+
+def test_a_spoilt_list_of_known_keys_lets_nobody_in(
+    make_caller: Callable[..., Caller], federation: Federation, tmp_path: Path
+) -> None:
+    known = tmp_path / "known"
+    caller = make_caller(known_keys=lambda: state.known_keys(known))
+    for text in (None, "graz 12\n"):
+        if text is not None:
+            known.write_text(text)
+        assert refusal(caller.enrol(federation.enrolment())) == (503, "storage")

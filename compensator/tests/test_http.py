@@ -1,0 +1,203 @@
+"""The HTTP around the rules: who may call, which bodies are read, what an answer looks like."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import Any
+
+import pytest
+
+from unpooled.protocol import codec
+from unpooled.protocol.sealing import SealingKey, fingerprint
+from unpooled_compensator import app, service
+
+from .conftest import HEADERS, SECRET, Caller, Federation
+from .test_enrolment import refusal
+
+ROUTES = [
+    ("PUT", "/v1/studies/study-1/boxes"),
+    ("POST", "/v1/studies/study-1/releases"),
+    ("DELETE", "/v1/studies/study-1"),
+]
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+@pytest.mark.parametrize(
+    "authorization",
+    [
+        None,
+        "",
+        "Bearer",
+        "Bearer ",
+        "Bearer wrong",
+        f"Basic {SECRET}",
+        SECRET,
+        f"Bearer {SECRET[:-1]}",
+        f"Bearer {SECRET}0",
+        f"Bearer {SECRET} {SECRET}",
+        "Bearer \xff",
+    ],
+)
+def test_nobody_but_the_caller_is_answered(
+    caller: Caller, federation: Federation, method: str, path: str, authorization: str | None
+) -> None:
+    headers: Any = {"content-type": HEADERS["content-type"]}
+    if authorization is not None:
+        headers["authorization"] = authorization.encode("latin-1")
+    body = codec.encode(federation.enrolment()) if method == "PUT" else b""
+    response = caller.client.request(method, path, content=body, headers=headers)
+    assert refusal(response) == (401, "unauthenticated")
+    assert response.headers["www-authenticate"] == "Bearer"
+    assert caller.enrol(federation.enrolment()).status_code == 201  # nothing had happened
+
+
+def test_the_caller_is_checked_before_anything_else_is_said(caller: Caller) -> None:
+    headers = {"content-encoding": "gzip", "content-length": str(10**12)}
+    response = caller.client.post("/v1/studies/nothing/releases", content=b"x", headers=headers)
+    assert refusal(response) == (401, "unauthenticated")
+
+
+@pytest.mark.parametrize(
+    "kind", [None, "application/json", "application/octet-stream; charset=x", "text/plain"]
+)
+def test_another_content_type_is_refused(caller: Caller, enrolled: Federation, kind: str | None) -> None:
+    headers = {"authorization": HEADERS["authorization"]} | ({"content-type": kind} if kind else {})
+    body = codec.encode(enrolled.request())
+    response = caller.client.post("/v1/studies/study-1/releases", content=body, headers=headers)
+    assert refusal(response) == (415, "unsupported_type")
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zstd", "identity, gzip", "br"])
+def test_another_content_encoding_is_refused(caller: Caller, enrolled: Federation, encoding: str) -> None:
+    body = codec.encode(enrolled.request())
+    headers = HEADERS | {"content-encoding": encoding}
+    response = caller.client.post("/v1/studies/study-1/releases", content=body, headers=headers)
+    assert refusal(response) == (415, "unsupported_encoding")
+
+
+def test_a_body_of_unknown_length_is_refused(caller: Caller) -> None:
+    response = caller.client.post("/v1/studies/study-1/releases", content=iter([b"x"]), headers=HEADERS)
+    assert refusal(response) == (411, "length_required")
+
+
+@pytest.mark.parametrize("length", ["-1", "+1", "1.5", "٣", "0x10"])
+def test_a_length_is_a_number(caller: Caller, length: str) -> None:
+    headers: Any = HEADERS | {"content-length": length.encode()}
+    response = caller.client.post("/v1/studies/study-1/releases", content=b"x", headers=headers)
+    assert refusal(response) == (411, "length_required")
+
+
+def test_a_body_that_is_announced_too_large_is_not_read(caller: Caller) -> None:
+    headers = HEADERS | {"content-length": str(app.MAX_BODY + 1)}
+    response = caller.client.post("/v1/studies/study-1/releases", content=b"", headers=headers)
+    assert refusal(response) == (413, "body_too_large")
+
+
+def test_the_largest_study_fits_a_body(key: SealingKey) -> None:
+    federation = Federation(key.public, names=tuple(f"{k:04}" + "東" * 196 for k in range(20)))
+    size = len(codec.encode(federation.enrolment())) / 20 * service.MAX_COHORTS
+    assert size < app.MAX_BODY
+
+
+@pytest.mark.parametrize("body", [b"", b"\0", b"{}", b"r\4\0\0\0name", b"\xff" * 1000, b"t\xff\xff\xff\xff"])
+def test_bytes_that_are_no_message_are_refused(caller: Caller, enrolled: Federation, body: bytes) -> None:
+    assert refusal(caller.post("study-1", body)) == (400, "invalid_message")
+    assert refusal(caller.put("study-1", body)) == (400, "invalid_message")
+
+
+def test_every_truncation_of_a_message_is_refused(caller: Caller, federation: Federation) -> None:
+    whole = codec.encode(federation.enrolment())
+    for end in range(0, len(whole), 7):
+        assert refusal(caller.put("study-1", whole[:end])) == (400, "invalid_message")
+    assert refusal(caller.put("study-1", whole + b"\0")) == (400, "invalid_message")
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1", "/v1/studies", "/v1/studies/a/b/c", "/v1/studies/a/masks", "/health/"]
+)
+def test_there_is_no_other_address(caller: Caller, path: str) -> None:
+    for method in ("GET", "POST", "PUT", "DELETE"):
+        response = caller.client.request(method, path, headers=HEADERS, follow_redirects=False)
+        assert refusal(response) == (404, "not_found")
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/studies/study-1"),
+        ("GET", "/v1/studies/study-1/boxes"),
+        ("GET", "/v1/studies/study-1/releases"),
+        ("PUT", "/v1/studies/study-1/releases"),
+        ("POST", "/health"),
+    ],
+)
+def test_nothing_can_be_read_back(caller: Caller, enrolled: Federation, method: str, path: str) -> None:
+    response = caller.client.request(method, path, headers=HEADERS)
+    assert refusal(response) == (405, "method_not_allowed")
+    assert response.headers["allow"]
+
+
+def test_health_is_json_for_programs(caller: Caller, key: SealingKey) -> None:
+    for path in ("/health", "/"):
+        response = caller.client.get(path, headers={"accept": "*/*"})
+        assert response.json() == {
+            "status": "ok",
+            "protocol": 1,
+            "key": key.public.hex(),
+            "fingerprint": fingerprint(key.public),
+        }
+
+
+def test_health_is_a_page_for_people_that_loads_nothing(caller: Caller, key: SealingKey) -> None:
+    response = caller.client.get("/health", headers={"accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+    assert response.headers["content-type"].startswith("text/html")
+    assert response.headers["content-security-policy"].startswith("default-src 'none'")
+    assert fingerprint(key.public) in response.text
+    assert '<html lang="en">' in response.text and "<title>" in response.text
+    assert not re.search(r"https?:|src=|href=", response.text)
+
+
+def test_answers_are_not_cached(caller: Caller, enrolled: Federation) -> None:
+    request = enrolled.request()
+    for response in (
+        caller.release(request),
+        caller.release(enrolled.request()),
+        caller.client.get("/health"),
+    ):
+        assert response.headers["cache-control"] == "no-store"
+
+
+def asgi(caller: Caller, receive: Any) -> tuple[int, str]:
+    """Status and code of the answer to a request whose body comes from `receive`."""
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(name.encode(), value.encode()) for name, value in (HEADERS | {"content-length": "9"}).items()]
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/v1/studies/study-1/releases",
+        "query_string": b"",
+        "headers": headers,
+    }
+    asyncio.run(caller.client.app(scope, receive, send))  # type: ignore[attr-defined]
+    return sent[0]["status"], json.loads(sent[1]["body"])["error"]["code"]
+
+
+def test_a_body_that_does_not_come_is_given_up(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def never() -> Any:
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(app, "BODY_SECONDS", 0.05)
+    assert asgi(caller, never) == (408, "slow_body")
+
+
+def test_a_caller_that_goes_away_is_no_error(caller: Caller) -> None:
+    async def gone() -> Any:
+        return {"type": "http.disconnect"}
+
+    assert asgi(caller, gone) == (400, "incomplete_body")

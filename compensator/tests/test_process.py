@@ -1,0 +1,307 @@
+"""The service as people run it: a process of its own, real sockets, killed at any moment."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from ipaddress import IPv4Address
+from pathlib import Path
+
+import httpx
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from unpooled.protocol import codec
+from unpooled.protocol.messages import ReleaseRequest
+from unpooled.protocol.sealing import fingerprint
+
+from .conftest import SECRET, Federation, Service
+from .test_enrolment import refusal
+
+
+def raw(service: Service, *parts: bytes, close: bool = False, wait: float = 10) -> bytes:
+    """What comes back for some bytes on a socket, up to its end or to `wait` seconds of silence."""
+    with socket.create_connection(("127.0.0.1", service.port), timeout=wait) as connection:
+        for part in parts:
+            connection.sendall(part)
+        if close:
+            connection.shutdown(socket.SHUT_WR)
+        answer = b""
+        try:
+            while piece := connection.recv(65536):
+                answer += piece
+        except TimeoutError:
+            pass
+        return answer
+
+
+def head(path: str, length: int, method: str = "POST") -> bytes:
+    return (
+        f"{method} {path} HTTP/1.1\r\nHost: c\r\nAuthorization: Bearer {SECRET}\r\n"
+        f"Content-Type: application/octet-stream\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+    ).encode()
+
+
+def test_a_whole_study(service: Service) -> None:
+    federation = Federation(service.key)
+    assert service.client.get("/health").json()["fingerprint"] == fingerprint(service.key)
+    assert fingerprint(service.key) in service.banner[2]
+    assert service.caller.enrol(federation.enrolment()).status_code == 201
+    for round_, scheme in enumerate(["z32", "z64", "z128"]):
+        request = federation.request(round_, scheme, words=200_000)
+        assert service.caller.release(request).content == federation.sum_of_masks(request)
+    assert service.caller.end("study-1").status_code == 204
+    assert refusal(service.caller.release(federation.request())) == (410, "study_over")
+    assert service.terminate() == 0
+
+
+def test_sigterm_lets_a_running_release_finish(service: Service) -> None:
+    federation = Federation(service.key)
+    service.caller.enrol(federation.enrolment())
+    request = federation.request(scheme="z128", words=2_000_000)
+    with service.client.stream(
+        "POST",
+        "/v1/studies/study-1/releases",
+        content=codec.encode(request),
+        headers={"authorization": f"Bearer {SECRET}", "content-type": "application/octet-stream"},
+    ) as response:
+        pieces = response.iter_bytes()
+        first = next(pieces)
+        service.process.send_signal(signal.SIGTERM)
+        rest = b"".join(pieces)
+    assert first + rest == federation.sum_of_masks(request)
+    assert service._gone() == 0
+
+
+def test_killed_at_any_moment_it_gives_the_same_answers(service: Service) -> None:
+    """What was answered before a kill stays so; what was not can be asked again."""
+    federation = Federation(service.key)
+    assert service.caller.enrol(federation.enrolment()).status_code == 201
+    asked: dict[int, ReleaseRequest] = {}
+    answers: dict[int, bytes] = {}
+
+    def ask_on() -> None:
+        while True:
+            round_ = len(asked)
+            asked[round_] = federation.request(round_, words=3000)
+            try:
+                answers[round_] = service.caller.release(asked[round_]).content
+            except (httpx.HTTPError, RuntimeError):
+                return
+
+    for _ in range(4):
+        thread = threading.Thread(target=ask_on)
+        thread.start()
+        time.sleep(random.uniform(0.02, 0.3))
+        service.process.kill()
+        thread.join()
+        service.kill()
+        service.start()
+    assert len(answers) > 4
+    for round_, request in asked.items():
+        want = federation.sum_of_masks(request)
+        assert answers.get(round_, want) == want
+        if round_ in answers:
+            other = federation.request(round_, words=3000)
+            assert refusal(service.caller.release(other)) == (409, "other_request")
+        assert service.caller.release(request).content == want
+
+
+def test_killed_while_enrolling_it_has_all_boxes_or_none(service: Service) -> None:
+    for number in range(3):
+        federation = Federation(service.key, study=f"study-{number}")
+        enrolment = federation.enrolment()
+        killer = threading.Timer(random.uniform(0, 0.02), service.process.kill)
+        killer.start()
+        try:
+            status = service.caller.enrol(enrolment).status_code
+        except httpx.HTTPError:
+            status = 0
+        killer.join()
+        service.kill()
+        service.start()
+        again = service.caller.enrol(enrolment)
+        assert again.status_code in ((200,) if status else (200, 201))
+        request = federation.request()
+        assert service.caller.release(request).content == federation.sum_of_masks(request)
+
+
+def test_a_restart_keeps_key_secret_and_tombstones(service: Service) -> None:
+    federation = Federation(service.key)
+    enrolment = federation.enrolment()
+    service.caller.enrol(enrolment)
+    service.caller.end("study-1")
+    banner = service.banner[1:]
+    assert service.terminate() == 0
+    service.start()
+    assert service.banner[1:] == banner
+    assert refusal(service.caller.enrol(enrolment)) == (410, "study_over")
+
+
+def test_a_truncated_body_is_not_taken_for_a_message(service: Service) -> None:
+    federation = Federation(service.key)
+    body = codec.encode(federation.enrolment())
+    raw(service, head("/v1/studies/study-1/boxes", len(body), "PUT"), body[:-1], close=True, wait=1)
+    assert service.caller.enrol(federation.enrolment()).status_code == 201
+
+
+def test_a_body_longer_than_announced_is_cut_off(service: Service) -> None:
+    federation = Federation(service.key)
+    body = codec.encode(federation.enrolment())
+    answer = raw(service, head("/v1/studies/study-1/boxes", len(body) - 1, "PUT"), body)
+    assert answer.startswith(b"HTTP/1.1 400")
+
+
+def test_an_oversized_body_is_refused_without_reading_it(service: Service) -> None:
+    answer = raw(service, head("/v1/studies/study-1/boxes", 10**12, "PUT"), b"x" * 100_000)
+    assert answer.startswith(b"HTTP/1.1 413")
+
+
+def test_chunked_bodies_are_refused(service: Service) -> None:
+    request = head("/v1/studies/study-1/boxes", 0, "PUT").replace(
+        b"Content-Length: 0", b"Transfer-Encoding: chunked"
+    )
+    assert raw(service, request, b"1\r\nx\r\n0\r\n\r\n").startswith(b"HTTP/1.1 411")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"\0\0\0\0\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00",
+        b"G" * 10**6,
+    ],
+)
+def test_what_is_no_http_does_no_harm(service: Service, line: bytes) -> None:
+    with contextlib.suppress(OSError):
+        raw(service, line, close=True, wait=1)
+    assert service.client.get("/health").status_code == 200
+
+
+def test_small_answers_come_at_once(service: Service) -> None:
+    """Without TCP_NODELAY each takes 40 ms, because head and body are two packets."""
+    federation = Federation(service.key)
+    service.caller.enrol(federation.enrolment())
+    request = federation.request(words=10)
+    service.caller.release(request)
+    taken = []
+    for _ in range(20):
+        started = time.perf_counter()
+        service.caller.release(request)
+        taken.append(time.perf_counter() - started)
+    assert min(taken) < 0.03
+
+
+def test_requests_side_by_side(service: Service) -> None:
+    federation = Federation(service.key)
+    service.caller.enrol(federation.enrolment())
+    requests = [federation.request(round_, words=20_000) for round_ in range(24)]
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(service.caller.release, requests))
+    assert [a.content for a in answers] == [federation.sum_of_masks(r) for r in requests]
+
+
+def test_a_large_release_takes_little_memory(service: Service) -> None:
+    status = Path(f"/proc/{service.process.pid}/status")
+    if not status.exists():
+        pytest.skip("needs /proc")
+    federation = Federation(service.key)
+    service.caller.enrol(federation.enrolment())
+    service.caller.release(federation.request(1, "z64", 100_000))
+    before = peak_kilobytes(status)
+    request = federation.request(2, "z64", 16 * 2**20)
+    size = 0
+    with service.client.stream(
+        "POST",
+        "/v1/studies/study-1/releases",
+        content=codec.encode(request),
+        headers={"authorization": f"Bearer {SECRET}", "content-type": "application/octet-stream"},
+    ) as response:
+        for piece in response.iter_bytes():
+            size += len(piece)
+    assert size == 128 * 2**20
+    assert peak_kilobytes(status) - before < 24 * 1024
+
+
+def peak_kilobytes(status: Path) -> int:
+    (line,) = [line for line in status.read_text().splitlines() if line.startswith("VmHWM")]
+    return int(line.split()[1])
+
+
+def test_the_log_shows_requests_without_secrets(service: Service) -> None:
+    federation = Federation(service.key)
+    service.caller.enrol(federation.enrolment())
+    service.client.get(f"/health?secret={SECRET}")
+    raw(service, head("/v1/studies/study-1/boxes", 5, "PUT"), b"x", close=True, wait=1)
+    assert service.terminate() == 0
+    log = service.log.read_text()
+    assert "PUT '/v1/studies/study-1/boxes' 201" in log and "GET '/health' 200" in log
+    assert SECRET not in log and "Traceback" not in log
+
+
+def test_a_port_in_use_is_said_to_be_so(service: Service) -> None:
+    command = [*service.process.args[:4], "--port", str(service.port), *service.process.args[6:]]  # type: ignore[index]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert shown.returncode == 1
+    assert f"port {service.port}" in shown.stderr and "Choose another" in shown.stderr
+    assert service.client.get("/health").status_code == 200
+
+
+@pytest.mark.skipif(os.name != "posix", reason="/proc")
+def test_the_process_leaves_no_core_dump(service: Service) -> None:
+    limits = Path(f"/proc/{service.process.pid}/limits")
+    if not limits.exists():
+        pytest.skip("needs /proc")
+    (line,) = [line for line in limits.read_text().splitlines() if line.startswith("Max core")]
+    assert line.split()[4:6] == ["0", "0"]
+
+
+def test_tls(service: Service, tmp_path: Path) -> None:
+    certificate, key = self_signed(tmp_path)
+    service.terminate()
+    service.start("--tls-certificate", str(certificate), "--tls-key", str(key))
+    assert service.address.startswith("https://")
+    context = ssl.create_default_context(cafile=certificate)
+    with httpx.Client(base_url=service.address, verify=context, trust_env=False) as client:
+        assert client.get("/health").json()["key"] == service.key.hex()
+
+
+def self_signed(directory: Path) -> tuple[Path, Path]:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "compensator")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))]), critical=False
+        )
+        .sign(key, hashes.SHA256())
+    )
+    paths = directory / "certificate.pem", directory / "certificate-key.pem"
+    paths[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    paths[1].write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
+    return paths

@@ -1,0 +1,45 @@
+"""`pytest --services`: the tests of server, webapp and whole runs on private PostgreSQL, Redis and Celery."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+OPTION = "--services"
+
+# What a shell runs in its background is deaf to Ctrl-C, and so would be the programs that tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        OPTION,
+        action="store_true",
+        help="Run on private instances of PostgreSQL and Redis and with a Celery worker, instead of SQLite "
+        "and the embedded worker.",
+    )
+    # Now, before options are parsed: conftest files further down point Django at the database that is given.
+    if OPTION in sys.argv:
+        _start_services()
+
+
+def _start_services() -> None:
+    """Start both for the whole session, and say where they are as everybody would who has their own."""
+    sys.path.insert(0, str(Path(__file__).parent))
+    from tests import services
+
+    if missing := services.missing():
+        raise pytest.UsageError(
+            f"{OPTION} needs {' and '.join(missing)}: apt-get install {' '.join(missing)}"
+        )
+    stack = contextlib.ExitStack()
+    atexit.register(stack.close)
+    postgres, redis = stack.enter_context(services.postgresql()), stack.enter_context(services.redis())
+    os.environ["UNPOOLED_TEST_DATABASE_URL"] = postgres.create_database("unpooled")
+    os.environ["UNPOOLED_TEST_BROKER_URL"] = redis.url()

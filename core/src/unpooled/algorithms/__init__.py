@@ -1,0 +1,33 @@
+"""The algorithms, each one module with both halves, and their registry."""
+
+from __future__ import annotations
+
+from unpooled.algorithms.algorithm import Algorithm
+from unpooled.algorithms.chi_square import CHI_SQUARE
+from unpooled.algorithms.linear_regression import LINEAR
+from unpooled.algorithms.logistic_regression import LOGISTIC
+from unpooled.errors import UnpooledError
+from unpooled.plan import Plan, PlanError
+
+ALGORITHMS: dict[str, Algorithm] = {algorithm.name: algorithm for algorithm in (CHI_SQUARE, LINEAR, LOGISTIC)}
+
+
+def algorithm(name: str) -> Algorithm:
+    """The algorithm of this name; UnpooledError lists those that there are."""
+    if name not in ALGORITHMS:
+        raise UnpooledError(f"no test is called {name!r}; there are {', '.join(ALGORITHMS)}")
+    return ALGORITHMS[name]
+
+
+def check(plan: Plan) -> Algorithm:
+    """The algorithm of a plan; UnpooledError if there is none, PlanError if it lacks what the plan asks."""
+    found = algorithm(plan.test)
+    if problems := found.problems(plan):
+        raise PlanError(problems)
+    return found
+
+
+def usual(test: str) -> dict[str, object]:
+    """What a plan of this test says where its author said nothing: the trait, and the result files."""
+    found = algorithm(test)
+    return {"trait": found.traits[0], "files": list(found.usual_files)}

@@ -1,0 +1,226 @@
+"""Allelic chi-square test (PLINK's --assoc), with allele frequency, missingness and Hardy-Weinberg test.
+
+All four reports follow from one kind of number: how many people of a group have two, one or no copies of
+an allele. Three steps:
+
+    Census          how many people there are in each group
+    CountGenotypes  per variant and group, the three genotypes; a group is asked for only if the pool has
+                    anyone in it, and if a wanted report needs it
+    AlleleOrder     only for variants both of whose alleles are equally frequent: which one is A1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms import groups as people
+from unpooled.algorithms.algorithm import Algorithm
+from unpooled.algorithms.genotype_table import DIPLOID, MT, GenotypeTable, X, Y
+from unpooled.algorithms.groups import FINEST, FOUNDER, MEN, NO_PHENOTYPE, Group
+from unpooled.cohort import Cohort
+from unpooled.errors import ProtocolError
+from unpooled.formats import plink
+from unpooled.kernels.counts import count_genotypes, group_masks
+from unpooled.panel import Panel
+from unpooled.plan import FILES, Plan
+from unpooled.step import Arrays, Count, Rows, Step, server_only
+
+TABLE = "variants"
+"""The result table: a row per variant, with the columns that `GenotypeTable.columns` lists."""
+
+MOST_PEOPLE = (1 << 30) - 1  # more than are in any pool; their alleles can still be counted in 32 bits
+
+Chunk = tuple[int, int, str]
+"""Neighbouring variants of one class of chromosomes: panel indices from the first to before the second."""
+
+
+@dataclass(frozen=True)
+class Census(Step):
+    """How many people there are in each group."""
+
+    name: ClassVar[str] = "chi-square/census"
+    title: ClassVar[str] = "Count people"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "people",
+            (len(FINEST),),
+            MOST_PEOPLE,
+            "number of people by case, control or no phenotype, founder or not, and male or not",
+        ),
+    )
+    ring_bits: ClassVar[int] = 64
+
+    chunks: tuple[Chunk, ...] = server_only(())
+    nonfounders: bool = server_only(False)
+    files: tuple[str, ...] = server_only(())
+    cohorts: int = server_only(0)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        sizes = [np.count_nonzero(people.members(group, cohort.samples)) for group in FINEST]
+        return {"people": np.array(sizes)}
+
+    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
+        sizes = dict(zip(FINEST, total["people"].tolist(), strict=True))
+        for start, stop, chromosome in self.chunks:
+            wanted = self._groups(chromosome, sizes)
+            yield CountGenotypes(
+                start=start,
+                stop=stop,
+                groups=tuple(wanted),
+                most=max(wanted.values(), default=0),
+                chromosome=chromosome,
+                people=sum(wanted.values()),
+                files=self.files,
+                cohorts=self.cohorts,
+            )
+
+    def _groups(self, chromosome: str, sizes: dict[Group, int]) -> dict[Group, int]:
+        """The groups to ask for on a chromosome, each with the number of people in the pool."""
+        wanted: dict[Group, int] = {}
+        for (phenotype, founder, sex), size in sizes.items():
+            if size and self._needed(phenotype, founder) and (chromosome != Y or sex == MEN):
+                parts = (phenotype, "" if self.nonfounders else founder, sex if chromosome in (X, Y) else "")
+                group = tuple(filter(None, parts))
+                wanted[group] = wanted.get(group, 0) + size
+        return wanted
+
+    def _needed(self, phenotype: str, founder: str) -> bool:
+        # Founders decide on A1, whatever their phenotype; other people without one matter for missingness.
+        return self.nonfounders or founder == FOUNDER or phenotype != NO_PHENOTYPE or "lmiss" in self.files
+
+
+@dataclass(frozen=True)
+class CountGenotypes(Step):
+    """Genotype counts of one chunk in each group."""
+
+    name: ClassVar[str] = "chi-square/genotypes"
+    title: ClassVar[str] = "Count genotypes"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "genotypes",
+            ("variants", "group_count", 3),
+            "most",
+            "per variant and group of people: how many have two copies of an allele, one, none",
+        ),
+    )
+
+    start: int
+    stop: int
+    groups: tuple[Group, ...]
+    most: int
+    chromosome: str = server_only(DIPLOID)
+    people: int = server_only(0)
+    files: tuple[str, ...] = server_only(())
+    cohorts: int = server_only(0)
+
+    def __post_init__(self) -> None:
+        people.check(self.groups)
+        if not 0 <= self.start <= self.stop or not 0 <= self.most <= MOST_PEOPLE:
+            raise ProtocolError("a question about variants has bounds that cannot be")
+
+    @property
+    def variants(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def group_count(self) -> int:
+        return len(self.groups)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        packed = cohort.packed(slice(self.start, self.stop))
+        inside = [people.members(group, cohort.samples) for group in self.groups]
+        masks = group_masks(np.array(inside, bool).reshape(len(inside), len(cohort.samples)))
+        counts = count_genotypes(packed.words, masks)
+        counts[packed.swapped] = counts[packed.swapped, :, ::-1]
+        return {"genotypes": counts}
+
+    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
+        table = self.table(total["genotypes"])
+        variants = np.arange(self.start, self.stop, dtype=np.uint32)
+        first, second = table.frequency_alleles()
+        tied = first == second
+        if tied.any():
+            yield AlleleOrder(variants[tied], self, table.counts[tied])
+        if not tied.all():
+            yield _rows(table.take(~tied), variants[~tied], (first < second)[~tied])
+
+    def table(self, counts: np.ndarray) -> GenotypeTable:
+        return GenotypeTable(counts, self.groups, self.people, self.chromosome, self.files)
+
+
+@dataclass(frozen=True, eq=False)
+class AlleleOrder(Step):
+    """Which allele is A1 where both are equally frequent: as in most cohorts' files, else the alphabet."""
+
+    name: ClassVar[str] = "chi-square/allele-order"
+    title: ClassVar[str] = "Order the alleles of ties"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count("first", ("count",), 1, "per variant: 1 if this cohort's files call its first allele A1"),
+    )
+
+    variants: np.ndarray
+    question: CountGenotypes | None = server_only(None)  # noqa: RUF009
+    genotypes: np.ndarray | None = server_only(None)  # noqa: RUF009
+
+    @property
+    def count(self) -> int:
+        return len(self.variants)
+
+    @property
+    def reach(self) -> int:
+        return int(self.variants.max()) + 1 if len(self.variants) else 0
+
+    def local(self, cohort: Cohort) -> Arrays:
+        return {"first": 1 - cohort.packed(self.variants).swapped.astype(np.int64)}
+
+    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
+        if self.question is None or self.genotypes is None:
+            raise ProtocolError("the order of alleles can only be settled where the counts are")
+        # On a tie here, too, the panel's first allele: its pairs are in alphabetical order.
+        first_is_a1 = 2 * total["first"] >= self.question.cohorts
+        yield _rows(self.question.table(self.genotypes), self.variants, first_is_a1)
+
+
+def _rows(table: GenotypeTable, variants: np.ndarray, first_is_a1: np.ndarray) -> Rows:
+    return Rows(TABLE, {"variant": variants} | table.columns(first_is_a1))
+
+
+def chromosome_class(code: int, autosomes: int) -> str:
+    """`DIPLOID`, `X`, `Y` or `MT` for a chromosome code, where X is one more than the number of autosomes."""
+    return {autosomes + 1: X, autosomes + 2: Y, autosomes + 4: MT}.get(code, DIPLOID)
+
+
+def chunks(panel: Panel, plan: Plan) -> Iterator[Chunk]:
+    """The panel in chunks of at most `plan.chunk_size` variants of one class of chromosomes."""
+    edges = (np.flatnonzero(np.diff(panel.chromosome)) + 1).tolist()
+    runs = [
+        (start, stop, chromosome_class(int(panel.chromosome[start]), plan.autosomes))
+        for start, stop in zip([0, *edges], [*edges, len(panel)], strict=True)
+        if start < stop
+    ]
+    for chromosome, parts in groupby(runs, key=lambda run: run[2]):
+        bounds = [bound for start, stop, _ in parts for bound in (start, stop)]
+        for start in range(bounds[0], bounds[-1], plan.chunk_size):
+            yield start, min(start + plan.chunk_size, bounds[-1]), chromosome
+
+
+def first(plan: Plan, panel: Panel) -> Iterable[Step]:
+    """A study starts with the census."""
+    return [Census(tuple(chunks(panel, plan)), plan.nonfounders, plan.files, plan.cohorts)]
+
+
+CHI_SQUARE = Algorithm(
+    name="chi-square",
+    title="Allelic chi-square test",
+    traits=("case/control",),
+    steps=(Census, CountGenotypes, AlleleOrder),
+    first=first,
+    files=plink.WRITERS,
+    usual_files=FILES,
+    options=frozenset({"mind", "ci"}),
+)

@@ -1,0 +1,67 @@
+"""Groups of people within whom genotypes are counted: by phenotype, founder or not, male or not.
+
+A group is a few words, such as ``("case", "founder", "not male")``: a phenotype always, the others where they
+make a difference.  People of unknown sex are "not male": PLINK 1.9 takes them with the women.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from unpooled.cohort import MALE, Samples
+from unpooled.errors import ProtocolError
+
+Group: TypeAlias = tuple[str, ...]
+
+CASE, CONTROL, NO_PHENOTYPE = "case", "control", "no phenotype"
+FOUNDER, NONFOUNDER = "founder", "nonfounder"
+MEN, NOT_MEN = "male", "not male"
+COMPLETE, INCOMPLETE = "complete", "incomplete"
+"""With a phenotype and every covariate, or without: who is in a regression."""
+
+
+def complete(samples: Samples) -> np.ndarray:
+    """Who has a phenotype and every covariate, and is kept: bool (n,)."""
+    known = samples.kept & ~np.isnan(samples.phenotype)
+    return np.asarray(known & ~np.isnan(samples.covariates).any(axis=1))
+
+
+_MEMBERS: dict[str, Callable[[Samples], np.ndarray]] = {
+    CASE: lambda samples: samples.phenotype == 1,
+    CONTROL: lambda samples: samples.phenotype == 0,
+    NO_PHENOTYPE: lambda samples: np.isnan(samples.phenotype),
+    FOUNDER: lambda samples: samples.founder,
+    NONFOUNDER: lambda samples: ~samples.founder,
+    MEN: lambda samples: samples.sex == MALE,
+    NOT_MEN: lambda samples: samples.sex != MALE,
+    COMPLETE: lambda samples: complete(samples),
+    INCOMPLETE: lambda samples: ~complete(samples),
+}
+
+PHENOTYPES = (CASE, CONTROL, NO_PHENOTYPE)
+
+FINEST: tuple[Group, ...] = tuple(
+    (phenotype, founder, sex)
+    for phenotype in PHENOTYPES
+    for founder in (FOUNDER, NONFOUNDER)
+    for sex in (MEN, NOT_MEN)
+)
+"""The groups that all others are unions of; together they are everyone."""
+
+
+def check(groups: tuple[Group, ...]) -> None:
+    """ProtocolError unless these are different groups made of known words."""
+    known = all(set(group) <= set(_MEMBERS) and len(set(group)) == len(group) for group in groups)
+    if not known or len(set(groups)) != len(groups):
+        raise ProtocolError("a question names groups of people that there are not")
+
+
+def members(group: Group, samples: Samples) -> np.ndarray:
+    """Who of a cohort is in a group: bool (n,). Removed samples are in none."""
+    inside = samples.kept.copy()
+    for word in group:
+        inside &= _MEMBERS[word](samples)
+    return inside

@@ -1,0 +1,459 @@
+"""Logistic regressions of many variants at once, from the null model to their estimates.
+
+See unpooled.algorithms.logistic_regression for the whole; here are the steps `Start` and `Evaluate`, who is
+in them at a cohort, and what the server keeps meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.chi_square import MOST_PEOPLE
+from unpooled.algorithms.genotype_table import DIPLOID, MT, X, Y
+from unpooled.algorithms.groups import complete
+from unpooled.algorithms.linear_regression import called_words, pairs
+from unpooled.algorithms.regression import TABLE, Calls, CountGenotypes, Sizes, haploid, plan_of, sexes
+from unpooled.algorithms.standardise import Columns, fraction_bits
+from unpooled.cohort import MALE, Cohort, Samples
+from unpooled.errors import ProtocolError
+from unpooled.kernels import least_squares as codes
+from unpooled.kernels import products as kernel
+from unpooled.kernels.logistic import Design, evaluate
+from unpooled.kernels.newton import newton
+from unpooled.plan import EXACT, Plan
+from unpooled.statistics import normal_neg_log10_p
+from unpooled.step import Arrays, Count, Real, Rows, Step, server_only
+
+CONVERGED = 1e-12
+"""Half the Newton decrement at which a variant leaves."""
+
+SMALL_STEP = 3e-7
+"""And the largest step left, in log odds: so that the Hessian is the estimate's, even if nearly separated."""
+
+_WORSE = 1e-9  # of the log-likelihood: less is rounding
+
+NOT_ASKED, FIRST, SECOND, INCOMPLETE = 0, 1, 2, 4
+"""What is asked of a variant: nothing; copies of the panel's first allele, or of its second; and whether it
+has missing calls (added)."""
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Who is in the regressions of a class of chromosomes, with their covariates, at one cohort."""
+
+    covariates: np.ndarray
+    """float64 (n, c): standardised, then on X, if sex varies, 1 for men; 0 for whoever is not inside."""
+    inside: np.ndarray
+    case: np.ndarray
+    unit: np.ndarray
+    """What a copy counts: 1/2 where there is one allele, of which a homozygous call has two copies."""
+    group: np.ndarray
+    """int64: which of the `sexes` of this class each person belongs to."""
+
+    @classmethod
+    def of(
+        cls, samples: Samples, chromosome: str, with_sex: bool, centre: np.ndarray, exponent: np.ndarray
+    ) -> People:
+        if samples.covariates.shape[1] != len(centre):
+            raise ProtocolError("the question has another number of covariates than this cohort's data")
+        men = samples.sex == MALE
+        inside = complete(samples) & (men if chromosome == Y else True)
+        values = Columns(centre, exponent).apply(np.where(inside[:, None], samples.covariates, 0))
+        columns = [values, men[:, None]] if with_sex else [values]
+        single = {X: men, Y: men, MT: np.ones(len(men), bool)}.get(chromosome, np.zeros(len(men), bool))
+        return cls(
+            np.where(inside[:, None], np.concatenate(columns, axis=1), 0),
+            inside,
+            np.where(inside, samples.phenotype, 0),
+            np.where(single, 0.5, 1.0),
+            np.where(men | (chromosome != X), 0, 1),
+        )
+
+    def null(self, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """At a model without genotype: design (n, 1 + c), weights, residuals, log-likelihoods, 0 outside."""
+        x = np.where(self.inside[:, None], np.column_stack([np.ones(len(self.case)), self.covariates]), 0)
+        eta = np.clip(x @ beta, -40, 40)
+        p = 1 / (1 + np.exp(-eta))
+        likelihood = self.case * eta - np.logaddexp(0, eta)
+        weight, residual = p * (1 - p), self.case - p
+        weight, residual, likelihood = (np.where(self.inside, a, 0) for a in (weight, residual, likelihood))
+        return x, weight, residual, likelihood
+
+
+class Bounded:
+    """Bounds of sums over at most `people` people; 64 bits."""
+
+    ring_bits: ClassVar[int] = 64
+    people: int
+    cohorts: int
+
+    @property
+    def bound(self) -> int:
+        return 4 * max(self.people, 1)
+
+    @property
+    def bits(self) -> int:
+        return fraction_bits(self.bound, self.cohorts, 64)
+
+    @property
+    def likelihoods(self) -> int:
+        return 64 * max(self.people, 1)
+
+    @property
+    def likelihood_bits(self) -> int:
+        return fraction_bits(self.likelihoods, self.cohorts, 64)
+
+
+@dataclass(frozen=True, eq=False)
+class NullModel(Step):
+    """The model without genotype, for a class of chromosomes. Not a question: it stays at the server."""
+
+    name: ClassVar[str] = "logistic/null-model"
+    title: ClassVar[str] = "Fit covariates"
+    sends: ClassVar[tuple[Real, ...]] = ()
+
+    with_sex: bool
+    people: int
+    centre: np.ndarray
+    exponent: np.ndarray
+    beta: np.ndarray
+    gradient: np.ndarray
+    hessian: np.ndarray
+    likelihood: float
+    code: int
+    """Why there is none: `unpooled.kernels.least_squares`."""
+    sizes: tuple[int, ...]
+    women: int
+
+    def groups(self, plan: Plan) -> Sizes:
+        """The pool's people."""
+        return Sizes(plan.trait, self.sizes, self.women)
+
+
+@dataclass(frozen=True, eq=False)
+class Work(Step):
+    """What the server keeps of variants that are being fitted. Not a question: it stays at the server."""
+
+    name: ClassVar[str] = "logistic/work"
+    title: ClassVar[str] = "Fit variants"
+    sends: ClassVar[tuple[Real, ...]] = ()
+
+    question: CountGenotypes
+    null: NullModel
+    variants: np.ndarray
+    counts: np.ndarray
+    first_is_a1: np.ndarray
+    n: np.ndarray
+
+    def some(self, which: np.ndarray) -> Work:
+        """Some of the variants: bool (m,)."""
+        parts = (part[which] for part in (self.variants, self.counts, self.first_is_a1, self.n))
+        return Work(self.question, self.null, *parts)
+
+    def frequency(self, sizes: Sizes) -> np.ndarray:
+        """Frequency of A1 among the people in the regression: float64 (m,); NaN without a call."""
+        chromosome = self.question.chromosome
+        calls = Calls.of(self.counts, self.question.groups, chromosome, sizes)
+        most = np.array([1.0 if haploid(chromosome, sex) else 2.0 for sex in sexes(chromosome)])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = calls.copies.sum(axis=1) / (calls.called * most).sum(axis=1)
+        return np.asarray(np.where(self.first_is_a1, share, 1 - share))
+
+    def rows(
+        self,
+        which: np.ndarray,
+        code: np.ndarray,
+        beta: np.ndarray | None = None,
+        variance: np.ndarray | None = None,
+    ) -> Rows:
+        """Result rows of some variants; estimates, if any, are for the standardised covariates."""
+        done, null = self.some(which), self.null
+        plan = plan_of(self.question.plan)
+        sizes = null.groups(plan)
+        c = len(null.centre)
+        tests = 1 if plan.hide_covar else 1 + c + sizes.sex_varies
+        shown = {name: np.full((len(done.variants), tests), np.nan) for name in ("beta", "se")}
+        if beta is not None and variance is not None:
+            unit = np.ldexp(1.0, -null.exponent.astype(np.int32))
+            scale = np.concatenate([[1.0], unit, [1.0] * null.with_sex])
+            width = min(tests, len(scale))
+            good = (code == codes.FITTED)[:, None]
+            shown["beta"][:, :width] = np.where(good, beta[:, 1:] * scale, np.nan)[:, :width]
+            shown["se"][:, :width] = np.where(good, np.sqrt(variance[:, 1:]) * scale, np.nan)[:, :width]
+        return Rows(
+            TABLE,
+            {
+                "variant": done.variants,
+                "a1_freq": done.frequency(sizes),
+                "n": done.n.astype(np.int32),
+                "code": code,
+                **shown,
+                "neg_log10_p": normal_neg_log10_p(shown["beta"] / shown["se"]),
+                **self.question.table(done.counts).columns(done.first_is_a1),
+            },
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class OfVariants(Bounded, Step):
+    """A question about some variants of a chunk."""
+
+    start: int
+    asked: np.ndarray
+    chromosome: str
+    with_sex: bool
+    exact: bool
+    fill: np.ndarray
+    people: int
+    centre: np.ndarray
+    exponent: np.ndarray
+    beta: np.ndarray
+    cohorts: int
+
+    def __post_init__(self) -> None:
+        good = (
+            self.asked.dtype == np.uint8
+            and self.asked.ndim == 1
+            and set(np.unique(self.asked).tolist()) <= {0, 1, 2, 5, 6}
+            and self.chromosome in (DIPLOID, X, Y, MT)
+            and self.centre.ndim == 1
+            and self.centre.shape == self.exponent.shape
+            and self.fill.shape == (0 if self.exact else self.lacking, len(sexes(self.chromosome)))
+            and self.beta.dtype == np.float64
+            and bool(np.isfinite(self.beta).all())
+            and 0 <= self.people <= MOST_PEOPLE
+            and self.start >= 0
+        )
+        if not good:
+            raise ProtocolError("a question about variants has fields that cannot be")
+
+    @property
+    def reach(self) -> int:
+        return self.start + len(self.asked)
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
+        return tuple(array for array in cls.sends if plan.missing == EXACT or array.name != "missing")
+
+    def agrees(self, plan: Plan) -> bool:
+        """Values of single people only by the plan's rule for missing calls."""
+        return self.exact == (plan.missing == EXACT) and self.cohorts == plan.cohorts
+
+    @property
+    def variants(self) -> int:
+        return int(np.count_nonzero(self.asked))
+
+    @property
+    def lacking(self) -> int:
+        return int(np.count_nonzero(self.asked & INCOMPLETE))
+
+    @property
+    def parameters(self) -> int:
+        """Intercept, genotype, covariates."""
+        return 2 + len(self.centre) + self.with_sex
+
+    @property
+    def triangle(self) -> int:
+        return self.parameters * (self.parameters + 1) // 2
+
+    def people_of(self, cohort: Cohort) -> People:
+        return People.of(cohort.samples, self.chromosome, self.with_sex, self.centre, self.exponent)
+
+    def words_of(self, cohort: Cohort) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Genotypes of what is asked about, whether the file's A2 counts, and which lack calls."""
+        asked = self.asked[self.asked > 0]
+        packed = cohort.packed(self.start + np.flatnonzero(self.asked))
+        words = called_words(packed.words, cohort.samples, self.chromosome)
+        return words, packed.swapped ^ ((asked & SECOND) > 0), (asked & INCOMPLETE) > 0
+
+
+@dataclass(frozen=True, eq=False)
+class Start(OfVariants):
+    """Sums at the null model, which all variants share."""
+
+    name: ClassVar[str] = "logistic/start"
+    title: ClassVar[str] = "Start from the covariates' model"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "genotype",
+            ("variants", "genotype_sums"),
+            "bound",
+            "bits",
+            "per variant: sums of genotype times residual, weight, and weighted covariate, and of its square "
+            "times weight",
+        ),
+        Real(
+            "missing",
+            ("incomplete", "missing_sums"),
+            "likelihoods",
+            "likelihood_bits",
+            "per variant with missing calls, by the rule `exact` only: sums over the people without a call "
+            "of residuals, weights, their products with covariates, and log-likelihoods. With few missing "
+            "calls these are values of single people, without name or cohort",
+        ),
+    )
+
+    work: Work | None = server_only(None)  # noqa: RUF009
+
+    @property
+    def incomplete(self) -> int:
+        return self.lacking if self.exact else 0
+
+    @property
+    def genotype_sums(self) -> int:
+        return 3 + len(self.beta) - 1
+
+    @property
+    def missing_sums(self) -> int:
+        q = len(self.beta)
+        return 1 + q + q * (q + 1) // 2
+
+    def local(self, cohort: Cohort) -> Arrays:
+        people = self.people_of(cohort)
+        words, second, lacking = self.words_of(cohort)
+        x, weight, residual, likelihood = people.null(self.beta)
+        unit = people.unit[:, None]
+        columns = np.column_stack([residual, weight[:, None] * x]) * unit
+        squared = weight[:, None] * unit**2
+        sums = np.concatenate(
+            [
+                kernel.products(words, second, kernel.Columns.of(columns)),
+                kernel.products(words, second, kernel.Columns.of(squared), squares=True),
+            ],
+            axis=1,
+        )
+        if self.exact:
+            i, j = pairs(len(self.beta))
+            each = np.column_stack([likelihood, x * residual[:, None], x[:, i] * x[:, j] * weight[:, None]])
+            return {"genotype": sums, "missing": kernel.over_missing(words[lacking], each)}
+        for k in range(self.fill.shape[1]):
+            among = (people.group == k)[:, None]
+            whole = np.column_stack([residual, weight[:, None] * x, weight])
+            over = kernel.over_missing(words[lacking], np.ascontiguousarray(whole * among))
+            fill = self.fill[:, k : k + 1]
+            sums[lacking] += over * np.concatenate([np.repeat(fill, x.shape[1] + 1, axis=1), fill**2], axis=1)
+        return {"genotype": sums, "missing": np.zeros((0, self.missing_sums))}
+
+    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
+        if self.work is None:
+            raise ProtocolError("variants can only be fitted where the null model is")
+        null, q, m = self.work.null, len(self.beta), self.variants
+        likelihood = np.full(m, null.likelihood)
+        null_gradient, null_hessian = (np.tile(part, (m, 1)) for part in (null.gradient, null.hessian))
+        if self.exact:
+            lacking = (self.asked[self.asked > 0] & INCOMPLETE) > 0
+            likelihood[lacking] -= total["missing"][:, 0]
+            null_gradient[lacking] -= total["missing"][:, 1 : 1 + q]
+            null_hessian[lacking] -= total["missing"][:, 1 + q :]
+        sums = total["genotype"]
+        gradient = np.concatenate([null_gradient[:, :1], sums[:, :1], null_gradient[:, 1:]], axis=1)
+        whole = np.zeros((m, q + 1, q + 1))
+        others = np.array([0, *range(2, q + 1)])
+        i, j = pairs(q)
+        whole[:, others[i], others[j]] = null_hessian
+        whole[:, np.minimum(others, 1), np.maximum(others, 1)] = sums[:, 1 : 1 + q]
+        whole[:, 1, 1] = sums[:, 1 + q]
+        hessian = whole[:, *pairs(q + 1)]
+        beta = np.tile(np.insert(self.beta, 1, 0.0), (m, 1))
+        yield from _advance(self, self.work, 1, beta, likelihood, gradient, hessian, None)
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluate(OfVariants):
+    """Log-likelihood, gradient and Hessian of each variant at its own coefficients, (m, parameters)."""
+
+    name: ClassVar[str] = "logistic/evaluate"
+    title: ClassVar[str] = "Fit model"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real("likelihood", ("variants",), "likelihoods", "likelihood_bits", "per variant: log-likelihood"),
+        Real("gradient", ("variants", "parameters"), "bound", "bits", "per variant: its gradient"),
+        Real("hessian", ("variants", "triangle"), "bound", "bits", "per variant: its second derivatives"),
+    )
+
+    work: Work | None = server_only(None)  # noqa: RUF009
+    iteration: int = server_only(0)
+    before: np.ndarray | None = server_only(None)  # noqa: RUF009
+    before_likelihood: np.ndarray | None = server_only(None)  # noqa: RUF009
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.beta.shape != (self.variants, self.parameters):
+            raise ProtocolError("a question about variants has the wrong number of coefficients")
+
+    def local(self, cohort: Cohort) -> Arrays:
+        people = self.people_of(cohort)
+        words, second, lacking = self.words_of(cohort)
+        design = Design.of(people.covariates, people.inside, people.case, people.unit, people.group)
+        fill = np.zeros((self.variants, 2))
+        if not self.exact:
+            fill[lacking, : self.fill.shape[1]] = self.fill
+        likelihood, gradient, hessian = evaluate(words, second, design, self.beta, fill, self.exact)
+        return {"likelihood": likelihood, "gradient": gradient, "hessian": hessian}
+
+    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
+        if self.work is None or self.before is None or self.before_likelihood is None:
+            raise ProtocolError("variants can only be fitted where the null model is")
+        before = self.before, self.before_likelihood
+        yield from _advance(
+            self, self.work, self.iteration + 1, self.beta, total["likelihood"], total["gradient"],
+            total["hessian"], before,
+        )  # fmt: skip
+
+
+def _advance(
+    asked: OfVariants,
+    work: Work,
+    iteration: int,
+    beta: np.ndarray,
+    likelihood: np.ndarray,
+    gradient: np.ndarray,
+    hessian: np.ndarray,
+    before: tuple[np.ndarray, np.ndarray] | None,
+) -> Iterator[Step | Rows]:
+    """Result rows of the variants that have converged or cannot, and the next evaluation of the others."""
+    step, decrement, variance, code = newton(gradient, hessian)
+    following, kept, kept_likelihood = beta + step, beta, likelihood
+    worse = np.zeros(len(beta), bool)
+    if before is not None:
+        worse = likelihood < before[1] - _WORSE * np.abs(before[1])
+        following = np.where(worse[:, None], (before[0] + beta) / 2, following)
+        kept = np.where(worse[:, None], before[0], beta)
+        kept_likelihood = np.where(worse, before[1], likelihood)
+        code = np.where(worse, codes.FITTED, code).astype(np.uint8)
+    with np.errstate(invalid="ignore"):
+        small = np.abs(step).max(axis=1) <= SMALL_STEP
+    converged = ~worse & (decrement <= CONVERGED) & small & (code == codes.FITTED)
+    going = ~converged & (code == codes.FITTED)
+    stuck = going & (
+        (iteration > plan_of(work.question.plan).max_iterations) | ~np.isfinite(following).all(axis=1)
+    )
+    code = np.where(stuck, codes.UNFINISHED, code).astype(np.uint8)
+    going &= ~stuck
+    if not going.all():
+        yield work.rows(~going, code[~going], following[~going], variance[~going])
+    if going.any():
+        places = np.flatnonzero(asked.asked)
+        left = np.zeros_like(asked.asked)
+        left[places[going]] = asked.asked[places[going]]
+        lacking = (asked.asked[places] & INCOMPLETE) > 0
+        yield Evaluate(
+            start=asked.start,
+            asked=left,
+            chromosome=asked.chromosome,
+            with_sex=asked.with_sex,
+            exact=asked.exact,
+            fill=asked.fill if asked.exact else asked.fill[going[lacking]],
+            people=asked.people,
+            centre=asked.centre,
+            exponent=asked.exponent,
+            beta=following[going],
+            cohorts=asked.cohorts,
+            work=work.some(going),
+            iteration=iteration,
+            before=kept[going],
+            before_likelihood=kept_likelihood[going],
+        )

@@ -1,0 +1,290 @@
+"""Logistic regression of cases and controls on each variant (PLINK's --logistic), covariates included.
+
+    Census, standardising   see unpooled.algorithms.regression and .standardise
+    Null            Newton on the covariates alone: a few tiny rounds, for each class of chromosomes
+    CountGenotypes  per variant the genotype counts of cases and controls: A1, filters, separation
+    Start           the first evaluation of every variant, at the null model: all have the same weights, so it
+                    costs and sends what linear regression does
+    Evaluate        log-likelihood, gradient and Hessian at each variant's own coefficients; those that have
+                    converged leave (both in unpooled.algorithms.logistic_fit)
+
+A variant has converged where half the Newton decrement is at most 1e-12, and the step is small; its standard
+errors come from the Hessian there. A step that lowers the likelihood is halved. After `max_iterations`
+evaluations it is reported as unfinished, not as a number. It is separated, with no estimate, if no case has
+fewer (or none has more) copies than any control.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms import regression
+from unpooled.algorithms.algorithm import Algorithm
+from unpooled.algorithms.chi_square import Chunk, chunks
+from unpooled.algorithms.genotype_table import DIPLOID, MT, X, Y
+from unpooled.algorithms.groups import CASE, COMPLETE, CONTROL, MEN
+from unpooled.algorithms.linear_regression import pairs
+from unpooled.algorithms.logistic_fit import (
+    CONVERGED,
+    FIRST,
+    INCOMPLETE,
+    NOT_ASKED,
+    SECOND,
+    Bounded,
+    Evaluate,
+    NullModel,
+    People,
+    Start,
+    Work,
+)
+from unpooled.algorithms.regression import (
+    AlleleOrder,
+    Calls,
+    Census,
+    Sizes,
+    haploid,
+    plan_of,
+    sexes,
+    wanted_groups,
+)
+from unpooled.algorithms.standardise import Magnitude, Mean, Spread
+from unpooled.cohort import Cohort
+from unpooled.errors import ProtocolError
+from unpooled.formats import regression_report
+from unpooled.kernels import least_squares as codes
+from unpooled.kernels.newton import newton
+from unpooled.panel import Panel
+from unpooled.plan import EXACT, Plan
+from unpooled.protocol import codec
+from unpooled.step import Arrays, Real, Rows, Step, server_only
+
+
+@dataclass(frozen=True, eq=False)
+class Null(Bounded, regression.Counted):
+    """Log-likelihood, gradient and Hessian of the model without genotype."""
+
+    name: ClassVar[str] = "logistic/null"
+    title: ClassVar[str] = "Fit covariates"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real("likelihood", (), "likelihoods", "likelihood_bits", "log-likelihood of the covariates' model"),
+        Real("gradient", ("parameters",), "bound", "bits", "its gradient"),
+        Real("hessian", ("triangle",), "bound", "bits", "its second derivatives"),
+    )
+
+    chromosome: str
+    with_sex: bool
+    people: int
+    centre: np.ndarray
+    exponent: np.ndarray
+    beta: np.ndarray
+    cohorts: int
+    iteration: int = server_only(0)
+    chunks: tuple[Chunk, ...] = server_only(())
+    plan: bytes = server_only(b"")
+    sizes: tuple[int, ...] = server_only(())
+    women: int = server_only(0)
+
+    @property
+    def parameters(self) -> int:
+        return len(self.beta)
+
+    @property
+    def triangle(self) -> int:
+        return self.parameters * (self.parameters + 1) // 2
+
+    def local(self, cohort: Cohort) -> Arrays:
+        people = People.of(cohort.samples, self.chromosome, self.with_sex, self.centre, self.exponent)
+        x, weight, residual, likelihood = people.null(self.beta)
+        i, j = pairs(self.parameters)
+        return {
+            "likelihood": np.array(likelihood.sum()),
+            "gradient": x.T @ residual,
+            "hessian": np.einsum("n,ni,ni->i", weight, x[:, i], x[:, j]),
+        }
+
+    def counted(self, people: tuple[int, ...], women: int) -> Iterator[Step | Rows]:
+        plan = plan_of(self.plan)
+        following = replace(self, sizes=people, women=women)
+        columns, among = len(plan.covariate_columns), Sizes(plan.trait, people, women).of(COMPLETE)
+        if columns:
+            yield regression.standardise(following, among, columns, False, plan.cohorts)
+        else:
+            yield from following.standardised(np.zeros(0), np.zeros(0, np.int64))
+
+    def standardised(self, centre: np.ndarray, exponent: np.ndarray) -> Iterator[Step | Rows]:
+        sizes = Sizes(plan_of(self.plan).trait, self.sizes, self.women)
+        for chromosome in (DIPLOID, X, Y):
+            some = tuple(c for c in self.chunks if (DIPLOID if c[2] == MT else c[2]) == chromosome)
+            if some:
+                with_sex = chromosome == X and sizes.sex_varies
+                yield replace(
+                    self,
+                    chromosome=chromosome,
+                    with_sex=with_sex,
+                    people=sizes.of(COMPLETE, *([MEN] if chromosome == Y else [])),
+                    centre=centre,
+                    exponent=exponent,
+                    beta=np.zeros(1 + len(centre) + with_sex),
+                    chunks=some,
+                )
+
+    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
+        plan = plan_of(self.plan)
+        step, decrement, _, code = newton(total["gradient"][None], total["hessian"][None])
+        if code[0] == codes.FITTED and decrement[0] > CONVERGED:
+            if self.iteration < plan.max_iterations and np.isfinite(step).all():
+                yield replace(self, beta=self.beta + step[0], iteration=self.iteration + 1)
+                return
+            code[0] = codes.UNFINISHED
+        sizes = Sizes(plan.trait, self.sizes, self.women)
+        null = NullModel(
+            with_sex=self.with_sex,
+            people=self.people,
+            centre=self.centre,
+            exponent=self.exponent,
+            beta=self.beta,
+            gradient=total["gradient"],
+            hessian=total["hessian"],
+            likelihood=float(total["likelihood"]),
+            code=int(code[0]),
+            sizes=self.sizes,
+            women=self.women,
+        )
+        for start, stop, chromosome in self.chunks:
+            wanted = wanted_groups(chromosome, sizes, plan)
+            yield CountGenotypes(
+                start=start,
+                stop=stop,
+                groups=tuple(wanted),
+                most=max(wanted.values(), default=0),
+                chromosome=chromosome,
+                people=sum(wanted.values()),
+                files=plan.files,
+                cohorts=plan.cohorts,
+                plan=self.plan,
+                null=null,
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class CountGenotypes(regression.CountGenotypes):
+    """Genotype counts of one chunk, with what fitting its variants will need."""
+
+    name: ClassVar[str] = "logistic/genotypes"
+
+    null: NullModel | None = server_only(None)  # noqa: RUF009
+
+    def fit(self, variants: np.ndarray, counts: np.ndarray, first_is_a1: np.ndarray) -> Iterator[Step | Rows]:
+        if self.null is None:
+            raise ProtocolError("variants can only be fitted where the null model is")
+        plan = plan_of(self.plan)
+        sizes = self.null.groups(plan)
+        calls = Calls.of(counts, self.groups, self.chromosome, sizes)
+        code = np.full(len(variants), self.null.code, np.uint8)
+        code = np.where(_separated(self.groups, counts, self.chromosome), codes.SEPARATED, code)
+        n = (calls.called if plan.missing == EXACT else calls.people + 0 * calls.called).sum(axis=1)
+        code = np.where(_constant(calls), codes.CONSTANT, code)
+        code = np.where(n <= len(self.null.beta) + 1, codes.TOO_FEW, code).astype(np.uint8)
+        open_ = code == codes.FITTED
+        work = Work(self, self.null, variants, counts, first_is_a1, n)
+        if (~open_).any():
+            yield work.rows(~open_, code[~open_])
+        if open_.any():
+            ask = np.where(first_is_a1, FIRST, SECOND) + np.where(calls.incomplete, INCOMPLETE, NOT_ASKED)
+            asked = np.zeros(self.variants, np.uint8)
+            asked[variants[open_] - self.start] = ask[open_]
+            fill = np.zeros((0, len(sexes(self.chromosome))))
+            if plan.missing != EXACT:
+                fill = _means(calls, first_is_a1, self.chromosome)[open_ & calls.incomplete]
+            yield Start(
+                start=self.start,
+                asked=asked,
+                chromosome=self.chromosome,
+                with_sex=self.null.with_sex,
+                exact=plan.missing == EXACT,
+                fill=fill,
+                people=self.null.people,
+                centre=self.null.centre,
+                exponent=self.null.exponent,
+                beta=self.null.beta,
+                cohorts=plan.cohorts,
+                work=work.some(open_),
+            )
+
+
+def _means(calls: Calls, first_is_a1: np.ndarray, chromosome: str) -> np.ndarray:
+    """Mean of the coded genotype (copies of A1, 0/1 where there is one) among those called: (m, s)."""
+    most = np.array([1.0 if haploid(chromosome, sex) else 2.0 for sex in sexes(chromosome)])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.nan_to_num(calls.copies / calls.called)
+    return np.asarray(np.where(first_is_a1[:, None], mean, most - mean))
+
+
+def _constant(calls: Calls) -> np.ndarray:
+    """Whether everyone called has the same coded genotype."""
+    n, total, squares = (part.sum(axis=1) for part in (calls.called, calls.copies, calls.squares))
+    return np.asarray(n * squares == total * total)
+
+
+def _separated(groups: tuple[tuple[str, ...], ...], counts: np.ndarray, chromosome: str) -> np.ndarray:
+    """Whether all cases have at least (or at most) as many copies as any control: no estimate then."""
+    range_of = {}
+    for phenotype in (CASE, CONTROL):
+        low, high = np.full(len(counts), np.inf), np.full(len(counts), -np.inf)
+        for k, group in enumerate(groups):
+            if COMPLETE not in group or phenotype not in group:
+                continue
+            single = haploid(chromosome, MEN if MEN in group else "")
+            for column, copies in ((0, 1 if single else 2), (1, None if single else 1), (2, 0)):
+                if copies is not None:
+                    seen = counts[:, k, column] > 0
+                    low[seen], high[seen] = np.minimum(low[seen], copies), np.maximum(high[seen], copies)
+        range_of[phenotype] = low, high
+    (low, high), (low_control, high_control) = range_of[CASE], range_of[CONTROL]
+    return np.asarray((high <= low_control) | (high_control <= low))
+
+
+def first(plan: Plan, panel: Panel) -> Iterable[Step]:
+    """A study starts with the census."""
+    encoded = codec.encode(plan)
+    null = Null(
+        chromosome=DIPLOID,
+        with_sex=False,
+        people=0,
+        centre=np.zeros(0),
+        exponent=np.zeros(0, np.int64),
+        beta=np.zeros(1),
+        cohorts=plan.cohorts,
+        chunks=tuple(chunks(panel, plan)),
+        plan=encoded,
+    )
+    return [Census(plan.trait, null, encoded)]
+
+
+LOGISTIC = Algorithm(
+    name="logistic",
+    title="Logistic regression",
+    traits=("case/control",),
+    steps=(
+        Census,
+        Magnitude,
+        Mean,
+        Spread,
+        Null,
+        CountGenotypes,
+        AlleleOrder,
+        Start,
+        Evaluate,
+        NullModel,
+        Work,
+    ),
+    first=first,
+    files=regression_report.LOGISTIC_WRITERS,
+    usual_files=("assoc",),
+    options=regression.OPTIONS | {"beta", "max_iterations"},
+    file_name=regression_report.file_name,
+)

@@ -1,0 +1,54 @@
+"""Which variants of a coordinator's list the cohorts have: a masked 0 or 1 each, never a list in clear.
+
+Asked before the first step of a study whose panel goes by a list. Only how *many* cohorts can reconcile a
+variant is ever unmasked; the panel keeps those that all can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, cast
+
+import numpy as np
+
+from unpooled.cohort import Cohort
+from unpooled.step import Arrays, Count, Rows, Step
+
+TABLE = "presence"
+
+
+class Listed(Protocol):
+    """A cohort that has looked for the variants of a list."""
+
+    @property
+    def present(self) -> np.ndarray:
+        """bool (m,): the cohort can reconcile this variant of the list with its own."""
+
+
+@dataclass(frozen=True)
+class Presence(Step):
+    """Asks about `count` variants of the list from the one at index `start` on."""
+
+    name: ClassVar[str] = "panel/presence"
+    title: ClassVar[str] = "Agree on variants"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count("present", ("count",), 1, "whether this cohort has the variant, 0 or 1"),
+    )
+
+    start: int
+    count: int
+
+    def local(self, cohort: Cohort) -> Arrays:
+        present = cast(Listed, cohort).present[self.start : self.start + self.count]
+        return {"present": present.astype(np.int64)}
+
+    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
+        variant = np.arange(self.start, self.start + self.count)
+        yield Rows(TABLE, {"variant": variant, "cohorts": total["present"]})
+
+
+def first(listed: int, chunk_size: int) -> Iterator[Presence]:
+    """The steps that ask about all `listed` variants."""
+    for start in range(0, listed, chunk_size):
+        yield Presence(start, min(chunk_size, listed - start))

@@ -1,0 +1,281 @@
+"""What linear and logistic regression have in common: who is in, which allele is A1, which variants remain.
+
+    Census            how many people there are in each group, and women among those with complete data
+    (standardising)   only if there is any real column: unpooled.algorithms.standardise
+    CountGenotypes    per variant the genotypes in each group. From these follow A1, the filters, the number
+                      of calls, and the sums of the genotype and of its square: no later step sends them again
+    AlleleOrder       only for variants both of whose alleles are equally frequent: which one is A1
+
+Then each test goes on with `fit`. On X and Y men are kept apart, as far as there the genotype is coded 0/1.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms import chi_square, groups
+from unpooled.algorithms.chi_square import MOST_PEOPLE
+from unpooled.algorithms.genotype_table import MT, GenotypeTable, X, Y
+from unpooled.algorithms.groups import (
+    COMPLETE,
+    FOUNDER,
+    INCOMPLETE,
+    MEN,
+    NONFOUNDER,
+    NOT_MEN,
+    PHENOTYPES,
+    Group,
+)
+from unpooled.algorithms.standardise import Follows, Magnitude
+from unpooled.cohort import FEMALE, Cohort
+from unpooled.errors import ProtocolError
+from unpooled.plan import Covariate, Plan
+from unpooled.protocol import codec
+from unpooled.step import Arrays, Count, Rows, Step, server_only
+
+OPTIONS = frozenset({"covariates", "missing", "maf", "geno", "hwe", "mind", "ci", "hide_covar"})
+"""What of the plan every regression heeds."""
+
+TABLE = "variants"
+"""The result table: a row per variant that passes the filters. Columns, beside those of `GenotypeTable`:
+
+variant, first_is_a1    the panel index; whether the panel's first allele is A1
+n                       people in this variant's regression
+a1_freq                 frequency of A1 among them
+beta, se                (m, tests): effect per copy of A1 and per unit of each covariate; NaN without a result
+neg_log10_p             (m, tests)
+code                    why there is no result: `unpooled.kernels.least_squares`, 0 if there is one
+
+`tests` are ADD, then, unless they are hidden, the covariates and, if X is in the panel and there are men and
+women, SEX.
+"""
+
+_QUANTITATIVE: tuple[Group, ...] = tuple(
+    (completeness, founder, sex)
+    for completeness in (COMPLETE, INCOMPLETE)
+    for founder in (FOUNDER, NONFOUNDER)
+    for sex in (MEN, NOT_MEN)
+)
+_CASE_CONTROL: tuple[Group, ...] = tuple(
+    (phenotype, *group) for phenotype in PHENOTYPES for group in _QUANTITATIVE
+)
+
+
+def finest(trait: str) -> tuple[Group, ...]:
+    """The groups of which all others are unions; together they are everyone."""
+    return _QUANTITATIVE if trait == "quantitative" else _CASE_CONTROL
+
+
+@functools.lru_cache(maxsize=8)
+def plan_of(encoded: bytes) -> Plan:
+    """The plan that a step carries."""
+    plan = codec.decode(encoded, (Plan, Covariate))
+    if not isinstance(plan, Plan):
+        raise ProtocolError("a step carries no plan")
+    return plan
+
+
+@dataclass(frozen=True)
+class Counted(Follows):
+    """A step that goes on once the people are counted."""
+
+    def counted(self, people: tuple[int, ...], women: int) -> Iterator[Step | Rows]:
+        """What follows, given the size of each of the finest groups and the number of women among them."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Census(Step):
+    """How many people there are in each group, and women with complete data."""
+
+    name: ClassVar[str] = "regression/census"
+    title: ClassVar[str] = "Count people"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "people",
+            ("group_count",),
+            MOST_PEOPLE,
+            "number of people by phenotype (if case/control), complete data or not, founder or not, sex",
+        ),
+        Count("women", (), MOST_PEOPLE, "number of women with a phenotype and every covariate"),
+    )
+    ring_bits: ClassVar[int] = 64
+
+    trait: str
+    then: Counted | None = server_only(None)  # noqa: RUF009
+    plan: bytes = server_only(b"")
+
+    @property
+    def group_count(self) -> int:
+        return len(finest(self.trait))
+
+    def local(self, cohort: Cohort) -> Arrays:
+        samples = cohort.samples
+        sizes = [np.count_nonzero(groups.members(group, samples)) for group in finest(self.trait)]
+        women = np.count_nonzero(groups.complete(samples) & (samples.sex == FEMALE))
+        return {"people": np.array(sizes), "women": np.array(women)}
+
+    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
+        if self.then is None:
+            raise ProtocolError("what follows the census is known only where the study is run")
+        yield from self.then.counted(tuple(total["people"].tolist()), int(total["women"]))
+
+
+def standardise(step: Follows, people: int, columns: int, phenotype: bool, cohorts: int) -> Step:
+    """The first of the standardising steps, after which `step` goes on."""
+    return Magnitude.first(people, columns, phenotype, cohorts, step)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The pool's people, in the finest groups."""
+
+    trait: str
+    people: tuple[int, ...]
+    women: int
+
+    def of(self, *words: str) -> int:
+        """How many are in all the groups of these words."""
+        named = zip(finest(self.trait), self.people, strict=True)
+        return sum(size for group, size in named if set(words) <= set(group))
+
+    @property
+    def sex_varies(self) -> bool:
+        """Whether sex becomes a covariate on X: there are men and women with complete data."""
+        return bool(self.women and self.of(COMPLETE, MEN))
+
+
+def wanted_groups(chromosome: str, sizes: Sizes, plan: Plan) -> dict[Group, int]:
+    """The groups to count genotypes in, on a class of chromosomes, with the number of people in the pool."""
+    wanted: dict[Group, int] = {}
+    for finest_group, size in zip(finest(sizes.trait), sizes.people, strict=True):
+        *phenotype, completeness, founder, sex = finest_group
+        everyone_matters = plan.nonfounders or plan.geno < 1 or "lmiss" in plan.files
+        if not size or (chromosome == Y and sex != MEN):
+            continue
+        if completeness == INCOMPLETE and founder == NONFOUNDER and not everyone_matters:
+            continue
+        parts = (*phenotype, completeness, *([] if plan.nonfounders else [founder]))
+        group = (*parts, sex) if chromosome in (X, Y) else parts
+        wanted[group] = wanted.get(group, 0) + size
+    return wanted
+
+
+@dataclass(frozen=True)
+class CountGenotypes(chi_square.CountGenotypes):
+    """Genotype counts of one chunk in each group; then the variants that pass are fitted."""
+
+    plan: bytes = server_only(b"")
+    sex_varies: bool = server_only(False)
+
+    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
+        table = self.table(total["genotypes"])
+        kept = self.passes(table)
+        first, second = table.frequency_alleles()
+        tied = kept & (first == second)
+        if tied.any():
+            yield AlleleOrder(self._variants(tied), self, table.counts[tied])
+        if (ready := kept & ~tied).any():
+            yield from self.fit(self._variants(ready), table.counts[ready], (first < second)[ready])
+
+    def fit(self, variants: np.ndarray, counts: np.ndarray, first_is_a1: np.ndarray) -> Iterator[Step | Rows]:
+        """What follows for variants (panel indices) whose counts and A1 are known."""
+        raise NotImplementedError
+
+    def table(self, counts: np.ndarray) -> GenotypeTable:
+        plan = plan_of(self.plan)
+        files = tuple(file for file in ("frq", "lmiss", "hwe") if file == "frq" or file in plan.files)
+        return GenotypeTable(counts, self.groups, self.people, self.chromosome, files, hwe_rows(plan))
+
+    def passes(self, table: GenotypeTable) -> np.ndarray:
+        """Which variants pass --maf, --geno and --hwe: bool (m,)."""
+        plan = plan_of(self.plan)
+        first, second = table.frequency_alleles()
+        passing = np.ones(len(first), bool)
+        with np.errstate(invalid="ignore"):
+            if plan.maf > 0:  # PLINK's tolerance; without founders the frequency is 0/0, and stays
+                passing &= ~(np.minimum(first, second) / (first + second) < plan.maf * (1 - _TOLERANCE))
+            if plan.geno < 1:
+                missing = table.people - table.counts.sum(axis=(1, 2))
+                passing &= ~(missing > table.people * plan.geno * (1 + _TOLERANCE))
+        if plan.hwe > 0:
+            row = "all" if plan.trait == "quantitative" else "control"
+            tested = GenotypeTable(
+                table.counts, self.groups, self.people, self.chromosome, ("hwe",), (row,)
+            ).columns(np.ones(len(first), bool))
+            passing &= ~(tested[f"{row}_hwe_p"] < plan.hwe)
+        return passing
+
+    def _variants(self, which: np.ndarray) -> np.ndarray:
+        return (self.start + np.flatnonzero(which)).astype(np.uint32)
+
+
+_TOLERANCE = 2.0**-44
+
+
+def hwe_rows(plan: Plan) -> tuple[str, ...]:
+    """Who the Hardy-Weinberg tests of a report are about."""
+    return ("all",) if plan.trait == "quantitative" else ("all", "case", "control")
+
+
+@dataclass(frozen=True, eq=False)
+class AlleleOrder(chi_square.AlleleOrder):
+    """Which allele is A1 where both are equally frequent: as in most cohorts' files, else the alphabet."""
+
+    name: ClassVar[str] = "regression/allele-order"
+
+    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
+        if not isinstance(self.question, CountGenotypes) or self.genotypes is None:
+            raise ProtocolError("the order of alleles can only be settled where the counts are")
+        first_is_a1 = 2 * total["first"] >= self.question.cohorts
+        yield from self.question.fit(self.variants, self.genotypes, first_is_a1)
+
+
+def haploid(chromosome: str, sex: str) -> bool:
+    """Whether these people have one copy, coded 0/1. Their heterozygous calls are missing, as in PLINK."""
+    return chromosome in (Y, MT) or (chromosome == X and sex == MEN)
+
+
+def sexes(chromosome: str) -> tuple[str, ...]:
+    """Groups of people whose sums are kept apart on a class of chromosomes; an empty word is everyone."""
+    return {X: (MEN, NOT_MEN), Y: (MEN,)}.get(chromosome, ("",))
+
+
+@dataclass(frozen=True, eq=False)
+class Calls:
+    """Of m variants, in each of s sexes: calls of people with complete data, sums of copies and squares.
+
+    Copies of the panel's first allele, 0 to 2, or 0 to 1 where haploid. int64 (m, s) each; `people` (s,).
+    """
+
+    people: np.ndarray
+    called: np.ndarray
+    copies: np.ndarray
+    squares: np.ndarray
+
+    @classmethod
+    def of(
+        cls, counts: np.ndarray, counted: tuple[Group, ...], chromosome: str, sizes: Sizes, *words: str
+    ) -> Calls:
+        """From counts (m, groups, 3). `words` narrow it down further, such as to cases."""
+        people, called, copies, squares = [], [], [], []
+        for sex in sexes(chromosome):
+            every = {COMPLETE, *words, *([sex] if sex else [])}
+            inside = [k for k, group in enumerate(counted) if every <= set(group)]
+            two, one, none = np.moveaxis(counts[:, inside].sum(axis=1), 1, 0)
+            single = haploid(chromosome, sex)
+            people.append(sizes.of(*every))
+            called.append(two + none if single else two + one + none)
+            copies.append(two if single else 2 * two + one)
+            squares.append(two if single else 4 * two + one)
+        return cls(np.array(people), *(np.stack(column, axis=1) for column in (called, copies, squares)))
+
+    @property
+    def incomplete(self) -> np.ndarray:
+        """Which variants lack a call of anyone with complete data: bool (m,)."""
+        return np.asarray((self.called < self.people).any(axis=1))

@@ -1,0 +1,217 @@
+"""Centre and scale real columns by the pool, so that every later sum has a small bound known beforehand.
+
+Three steps, the first asked twice:
+
+    Magnitude   how many values are at most 2^e, for 32 exponents e: the smallest that covers the pool, to a
+                factor of 4. Two rounds cover all of float64. No cohort's largest value is ever sent.
+    Mean        sums, in units of that magnitude, in the 128-bit ring
+    Spread      sums of the deviations from the mean, and of their squares, likewise
+
+A column x becomes z = (x - centre) / 2^exponent, where 2^exponent is the smallest power of two that is not
+below the standard deviation. So the sum of z^2 is at most the number of people n, and by Cauchy-Schwarz the
+sum of any product of two columns is at most n too, outliers included. Scaling by powers of two is exact, and
+the centre is one float64 for all cohorts; so no rounding differs between them, however large the mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.groups import complete
+from unpooled.cohort import Cohort, Samples
+from unpooled.errors import ProtocolError
+from unpooled.step import Arrays, Count, Real, Rows, Step, server_only
+
+THRESHOLDS = 32
+"""Exponents that are asked about in one round."""
+
+_COARSE, _FINE = 64, 2  # distances of exponents in the two rounds; 32 of the one span one of the other
+_LARGEST = 1024  # all finite numbers are below 2^1024
+_SPARE = 128 - 2  # a sign, and room for rounding up
+
+_CONSTANT = 1e-4
+"""A column whose squared deviations from its own mean are at most this share of those from the rounded mean,
+differs by rounding only: it is constant."""
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """How the real columns of a study are standardised; `exponent` as float64, for the codec's sake."""
+
+    centre: np.ndarray
+    """float64 (c,)"""
+    exponent: np.ndarray
+    """int64 (c,)"""
+
+    def apply(self, values: np.ndarray) -> np.ndarray:
+        """Standardised columns, (n, c) from (n, c)."""
+        return np.asarray(np.ldexp(values - self.centre, -self.exponent.astype(np.int32)))
+
+
+@dataclass(frozen=True)
+class Follows(Step):
+    """A step that goes on once columns can be standardised."""
+
+    def standardised(self, centre: np.ndarray, exponent: np.ndarray) -> Iterator[Step | Rows]:
+        """What follows, given how each column is centred (float64) and scaled (int64 exponents)."""
+        raise NotImplementedError
+
+
+def real_columns(samples: Samples, phenotype: bool) -> np.ndarray:
+    """The covariates and, if it is one, the real-valued phenotype of everyone: float64 (n, columns)."""
+    columns = [samples.covariates, samples.phenotype[:, None]] if phenotype else [samples.covariates]
+    return np.asarray(np.concatenate(columns, axis=1))
+
+
+def _values(cohort: Cohort, columns: int, phenotype: bool) -> np.ndarray:
+    values = real_columns(cohort.samples, phenotype)[complete(cohort.samples)]
+    if values.shape[1] != columns:
+        raise ProtocolError("the question has another number of columns than this cohort's data")
+    return np.asarray(values)
+
+
+def _sums(values: np.ndarray) -> np.ndarray:
+    """Sums of columns, each rounded once."""
+    return np.array([math.fsum(column) for column in values.T.tolist()], np.float64)
+
+
+def fraction_bits(bound: int, cohorts: int, ring_bits: int = 128) -> int:
+    """The most bits after the point with which `cohorts` numbers of size up to `bound` cannot overflow."""
+    return ring_bits - 2 - math.ceil(math.log2(bound * cohorts + 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Magnitude(Step):
+    """How many values of each column are at most 2^e, for e = highest, highest - distance, ... ."""
+
+    name: ClassVar[str] = "standardise/magnitude"
+    title: ClassVar[str] = "Find the magnitude of covariates"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "within",
+            ("columns", THRESHOLDS),
+            "people",
+            "per covariate, and phenotype if it is a number: of how many people it is at most 2^e, for 32 e",
+        ),
+    )
+
+    people: int
+    columns: int
+    phenotype: bool
+    highest: np.ndarray
+    distance: int
+    cohorts: int
+    then: Follows | None = server_only(None)  # noqa: RUF009
+
+    @classmethod
+    def first(cls, people: int, columns: int, phenotype: bool, cohorts: int, then: Follows) -> Magnitude:
+        highest = np.full(columns, _LARGEST, np.int64)
+        return cls(people, columns, phenotype, highest, _COARSE, cohorts, then)
+
+    def exponents(self) -> np.ndarray:
+        """int64 (columns, 32), falling."""
+        return self.highest[:, None] - self.distance * np.arange(THRESHOLDS)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        size = np.abs(_values(cohort, self.columns, self.phenotype))
+        # x <= 2^e iff x's own exponent is at most e, or x is 2^e itself; frexp has x = f 2^k, 1/2 <= f < 1.
+        fraction, power = np.frexp(size)
+        needed = np.where(fraction == 0.5, power - 1, power)
+        needed = np.where(size == 0, -2 * _LARGEST, needed)
+        within = needed.T[:, None, :] <= self.exponents()[:, :, None]
+        return {"within": within.sum(axis=2)}
+
+    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
+        covers = total["within"] == self.people
+        covers[:, 0] = True  # all finite numbers are below the highest
+        smallest = THRESHOLDS - 1 - np.argmax(covers[:, ::-1], axis=1)
+        exponent = self.exponents()[np.arange(self.columns), smallest]
+        if self.distance == _COARSE:
+            yield replace(self, highest=exponent, distance=_FINE)
+        else:
+            yield Mean(self.people, self.columns, self.phenotype, exponent, self.cohorts, self.then)
+
+
+@dataclass(frozen=True, eq=False)
+class Mean(Step):
+    """Sums of the columns in units of their magnitude."""
+
+    name: ClassVar[str] = "standardise/mean"
+    title: ClassVar[str] = "Average covariates"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "sum", ("columns",), "people", "bits", "per covariate, and phenotype if it is a number: the sum"
+        ),
+    )
+    ring_bits: ClassVar[int] = 128
+
+    people: int
+    columns: int
+    phenotype: bool
+    magnitude: np.ndarray
+    cohorts: int
+    then: Follows | None = server_only(None)  # noqa: RUF009
+
+    @property
+    def bits(self) -> int:
+        return fraction_bits(self.people, self.cohorts)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        values = _values(cohort, self.columns, self.phenotype)
+        return {"sum": _sums(np.ldexp(values, -self.magnitude.astype(np.int32)))}
+
+    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
+        centre = np.ldexp(total["sum"] / max(self.people, 1), self.magnitude.astype(np.int32))
+        yield Spread(
+            self.people, self.columns, self.phenotype, centre, self.magnitude + 1, self.cohorts, self.then
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Spread(Step):
+    """Sums of the deviations from a centre, and of their squares, in units of 2^magnitude and its square."""
+
+    name: ClassVar[str] = "standardise/spread"
+    title: ClassVar[str] = "Measure the spread of covariates"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real("deviations", ("columns",), "people", "bits", "per such column: the sum of x - mean"),
+        Real("squares", ("columns",), "people", "bits", "per such column: the sum of (x - mean)^2"),
+    )
+    ring_bits: ClassVar[int] = 128
+
+    people: int
+    columns: int
+    phenotype: bool
+    centre: np.ndarray
+    magnitude: np.ndarray
+    cohorts: int
+    then: Follows | None = server_only(None)  # noqa: RUF009
+
+    @property
+    def bits(self) -> int:
+        return fraction_bits(self.people, self.cohorts)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        values = _values(cohort, self.columns, self.phenotype)
+        deviations = Columns(self.centre, self.magnitude).apply(values)
+        return {"deviations": _sums(deviations), "squares": _sums(deviations * deviations)}
+
+    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
+        if self.then is None:
+            raise ProtocolError("what follows the standardising is known only where the study is run")
+        magnitude = self.magnitude.astype(np.int32)
+        n = max(self.people, 1)
+        mean = total["deviations"] / n
+        squares = total["squares"] - total["deviations"] * mean
+        constant = squares <= _CONSTANT * total["squares"]
+        # The first mean is rounded; with this the centre of a constant column is its value.
+        centre = self.centre + np.ldexp(mean, magnitude)
+        deviation = np.sqrt(np.maximum(squares, 0) / n)
+        exponent = np.frexp(deviation * (1 + 1e-6))[1].astype(np.int64) + self.magnitude
+        exponent = np.where(constant, 0, exponent)
+        yield from self.then.standardised(centre, exponent)

@@ -1,0 +1,70 @@
+"""What an algorithm may ask of a cohort. Readers of files, and tests, provide it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+UNKNOWN_SEX, MALE, FEMALE = 0, 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The n samples of a cohort, in the order of its .fam file."""
+
+    phenotype: np.ndarray
+    """float64 (n,); NaN is missing; for case/control 1 is a case and 0 a control."""
+    sex: np.ndarray
+    """uint8 (n,): 1 male, 2 female, 0 unknown."""
+    founder: np.ndarray
+    """bool (n,): neither parent is named."""
+    kept: np.ndarray
+    """bool (n,): False for a sample that was removed and counts nowhere."""
+    covariates: np.ndarray
+    """float64 (n, c); NaN is missing."""
+
+    def __len__(self) -> int:
+        return len(self.phenotype)
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """Genotypes of m variants as PLINK packs them, two bits a sample."""
+
+    words: np.ndarray
+    """uint64 (m, ceil(n/32)), sample 0 in the lowest bits: 00 homozygous for the file's A1, 01 missing,
+    10 heterozygous, 11 homozygous for A2. What pads the last word is arbitrary."""
+    swapped: np.ndarray
+    """bool (m,): the file's A1 is the *second* allele of the panel."""
+
+
+class Cohort(Protocol):
+    """One cohort's data, aligned with the panel of its study."""
+
+    @property
+    def samples(self) -> Samples: ...
+
+    def packed(self, variants: slice | np.ndarray) -> Packed:
+        """The genotypes of some variants, by panel index."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayCohort:
+    """A cohort in memory, for notebooks and tests."""
+
+    samples: Samples
+    genotypes: np.ndarray
+    """int8 (m, n): copies of the panel's first allele, 0, 1 or 2; -1 is missing."""
+    swapped: np.ndarray
+    """bool (m,): as in `Packed`; only which allele a file would have called A1."""
+
+    def packed(self, variants: slice | np.ndarray) -> Packed:
+        copies, swapped = self.genotypes[variants], self.swapped[variants]
+        of_a1 = np.where(swapped[:, None] & (copies >= 0), 2 - copies, copies)
+        code = np.array([3, 2, 0, 1], np.uint64)[of_a1]  # 0, 1, 2 copies of A1, and -1
+        wide = np.zeros((len(code), -(-code.shape[1] // 32) * 32), np.uint64)
+        wide[:, : code.shape[1]] = code
+        shifts = 2 * np.arange(32, dtype=np.uint64)
+        return Packed(np.bitwise_or.reduce(wide.reshape(len(code), -1, 32) << shifts, axis=2), swapped)

@@ -1,0 +1,52 @@
+"""What can go wrong, as a tree. The text of an error is fit for a person: what, where, expected, remedy.
+
+UnpooledError
+├── DataProblem      an input file is not as expected; has file, line, column, remedy
+├── BoundError       a number is larger than was declared; names the quantity, never the value
+└── ProtocolError    a message, or an order of messages, that may not be
+    └── CodecError   bytes that are no encoding of an expected value
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class UnpooledError(Exception):
+    """Base of all errors that this project raises on purpose."""
+
+
+class DataProblem(UnpooledError):
+    """An input file that cannot be used as it is.
+
+    `line` and `column` count from 1; `remedy` says what the person can do about it.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        file: Path | str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        remedy: str = "",
+    ) -> None:
+        self.what, self.file, self.line, self.column, self.remedy = what, file, line, column, remedy
+        where = ":".join(str(part) for part in (file, line, column) if part is not None)
+        sentence = f"{what.rstrip('.')}."
+        super().__init__(" ".join(part for part in (f"{where}:" if where else "", sentence, remedy) if part))
+
+
+class BoundError(UnpooledError):
+    """A quantity exceeds the bound that its step declares, so its sum could overflow.
+
+    The text names the quantity and the remedy but not the value: it may be shown to the server.
+    """
+
+
+class ProtocolError(UnpooledError):
+    """A message that may not be: wrong length, wrong content, wrong order."""
+
+
+class CodecError(ProtocolError):
+    """Bytes that are not the encoding of an expected value."""

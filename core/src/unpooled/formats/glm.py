@@ -1,0 +1,78 @@
+"""plink2's reports `.glm.linear` and `.glm.logistic`, with the columns that its alpha 3 has by default.
+
+REF is the commoner allele of the pool and ALT the rarer, A1, as in a pooled file that PLINK 1.9 has merged.
+"""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+import numpy as np
+
+from unpooled.formats.plink import Variants
+from unpooled.formats.table import Column, Real, Text, Whole, write_table
+from unpooled.formats.tests import Lines, tests, tests_each
+from unpooled.kernels import least_squares as codes
+from unpooled.panel import Panel
+from unpooled.plan import Plan
+from unpooled.statistics import p_value
+from unpooled.step import Arrays
+
+ERRORS = {
+    codes.FITTED: b".",
+    codes.TOO_FEW: b"SAMPLE_CT<=PREDICTOR_CT",
+    codes.CONSTANT: b"CONST_OMITTED_ALLELE",
+    codes.CORRELATED: b"CORR_TOO_HIGH",
+    codes.COLLINEAR: b"VIF_TOO_HIGH",
+    codes.UNSTABLE: b"CORR_TOO_HIGH",
+    codes.NO_RESIDUAL: b"RANK_DEFICIENT",
+    codes.SEPARATED: b"SEPARATION,ALT1",
+    codes.UNFINISHED: b"LOGISTIC_CONVERGE_FAIL",
+}
+_DIGITS = 6
+
+
+def chromosome_names(autosomes: int) -> list[bytes]:
+    """The name of each chromosome code from 0 to 255."""
+    names = [b"%d" % code for code in range(256)]
+    names[autosomes + 1 : autosomes + 5] = b"X", b"Y", b"XY", b"MT"
+    return names
+
+
+def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+    """`.glm.linear` for a quantitative phenotype, `.glm.logistic` for cases and controls."""
+    names = tests(plan, rows)
+    chromosomes = chromosome_names(plan.autosomes)
+    errors = [ERRORS[code] for code in range(len(ERRORS))]
+    variants = Variants(panel, rows, [*names, *errors, *chromosomes])
+    lines = Lines(tests_each(plan, panel, rows))
+    logistic = plan.test == "logistic"
+    odds = logistic and not plan.beta
+    titles = ("OR" if odds else "BETA", "LOG(OR)_SE" if odds else "SE", "Z_STAT" if logistic else "T_STAT")
+    at_error = variants.labels + len(names)
+    at_chromosome = at_error + len(errors)
+
+    def block(part: slice) -> list[Column]:
+        variant, test = lines.of(part)
+        beta, se = rows["beta"][variant, test], rows["se"][variant, test]
+        p = p_value(rows["neg_log10_p"][variant, test])
+        chromosome = panel.chromosome[rows["variant"][variant]].astype(np.int64)
+        a1 = variants.a1(variant).values
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return [
+                Text("#CHROM", 0, at_chromosome + chromosome),
+                Whole("POS", 0, variants.position(variant).values),
+                Text("ID", 0, variants.name(variant).values),
+                Text("REF", 0, variants.a2(variant).values),
+                Text("ALT", 0, a1),
+                Text("A1", 0, a1),
+                Text("TEST", 0, variants.labels + test),
+                Whole("OBS_CT", 0, rows["n"][variant]),
+                Real(titles[0], 0, np.exp(beta) if odds else beta, digits=_DIGITS),
+                Real(titles[1], 0, se, digits=_DIGITS),
+                Real(titles[2], 0, beta / se, digits=_DIGITS),
+                Real("P", 0, p, digits=_DIGITS),
+                Text("ERRCODE", 0, at_error + rows["code"][variant].astype(np.int64)),
+            ]
+
+    write_table(file, len(lines), block, variants.pool, separator=b"\t")

@@ -1,0 +1,122 @@
+"""PLINK 1.9's reports of a regression: `.assoc.linear`, `.assoc.logistic`, and `.adjusted` of both.
+
+Each writer takes an open binary file, the panel, the result columns (`unpooled.algorithms.regression` says
+what they are) and the plan. A variant has a row for ADD, then for each covariate, then on X for SEX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unpooled.formats import glm, plink, ssf
+from unpooled.formats.plink import Variants
+from unpooled.formats.table import Column, Real, Text, Whole, write_table
+from unpooled.formats.tests import Lines, tests, tests_each
+from unpooled.multiple_testing import Adjusted, adjust
+from unpooled.panel import Panel
+from unpooled.plan import Plan
+from unpooled.statistics import normal_quantile, p_value
+from unpooled.step import Arrays
+
+
+def write_linear(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+    """`.assoc.linear`."""
+    _write(file, panel, rows, plan, "BETA", odds=False)
+
+
+def write_logistic(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+    """`.assoc.logistic`: odds ratios, or their logarithms with `beta`."""
+    _write(file, panel, rows, plan, "BETA" if plan.beta else "OR", odds=not plan.beta)
+
+
+def _write(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, effect: str, *, odds: bool) -> None:
+    names = tests(plan, rows)
+    variants = Variants(panel, rows, names)
+    lines = Lines(tests_each(plan, panel, rows))
+    reach = normal_quantile(1 - (1 - plan.ci) / 2) if plan.ci else 0.0
+    percent = int(plan.ci * 100 + 1e-9)
+
+    def shown(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.exp(values) if odds else values
+
+    def block(part: slice) -> list[Column]:
+        variant, test = lines.of(part)
+        beta, se = rows["beta"][variant, test], rows["se"][variant, test]
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            statistic = beta / se
+            limits: list[Column] = [
+                Real("SE", 8, se),
+                Real(f"L{percent}", 8, shown(beta - reach * se)),
+                Real(f"U{percent}", 8, shown(beta + reach * se)),
+            ]
+            values = shown(beta)
+        return [
+            variants.chromosome(variant),
+            variants.name(variant),
+            variants.position(variant),
+            variants.a1(variant),
+            Text("TEST", 10, variants.labels + test),
+            Whole("NMISS", 8, rows["n"][variant]),
+            Real(effect, 10, values),
+            *(limits if plan.ci else []),
+            Real("STAT", 12, statistic),
+            Real("P", 12, p_value(rows["neg_log10_p"][variant, test])),
+        ]
+
+    write_table(file, len(lines), block, variants.pool, header_ending=b" \n")
+
+
+_ADJUSTED = ("UNADJ", "GC", "BONF", "HOLM", "SIDAK_SS", "SIDAK_SD", "FDR_BH", "FDR_BY")
+
+
+def adjusted(rows: Arrays) -> Adjusted:
+    """Adjusted P values of the variants' additive effects."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        statistic = rows["beta"][:, 0] / rows["se"][:, 0]
+    return adjust(statistic, rows["freedom"].astype(np.int64) if "freedom" in rows else None)
+
+
+def write_adjusted(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+    """`.adjusted`: the variants with a P, from the smallest P on. PLINK prints INF where P has become 0."""
+    found = adjusted(rows)
+    variants = Variants(panel, rows)
+
+    def block(part: slice) -> list[Column]:
+        which = found.order[part]
+        return [
+            variants.chromosome(which),
+            variants.name(which),
+            *(
+                Real(title, 10, p := found.columns[title][part], p <= 0, instead=b"INF")
+                for title in _ADJUSTED
+            ),
+        ]
+
+    write_table(file, len(found.order), block, variants.pool, ending=b" \n")
+
+
+Writer = Callable[[BinaryIO, Panel, Arrays, Plan], None]
+
+_COUNTS: dict[str, Writer] = {name: plink.WRITERS[name] for name in ("frq", "lmiss", "hwe")}
+_BOTH: dict[str, Writer] = {"adjusted": write_adjusted, "glm": glm.write_glm, "ssf": ssf.write_ssf, **_COUNTS}
+LINEAR_WRITERS: dict[str, Writer] = {"assoc": write_linear, **_BOTH}
+LOGISTIC_WRITERS: dict[str, Writer] = {"assoc": write_logistic, **_BOTH}
+
+
+def file_name(file: str, plan: Plan) -> str:
+    """What stands after the study's name in the name of a result file, as PLINK has it."""
+    return {
+        "assoc": f"assoc.{plan.test}",
+        "adjusted": f"assoc.{plan.test}.adjusted",
+        "glm": f"{_in_file_names(plan.phenotype)}.glm.{plan.test}",
+        "ssf": "tsv.gz",
+    }.get(file, file)
+
+
+def _in_file_names(text: str) -> str:
+    """Whatever is no letter, digit, plus or minus becomes an underscore: a name is no path."""
+    return "".join(c if c.isalnum() or c in "+-" else "_" for c in text)

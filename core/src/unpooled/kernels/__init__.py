@@ -1,0 +1,1 @@
+"""Compiled loops over packed genotypes. Each has a slow, clear twin in its test."""

@@ -1,0 +1,98 @@
+"""P values adjusted for the number of tests, as PLINK 1.9's `--adjust` computes them.
+
+Everything is computed from P itself, in PLINK's order of operations: the report is compared byte by byte.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unpooled.statistics import (
+    MEDIAN_CHI_SQUARE,
+    chi_square_neg_log10_p,
+    p_value,
+    t_neg_log10_p,
+)
+
+Floats = NDArray[np.float64]
+
+_SMALL_P = 0.0078125
+"""Below it 1 - (1 - p)^n is computed through logarithms."""
+
+
+@dataclass(frozen=True, eq=False)
+class Adjusted:
+    """The tests that have a P, from the smallest; ties in their given order."""
+
+    order: NDArray[np.int64]
+    """Indices into the given statistics, (k,)."""
+    columns: dict[str, Floats]
+    """UNADJ, GC, BONF, HOLM, SIDAK_SS, SIDAK_SD, FDR_BH, FDR_BY: (k,) each."""
+    inflation: float
+    """Genomic control's lambda."""
+
+
+def adjust(statistic: Floats, freedom: NDArray[np.int64] | None = None) -> Adjusted:
+    """Adjusted P values of t or z statistics, (m,); NaN where there is no test.
+
+    `freedom`, (m,), are the degrees of freedom of t; None says that the statistics are normal.
+    """
+    known = np.flatnonzero(~np.isnan(statistic))
+    size = np.abs(statistic[known])
+    df = None if freedom is None else freedom[known]
+    p = _two_sided(size, df)
+    order = np.argsort(_rounded(p), kind="stable")
+    columns = {"UNADJ": np.sort(p), "GC": np.empty(0)}
+    inflation = math.nan
+    columns |= _adjusted(columns["UNADJ"])
+    if len(known):
+        inflation = max(1.0, float(np.median(size * size)) / MEDIAN_CHI_SQUARE)
+        # PLINK sorts the statistics by themselves, with the degrees of freedom that go with them.
+        by_size = np.argsort(size, kind="stable")[::-1]
+        deflated = np.sqrt(size * size * (1.0 / inflation))[by_size]
+        columns["GC"] = _two_sided(deflated, None if df is None else df[by_size])
+    return Adjusted(known[order], columns, inflation)
+
+
+def _rounded(p: Floats) -> Floats:
+    """P to about 11 digits: variants with the same calls differ by rounding only, and keep their order."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.round(np.log(p), 10), np.float64)
+
+
+def _two_sided(size: Floats, freedom: NDArray[np.int64] | None) -> Floats:
+    return p_value(chi_square_neg_log10_p(size * size) if freedom is None else t_neg_log10_p(size, freedom))
+
+
+def _adjusted(p: Floats) -> dict[str, Floats]:
+    """From ascending P values, (k,)."""
+    n = len(p)
+    tests = float(n)
+    left = tests - np.arange(n)
+    rank = np.arange(1.0, tests + 1.0)
+    harmonic = _harmonic(n)
+    with np.errstate(divide="ignore"):
+        many = np.where(p >= _SMALL_P, 1 - np.power(1 - p, tests), 1 - np.exp(tests * np.log1p(-p)))
+        fewer = np.where(p >= _SMALL_P, 1 - np.power(1 - p, left), 1 - np.exp(left * np.log1p(-p)))
+    return {
+        "BONF": np.minimum(p * tests, 1.0),
+        "HOLM": np.maximum.accumulate(np.minimum(left * p, 1.0)),
+        "SIDAK_SS": many,
+        "SIDAK_SD": np.maximum.accumulate(fewer),
+        "FDR_BH": _falling(tests / rank * p),
+        "FDR_BY": _falling(np.minimum(harmonic / rank * p, 1.0)),
+    }
+
+
+def _harmonic(n: int) -> float:
+    """n (1 + 1/2 + ... + 1/n), summed from the smallest term on."""
+    return float(np.add.accumulate(np.concatenate([[1.0], n / np.arange(n - 1.0, 0.0, -1.0)]))[-1])
+
+
+def _falling(p: Floats) -> Floats:
+    """Each the smallest of itself and all after it."""
+    return np.minimum.accumulate(p[::-1])[::-1]

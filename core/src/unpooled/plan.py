@@ -1,0 +1,259 @@
+"""The plan of a study: everything that decides a number, or who sees it. Frozen at the first joining.
+
+Its hash is shown to every person before a data file is opened, and is part of every mask's key.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from unpooled.errors import UnpooledError
+from unpooled.protocol import VERSION, codec
+from unpooled.protocol.masking import Gaussian, Modular, Scheme
+from unpooled.protocol.messages import MIN_COHORTS, digest
+from unpooled.protocol.ring import Ring
+
+DEFAULT_CHUNK = 20_000
+FILES = ("assoc", "frq", "lmiss", "hwe")
+REGRESSION_FILES = ("assoc", "adjusted", "glm", "ssf")
+"""What a regression can also write; its `assoc` is PLINK 1.9's `.assoc.linear` or `.assoc.logistic`."""
+ALL_FILES = tuple(dict.fromkeys((*FILES, *REGRESSION_FILES)))
+
+MOST_COVARIATES = 60
+"""Columns of covariates: what a cohort computes and sends for a variant grows with their square."""
+
+OPTIONS: dict[str, object] = {
+    "covariates": (),
+    "missing": "mean",
+    "maf": 0.0,
+    "geno": 1.0,
+    "hwe": 0.0,
+    "mind": 1.0,
+    "ci": 0.0,
+    "hide_covar": False,
+    "beta": False,
+    "max_iterations": 25,
+}
+"""Fields that not every test heeds, with what they are where nothing is asked."""
+
+EXACT, MEAN = "exact", "mean"
+"""Rules for missing calls: leave the person out of that variant, as PLINK, or take the pooled mean."""
+
+
+class PlanError(UnpooledError):
+    """A plan that cannot be. `problems` maps a field's name to what is wrong with it."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        self.problems = dict(problems)
+        super().__init__("; ".join(f"{field}: {problem}" for field, problem in self.problems.items()))
+
+
+@dataclass(frozen=True)
+class Covariate:
+    """A covariate of a regression: a number, or one of several levels."""
+
+    name: ClassVar[str] = "unpooled/covariate"
+
+    title: str
+    """Its name in the cohorts' files."""
+    levels: tuple[str, ...] = ()
+    """Of a categorical covariate all levels, the reference first. Empty for a number."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of its columns in the model: itself, or a dummy `title=level` per level but the first."""
+        return tuple(f"{self.title}={level}" for level in self.levels[1:]) if self.levels else (self.title,)
+
+    def problem(self) -> str:
+        """What is wrong with it, or nothing."""
+        if not _is_word(self.title):
+            return "name a covariate in 1 to 200 characters without blanks"
+        if self.levels and (len(self.levels) < 2 or len(set(self.levels)) < len(self.levels)):
+            return f"{self.title}: want at least two different levels, the reference first"
+        if not all(map(_is_word, self.levels)):
+            return f"{self.title}: a level is empty or too long, or has a blank in it"
+        return ""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the cohorts agree to. Field names are what people read in the API and in the manifest."""
+
+    name: ClassVar[str] = "unpooled/plan"
+
+    test: str
+    phenotype: str
+    cohorts: int
+    compensator_key: bytes
+    trait: str = "case/control"
+    build: str = "GRCh38"
+    autosomes: int = 22
+    nonfounders: bool = False
+    allow_no_sex: bool = False
+    files: tuple[str, ...] = FILES
+    min_samples: int = 50
+    min_per_class: int = 10
+    chunk_size: int = DEFAULT_CHUNK
+    panel_mode: str = "names"
+    panel_digest: bytes = b""
+    masking: str = "modular"
+    variance: float = 1e12
+    ring_bits: int = 32
+    covariates: tuple[Covariate, ...] = ()
+    missing: str = MEAN
+    maf: float = 0.0
+    geno: float = 1.0
+    hwe: float = 0.0
+    mind: float = 1.0
+    ci: float = 0.0
+    hide_covar: bool = False
+    beta: bool = False
+    max_iterations: int = 25
+    version: int = VERSION
+
+    def __post_init__(self) -> None:
+        problems = {field: problem for field, good, problem in self._rules() if not good}
+        if problems:
+            raise PlanError(problems)
+
+    def _rules(self) -> list[tuple[str, bool, str]]:
+        return [
+            ("phenotype", _is_name(self.phenotype, 200), "name the phenotype in 1 to 200 characters"),
+            (
+                "cohorts",
+                MIN_COHORTS <= self.cohorts <= 1000,
+                f"got {self.cohorts}; want {MIN_COHORTS} to 1000",
+            ),
+            ("compensator_key", len(self.compensator_key) == 32, "want the compensator's 32-byte public key"),
+            ("trait", self.trait in ("case/control", "quantitative"), "want case/control or quantitative"),
+            ("build", _is_name(self.build, 40), "name the genome build, e.g. GRCh38"),
+            ("autosomes", 1 <= self.autosomes <= 95, f"got {self.autosomes}; want 1 to 95"),
+            (
+                "files",
+                bool(self.files) and set(self.files) <= set(ALL_FILES),
+                f"want some of {', '.join(ALL_FILES)}",
+            ),
+            ("min_samples", self.min_samples >= 1, "want at least 1"),
+            ("min_per_class", self.min_per_class >= 0, "want at least 0"),
+            ("chunk_size", 1 <= self.chunk_size <= 1_000_000, "want 1 to 1,000,000 variants"),
+            ("panel_mode", self.panel_mode in ("names", "list"), "want names or list"),
+            (
+                "panel_digest",
+                len(self.panel_digest) == (32 if self.panel_mode == "list" else 0),
+                "goes with panel_mode list, and only with it",
+            ),
+            ("masking", self.masking in ("modular", "gaussian"), "want modular or gaussian"),
+            ("variance", 0 < self.variance < 1e30, "want a positive number below 1e30"),
+            ("ring_bits", self.ring_bits in (32, 64, 128), "want 32, 64 or 128"),
+            ("covariates", not (bad := self._bad_covariates()), bad),
+            ("missing", self.missing in (EXACT, MEAN), "want exact or mean"),
+            ("maf", 0 <= self.maf <= 0.5, "want 0 to 0.5; 0 is no filter"),
+            ("geno", 0 <= self.geno <= 1, "want 0 to 1; 1 is no filter"),
+            ("hwe", 0 <= self.hwe < 1, "want 0 to below 1; 0 is no filter"),
+            ("mind", 0 <= self.mind <= 1, "want 0 to 1; 1 is no filter"),
+            ("ci", self.ci == 0 or 0.01 <= self.ci < 1, "want 0.01 to below 1, such as 0.95; 0 is none"),
+            ("max_iterations", 1 <= self.max_iterations <= 100, "want 1 to 100"),
+            ("version", self.version == VERSION, f"this program speaks protocol version {VERSION}"),
+        ]
+
+    def _bad_covariates(self) -> str:
+        names = [column for covariate in self.covariates for column in covariate.columns]
+        found = next(filter(None, (covariate.problem() for covariate in self.covariates)), "")
+        if not found and len(set(names)) < len(names):
+            found = "a covariate stands twice"
+        if not found and len(names) > MOST_COVARIATES:
+            found = f"want at most {MOST_COVARIATES} columns, dummies counted"
+        return found
+
+    @property
+    def covariate_columns(self) -> tuple[str, ...]:
+        """Names of the columns that the covariates become, in the order of `Samples.covariates`."""
+        return tuple(column for covariate in self.covariates for column in covariate.columns)
+
+    def hash(self) -> bytes:
+        """SHA-256 of the plan's canonical encoding."""
+        return digest(self)
+
+    def scheme(self, ring_bits: int) -> Scheme:
+        """How the shares of a step are masked that needs a ring of `ring_bits`."""
+        if self.masking == "gaussian":
+            return Gaussian(self.variance)
+        return Modular(Ring(max(ring_bits, self.ring_bits)))
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields as JSON values; bytes become hex."""
+        return {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Plan:
+        """The plan that JSON values describe; PlanError names every field that is wrong."""
+        hints = typing.get_type_hints(cls)
+        fields = {field.name: field for field in dataclasses.fields(cls)}
+        problems = {field: "no such field" for field in values if field not in fields}
+        found = {}
+        for field, value in values.items():
+            if field in fields:
+                try:
+                    found[field] = _typed(value, hints[field])
+                except ValueError as error:
+                    problems[field] = str(error)
+        for name, declared in fields.items():
+            if declared.default is dataclasses.MISSING and name not in values:
+                problems[name] = "is missing"
+        if problems:
+            raise PlanError(problems)
+        return cls(**found)
+
+    @classmethod
+    def from_text(cls, text: str) -> Plan:
+        return cls.from_json(json.loads(text))
+
+
+def _is_word(text: str) -> bool:
+    """Whether a text can be a word of a table, and be shown as it is."""
+    return _is_name(text, 200) and not any(c.isspace() for c in text)
+
+
+def _is_name(text: str, most: int) -> bool:
+    """Whether a text is a short one that any terminal and any database takes as it is."""
+    return 0 < len(text) <= most and text.isprintable()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, Covariate):
+        return {"name": value.title, "levels": list(value.levels)}
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _typed(value: Any, hint: Any) -> Any:
+    if hint is bytes and isinstance(value, str):
+        return bytes.fromhex(value)
+    if hint is float and type(value) is int:
+        return float(value)
+    if isinstance(value, list):
+        item = typing.get_args(hint)[0] if typing.get_origin(hint) is tuple else None
+        value = tuple(_covariate(entry) if item is Covariate else entry for entry in value)
+    if not codec.conforms(value, hint):
+        raise ValueError(f"got {value!r}; want {getattr(hint, '__name__', hint)}")
+    return value
+
+
+def _covariate(value: Any) -> Covariate:
+    """A covariate from JSON: its name, or name and levels."""
+    if isinstance(value, str):
+        return Covariate(value)
+    if not isinstance(value, dict) or not {"name"} <= set(value) <= {"name", "levels"}:
+        raise ValueError(f"got {value!r}; want a name and, of a categorical covariate, its levels")
+    levels = value.get("levels", [])
+    if not isinstance(value["name"], str) or not (
+        isinstance(levels, list) and all(isinstance(level, str) for level in levels)
+    ):
+        raise ValueError(f"got {value!r}; want a name and, of a categorical covariate, its levels")
+    return Covariate(value["name"], tuple(levels))

@@ -1,0 +1,229 @@
+"""One canonical, typed binary encoding for messages, plans and steps.
+
+Every value has exactly one encoding, so bytes can be hashed and compared. A value is a tag byte and a
+payload; integers are little-endian; every length stands before what it measures:
+
+    N                        None              s  u32 length, UTF-8        str
+    F, T                     False, True       b  u32 length, bytes        bytes
+    i  8 bytes, signed       int               t  u32 count, values        tuple
+    d  8 bytes, IEEE 754     float             a  dtype, ndim, u32 each, raw little-endian words   array
+    r  name (as s), u32 count, then per field its name (as s) and its value        record
+
+A record is a frozen dataclass with a class variable `name`. Decoding builds only the record types it is
+given, checks every field against its annotation, and raises CodecError, nothing else, on any other bytes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import struct
+import types
+import typing
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from unpooled.errors import CodecError, UnpooledError
+
+MAX_DEPTH = 16
+_DTYPES = {b"?": "?", b"B": "<u1", b"I": "<u4", b"Q": "<u8", b"l": "<i4", b"q": "<i8", b"d": "<f8"}
+_DTYPE_CODES = {np.dtype(text): code for code, text in _DTYPES.items()}
+
+
+def server_only(default: Any) -> Any:
+    """A field of a step that cohorts do not receive; they see `default` instead."""
+    return dataclasses.field(default=default, metadata={"server_only": True})
+
+
+def encode(value: Any, *, for_cohorts: bool = False) -> bytes:
+    """The canonical bytes of a value; with `for_cohorts`, without the fields marked `server_only`."""
+    return b"".join(_parts(value, for_cohorts))
+
+
+def _parts(value: Any, for_cohorts: bool) -> Iterator[bytes]:
+    match value:
+        case None:
+            yield b"N"
+        case bool() | np.bool_():
+            yield b"T" if value else b"F"
+        case int() | np.integer():
+            yield b"i" + int(value).to_bytes(8, "little", signed=True)
+        case float():
+            yield b"d" + struct.pack("<d", value)
+        case str():
+            yield _sized(b"s", value.encode())
+        case bytes():
+            yield _sized(b"b", value)
+        case tuple():
+            yield b"t" + _u32(len(value))
+            for item in value:
+                yield from _parts(item, for_cohorts)
+        case np.ndarray():
+            yield from _array_parts(value)
+        case _ if dataclasses.is_dataclass(value):
+            yield from _record_parts(value, for_cohorts)
+        case _:
+            raise TypeError(f"no encoding for {type(value).__name__}")
+
+
+def _array_parts(array: np.ndarray) -> Iterator[bytes]:
+    plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    if plain.dtype not in _DTYPE_CODES:
+        raise TypeError(f"no encoding for an array of {array.dtype}")
+    yield b"a" + _DTYPE_CODES[plain.dtype] + bytes([array.ndim])
+    yield b"".join(map(_u32, array.shape))
+    yield plain.tobytes()
+
+
+def _record_parts(record: Any, for_cohorts: bool) -> Iterator[bytes]:
+    fields = [f for f in dataclasses.fields(record) if not (for_cohorts and f.metadata.get("server_only"))]
+    yield b"r" + _text(record.name) + _u32(len(fields))
+    for field in fields:
+        yield _text(field.name)
+        yield from _parts(getattr(record, field.name), for_cohorts)
+
+
+def _u32(number: int) -> bytes:
+    return number.to_bytes(4, "little")
+
+
+def _sized(tag: bytes, payload: bytes) -> bytes:
+    return tag + _u32(len(payload)) + payload
+
+
+def _text(text: str) -> bytes:
+    return _sized(b"", text.encode())
+
+
+def decode(data: bytes, records: Mapping[str, type] | Iterable[type] = ()) -> Any:
+    """The value that `data` encodes, built from nothing but the given record types.
+
+    Raises CodecError on anything that `encode` would not have written.
+    """
+    known = records if isinstance(records, Mapping) else {record.name: record for record in records}  # type: ignore[attr-defined]
+    reader = _Reader(data, known)
+    value = reader.value(MAX_DEPTH)
+    if reader.at != len(data):
+        raise CodecError(f"{len(data) - reader.at} bytes follow the end of the message")
+    return value
+
+
+class _Reader:
+    def __init__(self, data: bytes, records: Mapping[str, type]) -> None:
+        self.data, self.records, self.at = data, records, 0
+
+    def take(self, count: int) -> bytes:
+        if count > len(self.data) - self.at:
+            raise CodecError(f"message ends early: got {len(self.data) - self.at} bytes; want {count}")
+        self.at += count
+        return self.data[self.at - count : self.at]
+
+    def u32(self) -> int:
+        return int.from_bytes(self.take(4), "little")
+
+    def text(self) -> str:
+        try:
+            return self.take(self.u32()).decode()
+        except UnicodeDecodeError as error:
+            raise CodecError("text is not UTF-8") from error
+
+    def value(self, depth: int) -> Any:
+        if depth == 0:
+            raise CodecError(f"message is nested deeper than {MAX_DEPTH}")
+        match tag := self.take(1):
+            case b"N":
+                return None
+            case b"T" | b"F":
+                return tag == b"T"
+            case b"i":
+                return int.from_bytes(self.take(8), "little", signed=True)
+            case b"d":
+                return struct.unpack("<d", self.take(8))[0]
+            case b"s":
+                return self.text()
+            case b"b":
+                return self.take(self.u32())
+            case b"t":
+                return self.tuple(depth)
+            case b"a":
+                return self.array()
+            case b"r":
+                return self.record(depth)
+        raise CodecError(f"unknown tag {tag!r}")
+
+    def tuple(self, depth: int) -> tuple[Any, ...]:
+        count = self.u32()
+        if count > len(self.data) - self.at:  # every value takes a byte at least
+            raise CodecError(f"message ends early: {count} values announced")
+        return tuple(self.value(depth - 1) for _ in range(count))
+
+    def array(self) -> np.ndarray:
+        code, ndim = self.take(1), self.take(1)[0]
+        if code not in _DTYPES or ndim > 4:
+            raise CodecError(f"unknown array type {code!r} of {ndim} dimensions")
+        shape = tuple(self.u32() for _ in range(ndim))
+        dtype = np.dtype(_DTYPES[code])
+        count = functools.reduce(int.__mul__, shape, 1)  # Python's integers: cannot overflow
+        raw = self.take(count * dtype.itemsize)
+        if code == b"?" and raw.strip(b"\x00\x01"):
+            raise CodecError("a truth value is neither 0 nor 1")
+        try:
+            return np.frombuffer(raw, dtype).reshape(shape)
+        except ValueError as error:  # no elements, but dimensions whose product NumPy cannot hold
+            raise CodecError("an array has impossible dimensions") from error
+
+    def record(self, depth: int) -> Any:
+        name = self.text()
+        if name not in self.records:
+            raise CodecError(f"unknown record {name[:80]!r}")
+        values = {}
+        for _ in range(self.u32()):
+            field = self.text()
+            if field in values:
+                raise CodecError(f"{name}: field {field[:80]!r} stands twice")
+            values[field] = self.value(depth - 1)
+        return _build(self.records[name], values)
+
+
+def _build(record: type, values: dict[str, Any]) -> Any:
+    hints = _hints(record)
+    names = [f.name for f in dataclasses.fields(record)]
+    public = [f.name for f in dataclasses.fields(record) if not f.metadata.get("server_only")]
+    if list(values) not in (names, public):
+        raise CodecError(f"{record.__name__}: got fields {[f[:80] for f in values][:40]}; want {names}")
+    for field, value in values.items():
+        if not conforms(value, hints[field]):
+            raise CodecError(f"{record.__name__}.{field}: got {type(value).__name__}; want {hints[field]}")
+    try:
+        return record(**values)
+    except (ValueError, TypeError, ArithmeticError, LookupError, UnpooledError) as error:
+        raise CodecError(f"{record.__name__}: {error}") from error
+
+
+@functools.cache
+def _hints(record: type) -> dict[str, Any]:
+    return typing.get_type_hints(record)
+
+
+def conforms(value: Any, hint: Any) -> bool:
+    """Whether a decoded value is of an annotated type (the few kinds that records use)."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return any(conforms(value, argument) for argument in arguments)
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return False
+        if len(arguments) == 2 and arguments[1] is Ellipsis:
+            return all(conforms(item, arguments[0]) for item in value)
+        return len(value) == len(arguments) and all(map(conforms, value, arguments))
+    if origin is typing.Literal:
+        return any(type(value) is type(choice) and value == choice for choice in arguments)
+    if hint is Any:
+        return True
+    if hint is None or hint is types.NoneType:
+        return value is None
+    # True is no int; but any array is an array, and a record may be declared by its base.
+    wide = hint is np.ndarray or dataclasses.is_dataclass(value)
+    return isinstance(value, hint) if wide else type(value) is hint

@@ -1,0 +1,68 @@
+"""Integers and real numbers as elements of a ring, and back.
+
+A real x becomes the integer nearest to x · 2^fraction_bits; negative integers are their two's complement.
+The signed reading of a sum is right if and only if its magnitude is below 2^(bits-1): the caller checks the
+bounds of the summands (unpooled.step), nothing here does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unpooled.errors import ProtocolError
+from unpooled.protocol.ring import Ring
+
+_LIMB = 2.0**64
+
+
+def encode_integers(values: np.ndarray, ring: Ring) -> np.ndarray:
+    """Signed 64-bit integers, any shape, as a ring vector."""
+    flat = np.ascontiguousarray(values, dtype="<i8").ravel()
+    if ring.bits == 32:
+        return flat.astype("<u4")  # keeps the low 32 bits
+    if ring.bits == 64:
+        return flat.view("<u8")
+    return np.stack([flat, flat >> 63], axis=1).view("<u8")  # sign-extended
+
+
+def decode_integers(vector: np.ndarray, ring: Ring) -> np.ndarray:
+    """The signed reading of a ring vector as int64; in the 128-bit ring it must fit into 64 bits."""
+    if ring.bits == 32:
+        return vector.view("<i4").astype(np.int64)
+    if ring.bits == 64:
+        return vector.view("<i8").astype(np.int64)
+    limbs = vector.view("<i8")
+    if np.any(limbs[:, 1] != limbs[:, 0] >> 63):
+        raise ProtocolError("a sum of integers does not fit into 64 bits")
+    return limbs[:, 0].astype(np.int64)
+
+
+def encode_reals(values: np.ndarray, fraction_bits: int, ring: Ring) -> np.ndarray:
+    """Reals, any shape, as a ring vector with `fraction_bits` bits after the point, rounded half to even."""
+    scaled = np.rint(np.ldexp(np.asarray(values, dtype=np.float64).ravel(), fraction_bits))
+    if ring.bits < 128:
+        return encode_integers(scaled.astype(np.int64), ring)
+    # Exact: a magnitude divided by a power of two, its floor and the remainder lose no bit of a float64.
+    # (The remainder of a negative number would: -1 - floor(-1 / 2^64) * 2^64 is not a float64.)
+    size = np.abs(scaled)
+    high = np.floor(size / _LIMB)
+    low = (size - high * _LIMB).astype("<u8")
+    return _with_sign(low, high.astype("<u8"), scaled < 0)
+
+
+def decode_reals(vector: np.ndarray, fraction_bits: int, ring: Ring) -> np.ndarray:
+    """A ring vector's signed fixed-point reading as float64, to within one rounding for each limb."""
+    if ring.bits < 128:
+        return np.ldexp(decode_integers(vector, ring).astype(np.float64), -fraction_bits)
+    negative = vector.view("<i8")[:, 1] < 0
+    # Magnitudes, so that the two limbs have one sign and nothing cancels.
+    limbs = _with_sign(vector[:, 0], vector[:, 1], negative).astype(np.float64)
+    size = limbs[:, 1] * _LIMB + limbs[:, 0]
+    return np.ldexp(np.where(negative, -size, size), -fraction_bits)
+
+
+def _with_sign(low: np.ndarray, high: np.ndarray, negative: np.ndarray) -> np.ndarray:
+    """The 128-bit words of two limbs, replaced by their two's complement where `negative`."""
+    return np.stack(
+        [np.where(negative, ~low + np.uint64(1), low), np.where(negative, ~high + (low == 0), high)], axis=1
+    )

@@ -1,0 +1,251 @@
+"""Masks: a seed that a cohort shares with the compensator alone, expanded once for each upload.
+
+    mask = AES-256-CTR keystream under HKDF-SHA256(seed; everything that names the upload)
+
+Two schemes say what the stream means and how vectors are added. *Modular*: words of a ring, so a masked
+share is uniform whatever it hides. *Gaussian*: normal deviates added to float64, as HyFed does, for
+comparison with the literature: it hides less, and costs precision (docs/protocol).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Protocol
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from unpooled.errors import ProtocolError
+from unpooled.protocol import VERSION, codec, fixed_point
+from unpooled.protocol.ring import Ring, check_length
+
+SEED_BYTES = 32
+NONCE_BYTES = 16
+SALT_BYTES = 32
+MAX_VARIANCE = 1e30  # beyond it nothing is left of a number under its mask
+_MAX_FRACTION_BITS = 1074  # the finest of a float64
+
+
+class Scheme(Protocol):
+    """How vectors are encoded, masked and added."""
+
+    @property
+    def label(self) -> str:
+        """Names the scheme in messages and in every mask's key: `z32`, `z64`, `z128`, `normal:<variance>`."""
+
+    @property
+    def word_bytes(self) -> int: ...
+    def stream_bytes(self, words: int) -> int: ...
+    def from_stream(self, stream: bytes, words: int) -> np.ndarray: ...
+    def zeros(self, words: int) -> np.ndarray: ...
+    def add(self, a: np.ndarray, b: np.ndarray) -> np.ndarray: ...
+    def subtract(self, a: np.ndarray, b: np.ndarray) -> np.ndarray: ...
+    def to_bytes(self, vector: np.ndarray) -> bytes: ...
+    def from_bytes(self, data: bytes | memoryview, words: int) -> np.ndarray: ...
+    def concatenate(self, vectors: list[np.ndarray]) -> np.ndarray: ...
+    def encode_integers(self, values: np.ndarray) -> np.ndarray: ...
+    def encode_reals(self, values: np.ndarray, fraction_bits: int) -> np.ndarray: ...
+    def decode_integers(self, vector: np.ndarray) -> np.ndarray: ...
+    def decode_reals(self, vector: np.ndarray, fraction_bits: int) -> np.ndarray: ...
+    def fits(self, cohorts: int, bound: float, fraction_bits: int) -> bool:
+        """Whether the sum of `cohorts` numbers of magnitude up to `bound` reads back right."""
+
+
+@dataclass(frozen=True)
+class Modular:
+    """Uniform masks in Z_2^bits: the default. Sums are exact."""
+
+    ring: Ring
+
+    @property
+    def label(self) -> str:
+        return f"z{self.ring.bits}"
+
+    @property
+    def word_bytes(self) -> int:
+        return self.ring.word_bytes
+
+    def stream_bytes(self, words: int) -> int:
+        return words * self.word_bytes
+
+    def from_stream(self, stream: bytes, words: int) -> np.ndarray:
+        return self.ring.from_bytes(stream, words)
+
+    def zeros(self, words: int) -> np.ndarray:
+        return self.ring.zeros(words)
+
+    def add(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return self.ring.add(a, b)
+
+    def subtract(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return self.ring.subtract(a, b)
+
+    def to_bytes(self, vector: np.ndarray) -> bytes:
+        return self.ring.to_bytes(vector)
+
+    def from_bytes(self, data: bytes | memoryview, words: int) -> np.ndarray:
+        return self.ring.from_bytes(data, words)
+
+    def concatenate(self, vectors: list[np.ndarray]) -> np.ndarray:
+        return np.concatenate(vectors)
+
+    def encode_integers(self, values: np.ndarray) -> np.ndarray:
+        return fixed_point.encode_integers(values, self.ring)
+
+    def encode_reals(self, values: np.ndarray, fraction_bits: int) -> np.ndarray:
+        return fixed_point.encode_reals(values, fraction_bits, self.ring)
+
+    def decode_integers(self, vector: np.ndarray) -> np.ndarray:
+        return fixed_point.decode_integers(vector, self.ring)
+
+    def decode_reals(self, vector: np.ndarray, fraction_bits: int) -> np.ndarray:
+        return fixed_point.decode_reals(vector, fraction_bits, self.ring)
+
+    def fits(self, cohorts: int, bound: float, fraction_bits: int) -> bool:
+        if not (0 <= bound < 2.0**128 and abs(fraction_bits) <= _MAX_FRACTION_BITS):
+            return False
+        # Exact, and rounded up as an element may be: a float cannot tell 2^63 - 1 from 2^63.
+        element = math.ceil(Fraction(bound) * Fraction(2) ** fraction_bits)
+        return cohorts * element <= self.ring.max_sum
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Normal masks of a variance on float64 words: HyFed's scheme for real numbers.
+
+    Counts come back rounded to whole numbers; reals keep the rounding errors of the masked addition,
+    about 2^-53 times the mask's deviation each.
+    """
+
+    variance: float
+
+    word_bytes: ClassVar[int] = 8
+
+    def __post_init__(self) -> None:
+        if not 0 < self.variance < MAX_VARIANCE:
+            raise ProtocolError(f"the variance of Gaussian masks must be positive and below {MAX_VARIANCE}")
+
+    @property
+    def label(self) -> str:
+        return f"normal:{self.variance!r}"
+
+    def stream_bytes(self, words: int) -> int:
+        return 16 * ((words + 1) // 2)
+
+    def from_stream(self, stream: bytes, words: int) -> np.ndarray:
+        """Box-Muller: two 53-bit uniforms in (0, 1] give two independent normals."""
+        uniform = ((np.frombuffer(stream, "<u8") >> np.uint64(11)) + np.uint64(1)) * 2.0**-53
+        radius = np.sqrt(-2.0 * self.variance * np.log(uniform[0::2]))
+        angle = 2.0 * np.pi * uniform[1::2]
+        return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1).ravel()[:words]
+
+    def zeros(self, words: int) -> np.ndarray:
+        return np.zeros(words)
+
+    def add(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        total: np.ndarray = a + b
+        return total
+
+    def subtract(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        difference: np.ndarray = a - b
+        return difference
+
+    def to_bytes(self, vector: np.ndarray) -> bytes:
+        return vector.astype("<f8").tobytes()
+
+    def from_bytes(self, data: bytes | memoryview, words: int) -> np.ndarray:
+        check_length(data, words * self.word_bytes)
+        vector = np.frombuffer(data, "<f8")
+        if not np.isfinite(vector).all():
+            raise ProtocolError("a share holds a number that is not finite")
+        return vector
+
+    def concatenate(self, vectors: list[np.ndarray]) -> np.ndarray:
+        return np.concatenate(vectors)
+
+    def encode_integers(self, values: np.ndarray) -> np.ndarray:
+        return np.asarray(values, dtype=np.float64).ravel()
+
+    def encode_reals(self, values: np.ndarray, fraction_bits: int) -> np.ndarray:
+        return np.asarray(values, dtype=np.float64).ravel()
+
+    def decode_integers(self, vector: np.ndarray) -> np.ndarray:
+        rounded: np.ndarray = np.rint(vector).astype(np.int64)
+        return rounded
+
+    def decode_reals(self, vector: np.ndarray, fraction_bits: int) -> np.ndarray:
+        return vector
+
+    def fits(self, cohorts: int, bound: float, fraction_bits: int) -> bool:
+        return 0 <= cohorts * bound <= 2.0**53
+
+
+def scheme(label: str) -> Scheme:
+    """The scheme that a label names; ProtocolError for any other text."""
+    kind, _, variance = label.partition(":")
+    if kind == "normal":
+        try:
+            found = Gaussian(float(variance))
+        except ValueError as error:
+            raise ProtocolError(f"not a variance: {variance[:40]!r}") from error
+        if found.label == label:  # one spelling only: the label is part of every mask's key
+            return found
+    elif label in ("z32", "z64", "z128"):
+        return Modular(Ring(int(label[1:])))
+    raise ProtocolError(f"unknown masking scheme {label[:40]!r}")
+
+
+@dataclass(frozen=True)
+class MaskContext:
+    """Everything that names one upload. No two uploads share it, so no two share a mask."""
+
+    name: ClassVar[str] = "unpooled/mask"
+
+    study: str
+    plan_hash: bytes
+    roster_hash: bytes
+    cohort: str
+    round: int
+    question: bytes
+    scheme: str
+    words: int
+    nonce: bytes
+    version: int = VERSION
+
+
+def question(salt: bytes, step: bytes, panel: bytes = b"") -> bytes:
+    """Digest of what a round asks: the server's 32 random bytes, the step as cohorts receive it, the panel.
+
+    `panel` is the digest of the agreed variants, empty before there are any. A step names variants by their
+    place in the panel: without it a server could give each cohort another panel, and ask about a variant of
+    one cohort under a number at which the others have one that does not vary.
+    """
+    if len(salt) != SALT_BYTES:
+        raise ProtocolError(f"a round's salt has {SALT_BYTES} bytes; got {len(salt)}")
+    return hashlib.sha256(salt + step + panel).digest()  # a step's encoding says where it ends
+
+
+def mask(seed: bytes, context: MaskContext) -> np.ndarray:
+    """The mask of one upload: a vector of `context.words` words of `context.scheme`."""
+    kind, keystream = scheme(context.scheme), _keystream(seed, context)
+    return kind.from_stream(keystream.update(bytes(kind.stream_bytes(context.words))), context.words)
+
+
+def mask_blocks(seed: bytes, context: MaskContext, block: int) -> Iterator[np.ndarray]:
+    """The same mask in parts of `block` words, an even number: memory does not grow with its length."""
+    kind, keystream = scheme(context.scheme), _keystream(seed, context)
+    for start in range(0, context.words, block):
+        words = min(block, context.words - start)
+        yield kind.from_stream(keystream.update(bytes(kind.stream_bytes(words))), words)
+
+
+def _keystream(seed: bytes, context: MaskContext) -> CipherContext:
+    key = HKDF(SHA256(), length=32, salt=None, info=codec.encode(context)).derive(seed)
+    # The counter starts at 0: a key serves one upload only, for its context is never used twice.
+    return Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()

@@ -1,0 +1,101 @@
+"""The messages that travel as codec bytes; the others are small JSON bodies (docs/protocol)."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from unpooled.errors import CodecError, ProtocolError
+from unpooled.protocol import codec
+from unpooled.protocol.sealing import Box, Purpose
+
+MIN_COHORTS = 3
+
+
+def digest(record: Any) -> bytes:
+    """SHA-256 of a record's canonical encoding; its name, which comes first, separates the domains."""
+    return hashlib.sha256(codec.encode(record)).digest()
+
+
+@dataclass(frozen=True)
+class Roster:
+    """The cohorts of a study, by name and public signing key, sorted by name."""
+
+    name: ClassVar[str] = "unpooled/roster"
+
+    members: tuple[tuple[str, bytes], ...]
+
+    def __post_init__(self) -> None:
+        names, keys = [name for name, _ in self.members], [key for _, key in self.members]
+        if names != sorted(set(names)) or len(set(keys)) != len(keys):
+            raise ProtocolError("a roster lists distinct cohorts with distinct keys, sorted by name")
+
+    def hash(self) -> bytes:
+        return digest(self)
+
+
+@dataclass(frozen=True)
+class Enrolment:
+    """All boxes of a study in one message, server to compensator."""
+
+    name: ClassVar[str] = "unpooled/enrolment"
+
+    study: str
+    plan_hash: bytes
+    roster: Roster
+    boxes: tuple[Box, ...]
+
+    def purpose(self, cohort: str, compensator_key: bytes) -> Purpose:
+        return Purpose(self.study, self.plan_hash, self.roster.hash(), cohort, compensator_key)
+
+
+@dataclass(frozen=True)
+class ReleaseRequest:
+    """Asks for the sum of the masks of one round: one committed upload per cohort, sorted by cohort."""
+
+    name: ClassVar[str] = "unpooled/release"
+
+    study: str
+    round: int
+    question: bytes
+    scheme: str
+    words: int
+    uploads: tuple[tuple[str, bytes], ...]  # (cohort, nonce)
+
+    def __post_init__(self) -> None:
+        if list(self.uploads) != sorted(set(self.uploads)):
+            raise ProtocolError("the uploads of a release are distinct and sorted by cohort")
+
+
+@dataclass(frozen=True)
+class Question:
+    """One round as a cohort receives it: its number, the server's random bytes, the step's encoding."""
+
+    name: ClassVar[str] = "unpooled/question"
+
+    round: int
+    salt: bytes
+    step: bytes
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The rounds that a cohort has not answered yet, oldest first, and the state of the study."""
+
+    name: ClassVar[str] = "unpooled/questions"
+
+    state: str
+    panel_digest: bytes
+    items: tuple[Question, ...]
+
+
+RECORDS = (Roster, Enrolment, ReleaseRequest, Question, Questions, Box)
+
+
+def decode(data: bytes, kind: type) -> Any:
+    """The message of one kind in `data`; CodecError for any other bytes."""
+    message = codec.decode(data, RECORDS)
+    if type(message) is not kind:
+        raise CodecError(f"got {type(message).__name__}; want {kind.__name__}")
+    return message

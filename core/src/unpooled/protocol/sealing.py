@@ -1,0 +1,140 @@
+"""Keys, fingerprints, and seeds sealed to the compensator.
+
+A cohort signs with Ed25519 and seals its seed with HPKE (RFC 9180: X25519, HKDF-SHA256, AES-256-GCM).
+The server passes the box on unread; what the seed is for is inside the seal and under the signature.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from cryptography.exceptions import InvalidSignature, InvalidTag
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
+
+from unpooled.errors import ProtocolError
+from unpooled.protocol import VERSION, codec
+from unpooled.protocol.masking import SEED_BYTES
+
+_SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
+_INFO = b"unpooled/box/%d" % VERSION
+
+
+def fingerprint(public_key: bytes) -> str:
+    """What people compare by telephone: 128 bits of the key's SHA-256 in groups of four hex digits."""
+    digits = hashlib.sha256(public_key).hexdigest()[:32]
+    return " ".join(digits[i : i + 4] for i in range(0, 32, 4))
+
+
+class SigningKey:
+    """A cohort's Ed25519 key, made at joining. Never printed."""
+
+    def __init__(self, private: bytes) -> None:
+        self._key = Ed25519PrivateKey.from_private_bytes(private)
+
+    @staticmethod
+    def generate() -> SigningKey:
+        return SigningKey(os.urandom(32))
+
+    @property
+    def private(self) -> bytes:
+        return self._key.private_bytes_raw()
+
+    @property
+    def public(self) -> bytes:
+        return self._key.public_key().public_bytes_raw()
+
+    def sign(self, message: bytes) -> bytes:
+        return self._key.sign(message)
+
+
+class SealingKey:
+    """The compensator's X25519 key. Never printed."""
+
+    def __init__(self, private: bytes) -> None:
+        self._key = X25519PrivateKey.from_private_bytes(private)
+
+    @staticmethod
+    def generate() -> SealingKey:
+        return SealingKey(os.urandom(32))
+
+    @property
+    def private(self) -> bytes:
+        return self._key.private_bytes_raw()
+
+    @property
+    def public(self) -> bytes:
+        return self._key.public_key().public_bytes_raw()
+
+    def open(self, sealed: bytes) -> bytes:
+        try:
+            return _SUITE.decrypt(sealed, self._key, _INFO)
+        except (InvalidTag, ValueError) as error:
+            raise ProtocolError("a box does not open with this compensator's key") from error
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """What a seed is for: one cohort in one study under one plan, roster and compensator."""
+
+    name: ClassVar[str] = "unpooled/purpose"
+
+    study: str
+    plan_hash: bytes
+    roster_hash: bytes
+    cohort: str
+    compensator_key: bytes
+    version: int = VERSION
+
+
+@dataclass(frozen=True)
+class _Content:
+    """What is inside a box."""
+
+    name: ClassVar[str] = "unpooled/seed"
+
+    purpose: Purpose
+    seed: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Box:
+    """A sealed seed and the cohort's signature over it and its purpose."""
+
+    name: ClassVar[str] = "unpooled/box"
+
+    cohort: str
+    sealed: bytes
+    signature: bytes
+
+
+def seal_seed(seed: bytes, purpose: Purpose, signer: SigningKey) -> Box:
+    """A box that only the compensator of `purpose` can open."""
+    recipient = X25519PublicKey.from_public_bytes(purpose.compensator_key)
+    sealed = _SUITE.encrypt(codec.encode(_Content(purpose, seed)), recipient, _INFO)
+    return Box(purpose.cohort, sealed, signer.sign(_signed(purpose, sealed)))
+
+
+def verify_box(box: Box, purpose: Purpose, public_key: bytes) -> None:
+    """ProtocolError unless the holder of `public_key` signed this box for this purpose."""
+    try:
+        Ed25519PublicKey.from_public_bytes(public_key).verify(box.signature, _signed(purpose, box.sealed))
+    except (InvalidSignature, ValueError) as error:
+        raise ProtocolError(f"the box of {box.cohort} carries no valid signature of its cohort") from error
+
+
+def open_box(box: Box, purpose: Purpose, public_key: bytes, key: SealingKey) -> bytes:
+    """The 32-byte seed in a box; ProtocolError if it was not signed and sealed for exactly this purpose."""
+    verify_box(box, purpose, public_key)
+    content = codec.decode(key.open(box.sealed), (_Content, Purpose))
+    if not isinstance(content, _Content) or content.purpose != purpose or len(content.seed) != SEED_BYTES:
+        raise ProtocolError(f"the box of {box.cohort} was sealed for something else")
+    return content.seed
+
+
+def _signed(purpose: Purpose, sealed: bytes) -> bytes:
+    return codec.encode((_INFO, purpose, sealed))

@@ -1,0 +1,218 @@
+"""A federated algorithm is a handful of steps: a question to the cohorts, and what follows from the sum.
+
+         cohort                                         server
+    step.local(cohort) -> arrays   ── masked sum ──▶   step.aggregate(total) -> next steps and result rows
+
+A step is a frozen dataclass; its fields are the whole message that cohorts receive and the whole state that
+the server keeps (a field made with `server_only` stays there). `sends` declares every array that leaves a
+cohort, and from it follow the upload's exact length, the proof that no sum can overflow, the screen on which
+a person consents, and the table in the documentation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from unpooled.cohort import Cohort
+from unpooled.errors import BoundError, CodecError, ProtocolError
+from unpooled.plan import Plan
+from unpooled.protocol import codec
+from unpooled.protocol.codec import server_only
+from unpooled.protocol.masking import Scheme
+
+__all__ = ["Arrays", "Count", "Real", "Rows", "Step", "check_fits", "pack", "server_only", "unpack", "words"]
+
+Arrays: TypeAlias = Mapping[str, np.ndarray]
+
+CHECK_WORDS = 2  # each share ends with two words that hold 1; their sum is the number of cohorts
+
+
+@dataclass(frozen=True)
+class Count:
+    """Declares an array of whole numbers from 0 to `bound` that leaves a cohort.
+
+    `dims` and `bound` are numbers, or names of attributes of the step; `meaning` is read by people. A bound
+    that is an attribute sizes the sum; it does not decide whether a cohort answers.
+    """
+
+    name: str
+    dims: tuple[str | int, ...]
+    bound: str | int
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Real:
+    """Declares an array of real numbers of magnitude up to `bound`, sent in units of 2^-fraction_bits."""
+
+    name: str
+    dims: tuple[str | int, ...]
+    bound: str | float
+    fraction_bits: str | int
+    meaning: str
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Finished result rows: columns of equal length for a named table; `variant` is a panel index."""
+
+    table: str
+    columns: Mapping[str, np.ndarray]
+
+
+class Step:
+    """Base of all steps. Subclasses are frozen dataclasses listed by their algorithm."""
+
+    name: ClassVar[str]  # in messages, e.g. "chi-square/genotypes"
+    title: ClassVar[str]  # for people, e.g. "Count genotypes"
+    sends: ClassVar[tuple[Count | Real, ...]]
+    ring_bits: ClassVar[int] = 32
+
+    @property
+    def reach(self) -> int:
+        """Panel index behind the last variant that is asked about; 0 where it is about none."""
+        return int(getattr(self, "stop", 0))
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
+        """Those of `sends` that this step can have numbers for under a plan."""
+        return cls.sends
+
+    def agrees(self, plan: Any) -> bool:
+        """Whether the accepted plan allows this question: asked at the cohort, before `local`."""
+        return True
+
+    def local(self, cohort: Cohort) -> Arrays:
+        """At the cohort: the declared arrays, of int64 or float64."""
+        raise NotImplementedError
+
+    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
+        """At the server: what follows from the sums, which have been checked against the declaration."""
+        raise NotImplementedError
+
+
+def shape(step: Step, array: Count | Real) -> tuple[int, ...]:
+    return tuple(_resolve(step, dim) for dim in array.dims)
+
+
+def words(step: Step) -> int:
+    """Exact number of words in one cohort's share of a step."""
+    return sum(math.prod(shape(step, array)) for array in step.sends) + CHECK_WORDS
+
+
+def check_fits(step: Step, scheme: Scheme, cohorts: int) -> None:
+    """BoundError unless the sum over `cohorts` of every declared array fits the scheme."""
+    for array in step.sends:
+        if not scheme.fits(cohorts, _resolve(step, array.bound), _fraction_bits(step, array)):
+            raise BoundError(f"{step.title}: the sum of {array.name} over {cohorts} cohorts could overflow")
+
+
+def pack(step: Step, arrays: Arrays, scheme: Scheme, cohorts: int) -> np.ndarray:
+    """One cohort's share before masking: every array in declared order, then the check words.
+
+    Raises BoundError if an element cannot be summed safely.
+    """
+    check_fits(step, scheme, cohorts)
+    parts = [_encode(step, array, np.asarray(arrays[array.name]), scheme, cohorts) for array in step.sends]
+    return scheme.concatenate([*parts, scheme.encode_integers(np.ones(CHECK_WORDS, np.int64))])
+
+
+def unpack(step: Step, total: np.ndarray, scheme: Scheme, cohorts: int) -> dict[str, np.ndarray]:
+    """The sums in an unmasked total, as int64 and float64 arrays of the declared shapes.
+
+    Raises ProtocolError if the check words do not add up to the number of cohorts: then the masks did not
+    cancel, because cohorts answered different questions or a share was damaged.
+    """
+    if len(total) != words(step):
+        raise ProtocolError(f"{step.title}: got {len(total)} words; want {words(step)}")
+    _verify(total, scheme, cohorts)
+    sums, at = {}, 0
+    for array in step.sends:
+        size = math.prod(shape(step, array))
+        sums[array.name] = _decode(step, array, total[at : at + size], scheme, cohorts)
+        at += size
+    return sums
+
+
+def _verify(total: np.ndarray, scheme: Scheme, cohorts: int) -> None:
+    try:
+        intact = bool(np.all(scheme.decode_integers(total[-CHECK_WORDS:]) == cohorts))
+    except ProtocolError:
+        intact = False
+    if not intact:
+        raise ProtocolError(
+            "the masks of this round do not cancel: the cohorts were not asked the same question, "
+            "or a share was damaged"
+        )
+
+
+def _encode(step: Step, array: Count | Real, values: np.ndarray, scheme: Scheme, cohorts: int) -> np.ndarray:
+    if values.shape != (want := shape(step, array)):
+        raise ValueError(f"{step.name}: {array.name} has shape {values.shape}; want {want}")
+    if isinstance(array, Count):
+        if values.dtype.kind not in "biu":  # a float would be cut off without a word
+            raise ValueError(f"{step.name}: {array.name} is of {values.dtype}; want whole numbers")
+        if values.size and (values.min() < 0 or not _may_be_sent(step, array, values.max(), scheme, cohorts)):
+            raise _beyond(step, array)
+        return scheme.encode_integers(values)
+    if values.size and not _may_be_sent(step, array, np.abs(values).max(), scheme, cohorts):
+        raise _beyond(step, array)
+    return scheme.encode_reals(values, _fraction_bits(step, array))
+
+
+def _may_be_sent(step: Step, array: Count | Real, largest: Any, scheme: Scheme, cohorts: int) -> bool:
+    """Whether a cohort's largest number may go into the sum. NaN may not.
+
+    A bound that the step names is the server's to choose: a cohort that stopped at it would tell, question
+    by question, how large its numbers are. There only what the ring holds counts.
+    """
+    if isinstance(array.bound, str):
+        return scheme.fits(cohorts, largest.item(), _fraction_bits(step, array))
+    return bool(largest <= array.bound)
+
+
+def _decode(step: Step, array: Count | Real, vector: np.ndarray, scheme: Scheme, cohorts: int) -> np.ndarray:
+    if isinstance(array, Real):
+        return scheme.decode_reals(vector, _fraction_bits(step, array)).reshape(shape(step, array))
+    counts = scheme.decode_integers(vector)
+    if counts.size and not 0 <= counts.min() <= counts.max() <= cohorts * _resolve(step, array.bound):
+        raise ProtocolError(f"{step.title}: a sum of {array.name} is outside what the cohorts may send")
+    return counts.reshape(shape(step, array))
+
+
+def _beyond(step: Step, array: Count | Real) -> BoundError:
+    return BoundError(
+        f"{step.title}: {array.name} is beyond the bound that the study agreed on. "
+        "Check the units and missing codes of this cohort's files."
+    )
+
+
+def _fraction_bits(step: Step, array: Count | Real) -> int:
+    return int(_resolve(step, array.fraction_bits)) if isinstance(array, Real) else 0
+
+
+def _resolve(step: Step, value: str | int | float) -> Any:
+    return getattr(step, value) if isinstance(value, str) else value
+
+
+def encode_for_cohorts(step: Step) -> bytes:
+    """A step as cohorts receive it: without the fields that only the server needs."""
+    return codec.encode(step, for_cohorts=True)
+
+
+def encode(step: Step) -> bytes:
+    """A step with all its fields, as the server stores it."""
+    return codec.encode(step)
+
+
+def decode(data: bytes, steps: Sequence[type[Step]]) -> Step:
+    """The step in `data`, one of the given classes; CodecError for any other bytes."""
+    step = codec.decode(data, steps)
+    if not isinstance(step, Step):
+        raise CodecError("got a value that is no step")
+    return step

@@ -1,0 +1,304 @@
+"""The steps of the chi-square study: what they ask, what follows, and that nothing but the pool matters.
+
+`test_plink_files.py` compares whole studies with PLINK.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from unpooled import step as steps
+from unpooled.algorithms.chi_square import (
+    CHI_SQUARE,
+    AlleleOrder,
+    Census,
+    CountGenotypes,
+    chromosome_class,
+    chunks,
+)
+from unpooled.algorithms.genotype_table import DIPLOID, MT, GenotypeTable, X, Y
+from unpooled.algorithms.groups import FINEST, members
+from unpooled.cohort import ArrayCohort, Samples
+from unpooled.errors import ProtocolError
+from unpooled.panel import Panel
+from unpooled.plan import FILES, Plan
+from unpooled.run import run
+from unpooled.step import Rows, Step
+
+CHROMOSOMES = (0, 1, 22, 23, 24, 25, 26)
+
+
+def make_plan(cohorts: int = 3, **options: object) -> Plan:
+    return Plan("chi-square", "status", cohorts, bytes(32), **options)  # type: ignore[arg-type]
+
+
+def make_panel(each: int = 6) -> Panel:
+    return Panel.of([(c, k, b"rs%d_%d" % (c, k), b"A", b"G") for c in CHROMOSOMES for k in range(each)])
+
+
+def make_cohorts(
+    panel: Panel, sizes: tuple[int, ...], seed: int = 1, removed: float = 0.0
+) -> list[ArrayCohort]:
+    random = np.random.default_rng(seed)
+    return [
+        ArrayCohort(
+            Samples(
+                random.choice([0.0, 1.0, np.nan], n, p=[0.5, 0.4, 0.1]),
+                random.integers(0, 3, n).astype(np.uint8),
+                random.random(n) < 0.8,
+                random.random(n) >= removed,
+                np.zeros((n, 0)),
+            ),
+            random.integers(-1, 3, (len(panel), n)).astype(np.int8),
+            random.random(len(panel)) < 0.5,
+        )
+        for n in sizes
+    ]
+
+
+def tables_equal(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> bool:
+    return a.keys() == b.keys() and all(
+        np.array_equal(a[k], b[k], equal_nan=a[k].dtype.kind == "f") for k in a
+    )
+
+
+def ask(step: Step, cohorts: list[ArrayCohort]) -> Iterator[Step | Rows]:
+    """What follows from a step, in clear."""
+    answers = [step.local(cohort) for cohort in cohorts]
+    return step.aggregate({name: sum(answer[name] for answer in answers) for name in answers[0]})  # type: ignore[misc]
+
+
+@pytest.fixture
+def panel() -> Panel:
+    return make_panel()
+
+
+def test_chunks_cover_the_panel_and_keep_classes_apart() -> None:
+    panel = make_panel(5)
+    for size in (1, 3, 5, 7, 100):
+        found = list(chunks(panel, make_plan(chunk_size=size)))
+        covered = [k for start, stop, _ in found for k in range(start, stop)]
+        assert covered == list(range(len(panel)))
+        for start, stop, kind in found:
+            assert stop - start <= size
+            assert {chromosome_class(int(c), 22) for c in panel.chromosome[start:stop]} == {kind}
+    assert [kind for *_, kind in chunks(panel, make_plan())] == [DIPLOID, X, Y, DIPLOID, MT]
+    assert list(chunks(Panel.of([]), make_plan())) == []
+
+
+def test_only_needed_groups_are_asked_for(panel: Panel) -> None:
+    sizes = np.arange(1, len(FINEST) + 1)
+    sizes[FINEST.index(("control", "nonfounder", "male"))] = 0
+
+    def asked(**options: object) -> dict[str, set[str]]:
+        plan = make_plan(3, **options)
+        (census,) = CHI_SQUARE.first(plan, panel)
+        found = census.aggregate({"people": sizes})
+        return {step.chromosome: {" ".join(group) for group in step.groups} for step in found}  # type: ignore[union-attr]
+
+    everyone = asked()
+    assert everyone[DIPLOID] == {
+        f"{phenotype} {founder}"
+        for phenotype in ("case", "control", "no phenotype")
+        for founder in ("founder", "nonfounder")
+    }
+    assert "control nonfounder male" not in everyone[X]
+    assert "control nonfounder not male" in everyone[X]
+    assert all("not male" not in group for group in everyone[Y])
+    assert everyone[MT] == everyone[DIPLOID]
+    assert asked(nonfounders=True)[DIPLOID] == {"case", "control", "no phenotype"}
+    # Without .lmiss nobody needs people who have neither a phenotype nor a say in what A1 is.
+    assert "no phenotype nonfounder" not in asked(files=("assoc", "frq", "hwe"))[DIPLOID]
+    assert "no phenotype founder" in asked(files=("assoc",))[DIPLOID]
+
+
+def test_cohorts_do_not_receive_what_is_the_servers(panel: Panel) -> None:
+    (census,) = CHI_SQUARE.first(make_plan(), panel)
+    asked = steps.decode(steps.encode_for_cohorts(census), CHI_SQUARE.steps)
+    assert asked == Census()
+    assert steps.decode(steps.encode(census), CHI_SQUARE.steps) == census
+    question = CountGenotypes(0, 9, (("case",),), 10, people=10, files=FILES, cohorts=3)
+    assert steps.decode(steps.encode(question), CHI_SQUARE.steps) == question
+    order = AlleleOrder(np.array([3, 5], np.uint32), question, np.zeros((2, 1, 3), np.int64))
+    seen = steps.decode(steps.encode_for_cohorts(order), CHI_SQUARE.steps)
+    assert isinstance(seen, AlleleOrder)
+    assert seen.question is None and seen.genotypes is None and seen.variants.tolist() == [3, 5]
+    kept = steps.decode(steps.encode(order), CHI_SQUARE.steps)
+    assert isinstance(kept, AlleleOrder) and kept.question == question
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "groups", "most"),
+    [
+        (5, 4, (("case",),), 1),
+        (-1, 4, (("case",),), 1),
+        (0, 4, (("case",),), -1),
+        (0, 4, (("case",),), 1 << 62),
+        (0, 4, (("sample 7",),), 1),
+        (0, 4, (("case", "case"),), 1),
+        (0, 4, (("case",), ("case",)), 1),
+    ],
+)
+def test_questions_that_cannot_be(
+    start: int, stop: int, groups: tuple[tuple[str, ...], ...], most: int
+) -> None:
+    with pytest.raises(ProtocolError):
+        CountGenotypes(start, stop, groups, most)
+
+
+def test_the_result_is_the_pools_alone(panel: Panel) -> None:
+    """The same bytes for every order of cohorts, chunk size, ring, and way of dealing out the samples."""
+    cohorts = make_cohorts(panel, (40, 70, 55, 30))
+    for cohort in cohorts[1:]:
+        cohort.swapped[:] = cohorts[0].swapped
+    wanted = run(make_plan(4), panel, cohorts)["variants"]
+    assert tables_equal(run(make_plan(4), panel, cohorts[::-1])["variants"], wanted)
+    assert tables_equal(run(make_plan(4, chunk_size=4), panel, cohorts)["variants"], wanted)
+    assert tables_equal(run(make_plan(4, ring_bits=128), panel, cohorts)["variants"], wanted)
+    assert tables_equal(
+        run(make_plan(4, masking="gaussian", variance=1e6), panel, cohorts)["variants"], wanted
+    )
+    whole = Samples(
+        *(
+            np.concatenate([getattr(cohort.samples, field) for cohort in cohorts])
+            for field in ("phenotype", "sex", "founder", "kept", "covariates")
+        )
+    )
+    genotypes = np.concatenate([cohort.genotypes for cohort in cohorts], axis=1)
+    thirds = np.array_split(np.random.default_rng(2).permutation(len(whole)), 3)
+    dealt = [
+        ArrayCohort(
+            Samples(whole.phenotype[k], whole.sex[k], whole.founder[k], whole.kept[k], whole.covariates[k]),
+            genotypes[:, k],
+            cohorts[0].swapped,
+        )
+        for k in thirds
+    ]
+    assert tables_equal(run(make_plan(3), panel, dealt)["variants"], wanted)
+
+
+def test_removed_samples_count_nowhere(panel: Panel) -> None:
+    cohorts = make_cohorts(panel, (40, 70, 55), removed=0.3)
+    left = []
+    for cohort in cohorts:
+        s, k = cohort.samples, cohort.samples.kept
+        samples = Samples(s.phenotype[k], s.sex[k], s.founder[k], s.kept[k], s.covariates[k])
+        left.append(ArrayCohort(samples, cohort.genotypes[:, k], cohort.swapped))
+    assert tables_equal(
+        run(make_plan(), panel, cohorts)["variants"], run(make_plan(), panel, left)["variants"]
+    )
+
+
+def test_ties_go_to_most_cohorts_then_to_the_alphabet() -> None:
+    """Everyone is heterozygous; four cohorts of which 4, 3, 2, 1, 0 call the panel's first allele A1."""
+    panel = Panel.of([(1, k, b"v%d" % k, b"A", b"G") for k in range(5)])
+    votes = np.array([[v < 4 - k for k in range(5)] for v in range(4)])
+    cohorts = []
+    for cohort, vote in zip(make_cohorts(panel, (20,) * 4), votes, strict=True):
+        cohorts.append(ArrayCohort(cohort.samples, np.ones_like(cohort.genotypes), ~vote))
+    rows = run(make_plan(4), panel, cohorts)["variants"]
+    assert rows["first_is_a1"].tolist() == [True, True, True, False, False]
+
+
+def test_only_ties_are_asked_about() -> None:
+    panel = Panel.of([(1, k, b"v%d" % k, b"A", b"G") for k in range(4)])
+    cohorts = make_cohorts(panel, (30, 30, 30))
+    for cohort in cohorts:
+        cohort.genotypes[:] = np.array([0, 1, 2, -1])[:, None]
+    (census,) = CHI_SQUARE.first(make_plan(), panel)
+    (question,) = ask(census, cohorts)
+    assert isinstance(question, CountGenotypes)
+    order, rows = ask(question, cohorts)
+    assert isinstance(order, AlleleOrder) and order.variants.tolist() == [1, 3]
+    assert isinstance(rows, Rows) and rows.columns["variant"].tolist() == [0, 2]
+    assert rows.columns["first_is_a1"].tolist() == [True, False]
+
+
+def test_the_allele_order_cannot_be_settled_at_a_cohort() -> None:
+    with pytest.raises(ProtocolError):
+        list(AlleleOrder(np.array([0], np.uint32)).aggregate({"first": np.array([1])}))
+
+
+def slow_alleles(people: list[tuple[bool, int]], chromosome: str, association: bool) -> tuple[int, int]:
+    """Alleles one by one: (is a man, copies of A1) of everyone with a call."""
+    a1 = a2 = 0
+    for male, copies in people:
+        one = (chromosome == X and male) or chromosome == Y or (chromosome == MT and association)
+        if chromosome == Y and not male:
+            continue
+        if one and copies == 1:
+            continue
+        a1 += copies // 2 if one else copies
+        a2 += (2 - copies) // 2 if one else 2 - copies
+    return a1, a2
+
+
+@pytest.mark.parametrize(("code", "chromosome"), [(1, DIPLOID), (23, X), (24, Y), (25, DIPLOID), (26, MT)])
+@pytest.mark.parametrize("nonfounders", [False, True])
+def test_columns_are_those_of_counting_one_by_one(code: int, chromosome: str, nonfounders: bool) -> None:
+    panel = Panel.of([(code, k, b"v%d" % k, b"A", b"G") for k in range(8)])
+    cohorts = make_cohorts(panel, (25, 33, 42), seed=code)
+    rows = run(make_plan(nonfounders=nonfounders), panel, cohorts)["variants"]
+    for v in range(len(panel)):
+        everyone = [
+            (c.samples.phenotype[k], bool(c.samples.founder[k] or nonfounders), c.samples.sex[k] == 1,
+             int(c.genotypes[v, k]))
+            for c in cohorts for k in range(len(c.samples))
+        ]  # fmt: skip
+        called = [person for person in everyone if person[3] >= 0]
+
+        def oriented(table: tuple[int, int], v: int = v) -> list[int]:
+            return list(table) if rows["first_is_a1"][v] else list(table[::-1])
+
+        for phenotype, name in ((1.0, "case"), (0.0, "control")):
+            some = [(male, copies) for p, _, male, copies in called if p == phenotype]
+            assert [rows[f"{name}_a1"][v], rows[f"{name}_a2"][v]] == oriented(
+                slow_alleles(some, chromosome, True)
+            )
+        founders = [(male, copies) for _, founder, male, copies in called if founder]
+        alleles = oriented(slow_alleles(founders, chromosome, False))
+        assert [rows["founder_a1"][v], rows["founder_a2"][v]] == alleles
+        assert alleles[0] <= alleles[1]
+        counted = [person for person in everyone if chromosome != Y or person[2]]
+        assert rows["people"][v] == len(counted)
+        assert rows["missing"][v] == sum(person[3] < 0 for person in counted)
+        for name, phenotypes in (("all", None), ("case", 1.0), ("control", 0.0)):
+            inside = [
+                copies
+                for p, founder, male, copies in called
+                if founder
+                and phenotypes in (None, p)
+                and not (chromosome in (X, Y) and male)
+                and chromosome != Y
+            ]
+            counts = oriented((inside.count(2), inside.count(0)))
+            assert [rows[f"{name}_hom_a1"][v], rows[f"{name}_hom_a2"][v]] == counts
+            assert rows[f"{name}_het"][v] == inside.count(1)
+            assert np.isnan(rows[f"{name}_hwe_p"][v]) == (chromosome == MT)
+
+
+def test_only_columns_of_wanted_files() -> None:
+    counts = np.array([[[3, 4, 5]]])
+    for file, columns in {
+        "assoc": {
+            "case_a1",
+            "case_a2",
+            "control_a1",
+            "control_a2",
+            "chi_square",
+            "neg_log10_p",
+            "odds_ratio",
+        },
+        "frq": {"founder_a1", "founder_a2"},
+        "lmiss": {"missing", "people"},
+    }.items():
+        table = GenotypeTable(counts, (("case", "founder"),), 12, DIPLOID, (file,))
+        assert table.columns(np.array([True])).keys() == {"first_is_a1"} | columns
+
+
+def test_everyone_is_in_one_of_the_finest_groups(panel: Panel) -> None:
+    samples = make_cohorts(panel, (200,))[0].samples
+    assert np.all(np.sum([members(group, samples) for group in FINEST], axis=0) == 1)

@@ -1,0 +1,310 @@
+"""Whole studies in one process, and every byte of their files as plink1.9 writes them on the pooled data."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unpooled.algorithms.chi_square import CHI_SQUARE
+from unpooled.cohort import ArrayCohort, Samples
+from unpooled.formats.plink import name_width
+from unpooled.panel import Panel
+from unpooled.plan import FILES, Plan
+from unpooled.run import run
+
+MOUSE = Path("/usr/share/doc/gemma/example")
+
+MALE, FEMALE, UNKNOWN = 1, 2, 0
+CASE, CONTROL, MISSING = 1.0, 0.0, np.nan
+
+
+def needed(found: object, package: str) -> None:
+    """Skip with one clear line where a program or data set is missing; in CI none may be."""
+    if not found:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"missing: apt-get install {package}")
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """The pooled data of a study, small and in clear."""
+
+    samples: Samples
+    variants: list[tuple[int, int, bytes, bytes, bytes]]
+    """Chromosome, position, ID, A1, A2; in canonical order."""
+    copies: np.ndarray
+    """int8 (m, n): copies of A1, -1 for a missing call."""
+    autosomes: int = 22
+
+    def write(self, prefix: Path) -> None:
+        """As .bed, .bim and .fam."""
+        phenotype = np.select([self.samples.phenotype == 1, self.samples.phenotype == 0], ["2", "1"], "-9")
+        rows = zip(self.samples.founder, self.samples.sex, phenotype, strict=True)
+        fam = [f"f s{k} {0 if founder else 'x'} 0 {sex} {p}\n" for k, (founder, sex, p) in enumerate(rows)]
+        prefix.with_suffix(".fam").write_text("".join(fam))
+        bim = [b"%d\t%b\t0\t%d\t%b\t%b\n" % (c, name, at, a1, a2) for c, at, name, a1, a2 in self.variants]
+        prefix.with_suffix(".bim").write_bytes(b"".join(bim))
+        codes = np.zeros((len(self.copies), -(-len(self.samples) // 4) * 4), np.uint8)
+        codes[:, : len(self.samples)] = np.array([3, 2, 0, 1])[self.copies]
+        quads = codes.reshape(len(codes), -1, 4) << np.array([0, 2, 4, 6], np.uint8)
+        prefix.with_suffix(".bed").write_bytes(b"\x6c\x1b\x01" + quads.sum(axis=2).astype(np.uint8).tobytes())
+
+    def cohorts(self, count: int, seed: int) -> list[ArrayCohort]:
+        """The samples dealt out at random; every cohort has the alleles in the pool's order."""
+        of = np.random.default_rng(seed).integers(0, count, len(self.samples))
+        swapped = np.array([a1 > a2 for *_, a1, a2 in self.variants])
+        called = self.copies >= 0
+        first = np.where(swapped[:, None] & called, 2 - self.copies, self.copies).astype(np.int8)
+        s = self.samples
+        return [
+            ArrayCohort(
+                Samples(s.phenotype[k], s.sex[k], s.founder[k], s.kept[k], s.covariates[k]),
+                first[:, k],
+                swapped,
+            )
+            for k in (np.flatnonzero(of == cohort) for cohort in range(count))
+        ]
+
+    def study(self, *, cohorts: int = 3, seed: int = 0, **plan: object) -> dict[str, bytes]:
+        """The files of a federated study."""
+        options = {"files": FILES, **plan}
+        agreed = Plan("chi-square", "status", cohorts, bytes(32), autosomes=self.autosomes, **options)  # type: ignore[arg-type]
+        panel = Panel.of(self.variants)
+        rows = run(agreed, panel, self.cohorts(cohorts, seed))["variants"]
+        files = {}
+        for suffix in agreed.files:
+            CHI_SQUARE.files[suffix](file := io.BytesIO(), panel, rows, agreed)
+            files[suffix] = file.getvalue()
+        return files
+
+
+PooledPlink = Callable[..., dict[str, bytes]]
+
+
+@pytest.fixture
+def plink(tmp_path: Path) -> PooledPlink:
+    """plink1.9 on pooled data."""
+    program = shutil.which("plink1.9")
+    needed(program, "plink1.9")
+
+    def call(pooled: Pooled, *flags: str) -> dict[str, bytes]:
+        pooled.write(tmp_path / "pooled")
+        prefixes = ["--bfile", str(tmp_path / "pooled"), "--out", str(tmp_path / "out")]
+        reports = ["--assoc", "--freq", "--missing", "--hardy", "--allow-no-sex"]
+        command = [str(program), *prefixes, *reports, "--chr-set", str(pooled.autosomes), *flags]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return {suffix: (tmp_path / f"out.{suffix}").read_bytes() for suffix in FILES}
+
+    return call
+
+
+def same(ours: dict[str, bytes], plinks: dict[str, bytes]) -> None:
+    """Every file of ours is PLINK's; otherwise show the first line that is not."""
+    for suffix, text in ours.items():
+        lines = zip(text.splitlines(), plinks[suffix].splitlines(), strict=False)
+        for number, (our_line, plinks_line) in enumerate(lines, start=1):
+            assert our_line == plinks_line, f".{suffix} line {number}"
+        assert text == plinks[suffix], f".{suffix}: number or ends of lines"
+
+
+def people(
+    n: int,
+    random: np.random.Generator,
+    *,
+    founders: float = 0.7,
+    sexes: Sequence[int] = (MALE, FEMALE, UNKNOWN),
+    phenotypes: Sequence[float] = (CASE, CONTROL, MISSING),
+) -> Samples:
+    return Samples(
+        random.choice(phenotypes, n),
+        random.choice(sexes, n).astype(np.uint8),
+        random.random(n) < founders,
+        np.ones(n, bool),
+        np.zeros((n, 0)),
+    )
+
+
+def variants(count: int, autosomes: int = 22) -> list[tuple[int, int, bytes, bytes, bytes]]:
+    """So many on each kind of chromosome: unplaced, first and last autosome, X, Y, XY, MT."""
+    chromosomes = (0, 1, *range(autosomes, autosomes + 5))
+    alleles = [(b"A", b"G"), (b"T", b"C"), (b"G", b"A")]
+    return [(c, 1 + 7 * k, b"rs%d_%d" % (c, k), *alleles[k % 3]) for c in chromosomes for k in range(count)]
+
+
+def draw(m: int, n: int, random: np.random.Generator, missing: float = 0.05) -> np.ndarray:
+    """Genotypes of all frequencies; on every chromosome all three occur, in men too."""
+    copies = random.binomial(2, np.broadcast_to(random.random((m, 1)) ** 2, (m, n)))
+    return np.where(random.random((m, n)) < missing, -1, copies).astype(np.int8)
+
+
+def ordinary(
+    seed: int = 0, n: int = 150, missing: float = 0.05, autosomes: int = 22, **kind: object
+) -> Pooled:
+    random = np.random.default_rng(seed)
+    rows = variants(30, autosomes)
+    samples = people(n, random, **kind)  # type: ignore[arg-type]
+    return Pooled(samples, rows, draw(len(rows), n, random, missing), autosomes)
+
+
+KINDS: dict[str, dict[str, object]] = {
+    "ordinary": {},
+    "many people": {"n": 2001},
+    "two people": {"n": 2, "phenotypes": (CASE, CONTROL), "seed": 3},
+    "few calls": {"missing": 0.97},
+    "no calls": {"missing": 2.0},
+    "no missing calls": {"missing": 0.0},
+    "no founders": {"founders": 0.0},
+    "founders only": {"founders": 1.0},
+    "no men": {"sexes": (FEMALE,)},
+    "men only": {"sexes": (MALE,)},
+    "unknown sex": {"sexes": (UNKNOWN,)},
+    "cases only": {"phenotypes": (CASE,)},
+    "no controls": {"phenotypes": (CASE, MISSING)},
+    "no cases": {"phenotypes": (CONTROL, MISSING)},
+    "19 autosomes": {"autosomes": 19},
+    "95 autosomes": {"autosomes": 95},
+}
+
+
+@pytest.mark.parametrize("flags", [(), ("--nonfounders",)], ids=["founders", "nonfounders"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_are_plinks(kind: str, flags: tuple[str, ...], plink: PooledPlink) -> None:
+    pooled = ordinary(**KINDS[kind])  # type: ignore[arg-type]
+    same(pooled.study(nonfounders=bool(flags), chunk_size=50), plink(pooled, *flags))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_files_are_plinks_for_any_number_of_people(seed: int, plink: PooledPlink) -> None:
+    random = np.random.default_rng(seed)
+    pooled = ordinary(seed, n=int(random.integers(3, 700)), missing=random.random() / 5)
+    same(pooled.study(cohorts=3 + seed, seed=seed), plink(pooled))
+
+
+def test_odd_alleles(plink: PooledPlink) -> None:
+    pairs = [
+        (b"0", b"G"), (b"0", b"0"), (b"G", b"0"), (b"<DEL>", b"A"), (b"ACGTACGTACGT", b"A"),
+        (b"CTTTT", b"CTTTTT"), (b"1", b"2"), (b"A", b"*"),
+    ]  # fmt: skip
+    random = np.random.default_rng(1)
+    rows = [(1, 1 + k, b"v%d" % k, *pairs[k % len(pairs)]) for k in range(80)]
+    copies = draw(len(rows), 90, random)
+    unseen = np.array([a1 == b"0" for *_, a1, _ in rows])
+    copies[unseen] = np.minimum(copies[unseen], 0)  # no call has an allele that was never seen
+    unseen = np.array([a2 == b"0" for *_, a2 in rows])
+    copies[unseen] = np.where(copies[unseen] < 0, -1, 2)
+    pooled = Pooled(people(90, random), rows, copies)
+    same(pooled.study(), plink(pooled))
+
+
+@pytest.mark.parametrize("copies_of_a1", [0, 1, 2])
+def test_variants_that_do_not_vary(copies_of_a1: int, plink: PooledPlink) -> None:
+    pooled = ordinary(4)
+    constant = replace(pooled, copies=np.where(pooled.copies < 0, -1, copies_of_a1).astype(np.int8))
+    same(constant.study(), plink(constant))
+
+
+def test_ids_of_any_length(plink: PooledPlink) -> None:
+    for lengths in ((1, 2, 1), (1, 5, 6, 7, 8, 3, 10, 11), (30, 4, 2), (4, 5), tuple(range(1, 40))):
+        # In canonical order by position, so the IDs come in the order of these lengths.
+        rows = [(1, 1 + k, b"x" * length, b"A", b"C") for k, length in enumerate(lengths)]
+        random = np.random.default_rng(2)
+        pooled = Pooled(people(20, random), rows, draw(len(rows), 20, random))
+        same(pooled.study(), plink(pooled))
+
+
+def test_positions_of_any_length(plink: PooledPlink) -> None:
+    positions = [0, 9, 10, 99_999_999, 100_000_000, 1_234_567_890, 2**31 - 2]
+    rows = [(2, at, b"v%d" % at, b"A", b"C") for at in positions]
+    random = np.random.default_rng(2)
+    pooled = Pooled(people(20, random), rows, draw(len(rows), 20, random))
+    same(pooled.study(), plink(pooled))
+
+
+def graded(people_of_each: int, case_alleles: np.ndarray, control_alleles: np.ndarray) -> Pooled:
+    """Cases with so many copies of A1 in all, and as many controls with so many; everyone a founder."""
+
+    def fill(alleles: np.ndarray) -> np.ndarray:
+        person = np.arange(people_of_each)
+        return np.clip(alleles[:, None] - 2 * person, 0, 2)
+
+    copies = np.concatenate([fill(case_alleles), fill(control_alleles)], axis=1).astype(np.int8)
+    phenotype = np.repeat([CASE, CONTROL], people_of_each)
+    n = 2 * people_of_each
+    samples = Samples(
+        phenotype, np.full(n, FEMALE, np.uint8), np.ones(n, bool), np.ones(n, bool), np.zeros((n, 0))
+    )
+    return Pooled(samples, [(1, 1 + k, b"v%d" % k, b"A", b"C") for k in range(len(copies))], copies)
+
+
+def test_halves_in_the_fifth_digit(plink: PooledPlink) -> None:
+    shares = np.arange(2001)  # of 4000 case alleles; with few control alleles, A1 stays the rarer one
+    pooled = graded(2000, shares, np.zeros_like(shares))
+    same(pooled.study(files=("assoc", "frq", "lmiss")), plink(pooled))
+
+
+def test_p_values_down_to_0(plink: PooledPlink) -> None:
+    # Chi-square from 0 to 3000 in small steps, through the point at which PLINK prints P as 0.
+    few = np.arange(0, 1501)
+    fine = graded(1500, 2990 - 2 * few, few)
+    same(fine.study(), plink(fine))
+    # And closely around that point.
+    case, control = np.meshgrid(np.arange(1700, 1800), np.arange(300, 330))
+    close = graded(1500, case.ravel(), control.ravel())
+    same(close.study(files=("assoc",)), plink(close))
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.99, 0.999])
+def test_limits_of_the_odds_ratio(level: float, plink: PooledPlink) -> None:
+    pooled = ordinary(6)
+    same(pooled.study(ci=level), plink(pooled, "--ci", str(level)))
+
+
+def mouse() -> Pooled:
+    """1,940 mice and 12,226 variants, of which PLINK skips those at negative positions; no founders."""
+    needed((MOUSE / "mouse_hs1940.bed.gz").exists(), "gemma-doc")
+    fam, bim = (
+        [
+            line.split()
+            for line in gzip.decompress((MOUSE / f"mouse_hs1940.{suffix}.gz").read_bytes()).splitlines()
+        ]
+        for suffix in ("fam", "bim")
+    )
+    raw = np.frombuffer(gzip.decompress((MOUSE / "mouse_hs1940.bed.gz").read_bytes()), np.uint8)[3:]
+    codes = (raw.reshape(len(bim), -1, 1) >> np.array([0, 2, 4, 6], np.uint8)) & 3
+    copies = np.array([2, -1, 1, 0], np.int8)[codes.reshape(len(bim), -1)[:, : len(fam)]]
+    value = np.array([float(row[5]) if row[5] != b"NA" else np.nan for row in fam])
+    samples = Samples(
+        np.where(np.isnan(value), np.nan, value > np.nanmedian(value)),
+        np.array([int(row[4]) for row in fam], np.uint8),
+        np.array([row[2:4] == [b"0", b"0"] for row in fam]),
+        np.ones(len(fam), bool),
+        np.zeros((len(fam), 0)),
+    )
+    codes_of = {b"X": 20, b"Y": 21, b"XY": 22, b"MT": 23}
+    rows = [
+        (codes_of[c] if c in codes_of else int(c), int(at), name, a1, a2) for c, name, _, at, a1, a2 in bim
+    ]
+    order = [k for k in sorted(range(len(rows)), key=lambda k: rows[k][:3]) if rows[k][1] >= 0]
+    return Pooled(samples, [rows[k] for k in order], copies[order], autosomes=19)
+
+
+@pytest.mark.parametrize("flags", [(), ("--nonfounders",)], ids=["founders", "nonfounders"])
+def test_mice(flags: tuple[str, ...], plink: PooledPlink) -> None:
+    pooled = mouse()
+    same(pooled.study(nonfounders=bool(flags), cohorts=4), plink(pooled, *flags))
+
+
+def test_width_of_the_name_column() -> None:
+    assert name_width(np.array([], np.int64)) == 4
+    assert name_width(np.array([4, 1])) == 4
+    assert name_width(np.array([5, 7, 6])) == 7
+    assert name_width(np.array([5, 8, 6])) == 10

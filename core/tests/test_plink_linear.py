@@ -1,0 +1,380 @@
+"""Whole linear studies in one process, line by line as plink1.9 --linear writes them on the pooled data."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unpooled import step as steps
+from unpooled.algorithms.linear_regression import LINEAR
+from unpooled.cohort import ArrayCohort, Samples
+from unpooled.panel import Panel
+from unpooled.plan import Covariate, Plan
+from unpooled.run import run
+
+MOUSE = Path("/usr/share/doc/gemma/example")
+
+
+def needed(found: object, package: str) -> None:
+    """Skip with one clear line where a program or data set is missing; in CI none may be."""
+    if not found:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"missing: apt-get install {package}")
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """The pooled data of a study, small and in clear."""
+
+    samples: Samples
+    variants: list[tuple[int, int, bytes, bytes, bytes]]
+    """Chromosome, position, ID, A1, A2; in canonical order."""
+    copies: np.ndarray
+    """int8 (m, n): copies of A1, -1 for a missing call."""
+    autosomes: int = 22
+
+    @property
+    def covariates(self) -> tuple[str, ...]:
+        return tuple(f"C{k + 1}" for k in range(self.samples.covariates.shape[1]))
+
+    def write(self, prefix: Path) -> None:
+        """As .bed, .bim, .fam and .cov."""
+        s = self.samples
+        rows = zip(s.founder, s.sex, s.phenotype, strict=True)
+        fam = [
+            f"f s{k} {0 if founder else 'x'} 0 {sex} {'NA' if np.isnan(p) else repr(float(p))}\n"
+            for k, (founder, sex, p) in enumerate(rows)
+        ]
+        prefix.with_suffix(".fam").write_text("".join(fam))
+        cov = [
+            f"f s{k} " + " ".join("NA" if np.isnan(x) else repr(float(x)) for x in row) + "\n"
+            for k, row in enumerate(s.covariates)
+        ]
+        prefix.with_suffix(".cov").write_text(
+            " ".join(("FID", "IID", *self.covariates)) + "\n" + "".join(cov)
+        )
+        bim = [b"%d\t%b\t0\t%d\t%b\t%b\n" % (c, name, at, a1, a2) for c, at, name, a1, a2 in self.variants]
+        prefix.with_suffix(".bim").write_bytes(b"".join(bim))
+        codes = np.zeros((len(self.copies), -(-len(s) // 4) * 4), np.uint8)
+        codes[:, : len(s)] = np.array([3, 2, 0, 1])[self.copies]
+        quads = codes.reshape(len(codes), -1, 4) << np.array([0, 2, 4, 6], np.uint8)
+        prefix.with_suffix(".bed").write_bytes(b"\x6c\x1b\x01" + quads.sum(axis=2).astype(np.uint8).tobytes())
+
+    def cohorts(self, shares: tuple[float, ...], seed: int) -> list[ArrayCohort]:
+        """The samples dealt out at random, unevenly; every cohort has the alleles in the pool's order."""
+        of = np.random.default_rng(seed).choice(
+            len(shares), len(self.samples), p=np.divide(shares, sum(shares))
+        )
+        swapped = np.array([a1 > a2 for *_, a1, a2 in self.variants])
+        turned = swapped[:, None] & (self.copies >= 0)
+        first = np.where(turned, 2 - self.copies, self.copies).astype(np.int8)
+        s = self.samples
+        return [
+            ArrayCohort(
+                Samples(s.phenotype[k], s.sex[k], s.founder[k], s.kept[k], s.covariates[k]),
+                first[:, k],
+                swapped,
+            )
+            for k in (np.flatnonzero(of == cohort) for cohort in range(len(shares)))
+        ]
+
+    def study(
+        self, *, shares: tuple[float, ...] = (1, 2, 4), seed: int = 0, **options: object
+    ) -> tuple[dict[str, bytes], dict[str, np.ndarray]]:
+        """The files of a federated study, and its result columns."""
+        chosen = {
+            "trait": "quantitative",
+            "missing": "exact",
+            "files": ("assoc", "adjusted"),
+            "covariates": tuple(map(Covariate, self.covariates)),
+            "autosomes": self.autosomes,
+            **options,
+        }
+        agreed = Plan("linear", "trait", len(shares), bytes(32), **chosen)  # type: ignore[arg-type]
+        panel = Panel.of(self.variants)
+        rows = run(agreed, panel, self.cohorts(shares, seed))["variants"]
+        files = {}
+        for suffix in agreed.files:
+            LINEAR.files[suffix](file := io.BytesIO(), panel, rows, agreed)
+            files[suffix] = file.getvalue()
+        return files, rows
+
+
+SUFFIXES = {"assoc": "assoc.linear", "adjusted": "assoc.linear.adjusted"}
+PooledPlink = Callable[..., dict[str, bytes]]
+
+
+@pytest.fixture
+def plink(tmp_path: Path) -> PooledPlink:
+    """plink1.9 on pooled data."""
+    program = shutil.which("plink1.9")
+    needed(program, "plink1.9")
+
+    def call(pooled: Pooled, *flags: str, modifiers: tuple[str, ...] = ()) -> dict[str, bytes]:
+        pooled.write(tmp_path / "pooled")
+        command = [str(program), "--bfile", str(tmp_path / "pooled"), "--out", str(tmp_path / "out")]
+        command += ["--linear", *modifiers, "--allow-no-sex", "--chr-set", str(pooled.autosomes), *flags]
+        if pooled.covariates:
+            command += ["--covar", str(tmp_path / "pooled.cov")]
+        command += ["--adjust"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        found = {name: tmp_path / f"out.{suffix}" for name, suffix in SUFFIXES.items()}
+        # Without any valid test there is no file of adjusted P values.
+        return {name: path.read_bytes() for name, path in found.items() if path.exists()}
+
+    return call
+
+
+def off_by_one(ours: bytes, plinks: bytes) -> bool:
+    """Whether two lines differ by no more than one in the last digit of their numbers."""
+    words = list(zip(ours.split(), plinks.split(), strict=True))
+    return len(ours) == len(plinks) and all(a == b or _neighbours(a, b) for a, b in words)
+
+
+def _neighbours(a: bytes, b: bytes) -> bool:
+    try:
+        unit = [abs(float(x)) for x in (a, b)]
+    except ValueError:
+        return False
+    step = 10.0 ** (np.floor(np.log10(max(unit))) - 3)
+    return abs(float(a) - float(b)) <= 1.001 * step
+
+
+def same(ours: bytes, plinks: bytes, share: float = 0.999) -> None:
+    """At least this share of lines equal, the others off by one in the last digit."""
+    lines = list(zip(ours.splitlines(), plinks.splitlines(), strict=True))
+    different = [(a, b) for a, b in lines if a != b]
+    far = [pair for pair in different if not off_by_one(*pair)]
+    assert not far, f"{len(far)} of {len(lines)}; ours, then PLINK's:\n" + b"\n".join(far[0]).decode()
+    assert len(different) <= (1 - share) * len(lines), different[:5]
+
+
+def generated(
+    seed: int = 0,
+    n: int = 210,
+    each: int = 25,
+    missing: float = 0.03,
+    covariates: int = 2,
+    scale: float = 1.0,
+) -> Pooled:
+    """Variants on every kind of chromosome, people of every kind, missing values of every kind."""
+    random = np.random.default_rng(seed)
+    alleles = [(b"A", b"G"), (b"T", b"C"), (b"G", b"A")]
+    rows = [(c, 1 + 7 * k, b"rs%d_%d" % (c, k), *alleles[k % 3]) for c in (0, 1, 22, 23, 24, 25, 26)
+            for k in range(each)]  # fmt: skip
+    copies = random.binomial(2, np.broadcast_to(random.random((len(rows), 1)) ** 2, (len(rows), n)))
+    copies = np.where(random.random(copies.shape) < missing, -1, copies).astype(np.int8)
+    cov = random.normal(size=(n, covariates)) * scale + 3 * scale
+    y = random.normal(size=n) + 0.3 * np.maximum(copies[each + 3], 0) + cov.sum(axis=1) / scale / 4
+    y[random.random(n) < 0.05] = np.nan
+    if covariates:
+        cov[random.random(n) < 0.03, 0] = np.nan
+    samples = Samples(
+        y, random.integers(0, 3, n).astype(np.uint8), random.random(n) < 0.8, np.ones(n, bool), cov
+    )
+    return Pooled(samples, rows, copies)
+
+
+KINDS: dict[str, dict[str, object]] = {
+    "no covariates": {"covariates": 0},
+    "two covariates": {},
+    "five covariates": {"covariates": 5, "n": 700},
+    "no missing calls": {"missing": 0.0},
+    "many missing calls": {"missing": 0.4},
+    "few people": {"n": 24},
+    "hardly more people than parameters": {"n": 9, "missing": 0.2},
+    "large values": {"scale": 1e9},
+    "small values": {"scale": 1e-9},
+}
+
+
+@pytest.mark.parametrize("shares", [(1, 2, 4), (1, 1, 2, 3, 5, 8, 13)], ids=["3 cohorts", "7 cohorts"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_reports_are_plinks(kind: str, shares: tuple[float, ...], plink: PooledPlink) -> None:
+    pooled = generated(len(kind), **KINDS[kind])  # type: ignore[arg-type]
+    ours, _ = pooled.study(shares=shares, chunk_size=40)
+    plinks = plink(pooled)
+    for name, report in plinks.items():
+        same(ours[name], report, 0.995)
+
+
+def test_modifiers(plink: PooledPlink) -> None:
+    pooled = generated(5)
+    ours, _ = pooled.study(ci=0.95)
+    same(ours["assoc"], plink(pooled, "--ci", "0.95")["assoc"])
+    ours, _ = pooled.study(hide_covar=True, ci=0.99)
+    same(ours["assoc"], plink(pooled, "--ci", "0.99", modifiers=("hide-covar",))["assoc"])
+
+
+@pytest.mark.parametrize("nonfounders", [False, True])
+def test_filters(nonfounders: bool, plink: PooledPlink) -> None:
+    pooled = generated(7, each=60)
+    ours, rows = pooled.study(maf=0.1, geno=0.04, hwe=0.3, nonfounders=nonfounders)
+    flags = ["--maf", "0.1", "--geno", "0.04", "--hwe", "0.3"] + ["--nonfounders"] * nonfounders
+    assert 0 < len(rows["variant"]) < len(pooled.variants)
+    same(ours["assoc"], plink(pooled, *flags)["assoc"])
+
+
+def with_covariates(pooled: Pooled, *columns: np.ndarray) -> Pooled:
+    s = pooled.samples
+    return replace(pooled, samples=replace(s, covariates=np.column_stack(columns)))
+
+
+def test_covariates_that_do_not_do(plink: PooledPlink) -> None:
+    pooled = generated(11, n=300)
+    random = np.random.default_rng(3)
+    n = len(pooled.samples)
+    a, b, tiny = random.normal(size=n), random.normal(size=n), random.normal(size=n)
+    first = np.maximum(pooled.copies[30], 0).astype(float)
+    columns = {
+        "correlated": (a, 2 * a + 0.01 * tiny),
+        "correlated negatively": (a, -2 * a + 0.01 * tiny),
+        "nearly correlated": (a, a + 0.3 * tiny),
+        "collinear": (a, b, a + b + 0.05 * tiny),
+        "the genotype": (first, a),
+        "the genotype and more": (first + 0.05 * tiny, a),
+        "negative mean": (a - 1000, b),
+        "positive mean": (a + 1000, b),
+        "one outlier of 1e4": (np.where(np.arange(n) == 6, 1e4, a), b),
+        "one outlier of 1e9": (np.where(np.arange(n) == 5, 1e9, a), b),
+        "deviations of 1e9": (1e9 * a, 1e9 * b + 3e8),
+        "one who differs": ((np.arange(n) == 17).astype(float), a),
+    }
+    for name, chosen in columns.items():
+        trial = with_covariates(pooled, *chosen)
+        if name == "one outlier of 1e9":  # a variant without a call of that person has no covariate left
+            trial.copies[:, 5] = 2 * (trial.copies[:, 5] > 0)
+            trial.samples.sex[5] = 1
+        ours, _ = trial.study()
+        try:
+            same(ours["assoc"], plink(trial)["assoc"], 0.995)
+        except AssertionError as error:
+            raise AssertionError(f"{name}: {error}") from error
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0, -1234.567, 1e9])
+def test_a_constant_covariate(value: float, plink: PooledPlink) -> None:
+    """NA everywhere. PLINK has a few numbers, where rounding makes the column vary."""
+    pooled = with_covariates(generated(11, n=300), np.full(300, value))
+    ours, rows = pooled.study()
+    assert np.isnan(rows["beta"]).all()
+    if value in (0.0, 3.0):
+        lines = list(zip(ours["assoc"].splitlines(), plink(pooled)["assoc"].splitlines(), strict=True))
+        assert sum(a != b for a, b in lines) < 0.05 * len(lines)
+
+
+def mouse(phenotype: int) -> Pooled:
+    """1,940 mice, 12,226 variants (PLINK skips those at negative positions); real phenotypes, no founders."""
+    needed((MOUSE / "mouse_hs1940.bed.gz").exists(), "gemma-doc")
+    fam, bim = (
+        [line.split() for line in gzip.decompress((MOUSE / f"mouse_hs1940.{s}.gz").read_bytes()).splitlines()]
+        for s in ("fam", "bim")
+    )
+    raw = np.frombuffer(gzip.decompress((MOUSE / "mouse_hs1940.bed.gz").read_bytes()), np.uint8)[3:]
+    codes = (raw.reshape(len(bim), -1, 1) >> np.array([0, 2, 4, 6], np.uint8)) & 3
+    copies = np.array([2, -1, 1, 0], np.int8)[codes.reshape(len(bim), -1)[:, : len(fam)]]
+    value = np.array([float(row[phenotype]) if row[phenotype] != b"NA" else np.nan for row in fam])
+    n = len(fam)
+    random = np.random.default_rng(1)
+    cov = np.column_stack([random.normal(170, 9, n), random.integers(0, 2, n).astype(float)])
+    samples = Samples(
+        value,
+        np.array([int(row[4]) for row in fam], np.uint8),
+        np.array([row[2:4] == [b"0", b"0"] for row in fam]),
+        np.ones(n, bool),
+        cov,
+    )
+    codes_of = {b"X": 20, b"Y": 21, b"XY": 22, b"MT": 23}
+    rows = [
+        (codes_of[c] if c in codes_of else int(c), int(at), name, a1, a2) for c, name, _, at, a1, a2 in bim
+    ]
+    order = [k for k in sorted(range(len(rows)), key=lambda k: rows[k][:3]) if rows[k][1] >= 0]
+    return Pooled(samples, [rows[k] for k in order], copies[order], autosomes=19)
+
+
+@pytest.mark.parametrize("flags", [(), ("--nonfounders",)], ids=["founders", "nonfounders"])
+def test_mice(flags: tuple[str, ...], plink: PooledPlink) -> None:
+    pooled = mouse(5)
+    ours, _ = pooled.study(nonfounders=bool(flags), shares=(1, 2, 5))
+    plinks = plink(pooled, *flags)
+    for name, report in plinks.items():
+        same(ours[name], report)
+
+
+def test_the_mean_rule_is_imputing_the_pooled_mean() -> None:
+    """Against least squares on the pooled data in which each missing call is its variant's mean."""
+    pooled = generated(4, n=150, each=8)
+    _, rows = pooled.study(missing="mean")
+    s = pooled.samples
+    inside = ~np.isnan(s.phenotype) & ~np.isnan(s.covariates).any(axis=1)
+    for row, variant in enumerate(rows["variant"]):
+        if pooled.variants[variant][0] not in (0, 1, 22, 25):
+            continue
+        _, _, _, a1, a2 = pooled.variants[variant]
+        of_first = rows["first_is_a1"][row] == (a1 < a2)
+        g = pooled.copies[variant, inside].astype(float)
+        g = np.where(g < 0, np.nan, g if of_first else 2 - g)
+        g = np.where(np.isnan(g), np.nanmean(g), g)
+        design = np.column_stack([np.ones(len(g)), g, s.covariates[inside]])
+        if np.ptp(g) == 0:
+            assert rows["code"][row]
+            continue
+        beta, rss, *_ = np.linalg.lstsq(design, s.phenotype[inside], rcond=None)
+        variance = rss[0] / (len(g) - design.shape[1]) * np.linalg.inv(design.T @ design)
+        np.testing.assert_allclose(rows["beta"][row, :3], beta[1:], rtol=1e-8)
+        np.testing.assert_allclose(rows["se"][row, :3], np.sqrt(np.diag(variance))[1:], rtol=1e-8)
+        assert rows["n"][row] == inside.sum()
+
+
+def test_ties_of_the_alleles(plink: PooledPlink) -> None:
+    """Both alleles equally frequent in founders: A1 stays as in the .bim; and the step can be stored."""
+    pooled = generated(9, n=200, missing=0.0)
+    copies = pooled.copies
+    copies[:, :100] = np.where(copies[:, 100:] == 1, 1, 2 - copies[:, 100:])
+    s = pooled.samples
+    pooled = replace(pooled, samples=replace(s, founder=np.ones(200, bool)))
+    ours, rows = pooled.study()
+    same(ours["assoc"], plink(pooled)["assoc"])
+    on_autosomes = np.array([pooled.variants[v][0] in (1, 22) for v in rows["variant"]])
+    assert np.array_equal(rows["founder_a1"][on_autosomes], rows["founder_a2"][on_autosomes])
+
+
+def test_every_step_can_be_stored_and_sent() -> None:
+    pooled = generated(1, n=200, each=4)
+    pooled.copies[:3] = 1  # a tie
+    covariates = tuple(map(Covariate, pooled.covariates))
+    plan = Plan("linear", "trait", 3, bytes(32), trait="quantitative", covariates=covariates, missing="exact")
+    cohorts = pooled.cohorts((1, 2, 4), 0)
+    queue, seen = list(LINEAR.first(plan, Panel.of(pooled.variants))), set()
+    while queue:
+        step = queue.pop(0)
+        seen.add(step.name)
+        again = steps.decode(steps.encode(step), LINEAR.steps)
+        asked = steps.decode(steps.encode_for_cohorts(step), LINEAR.steps)
+        assert asked.agrees(plan)
+        if step.name == "linear/sums":  # nobody's values without the rule that sends them
+            assert not asked.agrees(replace(plan, missing="mean"))
+        answers = [asked.local(cohort) for cohort in cohorts]
+        total = {name: sum(answer[name] for answer in answers) for name in answers[0]}
+        queue += [found for found in again.aggregate(total) if isinstance(found, steps.Step)]  # type: ignore[arg-type]
+    assert seen == {step.name for step in LINEAR.steps}
+
+
+def test_p_below_1e_300() -> None:
+    pooled = generated(2, n=3000, each=2, missing=0.0, covariates=0)
+    s = pooled.samples
+    y = pooled.copies[2] + np.random.default_rng(1).normal(size=3000) * 0.01
+    ours, rows = replace(pooled, samples=replace(s, phenotype=y)).study()
+    known = ~np.isnan(rows["beta"])
+    assert np.isfinite(rows["neg_log10_p"][known]).all()
+    assert rows["neg_log10_p"][known].max() > 300
+    assert b" 0\n" in ours["assoc"]

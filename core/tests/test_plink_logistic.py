@@ -1,0 +1,262 @@
+"""Whole logistic studies in one process, against statsmodels and plink1.9 on the pooled data."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import subprocess
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unpooled import step as steps
+from unpooled.algorithms.logistic_regression import LOGISTIC
+from unpooled.cohort import ArrayCohort, Samples
+from unpooled.kernels import least_squares as codes
+from unpooled.panel import Panel
+from unpooled.plan import Covariate, Plan
+from unpooled.run import run
+
+X, Y, MT = 23, 24, 26
+
+
+def needed(found: object, package: str) -> None:
+    """Skip with one clear line where a program is missing; in CI none may be."""
+    if not found:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"missing: apt-get install {package}")
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """The pooled data of a study, small and in clear."""
+
+    samples: Samples
+    variants: list[tuple[int, int, bytes, bytes, bytes]]
+    copies: np.ndarray
+    """int8 (m, n): copies of A1, -1 for a missing call."""
+
+    @property
+    def covariates(self) -> tuple[str, ...]:
+        return tuple(f"C{k + 1}" for k in range(self.samples.covariates.shape[1]))
+
+    def write(self, prefix: Path) -> None:
+        s = self.samples
+        phenotype = np.select([s.phenotype == 1, s.phenotype == 0], ["2", "1"], "-9")
+        rows = zip(s.founder, s.sex, phenotype, strict=True)
+        fam = [f"f s{k} {0 if founder else 'x'} 0 {sex} {p}\n" for k, (founder, sex, p) in enumerate(rows)]
+        prefix.with_suffix(".fam").write_text("".join(fam))
+        cov = [
+            f"f s{k} " + " ".join("NA" if np.isnan(x) else repr(float(x)) for x in row) + "\n"
+            for k, row in enumerate(s.covariates)
+        ]
+        prefix.with_suffix(".cov").write_text(
+            " ".join(("FID", "IID", *self.covariates)) + "\n" + "".join(cov)
+        )
+        bim = [b"%d\t%b\t0\t%d\t%b\t%b\n" % (c, name, at, a1, a2) for c, at, name, a1, a2 in self.variants]
+        prefix.with_suffix(".bim").write_bytes(b"".join(bim))
+        packed = np.zeros((len(self.copies), -(-len(s) // 4) * 4), np.uint8)
+        packed[:, : len(s)] = np.array([3, 2, 0, 1])[self.copies]
+        quads = packed.reshape(len(packed), -1, 4) << np.array([0, 2, 4, 6], np.uint8)
+        prefix.with_suffix(".bed").write_bytes(b"\x6c\x1b\x01" + quads.sum(axis=2).astype(np.uint8).tobytes())
+
+    def cohorts(self, shares: tuple[float, ...], cases_only: bool = True) -> list[ArrayCohort]:
+        """Dealt out unevenly; the first cohort has cases only, and its cases are in no other proportion."""
+        random = np.random.default_rng(0)
+        s = self.samples
+        of = random.choice(len(shares), len(s), p=np.divide(shares, sum(shares)))
+        if cases_only:
+            of = np.where((of == 0) & ~(s.phenotype == 1), len(shares) - 1, of)
+        swapped = np.array([a1 > a2 for *_, a1, a2 in self.variants])
+        turned = swapped[:, None] & (self.copies >= 0)
+        first = np.where(turned, 2 - self.copies, self.copies).astype(np.int8)
+        return [
+            ArrayCohort(
+                Samples(s.phenotype[k], s.sex[k], s.founder[k], s.kept[k], s.covariates[k]),
+                first[:, k],
+                swapped,
+            )
+            for k in (np.flatnonzero(of == cohort) for cohort in range(len(shares)))
+        ]
+
+    def study(
+        self, shares: tuple[float, ...] = (1, 2, 4), **options: object
+    ) -> tuple[dict[str, bytes], dict[str, np.ndarray]]:
+        chosen = {
+            "missing": "exact",
+            "files": ("assoc", "adjusted"),
+            "covariates": tuple(map(Covariate, self.covariates)),
+            **options,
+        }
+        agreed = Plan("logistic", "status", len(shares), bytes(32), **chosen)  # type: ignore[arg-type]
+        panel = Panel.of(self.variants)
+        rows = run(agreed, panel, self.cohorts(shares))["variants"]
+        files = {}
+        for suffix in agreed.files:
+            LOGISTIC.files[suffix](file := io.BytesIO(), panel, rows, agreed)
+            files[suffix] = file.getvalue()
+        return files, rows
+
+    def design(self, variant: int, first_is_a1: bool, mean: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """(y, X) of a variant's regression, X being intercept, genotype, covariates and on X sex."""
+        s = self.samples
+        chromosome, _, _, a1, a2 = self.variants[variant]
+        copies = self.copies[variant]
+        g = np.where(copies < 0, np.nan, copies if (first_is_a1 == (a1 < a2)) else 2 - copies)
+        men = s.sex == 1
+        single = {X: men, Y: men, MT: np.ones(len(men), bool)}.get(chromosome, np.zeros(len(men), bool))
+        g = np.where(single, np.where(g == 1, np.nan, g / 2), g)
+        inside = ~np.isnan(s.phenotype) & ~np.isnan(s.covariates).any(axis=1)
+        if chromosome == Y:
+            inside &= men
+        columns = [np.ones(len(g)), g, *s.covariates.T] + ([men.astype(float)] if chromosome == X else [])
+        design = np.column_stack(columns)
+        if mean:
+            for group in (men, ~men) if chromosome == X else (np.ones(len(men), bool),):
+                who = inside & group & np.isnan(g)
+                known = inside & group & ~np.isnan(g)
+                design[who, 1] = np.mean(g[known])
+        kept = inside & ~np.isnan(design).any(axis=1)
+        return s.phenotype[kept], design[kept]
+
+
+def generated(
+    seed: int, n: int = 400, each: int = 12, missing: float = 0.02, covariates: int = 2, scale: float = 1.0
+) -> Pooled:
+    random = np.random.default_rng(seed)
+    alleles = [(b"A", b"G"), (b"T", b"C"), (b"G", b"A")]
+    rows = [(c, 1 + 7 * k, b"rs%d_%d" % (c, k), *alleles[k % 3]) for c in (1, 22, 23, 24, 25, 26)
+            for k in range(each)]  # fmt: skip
+    copies = random.binomial(2, np.broadcast_to(random.random((len(rows), 1)) ** 2.5, (len(rows), n)))
+    copies = np.where(random.random(copies.shape) < missing, -1, copies).astype(np.int8)
+    cov = random.normal(size=(n, covariates))
+    eta = 0.7 * np.maximum(copies[3], 0) + cov.sum(axis=1) / 2 - 0.7
+    y = (random.random(n) < 1 / (1 + np.exp(-eta))).astype(float)
+    y[random.random(n) < 0.03] = np.nan
+    if covariates:
+        cov[random.random(n) < 0.02, 0] = np.nan
+    sex = random.choice([1, 2, 0], n, p=[0.5, 0.4, 0.1]).astype(np.uint8)
+    samples = Samples(y, sex, random.random(n) < 0.9, np.ones(n, bool), cov * scale + 5 * scale)
+    return Pooled(samples, rows, copies)
+
+
+KINDS: dict[str, dict[str, object]] = {
+    "two covariates": {},
+    "no covariates": {"covariates": 0},
+    "four covariates": {"covariates": 4, "n": 900},
+    "no missing calls": {"missing": 0.0},
+    "many missing calls": {"missing": 0.3},
+    "large values": {"scale": 1e9},
+    "few people": {"n": 60},
+}
+
+
+@pytest.mark.parametrize("mean", [False, True], ids=["exact", "mean"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_estimates_are_those_of_statsmodels(kind: str, mean: bool) -> None:
+    import statsmodels.api as sm
+
+    pooled = generated(len(kind), **KINDS[kind])  # type: ignore[arg-type]
+    shares = (1, 1, 2, 3, 5, 8, 13) if "four" in kind else (1, 2, 4)
+    _, rows = pooled.study(shares, missing="mean" if mean else "exact", chunk_size=30)
+    assert len(rows["variant"]) == len(pooled.variants)
+    fitted = 0
+    for k, variant in enumerate(rows["variant"]):
+        y, design = pooled.design(int(variant), bool(rows["first_is_a1"][k]), mean)
+        assert rows["n"][k] == len(y)
+        if rows["code"][k] != codes.FITTED:
+            assert np.isnan(rows["beta"][k]).all()
+            cases, controls = design[y == 1, 1], design[y == 0, 1]
+            if rows["code"][k] == codes.SEPARATED and not mean:
+                assert cases.max() <= controls.min() or controls.max() <= cases.min()
+            elif rows["code"][k] == codes.CONSTANT:
+                assert np.ptp(design[:, 1]) == 0
+            continue
+        centred = np.column_stack([design[:, 0], *(c / max(1.0, np.abs(c).max()) for c in design.T[1:])])
+        size = np.array([1.0, *(max(1.0, np.abs(c).max()) for c in design.T[1:])])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            result = sm.Logit(y, centred).fit(disp=0, tol=1e-14, maxiter=100, method="newton")
+        beta, se = (result.params / size)[1:], (result.bse / size)[1:]
+        count = len(beta)
+        found, found_se = rows["beta"][k, :count], rows["se"][k, :count]
+        assert np.all(np.abs(found - beta) <= 1e-9 * np.maximum(np.abs(beta), se)), (variant, found, beta)
+        np.testing.assert_allclose(found_se, se, rtol=1e-6)
+        fitted += 1
+    assert fitted > len(pooled.variants) / 3
+
+
+def numbers(report: bytes) -> list[list[bytes]]:
+    return [line.split() for line in report.splitlines()]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_reports_agree_with_plinks(kind: str, tmp_path: Path) -> None:
+    program = shutil.which("plink1.9")
+    needed(program, "plink1.9")
+    pooled = generated(3 + len(kind), **KINDS[kind])  # type: ignore[arg-type]
+    pooled.write(tmp_path / "pooled")
+    command = [
+        str(program),
+        "--bfile",
+        str(tmp_path / "pooled"),
+        "--out",
+        str(tmp_path / "out"),
+        "--logistic",
+    ]
+    command += ["--allow-no-sex", "--ci", "0.95"]
+    if pooled.covariates:
+        command += ["--covar", str(tmp_path / "pooled.cov")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    ours, _ = pooled.study(ci=0.95)
+    plinks = (tmp_path / "out.assoc.logistic").read_bytes()
+    header, *lines = zip(ours["assoc"].splitlines(), plinks.splitlines(), strict=True)
+    assert header[0] == header[1]
+    compared = 0
+    for our_line, plinks_line in lines:
+        a, b = our_line.split(), plinks_line.split()
+        assert a[:6] == b[:6]
+        if b"NA" in a or b"NA" in b:
+            continue
+        odds, statistic, p = (tuple(float(x[k]) for x in (a, b)) for k in (6, 10, 11))
+        if not 1e-3 < odds[1] < 1e3:
+            continue  # nearly separated: PLINK stops early
+        compared += 1
+        digit = 1.001e-3  # plus a step in the fourth digit
+        assert abs(odds[0] - odds[1]) <= 2 * digit * abs(odds[1])
+        assert abs(statistic[0] - statistic[1]) <= 2e-3 + 1e-3 * abs(statistic[1])
+        assert abs(p[0] - p[1]) <= 2 * digit * p[1]
+    assert compared > len(lines) / 3
+
+
+def test_every_step_can_be_stored_and_sent() -> None:
+    pooled = generated(1, n=200, each=4)
+    plan = Plan(
+        "logistic", "status", 3, bytes(32), covariates=(Covariate("C1"), Covariate("C2")), missing="exact"
+    )
+    cohorts = pooled.cohorts((1, 2, 4))
+    queue, seen = list(LOGISTIC.first(plan, Panel.of(pooled.variants))), set()
+    while queue:
+        step = queue.pop(0)
+        seen.add(step.name)
+        again = steps.decode(steps.encode(step), LOGISTIC.steps)
+        asked = steps.decode(steps.encode_for_cohorts(step), LOGISTIC.steps)
+        answers = [asked.local(cohort) for cohort in cohorts]
+        total = {name: sum(answer[name] for answer in answers) for name in answers[0]}
+        queue += [found for found in again.aggregate(total) if isinstance(found, steps.Step)]  # type: ignore[arg-type]
+    assert seen >= {"logistic/null", "logistic/start", "logistic/evaluate", "standardise/spread"}
+
+
+def test_separated_by_a_covariate() -> None:
+    pooled = generated(6, n=200, each=4, missing=0.0)
+    s = pooled.samples
+    apart = np.column_stack(
+        [np.where(s.phenotype == 1, 1.0, 0.0) + np.linspace(0, 0.5, len(s)), np.ones(len(s))]
+    )
+    trial = replace(pooled, samples=replace(s, covariates=apart[:, :1]))
+    _, rows = trial.study()
+    assert np.isnan(rows["beta"]).all() and np.all(rows["code"] > 0)

@@ -1,0 +1,143 @@
+"""Standardising: the scale covers the pool, and nothing that follows depends on who holds which person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unpooled import step as steps
+from unpooled.algorithms.groups import complete
+from unpooled.algorithms.standardise import Columns, Follows, Magnitude, Mean, Spread
+from unpooled.cohort import ArrayCohort, Samples
+from unpooled.errors import ProtocolError
+from unpooled.protocol.masking import scheme
+from unpooled.step import Rows, Step
+
+KINDS = (Magnitude, Mean, Spread)
+
+
+@dataclass(frozen=True, eq=False)
+class Found(Follows):
+    """Takes up what standardising yields."""
+
+    name = "test/found"
+    title = "Found"
+    sends = ()
+
+    def standardised(self, centre: np.ndarray, exponent: np.ndarray) -> Iterator[Step | Rows]:
+        yield Rows("found", {"centre": centre, "exponent": exponent})
+
+
+def cohort(phenotype: np.ndarray, covariates: np.ndarray) -> ArrayCohort:
+    n = len(phenotype)
+    samples = Samples(phenotype, np.ones(n, np.uint8), np.ones(n, bool), np.ones(n, bool), covariates)
+    return ArrayCohort(samples, np.zeros((0, n), np.int8), np.zeros(0, bool))
+
+
+def standardise(cohorts: list[ArrayCohort]) -> Columns:
+    """Through the real encodings, without masks."""
+    people = sum(int(complete(c.samples).sum()) for c in cohorts)
+    columns = cohorts[0].samples.covariates.shape[1] + 1
+    step: Step = Magnitude.first(people, columns, True, len(cohorts), Found())
+    while True:
+        asked = steps.decode(steps.encode_for_cohorts(step), KINDS)
+        ring = scheme(f"z{step.ring_bits}")
+        total = ring.zeros(steps.words(step))
+        for one in cohorts:
+            total = ring.add(total, steps.pack(asked, asked.local(one), ring, len(cohorts)))
+        (found,) = step.aggregate(steps.unpack(step, total, ring, len(cohorts)))
+        if isinstance(found, Rows):
+            return Columns(found.columns["centre"], found.columns["exponent"])
+        step = found
+
+
+def deal(values: np.ndarray, cohorts: int) -> list[ArrayCohort]:
+    parts = [values[k::cohorts] for k in range(cohorts)]
+    return [cohort(part[:, 0], part[:, 1:]) for part in parts]
+
+
+SCALES = (1.0, 1e-300, 1e-12, 1e9, 1e150, 1e300)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("mean", [0.0, 1.0, -1e6])
+def test_columns_are_centred_and_of_unit_size(scale: float, mean: float) -> None:
+    random = np.random.default_rng(1)
+    values = (random.normal(size=(200, 3)) + mean) * scale
+    columns = standardise(deal(values, 3))
+    z = columns.apply(values[:, [1, 2, 0]])
+    assert np.all(np.abs(z.mean(axis=0)) < 1e-9)
+    assert np.all(z.std(axis=0) <= 1)
+    assert np.all(z.std(axis=0) > 0.499)
+
+
+def test_one_outlier_of_1e9() -> None:
+    random = np.random.default_rng(1)
+    values = random.normal(size=(500, 2))
+    values[7, 1] = 1e9
+    z = standardise(deal(values, 7)).apply(values[:, [1, 0]])
+    assert np.all((z * z).sum(axis=0) <= 500)
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0, 0.1, -1234.567, 1e9 + 0.1, 1e-300, 7e200])
+def test_constant_columns_become_exactly_zero(value: float) -> None:
+    values = np.full((299, 2), value)
+    values[:, 0] = np.arange(299)
+    columns = standardise(deal(values, 3))
+    assert columns.centre[0] == value
+    assert not columns.apply(values[:, [1, 0]])[:, 0].any()
+
+
+def test_a_small_spread_about_a_large_mean_is_kept() -> None:
+    random = np.random.default_rng(2)
+    values = 1e9 + random.integers(-3, 4, (300, 2)).astype(float)
+    z = standardise(deal(values, 3)).apply(values[:, [1, 0]])
+    exact = [Fraction(v) - Fraction(sum(map(Fraction, values[:, 1])), 300) for v in values[:, 1].tolist()]
+    ratio = z[:, 0] / np.array([float(e) for e in exact])
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
+
+
+def test_missing_values_leave_the_person_out() -> None:
+    random = np.random.default_rng(3)
+    values = random.normal(size=(90, 3))
+    values[3, 0] = values[20, 1] = np.nan
+    known = values[~np.isnan(values).any(axis=1)]
+    np.testing.assert_allclose(standardise(deal(values, 3)).centre, known[:, [1, 2, 0]].mean(axis=0))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False, width=64), min_size=3, max_size=9))
+def test_the_magnitude_covers_any_numbers(numbers: list[float]) -> None:
+    values = np.column_stack([numbers, numbers])
+    cohorts = deal(values, 3)
+    step = Magnitude.first(len(numbers), 2, True, 3, Found())
+    for _ in range(2):
+        total = sum(step.local(c)["within"] for c in cohorts)
+        (following,) = step.aggregate({"within": total})
+        if isinstance(following, Mean):
+            break
+        step = following  # type: ignore[assignment]
+    assert isinstance(following, Mean)
+    largest = max(map(abs, numbers))
+    exponent = int(following.magnitude[0])
+    assert largest <= Fraction(2) ** exponent
+    assert exponent == -1022 or largest == 0 or largest > Fraction(2) ** (exponent - 2)
+
+
+def test_another_number_of_columns_is_refused() -> None:
+    one = deal(np.zeros((9, 2)), 3)[0]
+    with pytest.raises(ProtocolError):
+        Magnitude.first(9, 5, True, 3, Found()).local(one)
+
+
+def test_cohorts_do_not_learn_what_follows() -> None:
+    step = Magnitude.first(9, 2, True, 3, Found())
+    seen = steps.decode(steps.encode_for_cohorts(step), KINDS)
+    assert isinstance(seen, Magnitude) and seen.then is None
+    assert steps.words(seen) == 2 * 32 + 2

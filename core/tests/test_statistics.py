@@ -1,0 +1,112 @@
+"""Test statistics against slow, exact or outside references."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special, stats
+
+from unpooled.statistics import (
+    allelic_chi_square,
+    chi_square_neg_log10_p,
+    genomic_inflation,
+    hardy_weinberg_p,
+    normal_quantile,
+    odds_ratio,
+    odds_ratio_interval,
+    p_value,
+)
+
+
+def column(*values: int) -> np.ndarray:
+    return np.array(values, np.int64)
+
+
+def exact_hardy_weinberg_p(het: int, homs_1: int, homs_2: int) -> Fraction:
+    """By the definition, in exact arithmetic: every table with these allele counts, weighed by its number."""
+    people, alleles = het + homs_1 + homs_2, 2 * homs_1 + het
+
+    def ways(hets: int) -> Fraction:
+        first = (alleles - hets) // 2
+        orders = math.factorial(people) // (
+            math.factorial(hets) * math.factorial(first) * math.factorial(people - hets - first)
+        )
+        return Fraction(orders * 2**hets)
+
+    tables = [ways(hets) for hets in range(alleles % 2, min(alleles, 2 * people - alleles) + 1, 2)]
+    return sum((ways_ for ways_ in tables if ways_ <= ways(het)), Fraction(0)) / sum(tables)
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 40))
+@settings(max_examples=300)
+def test_hardy_weinberg_is_exact(het: int, homs_1: int, homs_2: int) -> None:
+    p = hardy_weinberg_p(column(het), column(homs_1), column(homs_2))[0]
+    assert p == pytest.approx(float(exact_hardy_weinberg_p(het, homs_1, homs_2)), rel=1e-12)
+
+
+def approximate_hardy_weinberg_p(het: int, homs_1: int, homs_2: int) -> float:
+    """The same sum through logarithms of factorials, for many people."""
+    people, alleles = het + homs_1 + homs_2, 2 * homs_1 + het
+    hets = np.arange(alleles % 2, min(alleles, 2 * people - alleles) + 1, 2)
+    first = (alleles - hets) // 2
+    parts = [special.gammaln(count + 1) for count in (hets, first, people - hets - first)]
+    weight = hets * math.log(2) - np.sum(parts, axis=0)
+    weight = np.exp(weight - weight.max())
+    return float(weight[weight <= weight[hets == het] * (1 + 1e-9)].sum() / weight.sum())
+
+
+def test_hardy_weinberg_with_nobody_and_with_many() -> None:
+    assert hardy_weinberg_p(column(0, 0, 0), column(0, 5, 0), column(0, 0, 7)).tolist() == [1, 1, 1]
+    assert hardy_weinberg_p(column(0, 100_000), column(50_000, 0), column(50_000, 0)).tolist() == [0, 0]
+    for het, homs_1, homs_2 in ((49_700, 25_000, 25_300), (700, 3, 90_000), (30_000, 10_000, 12_000)):
+        p = hardy_weinberg_p(column(het), column(homs_1), column(homs_2))[0]
+        assert p == pytest.approx(approximate_hardy_weinberg_p(het, homs_1, homs_2), rel=1e-6)
+
+
+@given(*[st.integers(0, 10_000)] * 4)
+def test_chi_square_is_pearsons(a: int, b: int, c: int, d: int) -> None:
+    statistic = allelic_chi_square(column(a), column(b), column(c), column(d))[0]
+    if not a + c or not b + d:
+        assert np.isnan(statistic)
+    elif not a + b or not c + d:
+        assert statistic == 0
+    else:
+        wanted = stats.chi2_contingency([[a, b], [c, d]], correction=False).statistic
+        assert statistic == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+
+
+def test_p_is_right_from_1_to_far_below_the_smallest_float() -> None:
+    chi_square = np.array([0, 1e-12, 1e-3, 0.456, 3.84, 30, 700, 1416, 1e4, 1e6])
+    wanted = stats.chi2.logsf(chi_square[:-2], 1) / -math.log(10)
+    assert chi_square_neg_log10_p(chi_square)[:-2] == pytest.approx(wanted, rel=1e-12, abs=1e-15)
+    # For large x the tail is exp(-x/2) sqrt(2 / (pi x)) (1 - 1/x + ...).
+    x = chi_square[-2:]
+    tail = (x / 2 - 0.5 * np.log(2 / (np.pi * x)) - np.log1p(-1 / x)) / math.log(10)
+    assert chi_square_neg_log10_p(x) == pytest.approx(tail, rel=1e-10)
+    assert np.isnan(chi_square_neg_log10_p(np.array([np.nan]))[0])
+    assert p_value(np.array([0.0, 2.0, 300.0, 400.0])).tolist() == pytest.approx([1, 0.01, 1e-300, 0])
+
+
+def test_odds_ratio_and_its_limits() -> None:
+    table = column(10, 0, 5, 5), column(20, 5, 0, 5), column(8, 3, 4, 0), column(40, 4, 4, 9)
+    assert odds_ratio(*table) == pytest.approx([2.5, 0, np.nan, np.nan], nan_ok=True)
+    error, lower, upper = (limit[0] for limit in odds_ratio_interval(*table, 0.95))
+    assert error == pytest.approx(math.sqrt(1 / 10 + 1 / 20 + 1 / 8 + 1 / 40))
+    assert lower == pytest.approx(2.5 * math.exp(-1.959964 * error), rel=1e-6)
+    assert upper == pytest.approx(2.5 * math.exp(1.959964 * error), rel=1e-6)
+
+
+def test_normal_quantile() -> None:
+    for probability in (0.5, 0.6, 0.9, 0.975, 0.97576, 0.995, 0.9999999):
+        assert normal_quantile(probability) == pytest.approx(special.ndtri(probability), rel=2e-9, abs=1e-12)
+
+
+def test_genomic_inflation() -> None:
+    assert genomic_inflation(np.array([0.1, 0.9, 0.5, np.nan, 2.0])) == pytest.approx(0.7 / 0.456)
+    assert genomic_inflation(np.array([0.1, 0.2])) == 1
+    assert math.isnan(genomic_inflation(np.array([np.nan])))

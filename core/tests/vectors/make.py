@@ -1,0 +1,418 @@
+"""Regenerates the known answers in this folder: `python core/tests/vectors/make.py`.
+
+A second implementation of the protocol's bytes, straight from its description and slow, that shares no code
+with the library: Python's integers for the rings, HKDF from HMAC, counter mode from single AES blocks, HPKE
+from RFC 9180. If the library and these files differ, one of them is wrong. A change on purpose is a new
+protocol version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import math
+import struct
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+FOLDER = Path(__file__).parent
+VERSION = 1
+
+
+def main() -> None:
+    for name, content in files().items():
+        (FOLDER / name).write_text(content, encoding="utf-8", newline="\n")
+
+
+def files() -> dict[str, str]:
+    """The text of each file by its name."""
+    made = {
+        "values.json": values(),
+        "messages.json": messages(),
+        "fixed_point.json": fixed_point(),
+        "masks.json": masks(),
+        "digests.json": digests(),
+        "boxes.json": boxes(),
+    }
+    return {name: json.dumps(content, indent=1, ensure_ascii=True) + "\n" for name, content in made.items()}
+
+
+# Fixed inputs. They look like what they stand for, and are no secret.
+
+
+def octets(text: str, length: int) -> bytes:
+    """Bytes that are random for the purpose, and the same each time."""
+    return hashlib.shake_256(text.encode()).digest(length)
+
+
+STUDY = "8c4a1d5e-study"
+PLAN_HASH = octets("plan hash", 32)
+COHORTS = ("Graz", "Munich", "Tartu \u00e4\u6771")
+SIGNERS = {name: Ed25519PrivateKey.from_private_bytes(octets(f"signer {name}", 32)) for name in COHORTS}
+SEEDS = {name: octets(f"seed {name}", 32) for name in COHORTS}
+COMPENSATOR = X25519PrivateKey.from_private_bytes(octets("compensator", 32))
+
+
+# The codec.
+
+
+@dataclass
+class Record:
+    name: str
+    fields: dict[str, Any]
+
+
+@dataclass
+class Array:
+    code: str
+    shape: tuple[int, ...]
+    data: bytes
+
+
+def encode(value: Any) -> bytes:
+    if value is None:
+        return b"N"
+    if value is True or value is False:
+        return b"T" if value else b"F"
+    if isinstance(value, int):
+        return b"i" + struct.pack("<q", value)
+    if isinstance(value, float):
+        return b"d" + struct.pack("<d", value)
+    if isinstance(value, str):
+        return b"s" + sized(value.encode("utf-8"))
+    if isinstance(value, bytes):
+        return b"b" + sized(value)
+    if isinstance(value, tuple):
+        return b"t" + u32(len(value)) + b"".join(encode(item) for item in value)
+    if isinstance(value, Array):
+        shape = b"".join(u32(size) for size in value.shape)
+        return b"a" + value.code.encode() + bytes([len(value.shape)]) + shape + value.data
+    fields = b"".join(sized(name.encode()) + encode(field) for name, field in value.fields.items())
+    return b"r" + sized(value.name.encode()) + u32(len(value.fields)) + fields
+
+
+def u32(number: int) -> bytes:
+    return struct.pack("<I", number)
+
+
+def sized(data: bytes) -> bytes:
+    return u32(len(data)) + data
+
+
+def typed(value: Any) -> Any:
+    """A value as JSON that says of what type it is."""
+    if value is None:
+        return {"none": None}
+    if isinstance(value, bool):
+        return {"bool": value}
+    if isinstance(value, int):
+        return {"int": str(value)}
+    if isinstance(value, float):
+        return {"float": value.hex()}
+    if isinstance(value, str):
+        return {"str": value}
+    if isinstance(value, bytes):
+        return {"bytes": value.hex()}
+    if isinstance(value, tuple):
+        return {"tuple": [typed(item) for item in value]}
+    if isinstance(value, Array):
+        return {"array": {"code": value.code, "shape": list(value.shape), "data": value.data.hex()}}
+    return {"record": value.name, "fields": {name: typed(field) for name, field in value.fields.items()}}
+
+
+def case(value: Any) -> Any:
+    return {"value": typed(value), "encoding": encode(value).hex()}
+
+
+def values() -> Any:
+    numbers = (0, 1, -1, 255, 2**31, 2**63 - 1, -(2**63))
+    reals = (0.0, -0.0, 1.0, -1.5, 0.1, 5e-324, 1.7976931348623157e308, math.inf, -math.inf)
+    arrays = (
+        Array("?", (3,), b"\1\0\1"),
+        Array("B", (2, 2), b"\0\1\2\xff"),
+        Array("I", (2,), struct.pack("<2I", 1, 2**32 - 1)),
+        Array("Q", (2, 1), struct.pack("<2Q", 1, 2**64 - 1)),
+        Array("l", (1,), struct.pack("<i", -2)),
+        Array("q", (1, 1, 2), struct.pack("<2q", -1, 2**62)),
+        Array("d", (2,), struct.pack("<2d", -0.5, 1e300)),
+        Array("d", (), struct.pack("<d", 2.5)),
+        Array("I", (0, 7), b""),
+    )
+    texts = ("", "chi-square", "Tartu \u00e4\u6771\U0001f9ec", "\0\n")
+    nested = ((), (1, ("a", b"b"), None), ((((),),),))
+    simple = (None, True, False, *numbers, *reals, *texts, b"", b"\0\xff", *arrays, *nested)
+    return [case(value) for value in simple]
+
+
+# Messages.
+
+
+def roster() -> Record:
+    return Record(
+        "unpooled/roster",
+        {"members": tuple((name, SIGNERS[name].public_key().public_bytes_raw()) for name in sorted(COHORTS))},
+    )
+
+
+def purpose(cohort: str) -> Record:
+    return Record(
+        "unpooled/purpose",
+        {
+            "study": STUDY,
+            "plan_hash": PLAN_HASH,
+            "roster_hash": digest(roster()),
+            "cohort": cohort,
+            "compensator_key": COMPENSATOR.public_key().public_bytes_raw(),
+            "version": VERSION,
+        },
+    )
+
+
+def release() -> Record:
+    return Record(
+        "unpooled/release",
+        {
+            "study": STUDY,
+            "round": 12,
+            "question": octets("question", 32),
+            "scheme": "z32",
+            "words": 40_002,
+            "uploads": tuple((name, octets(f"nonce {name}", 16)) for name in sorted(COHORTS)),
+        },
+    )
+
+
+def question(round_: int) -> Record:
+    fields = {"round": round_, "salt": octets(f"salt {round_}", 32), "step": octets(f"step {round_}", 20)}
+    return Record("unpooled/question", fields)
+
+
+def context(scheme: str, words: int, **changes: Any) -> Record:
+    fields = {
+        "study": STUDY,
+        "plan_hash": PLAN_HASH,
+        "roster_hash": digest(roster()),
+        "cohort": "Graz",
+        "round": 12,
+        "question": octets("question", 32),
+        "scheme": scheme,
+        "words": words,
+        "nonce": octets("nonce Graz", 16),
+        "version": VERSION,
+    }
+    return Record("unpooled/mask", fields | changes)
+
+
+def enrolment() -> Record:
+    return Record(
+        "unpooled/enrolment",
+        {
+            "study": STUDY,
+            "plan_hash": PLAN_HASH,
+            "roster": roster(),
+            "boxes": tuple(box(name) for name in sorted(COHORTS)),
+        },
+    )
+
+
+def questions() -> Record:
+    fields = {
+        "state": "running",
+        "panel_digest": octets("panel", 32),
+        "items": (question(12), question(13)),
+    }
+    return Record("unpooled/questions", fields)
+
+
+def messages() -> Any:
+    made = (roster(), purpose("Graz"), box("Graz"), enrolment(), release(), question(12), questions())
+    return [case(message) for message in (*made, context("z32", 5))]
+
+
+# Fixed point: the integer nearest to x * 2^bits, half to even, as a little-endian word.
+
+
+def fixed_point() -> Any:
+    reals = (0.0, 1.0, -1.0, 0.1, -0.1, 2.5, -2.5, 1e-9, -(2.0**-30), 123456.789, -123456.789)
+    cases = [(x, bits, ring) for ring, bits in ((32, 8), (64, 34), (128, 60)) for x in reals]
+    cases += [(-(2.0**30), 0, 32), (2.0**62, 0, 64), (-(2.0**63), 0, 64), (1e30, 20, 128), (-1e30, 20, 128)]
+    cases += [(float(x), 0, 128) for x in (2**64, -(2**64), -(2**64) - 2**12, 2**126, -(2**127))]
+    return [
+        {"real": x.hex(), "fraction_bits": bits, "ring": ring, "word": word(scaled(x, bits), ring).hex()}
+        for x, bits, ring in cases
+    ]
+
+
+def scaled(x: float, bits: int) -> int:
+    return round(Fraction(x) * (1 << bits))  # Python rounds half to even
+
+
+def word(number: int, ring: int) -> bytes:
+    return int(number % 2**ring).to_bytes(ring // 8, "little")
+
+
+# Masks.
+
+
+def hkdf(seed: bytes, info: bytes) -> bytes:
+    """RFC 5869, SHA-256, no salt, 32 bytes."""
+    key = hmac.digest(bytes(32), seed, "sha256")
+    return hmac.digest(key, info + b"\1", "sha256")
+
+
+def keystream(key: bytes, length: int) -> bytes:
+    """AES-256 of the blocks 0, 1, 2, ... as big-endian counters."""
+    block = Cipher(algorithms.AES256(key), modes.ECB()).encryptor()  # noqa: S305 -- that is counter mode
+    stream = b"".join(block.update(number.to_bytes(16, "big")) for number in range(length // 16 + 1))
+    return stream[:length]
+
+
+def mask(seed: bytes, named: Record) -> bytes:
+    size, words = int(named.fields["scheme"][1:]) // 8, named.fields["words"]
+    return keystream(hkdf(seed, encode(named)), size * words)
+
+
+def normal_mask(seed: bytes, named: Record) -> list[str]:
+    """Box-Muller on pairs of 53-bit uniforms in (0, 1]."""
+    variance, words = float(named.fields["scheme"].partition(":")[2]), named.fields["words"]
+    stream = keystream(hkdf(seed, encode(named)), 16 * math.ceil(words / 2))
+    uniform = [((n >> 11) + 1) / 2**53 for (n,) in struct.iter_unpack("<Q", stream)]
+    found = []
+    for u, v in zip(uniform[::2], uniform[1::2], strict=True):
+        radius, angle = math.sqrt(-2 * variance * math.log(u)), 2 * math.pi * v
+        found += [radius * math.cos(angle), radius * math.sin(angle)]
+    return [x.hex() for x in found[:words]]
+
+
+def masks() -> Any:
+    named = [context(scheme, 5) for scheme in ("z32", "z64", "z128")]
+    named += [context("z32", 1), context("z32", 5, round=13), context("z32", 5, cohort=COHORTS[2])]
+    seed = SEEDS["Graz"]
+    uniform = [{"seed": seed.hex(), "context": typed(n), "mask": mask(seed, n).hex()} for n in named]
+    normal = context("normal:1000000000000.0", 5)
+    return [*uniform, {"seed": seed.hex(), "context": typed(normal), "normals": normal_mask(seed, normal)}]
+
+
+# Digests.
+
+
+def digest(record: Record) -> bytes:
+    return hashlib.sha256(encode(record)).digest()
+
+
+def plan() -> Record:
+    """Every field in its order, with its default where it has one."""
+    return Record(
+        "unpooled/plan",
+        {
+            "test": "chi-square",
+            "phenotype": "asthma",
+            "cohorts": 3,
+            "compensator_key": COMPENSATOR.public_key().public_bytes_raw(),
+            "trait": "case/control",
+            "build": "GRCh38",
+            "autosomes": 22,
+            "nonfounders": False,
+            "allow_no_sex": False,
+            "files": ("assoc", "frq", "lmiss", "hwe"),
+            "min_samples": 50,
+            "min_per_class": 10,
+            "chunk_size": 20_000,
+            "panel_mode": "names",
+            "panel_digest": b"",
+            "masking": "modular",
+            "variance": 1e12,
+            "ring_bits": 32,
+            "covariates": (),
+            "missing": "mean",
+            "maf": 0.0,
+            "geno": 1.0,
+            "hwe": 0.0,
+            "mind": 1.0,
+            "ci": 0.0,
+            "hide_covar": False,
+            "beta": False,
+            "max_iterations": 25,
+            "version": VERSION,
+        },
+    )
+
+
+def digests() -> Any:
+    salt, step = octets("salt 12", 32), octets("step 12", 20)
+    key = SIGNERS["Graz"].public_key().public_bytes_raw()
+    digits = hashlib.sha256(key).hexdigest()
+    return {
+        "question": {
+            "salt": salt.hex(),
+            "step": step.hex(),
+            "digest": hashlib.sha256(salt + step).hexdigest(),
+        },
+        "roster": {"value": typed(roster()), "digest": digest(roster()).hex()},
+        "plan": {"value": typed(plan()), "digest": digest(plan()).hex()},
+        "fingerprint": {
+            "key": key.hex(),
+            "text": " ".join(digits[i : i + 4] for i in range(0, 32, 4)),
+        },
+    }
+
+
+# Boxes: HPKE, RFC 9180, base mode: X25519, HKDF-SHA256, AES-256-GCM; then an Ed25519 signature.
+
+KEM_SUITE = b"KEM" + (0x20).to_bytes(2, "big")
+SUITE = b"HPKE" + b"".join(number.to_bytes(2, "big") for number in (0x20, 0x01, 0x02))
+INFO = b"unpooled/box/1"
+
+
+def extract(suite: bytes, salt: bytes, label: bytes, key: bytes) -> bytes:
+    return hmac.digest(salt or bytes(32), b"HPKE-v1" + suite + label + key, "sha256")
+
+
+def expand(suite: bytes, key: bytes, label: bytes, info: bytes, length: int) -> bytes:
+    head = length.to_bytes(2, "big") + b"HPKE-v1" + suite + label + info
+    return hmac.digest(key, head + b"\1", "sha256")[:length]  # at most one block is needed
+
+
+def hpke_seal(ephemeral: X25519PrivateKey, recipient: X25519PublicKey, info: bytes, plain: bytes) -> bytes:
+    encapsulated = ephemeral.public_key().public_bytes_raw()
+    shared = extract(KEM_SUITE, b"", b"eae_prk", ephemeral.exchange(recipient))
+    shared = expand(KEM_SUITE, shared, b"shared_secret", encapsulated + recipient.public_bytes_raw(), 32)
+    schedule = b"\0" + extract(SUITE, b"", b"psk_id_hash", b"") + extract(SUITE, b"", b"info_hash", info)
+    secret = extract(SUITE, shared, b"secret", b"")
+    key = expand(SUITE, secret, b"key", schedule, 32)
+    nonce = expand(SUITE, secret, b"base_nonce", schedule, 12)
+    return encapsulated + AESGCM(key).encrypt(nonce, plain, b"")
+
+
+def box(cohort: str) -> Record:
+    ephemeral = X25519PrivateKey.from_private_bytes(octets(f"ephemeral {cohort}", 32))
+    content = Record("unpooled/seed", {"purpose": purpose(cohort), "seed": SEEDS[cohort]})
+    sealed = hpke_seal(ephemeral, COMPENSATOR.public_key(), INFO, encode(content))
+    signature = SIGNERS[cohort].sign(encode((INFO, purpose(cohort), sealed)))
+    return Record("unpooled/box", {"cohort": cohort, "sealed": sealed, "signature": signature})
+
+
+def boxes() -> Any:
+    return [
+        {
+            "compensator_private": COMPENSATOR.private_bytes_raw().hex(),
+            "signer_private": SIGNERS[name].private_bytes_raw().hex(),
+            "signer_public": SIGNERS[name].public_key().public_bytes_raw().hex(),
+            "purpose": typed(purpose(name)),
+            "seed": SEEDS[name].hex(),
+            "box": typed(box(name)),
+        }
+        for name in sorted(COHORTS)
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""Who may come in: the token names study and cohort; one client at a time; every byte is counted."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.http import FileResponse, HttpRequest, HttpResponseBase, JsonResponse
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
+
+from unpooled_server.errors import Conflict, Refused, Unauthorized
+from unpooled_server.models import Cohort
+from unpooled_server.names import Phase
+from unpooled_server.services import metering, sweeping
+from unpooled_server.services.invitations import token_hash
+
+log = logging.getLogger(__name__)
+
+INSTANCE = re.compile(r"[0-9a-f]{32}")
+SILENCE = timedelta(seconds=60)  # after it, another client may take a cohort's place
+SERVER_HEADERS = 110  # Server, Date and Connection, which the HTTP server adds
+
+# What most requests look at; the rest is read when it is asked for.
+_NEEDED = (
+    "study__state",
+    "study__reason",
+    "study__pause_kind",
+    "study__plan_json",
+    "name",
+    "revoked",
+    "instance",
+    "heard_at",
+    "problem",
+)
+
+View = Callable[..., HttpResponseBase]
+
+
+def endpoint(phase: Phase, *methods: str) -> Callable[[View], View]:
+    """Make a view of (request, cohort, …) into one that a token admits to."""
+
+    def decorate(view: View) -> View:
+        @csrf_exempt  # no cookie admits here, so there is nothing to forge
+        @functools.wraps(view)
+        def answer(request: HttpRequest, **arguments: Any) -> HttpResponseBase:
+            try:
+                if request.method not in methods:
+                    raise Refused("method", f"Only {', '.join(methods)} here.", status=405)
+                cohort = _admitted(request)
+            except Refused as refusal:
+                return _refusal(refusal)
+            visit = _Visit(phase, _instance(request))
+            request.visit = visit  # type: ignore[attr-defined]
+            try:
+                response = view(request, cohort, **arguments)
+            except Refused as refusal:
+                response = _refusal(refusal)
+            if not visit.is_counted:
+                heard(request, cohort, response)
+            sweeping.is_back(cohort)
+            return response
+
+        return answer
+
+    return decorate
+
+
+@dataclass
+class _Visit:
+    """What is known of a request that was admitted."""
+
+    phase: Phase
+    instance: str
+    is_counted: bool = False
+
+
+def heard(request: HttpRequest, cohort: Cohort, response: HttpResponseBase) -> None:
+    """Write down that a cohort was heard, and the bytes of the request and of its answer."""
+    visit: _Visit = request.visit  # type: ignore[attr-defined]
+    sent, received = _response_bytes(response), _request_bytes(request)
+    metering.heard(cohort, visit.instance, visit.phase, received, sent)
+    visit.is_counted = True
+
+
+def _refusal(refusal: Refused) -> JsonResponse:
+    response = JsonResponse(refusal.body(), status=refusal.status)
+    if refusal.status == 401:
+        response["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+def _admitted(request: HttpRequest) -> Cohort:
+    kind, _, token = request.headers.get("Authorization", "").partition(" ")
+    if kind.lower() != "bearer" or not token:
+        raise Unauthorized("no-token", "This address wants an invitation's token.")
+    try:
+        cohort = Cohort.objects.select_related("study").only(*_NEEDED).get(token_hash=token_hash(token))
+    except Cohort.DoesNotExist:
+        raise Unauthorized(
+            "unknown-token",
+            "This invitation is not known here, or was issued anew.",
+            "Ask the coordinator for the current invitation.",
+        ) from None
+    if cohort.revoked:
+        raise Unauthorized(
+            "revoked-token", "This invitation was revoked.", "Ask the coordinator for a new invitation."
+        )
+    if _is_other_client(cohort, _instance(request)):
+        raise Conflict(
+            "second-client",
+            f"Another client answers for {cohort.name} at the moment.",
+            "Stop the other one, or wait a minute after it has ended.",
+        )
+    return cohort
+
+
+def _instance(request: HttpRequest) -> str:
+    instance = request.headers.get("Unpooled-Client", "")
+    if not INSTANCE.fullmatch(instance):
+        raise Refused("no-client", "The header Unpooled-Client must hold 32 hex digits.")
+    return instance
+
+
+def _is_other_client(cohort: Cohort, instance: str) -> bool:
+    if not cohort.instance or cohort.instance == instance or cohort.heard_at is None:
+        return False
+    return timezone.now() - cohort.heard_at < SILENCE
+
+
+def _request_bytes(request: HttpRequest) -> int:
+    head = len(request.method or "") + len(request.get_full_path()) + 12
+    head += sum(len(name) + len(value) + 4 for name, value in request.headers.items())
+    return head + int(request.headers.get("Content-Length") or 0)
+
+
+def _response_bytes(response: HttpResponseBase) -> int:
+    head = 17 + SERVER_HEADERS + sum(len(name) + len(value) + 4 for name, value in response.headers.items())
+    if isinstance(response, FileResponse):
+        return head + int(response.headers.get("Content-Length") or 0)
+    return head + len(getattr(response, "content", b""))

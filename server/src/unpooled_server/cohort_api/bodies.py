@@ -1,0 +1,79 @@
+"""Request bodies: JSON of bounded size, and raw bytes as a stream."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, RawPostDataException, UnreadablePostError
+
+from unpooled_server import store
+from unpooled_server.errors import Refused
+
+MAX_JSON = 1 << 16
+_HEX = re.compile(r"(?:[0-9a-f]{2})+")
+
+
+def check_encoding(request: HttpRequest) -> None:
+    """Bodies come as they are: there is nothing to decompress."""
+    if request.headers.get("Content-Encoding"):
+        raise Refused(
+            "encoding", "A body with a Content-Encoding is not taken.", "Send it plain.", status=415
+        )
+
+
+def content_length(request: HttpRequest) -> int:
+    length = request.headers.get("Content-Length") or ""
+    if not length.isdecimal():
+        raise Refused("no-length", "The header Content-Length is missing.", status=411)
+    return int(length)
+
+
+def blocks(request: HttpRequest, size: int) -> Iterator[bytes]:
+    """The body, block by block; stops at its end or after `size` bytes."""
+    try:
+        while size > 0 and (block := request.read(min(size, store.BLOCK))):
+            yield block
+            size -= len(block)
+    except (UnreadablePostError, RawPostDataException, OSError) as error:
+        raise Refused("truncated", "The connection broke before the body's end.", "Send it again.") from error
+
+
+def require_type(request: HttpRequest, kind: str) -> None:
+    if request.content_type != kind:
+        raise Refused("type", f"Got {request.content_type or 'no type'}; want {kind}.", status=415)
+
+
+def json_object(request: HttpRequest) -> dict[str, Any]:
+    check_encoding(request)
+    if content_length(request) > MAX_JSON:
+        raise Refused("too-large", f"A message has {MAX_JSON} bytes at most.", status=413)
+    try:
+        value = json.loads(b"".join(blocks(request, MAX_JSON)))
+    except (ValueError, RecursionError, RequestDataTooBig) as error:
+        raise Refused("bad-json", "The body is not JSON.") from error
+    if not isinstance(value, dict):
+        raise Refused("bad-json", "The body is not a JSON object.")
+    return value
+
+
+def text(values: dict[str, Any], field: str, default: str | None = None) -> str:
+    value = values.get(field, default)
+    if not isinstance(value, str) or not value.isprintable():  # nor half a character, nor a NUL
+        raise Refused("bad-field", f"{field}: want text.", fields={field: "want text"})
+    return value
+
+
+def hexadecimal(values: dict[str, Any], field: str, size: int | None = None, limit: int = 4096) -> str:
+    """A field of lower-case hex digits, of `size` bytes if given."""
+    value = text(values, field)
+    wrong = (
+        not _HEX.fullmatch(value) or len(value) > 2 * limit or (size is not None and len(value) != 2 * size)
+    )
+    if wrong:
+        want = f"{size} bytes as lower-case hex" if size else "lower-case hex"
+        raise Refused("bad-field", f"{field}: want {want}.", fields={field: f"want {want}"})
+    return value

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from django.urls import path, register_converter
+from django.urls.converters import IntConverter
+
+from unpooled_server.cohort_api import views
+
+
+class RoundNumber(IntConverter):
+    """A number that a database can hold."""
+
+    regex = "[0-9]{1,18}"
+
+
+register_converter(RoundNumber, "round")
+
+urlpatterns = [
+    path("study", views.study),
+    path("join", views.join),
+    path("accept", views.accept),
+    path("problem", views.problem),
+    path("timing", views.timing),
+    path("panel/digest", views.panel_digest),
+    path("panel/list", views.panel_list),
+    path("panel", views.panel),
+    path("list", views.coordinator_list),
+    path("questions", views.questions),
+    path("shares/<round:round_id>", views.share),
+    path("results/<str:name>", views.result),
+]

@@ -1,0 +1,182 @@
+"""What a cohort's client asks for and sends. Each view translates between HTTP and a service."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+
+from unpooled.protocol import codec, sealing
+from unpooled.protocol.messages import Question, Questions
+from unpooled_server import selectors, store
+from unpooled_server.cohort_api import bodies, waiting
+from unpooled_server.cohort_api.admission import endpoint, heard
+from unpooled_server.errors import Missing, Refused
+from unpooled_server.models import Cohort, ResultFile, Study
+from unpooled_server.names import OVER, Phase, StudyState
+from unpooled_server.services import joining, panels, uploads
+
+RAW = "application/octet-stream"
+_NONCE = re.compile(r"[0-9a-f]{32}")
+_MAX_SEEN = 1000
+
+
+@endpoint(Phase.JOINING, "GET")
+def study(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
+    """All that a client shows its person; waits while nothing has changed since version `seen`."""
+    seen = request.GET.get("seen", "")
+    version = selectors.repeated(Study.objects.filter(pk=cohort.study_id).values_list("version"))
+    waiting.until(lambda: True if str(version()[0][0]) != seen else None, waiting.wanted_seconds(request))
+    return JsonResponse(_described(Study.objects.get(pk=cohort.study_id), cohort.pk))
+
+
+def _described(study: Study, cohort_id: int) -> dict[str, Any]:
+    cohort = Cohort.objects.get(pk=cohort_id)
+    plan, roster = study.plan, joining.roster_of(study)
+    return {
+        "version": study.version,
+        "study": {
+            "id": study.pk,
+            "name": study.name,
+            "description": study.description,
+            "state": study.state,
+            "reason": study.reason,
+        },
+        "plan": plan.to_json(),
+        "plan_hash": plan.hash().hex(),
+        "cohort": cohort.name,
+        "cohort_state": cohort.state.value,
+        "list_wanted": cohort.list_wanted and not cohort.list_stored,
+        "roster": roster
+        and [
+            {"name": name, "key": key.hex(), "fingerprint": sealing.fingerprint(key)}
+            for name, key in roster.members
+        ],
+        "roster_hash": roster and roster.hash().hex(),
+        "compensator": {
+            "key": plan.compensator_key.hex(),
+            "fingerprint": sealing.fingerprint(plan.compensator_key),
+            "one_operator": study.one_operator,
+        },
+        "panel_digest": study.panel_digest,
+        "waiting_for": selectors.waiting_for(study),
+        "results": [
+            {"name": file.name, "bytes": file.size, "sha256": file.sha256}
+            for file in study.result_files.all()
+        ],
+    }
+
+
+@endpoint(Phase.JOINING, "POST")
+def join(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
+    key = bodies.hexadecimal(bodies.json_object(request), "key", 32)
+    joining.join(cohort, key)
+    return JsonResponse({"joined": True})
+
+
+@endpoint(Phase.JOINING, "POST")
+def accept(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
+    values = bodies.json_object(request)
+    joining.accept(
+        cohort,
+        bodies.hexadecimal(values, "plan_hash", 32),
+        bodies.hexadecimal(values, "roster_hash", 32),
+        bytes.fromhex(bodies.hexadecimal(values, "box")),
+        bytes.fromhex(bodies.hexadecimal(values, "signature", 64)),
+    )
+    return JsonResponse({"accepted": True})
+
+
+@endpoint(Phase.JOINING, "POST")
+def problem(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
+    values = bodies.json_object(request)
+    joining.report_problem(cohort, bodies.text(values, "code"), bodies.text(values, "name", ""))
+    return JsonResponse({"noted": True})
+
+
+@endpoint(Phase.ROUNDS, "POST")
+def timing(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
+    joining.report_timing(cohort, bodies.json_object(request))
+    return JsonResponse({"noted": True})
+
+
+@endpoint(Phase.PANEL, "PUT")
+def panel_digest(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
+    digest = bodies.hexadecimal(bodies.json_object(request), "digest", 32)
+    return JsonResponse({"list_wanted": panels.announce(cohort, digest)})
+
+
+@endpoint(Phase.PANEL, "PUT")
+def panel_list(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
+    bodies.check_encoding(request)
+    size = bodies.content_length(request)
+    if size > panels.MAX_LIST_BYTES:
+        raise Refused("too-large", f"A list has {panels.MAX_LIST_BYTES} bytes at most.", status=413)
+    panels.receive_list(cohort, bodies.blocks(request, size))
+    return JsonResponse({"stored": True}, status=201)
+
+
+@endpoint(Phase.PANEL, "GET")
+def panel(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
+    if not cohort.study.panel_digest:
+        raise Missing("no-panel", "The cohorts have not agreed on a panel yet.")
+    return _file(store.panel_path(cohort.study_id))
+
+
+@endpoint(Phase.PANEL, "GET")
+def coordinator_list(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
+    if not cohort.study.list_ready:
+        raise Missing("no-list", "This study does not go by a list.")
+    return _file(store.coordinator_list_path(cohort.study_id))
+
+
+@endpoint(Phase.ROUNDS, "GET")
+def questions(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
+    """Open rounds that the cohort has not answered; waits until there is one, or the study is over."""
+    seen = _numbers(request.GET.get("seen", ""))
+
+    asked = selectors.repeated(selectors.questions(cohort, seen).values_list("pk", "salt", "message"))
+    over = selectors.repeated(Study.objects.filter(pk=cohort.study_id, state__in=OVER).values_list("pk"))
+    found = waiting.until(lambda: asked() or ([] if over() else None), waiting.wanted_seconds(request))
+    items = tuple(Question(number, bytes(salt), bytes(message)) for number, salt, message in found or ())
+    current = Study.objects.values("state", "panel_digest").get(pk=cohort.study_id)
+    answer = Questions(current["state"], bytes.fromhex(current["panel_digest"]), items)
+    return HttpResponse(codec.encode(answer), content_type=RAW)
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(word) for word in text.split(",")[:_MAX_SEEN] if word.isdecimal() and len(word) < 19]
+
+
+@endpoint(Phase.ROUNDS, "PUT")
+def share(request: HttpRequest, cohort: Cohort, round_id: int) -> HttpResponseBase:
+    bodies.check_encoding(request)
+    bodies.require_type(request, RAW)
+    wanted = uploads.awaited(cohort, round_id)
+    if wanted is None:
+        return JsonResponse({"stored": True})
+    want = uploads.share_bytes(wanted)
+    size, nonce = bodies.content_length(request), request.headers.get("Unpooled-Nonce", "")
+    if size != want:
+        status = 413 if size > want else 400
+        raise Refused("wrong-length", f"The share has {size} bytes; want {want}.", status=status)
+    if not _NONCE.fullmatch(nonce):
+        raise Refused("no-nonce", "The header Unpooled-Nonce must hold 32 hex digits.")
+    response = JsonResponse({"stored": True}, status=201)
+    blocks = bodies.blocks(request, size)
+    if not uploads.commit(cohort, round_id, nonce, blocks, size, lambda: heard(request, cohort, response)):
+        response.status_code = 200
+    return response
+
+
+@endpoint(Phase.RESULTS, "GET")
+def result(request: HttpRequest, cohort: Cohort, name: str) -> HttpResponseBase:
+    study = cohort.study
+    if study.state != StudyState.DONE or not ResultFile.objects.filter(study=study, name=name).exists():
+        raise Missing("no-result", f"This study has no result file {name[:120]!r}.")
+    return _file(store.results_path(study.pk, study.results_folder) / name)
+
+
+def _file(path: Any) -> FileResponse:
+    return FileResponse(path.open("rb"), content_type=RAW)

@@ -1,0 +1,118 @@
+"""The server's one seam to the compensator: carries sealed boxes, asks for sums of masks, nothing else."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import httpx
+from django.conf import settings
+
+from unpooled.errors import UnpooledError
+from unpooled.protocol import VERSION, codec, sealing
+from unpooled.protocol.messages import Enrolment, ReleaseRequest
+
+TIMEOUT = httpx.Timeout(60, connect=5)
+Meter = Callable[[int, int], None]  # bytes sent to the compensator, bytes received from it
+
+
+class CompensatorAway(UnpooledError):
+    """It does not answer, or answers that it cannot now: asking again later is right."""
+
+
+class CompensatorRefused(UnpooledError):
+    """It answers, and says no: asking again would not help."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who the compensator is."""
+
+    key: bytes
+
+    @property
+    def fingerprint(self) -> str:
+        return sealing.fingerprint(self.key)
+
+
+class Compensator:
+    """A compensator at an address, called with the caller's secret."""
+
+    def __init__(self, http: httpx.Client) -> None:
+        self.http = http
+
+    def identity(self) -> Identity:
+        answer = self._send("GET", "/health", b"", None)
+        try:
+            values = answer.json()
+            key, version = bytes.fromhex(values["key"]), values["protocol"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise CompensatorAway("what answers at the compensator's address is no compensator") from error
+        if version != VERSION or len(key) != 32:
+            raise CompensatorRefused(f"the compensator speaks protocol {version!r}; want {VERSION}")
+        return Identity(key)
+
+    def enrol(self, enrolment: Enrolment, meter: Meter) -> None:
+        """Hand over all boxes of a study. The same set again is fine."""
+        self._send("PUT", f"/v1/studies/{enrolment.study}/boxes", codec.encode(enrolment), meter)
+
+    def release(self, request: ReleaseRequest, meter: Meter) -> bytes:
+        """The sum of the masks of a round, as raw words. The same request again gets the same answer."""
+        path = f"/v1/studies/{request.study}/releases"
+        return self._send("POST", path, codec.encode(request), meter).content
+
+    def forget(self, study: str, meter: Meter) -> None:
+        """Have a study's seeds deleted."""
+        self._send("DELETE", f"/v1/studies/{study}", b"", meter)
+
+    def _send(self, method: str, path: str, body: bytes, meter: Meter | None) -> httpx.Response:
+        try:
+            answer = self.http.request(
+                method, path, content=body, headers={"Content-Type": "application/octet-stream"}
+            )
+        except httpx.HTTPError as error:
+            raise CompensatorAway(f"the compensator does not answer ({type(error).__name__})") from error
+        if meter:
+            meter(_request_bytes(answer.request, len(body)), _answer_bytes(answer))
+        if answer.status_code == 401:
+            raise CompensatorAway("the compensator does not accept the server's secret; set it anew on both")
+        if answer.status_code == 403:  # its operator can admit the cohorts' keys at any time
+            raise CompensatorAway(f"the compensator refuses: {_text(answer)}")
+        if answer.status_code >= 500 or answer.is_redirect or answer.status_code in (408, 425, 429):
+            raise CompensatorAway(f"the compensator answers {answer.status_code}")
+        if answer.is_error:
+            raise CompensatorRefused(f"the compensator refuses: {_text(answer)}")
+        return answer
+
+
+def _request_bytes(request: httpx.Request, body: int) -> int:
+    line = len(request.method) + len(request.url.raw_path) + 12
+    return line + sum(len(name) + len(value) + 4 for name, value in request.headers.raw) + 2 + body
+
+
+def _answer_bytes(answer: httpx.Response) -> int:
+    head = 17 + sum(len(name) + len(value) + 4 for name, value in answer.headers.raw) + 2
+    return head + len(answer.content)
+
+
+def _text(answer: httpx.Response) -> str:
+    try:
+        return str(answer.json()["error"]["message"])[:300]
+    except (ValueError, KeyError, TypeError):
+        return f"status {answer.status_code}"
+
+
+@functools.cache
+def _http(url: str, secret: str) -> httpx.Client:
+    # No proxy from the environment: the compensator's address is the operator's own setting.
+    return httpx.Client(
+        base_url=url, headers={"Authorization": f"Bearer {secret}"}, timeout=TIMEOUT, trust_env=False
+    )
+
+
+def compensator() -> Compensator:
+    """The compensator that this server is set up with."""
+    if not settings.UNPOOLED_COMPENSATOR_URL:
+        raise CompensatorAway("no compensator is set up: set UNPOOLED_COMPENSATOR_URL and its secret")
+    return Compensator(_http(settings.UNPOOLED_COMPENSATOR_URL, settings.UNPOOLED_COMPENSATOR_SECRET))

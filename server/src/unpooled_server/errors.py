@@ -1,0 +1,58 @@
+"""What a request can be refused for. The text is fit for a person: what, where, remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from unpooled.errors import UnpooledError
+
+
+class Refused(UnpooledError):
+    """A request that cannot be granted; becomes an HTTP answer with `status`."""
+
+    status = 400
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        remedy: str = "",
+        *,
+        status: int | None = None,
+        fields: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code, self.message, self.remedy, self.fields = code, message, remedy, dict(fields or {})
+        self.status = status or type(self).status
+
+    def body(self) -> dict[str, object]:
+        error: dict[str, object] = {"code": self.code, "message": self.message, "remedy": self.remedy}
+        if self.fields:
+            error["fields"] = self.fields
+        return {"error": error}
+
+
+class Unauthorized(Refused):
+    status = 401
+
+
+class Missing(Refused):
+    status = 404
+
+
+class Conflict(Refused):
+    """Not in this state of the study."""
+
+    status = 409
+
+
+class Over(Refused):
+    """The study has ended."""
+
+    status = 410
+
+
+class Unavailable(Refused):
+    """Another service does not answer; the same request may succeed later."""
+
+    status = 503

@@ -1,0 +1,251 @@
+"""What is stored. What cohorts sent lies in files (`store`); here is who may, who did, and what is next."""
+
+from __future__ import annotations
+
+import functools
+import json
+import secrets
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from unpooled.plan import Plan
+from unpooled_server.names import CohortState, PauseKind, Phase, RoundState, StudyState
+
+
+def new_id() -> str:
+    return secrets.token_hex(8)
+
+
+@functools.lru_cache(maxsize=64)
+def _plan(text: str) -> Plan:
+    return Plan.from_text(text)
+
+
+class Study(models.Model):
+    """What people create. `plan` is the frozen plan's JSON; `draft` what it is made from."""
+
+    id = models.CharField(primary_key=True, max_length=32, default=new_id, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="studies")
+    observers = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="observed_studies", blank=True)
+    name = models.CharField(max_length=200)
+    description = models.TextField(blank=True)
+    state = models.CharField(max_length=16, choices=StudyState.choices, default=StudyState.DRAFT)
+    reason = models.TextField(blank=True)
+    pause_kind = models.CharField(max_length=16, choices=PauseKind.choices, default="", blank=True)
+    archived = models.BooleanField(default=False)
+    auto_start = models.BooleanField(default=True)
+    one_operator = models.BooleanField(default=False)
+    version = models.PositiveIntegerField(default=1)
+    plan_json = models.JSONField(default=dict)
+    frozen = models.BooleanField(default=False)
+    list_ready = models.BooleanField(default=False)
+    panel_digest = models.CharField(max_length=64, blank=True)
+    panel_size = models.PositiveIntegerField(null=True)
+    begun = models.BooleanField(default=False)
+    results_folder = models.CharField(max_length=40, blank=True)
+    # Names of the result columns that are kept for the API, once they are.
+    columns = models.JSONField(default=list, blank=True)
+    # Set before the boxes are sent: from then on the roster can never change.
+    enrolled_at = models.DateTimeField(null=True)
+    enrolled = models.BooleanField(default=False)
+    forgotten = models.BooleanField(default=False)
+    # Errors in a row that nobody foresaw.
+    attempts = models.PositiveSmallIntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now)
+    changed_at = models.DateTimeField(default=timezone.now)
+    opened_at = models.DateTimeField(null=True)
+    ready_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(null=True)
+    panel_at = models.DateTimeField(null=True)
+    last_sum_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering: ClassVar = ["-created_at"]
+        indexes: ClassVar = [models.Index(fields=["state"])]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def plan(self) -> Plan:
+        return _plan(json.dumps(self.plan_json))
+
+    def members(self) -> models.QuerySet[Cohort]:
+        """The cohorts that take part. One that is revoked before the first release has no key any more."""
+        return self.cohorts.exclude(revoked=True, public_key="")
+
+
+class Cohort(models.Model):
+    """A participating site: its invitation, its key, what it has sent so far."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="cohorts")
+    name = models.CharField(max_length=80)
+    token_hash = models.CharField(max_length=64, unique=True)
+    revoked = models.BooleanField(default=False)
+    invited_at = models.DateTimeField(default=timezone.now)
+    joined_at = models.DateTimeField(null=True)
+    heard_at = models.DateTimeField(null=True)
+    instance = models.CharField(max_length=32, blank=True)
+    public_key = models.CharField(max_length=64, blank=True)
+    box_sealed = models.BinaryField(default=b"", blank=True)
+    box_signature = models.BinaryField(default=b"", blank=True)
+    list_digest = models.CharField(max_length=64, blank=True)
+    list_wanted = models.BooleanField(default=False)
+    list_stored = models.BooleanField(default=False)
+    problem = models.CharField(max_length=40, blank=True)
+    problem_name = models.CharField(max_length=200, blank=True)
+    problem_at = models.DateTimeField(null=True)
+    timing = models.JSONField(default=dict)
+
+    class Meta:
+        ordering: ClassVar = ["name"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["study", "name"], name="one_cohort_of_a_name"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def accepted(self) -> bool:
+        return bool(self.box_signature)
+
+    @property
+    def ready(self) -> bool:
+        return self.state == CohortState.READY
+
+    @property
+    def state(self) -> CohortState:
+        if self.revoked:
+            return CohortState.REVOKED
+        if not self.public_key:
+            return CohortState.INVITED
+        if not self.accepted:
+            return CohortState.JOINED
+        if not self.list_digest or (self.list_wanted and not self.list_stored):
+            return CohortState.ACCEPTED
+        return CohortState.READY
+
+
+class Round(models.Model):
+    """One asking of a step. Its primary key is the round's number, never used twice."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="rounds")
+    step_name = models.CharField(max_length=80)
+    message = models.BinaryField()
+    # With the server's own fields; empty where the step has none, and is the message.
+    step = models.BinaryField(default=b"", blank=True)
+    salt = models.BinaryField()
+    question = models.BinaryField()
+    scheme = models.CharField(max_length=60)
+    words = models.PositiveBigIntegerField()
+    state = models.CharField(max_length=16, choices=RoundState.choices, default=RoundState.OPEN)
+    release_seconds = models.FloatField(default=0.0)
+    sum_seconds = models.FloatField(default=0.0)
+    opened_at = models.DateTimeField(default=timezone.now)
+    complete_at = models.DateTimeField(null=True)
+    released_at = models.DateTimeField(null=True)
+    aggregated_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering: ClassVar = ["id"]
+        indexes: ClassVar = [models.Index(fields=["study", "state"])]
+
+    def __str__(self) -> str:
+        return f"{self.step_name} #{self.pk}"
+
+
+class Share(models.Model):
+    """One cohort's committed answer. Its bytes lie in the file that round, cohort and nonce name."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="shares")
+    round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="shares")
+    cohort = models.ForeignKey(Cohort, on_delete=models.CASCADE, related_name="shares")
+    nonce = models.CharField(max_length=32)
+    size = models.PositiveBigIntegerField()
+    received_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["study", "round", "cohort"], name="one_share_of_a_cohort"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.cohort_id} → {self.round_id}"
+
+
+class RowFile(models.Model):
+    """Finished result rows of one round, as a file of arrays."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="row_files")
+    round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="row_files")
+    number = models.PositiveSmallIntegerField()
+    table = models.CharField(max_length=80)
+    columns = models.JSONField()
+
+    class Meta:
+        ordering: ClassVar = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.round_id}-{self.number}"
+
+
+class ResultFile(models.Model):
+    """A file that a study ended with."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="result_files")
+    name = models.CharField(max_length=120)
+    size = models.PositiveBigIntegerField()
+    sha256 = models.CharField(max_length=64)
+
+    class Meta:
+        ordering: ClassVar = ["id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["study", "name"], name="one_result_of_a_name"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Traffic(models.Model):
+    """Bytes between the server and one party, headers included, TLS and TCP not."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="traffic")
+    party = models.CharField(max_length=80)
+    phase = models.CharField(max_length=16, choices=Phase.choices)
+    received = models.PositiveBigIntegerField(default=0)
+    sent = models.PositiveBigIntegerField(default=0)
+    requests = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["study", "party", "phase"], name="one_count_of_traffic"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.party} {self.phase}"
+
+
+class LogEntry(models.Model):
+    """What happened, when, by whom. Only ever added to."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="log")
+    time = models.DateTimeField(default=timezone.now)
+    who = models.CharField(max_length=200)
+    what = models.TextField()
+
+    class Meta:
+        ordering: ClassVar = ["id"]
+
+    def __str__(self) -> str:
+        return self.what
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if self.pk is not None:
+            raise ValueError("a log is only added to")
+        super().save(*args, **kwargs)

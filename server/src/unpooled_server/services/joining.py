@@ -1,0 +1,197 @@
+"""How cohorts come in: key, roster, acceptance, readiness. Called for a cohort that its token has named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from unpooled.errors import ProtocolError
+from unpooled.protocol import sealing
+from unpooled.protocol.messages import Roster
+from unpooled.protocol.problems import Problem
+from unpooled.protocol.sealing import Box, Purpose
+from unpooled_server import store
+from unpooled_server.errors import Conflict, Over, Refused
+from unpooled_server.models import Cohort, Round, RowFile, Share, Study
+from unpooled_server.names import OVER, PauseKind, StudyState
+from unpooled_server.services.transitions import PLATFORM, fail, move, note, pause, touch
+
+LOST_STATE = (
+    "{name} came back with another key after the first release: what it had sent cannot be told from what it "
+    "will send. Duplicate the study."
+)
+
+
+def locked(study_id: str) -> Study:
+    """The study's row, locked until the end of the transaction."""
+    # NO KEY: rows that refer to the study can be added meanwhile.
+    return Study.objects.select_for_update(no_key=True).get(pk=study_id)
+
+
+def require_not_over(study: Study) -> None:
+    if study.state in OVER:
+        raise Over("study-over", f"This study is {study.state}. {study.reason}".strip())
+
+
+def roster_of(study: Study) -> Roster | None:
+    """Names and keys once all invited cohorts have joined; None before."""
+    members = sorted(
+        (cohort.name, bytes.fromhex(cohort.public_key)) for cohort in study.members() if cohort.public_key
+    )
+    return Roster(tuple(members)) if len(members) == study.plan_json.get("cohorts") else None
+
+
+def join(cohort: Cohort, key: str) -> None:
+    """Enter a cohort's public signing key. The same again is fine; another one makes a new roster."""
+    with transaction.atomic():
+        study = locked(cohort.study_id)
+        cohort = Cohort.objects.get(pk=cohort.pk)  # as it is now, under the lock
+        require_not_over(study)
+        if cohort.public_key == key:
+            return
+        if Cohort.objects.filter(study=study, public_key=key).exists():
+            raise Conflict("key-taken", "Another cohort of this study has this key already.")
+        if cohort.public_key and study.enrolled_at:
+            lost_after_release = True
+        else:
+            lost_after_release = False
+            _enter(study, cohort, key)
+    if lost_after_release:
+        fail(study.pk, reason := LOST_STATE.format(name=cohort.name))
+        raise Over("study-over", reason)
+
+
+def _enter(study: Study, cohort: Cohort, key: str) -> None:
+    again = bool(cohort.public_key)
+    Cohort.objects.filter(pk=cohort.pk).update(
+        public_key=key,
+        joined_at=timezone.now(),
+        list_digest="",
+        list_wanted=False,
+        list_stored=False,
+        problem="",
+        problem_name="",
+        problem_at=None,
+    )
+    hand_over(study, cohort.list_digest)
+    if again:
+        reopen(study, f"{cohort.name} joined again with a new key")
+    touch(study.pk, frozen=True)
+    note(study.pk, cohort.name, f"joined with key {sealing.fingerprint(bytes.fromhex(key))}")
+
+
+def reopen(study: Study, why: str) -> None:
+    """Fix the roster anew before the first release: acceptances and questions so far are void."""
+    Cohort.objects.filter(study=study).update(box_sealed=b"", box_signature=b"")
+    Share.objects.filter(study=study).delete()
+    RowFile.objects.filter(study=study).delete()
+    Round.objects.filter(study=study).delete()
+    move(
+        study.pk,
+        [StudyState.OPEN, StudyState.READY, StudyState.RUNNING, StudyState.PAUSED],
+        StudyState.OPEN,
+        PLATFORM,
+        f"the roster is fixed anew: {why}; all cohorts accept again",
+        reason="",
+        pause_kind=PauseKind.NONE,
+        panel_digest="",
+        panel_size=None,
+        begun=False,
+        ready_at=None,
+        started_at=None,
+        panel_at=None,
+    )
+
+
+def accept(cohort: Cohort, plan_hash: str, roster_hash: str, sealed: bytes, signature: bytes) -> None:
+    """A person accepted plan and roster; the sealed seed for the compensator comes along."""
+    with transaction.atomic():
+        study = locked(cohort.study_id)
+        cohort = Cohort.objects.get(pk=cohort.pk)  # as it is now, under the lock
+        require_not_over(study)
+        roster = roster_of(study)
+        plan = study.plan
+        if roster is None:
+            raise Conflict("roster-incomplete", "Not all cohorts have joined yet.", "Wait until they have.")
+        if plan_hash != plan.hash().hex():
+            raise Conflict("plan-changed", "The plan is another one now.", "Read it again, then accept.")
+        if roster_hash != roster.hash().hex():
+            raise Conflict("roster-changed", "The roster is another one now.", "Read it again, then accept.")
+        if bytes(cohort.box_signature) == signature and bytes(cohort.box_sealed) == sealed:
+            return
+        if study.enrolled_at:
+            raise Conflict("already-enrolled", "The seeds of this study are with the compensator already.")
+        purpose = Purpose(study.pk, plan.hash(), roster.hash(), cohort.name, plan.compensator_key)
+        _verify(Box(cohort.name, sealed, signature), purpose, bytes.fromhex(cohort.public_key))
+        if cohort.accepted:  # another seed: what was masked with the former one is void
+            _discard_shares(study, cohort)
+        Cohort.objects.filter(pk=cohort.pk).update(
+            box_sealed=sealed, box_signature=signature, problem="", problem_name="", problem_at=None
+        )
+        touch(study.pk)
+        note(study.pk, cohort.name, "accepted the plan and the roster")
+        settle(study)
+
+
+def _verify(box: Box, purpose: Purpose, key: bytes) -> None:
+    try:
+        sealing.verify_box(box, purpose, key)
+    except ProtocolError as error:
+        raise Refused("bad-box", str(error)) from error
+
+
+def _discard_shares(study: Study, cohort: Cohort) -> None:
+    shares = Share.objects.filter(study=study, cohort=cohort)
+    Round.objects.filter(shares__in=shares, state="complete").update(state="open", complete_at=None)
+    shares.delete()
+
+
+def hand_over(study: Study, digest: str) -> None:
+    """Ask another cohort for the list of this digest, after the one that was asked for it has turned away."""
+    heirs = study.members().filter(list_digest=digest)
+    if digest and not heirs.filter(list_wanted=True).exists() and (heir := heirs.first()):
+        wanted = not store.list_path(study.pk, digest).exists()
+        Cohort.objects.filter(pk=heir.pk).update(list_wanted=wanted)
+
+
+def settle(study: Study) -> None:
+    """Move an open study to ready once all cohorts are. Inside a transaction that holds the study's lock."""
+    cohorts = list(study.members())
+    if len(cohorts) == study.plan_json.get("cohorts") and all(cohort.ready for cohort in cohorts):
+        move(
+            study.pk,
+            [StudyState.OPEN],
+            StudyState.READY,
+            PLATFORM,
+            "all cohorts are ready",
+            ready_at=timezone.now(),
+        )
+
+
+def report_problem(cohort: Cohort, code: str, name: str) -> None:
+    """A cohort cannot go on; the others wait."""
+    problem = next((known for known in Problem if known.value == code), None)
+    if problem is None:
+        raise Refused("unknown-problem", "This is no problem code of the protocol.")
+    with transaction.atomic():
+        study = locked(cohort.study_id)
+        require_not_over(study)
+        Cohort.objects.filter(pk=cohort.pk).update(
+            problem=problem.value, problem_name=name[:200], problem_at=timezone.now()
+        )
+        about = f" ({name[:200]})" if name else ""
+        touch(study.pk)
+        note(study.pk, cohort.name, f"reports a problem: {problem.message}{about} {problem.remedy}")
+        pause(study.pk, PauseKind.PROBLEM, f"{cohort.name}: {problem.message}{about} {problem.remedy}")
+
+
+def report_timing(cohort: Cohort, timing: dict[str, Any]) -> None:
+    """Seconds per phase at a cohort, as it measured them."""
+    good = {
+        phase[:40]: float(seconds)
+        for phase, seconds in list(timing.items())[:40]
+        if phase.isprintable() and isinstance(seconds, int | float) and 0 <= seconds < 1e9
+    }
+    Cohort.objects.filter(pk=cohort.pk).update(timing=good)

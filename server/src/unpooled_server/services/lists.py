@@ -1,0 +1,56 @@
+"""The coordinator's list of variants: canonical text, or any text or .bim file that says the same."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unpooled import text
+from unpooled.errors import ProtocolError
+from unpooled.panel import Panel
+
+_COLUMNS = {5: (0, 1, 2, 3, 4), 6: (0, 3, 1, 4, 5)}  # ours; a .bim: chromosome, ID, cM, position, A1, A2
+
+
+def read(data: bytes, autosomes: int) -> Panel:
+    """The panel in a list. ProtocolError with the line if it cannot be read, or names a variant twice."""
+    try:
+        return Panel.from_canonical(data)
+    except ProtocolError:
+        return _from_words(data, autosomes)
+
+
+def _from_words(data: bytes, autosomes: int) -> Panel:
+    tokens = text.tokenize(data)
+    widths = np.unique(tokens.widths)
+    if len(widths) != 1 or int(widths[0]) not in _COLUMNS:
+        raise ProtocolError(
+            "a list of variants has five words in each line (chromosome, position, ID, allele, allele), "
+            "or the six of a .bim file"
+        )
+    columns = _COLUMNS[int(widths[0])]
+    variants, names = [], set()
+    for row in range(len(tokens)):
+        chromosome, position, name, *pair = (tokens.word(row, column) for column in columns)
+        variants.append((_code(chromosome, autosomes, row), _number(position, row), name, *sorted(pair)))
+        if name in names:
+            raise ProtocolError(
+                f"list of variants, line {row + 1}: {name.decode('utf-8', 'replace')} stands twice"
+            )
+        names.add(name)
+    return Panel.of(variants)  # type: ignore[arg-type]
+
+
+def _code(word: bytes, autosomes: int, row: int) -> int:
+    name = word.decode("ascii", "replace").upper().removeprefix("CHR")
+    named = {"X": 1, "Y": 2, "XY": 3, "MT": 4, "M": 4}
+    if name in named:
+        return autosomes + named[name]
+    if name.isdecimal() and int(name) <= autosomes + 4:
+        return int(name)
+    raise ProtocolError(f"list of variants, line {row + 1}: the chromosome {name[:20]!r} is not known")
+
+
+def _number(word: bytes, row: int) -> int:
+    if word.isdigit() and int(word) < 2**31:
+        return int(word)
+    raise ProtocolError(f"list of variants, line {row + 1}: the position is no number up to {2**31 - 1}")

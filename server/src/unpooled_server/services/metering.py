@@ -1,0 +1,38 @@
+"""Who was heard when, and how many bytes passed between the server and each party."""
+
+from __future__ import annotations
+
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from unpooled_server.compensator_client import Meter
+from unpooled_server.models import Cohort, Traffic
+from unpooled_server.names import COMPENSATOR, Phase
+
+
+def count(study_id: str, party: str, phase: Phase, received: int, sent: int) -> None:
+    """Add to the bytes that the server received from, and sent to, a party."""
+    row = Traffic.objects.filter(study_id=study_id, party=party, phase=phase)
+    added = {"received": F("received") + received, "sent": F("sent") + sent, "requests": F("requests") + 1}
+    if row.update(**added):
+        return
+    try:
+        with transaction.atomic():
+            Traffic.objects.create(
+                study_id=study_id, party=party, phase=phase, received=received, sent=sent, requests=1
+            )
+    except IntegrityError:  # created by somebody else in the meantime, or the study was deleted
+        row.update(**added)
+
+
+def heard(cohort: Cohort, instance: str, phase: Phase, received: int, sent: int) -> None:
+    """A cohort's request is answered."""
+    with transaction.atomic():
+        Cohort.objects.filter(pk=cohort.pk).update(heard_at=timezone.now(), instance=instance)
+        count(cohort.study_id, cohort.name, phase, received, sent)
+
+
+def compensator_meter(study_id: str, phase: Phase) -> Meter:
+    """Counts what passes between the server and the compensator."""
+    return lambda sent, received: count(study_id, COMPENSATOR, phase, received, sent)

@@ -1,0 +1,109 @@
+"""The end of a study: columns from row files, result files, the manifest."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import BinaryIO
+
+import numpy as np
+from django.db import transaction
+from django.utils import timezone
+
+from unpooled import run
+from unpooled.algorithms import algorithm
+from unpooled_server import selectors, store
+from unpooled_server.models import ResultFile, RowFile, Study
+from unpooled_server.names import LIVE, PauseKind, StudyState
+from unpooled_server.services.transitions import PLATFORM, fail, move
+
+TABLE = "variants"
+PREFIX = "study"
+MANIFEST = "manifest.json"
+WRITERS = 2
+NO_VARIANT = "no variant passes the plan's filters; duplicate the study with others"
+
+
+def tables(study: Study) -> dict[str, dict[str, np.ndarray]]:
+    """The result tables so far, from the row files of all aggregated rounds."""
+    return run.collect(
+        store.load_rows(store.rows_path(study.pk, row.round_id, row.number), row.table, row.columns)
+        for row in RowFile.objects.filter(study=study)
+    )
+
+
+def finish(study: Study) -> None:
+    """Write the result files into a folder of their own; the first to name it in the database has won."""
+    started = timezone.now()
+    panel = store.agreed_panel(study.pk, study.panel_digest)
+    columns, plan = tables(study).get(TABLE), study.plan
+    if columns is None:
+        fail(study.pk, NO_VARIANT)
+        return
+    test = algorithm(plan.test)
+    folder = secrets.token_hex(8)
+    path = store.results_path(study.pk, folder)
+
+    def keep(name: str, write: Callable[[BinaryIO], None]) -> ResultFile:
+        size, sha256 = store.write_result(path / name, write)
+        return ResultFile(study=study, name=name, size=size, sha256=sha256)
+
+    def keep_report(file: str) -> ResultFile:
+        write = test.files[file]
+        return keep(f"{PREFIX}.{test.file_name(file, plan)}", lambda out: write(out, panel, columns, plan))
+
+    with ThreadPoolExecutor(WRITERS) as pool:  # compiled code writes the numbers, so threads run side by side
+        files = list(pool.map(keep_report, plan.files))
+    files.append(keep(f"{PREFIX}.variants.tsv", lambda out: _copy_remarks(study, out)))
+    manifest = selectors.manifest(study, files, started, timezone.now())
+    files.append(keep(MANIFEST, lambda out: _write_json(out, manifest)))
+    if not _publish(study, folder, files):
+        store.drop_results(study.pk, folder=folder)
+
+
+def keep_table(study: Study) -> None:
+    """Keep the result columns for the API, beside those that say which variant a row is."""
+    panel = store.agreed_panel(study.pk, study.panel_digest)
+    columns = dict(tables(study)[TABLE])
+    rows = columns.pop("variant")
+    first_is_a1 = columns.pop("first_is_a1")
+    named = {
+        "chromosome": panel.chromosome[rows],
+        "position": panel.position[rows],
+        "id": panel.name[rows],
+        "a1": np.where(first_is_a1, panel.first[rows], panel.second[rows]),
+        "a2": np.where(first_is_a1, panel.second[rows], panel.first[rows]),
+        "alleles": np.frombuffer(b"\n".join(panel.alleles), np.uint8),
+    }
+    # Of a regression's tests only the first, of the variant itself; its report has those of the covariates.
+    columns = {name: column if column.ndim == 1 else column[:, 0] for name, column in columns.items()}
+    store.keep_columns(study.pk, study.results_folder, {**named, **columns})
+    Study.objects.filter(pk=study.pk).update(columns=["chromosome", "position", "id", "a1", "a2", *columns])
+
+
+def _copy_remarks(study: Study, out: BinaryIO) -> None:
+    out.write(store.remarks_path(study.pk).read_bytes())
+
+
+def _write_json(out: BinaryIO, value: object) -> None:
+    out.write(json.dumps(value, indent=2).encode() + b"\n")
+
+
+def _publish(study: Study, folder: str, files: list[ResultFile]) -> bool:
+    with transaction.atomic():
+        won = move(
+            study.pk,
+            LIVE,
+            StudyState.DONE,
+            PLATFORM,
+            f"done: {len(files)} result files",
+            results_folder=folder,
+            ended_at=timezone.now(),
+            reason="",
+            pause_kind=PauseKind.NONE,
+        )
+        if won:
+            ResultFile.objects.bulk_create(files)
+    return won

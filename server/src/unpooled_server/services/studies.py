@@ -1,0 +1,317 @@
+"""What a coordinator does with a study, and what a study does by itself."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.utils import timezone
+
+from unpooled.algorithms import algorithm, check, presence, usual
+from unpooled.errors import UnpooledError
+from unpooled.plan import Plan, PlanError
+from unpooled_server import store
+from unpooled_server.compensator_client import CompensatorAway, CompensatorRefused, compensator
+from unpooled_server.errors import Conflict, Refused, Unavailable
+from unpooled_server.models import LogEntry, Round, Study
+from unpooled_server.names import BEFORE_START, LIVE, OVER, UNFINISHED, PauseKind, Phase, StudyState
+from unpooled_server.services import panels, results, rounds
+from unpooled_server.services.guarding import guarded
+from unpooled_server.services.joining import locked
+from unpooled_server.services.metering import compensator_meter
+from unpooled_server.services.transitions import (
+    PLATFORM,
+    is_working,
+    move,
+    note,
+    pause,
+    resume,
+    touch,
+)
+
+_NO_LIST_YET = bytes(32)
+
+
+def create(
+    owner: AbstractBaseUser,
+    name: str,
+    description: str,
+    plan: Mapping[str, Any],
+    *,
+    auto_start: bool,
+    one_operator: bool,
+) -> Study:
+    """A new draft. Its compensator's key is asked of the compensator now, and is part of the plan."""
+    fields = _checked({**plan, "compensator_key": _compensator_key()})
+    with transaction.atomic():
+        study = Study.objects.create(
+            owner=owner,  # type: ignore[misc]
+            name=name,
+            description=description,
+            plan_json=fields,
+            auto_start=auto_start,
+            one_operator=one_operator,
+        )
+        note(study.pk, owner.get_username(), "created the study")
+    return study
+
+
+def _compensator_key() -> str:
+    try:
+        return compensator().identity().key.hex()
+    except (CompensatorAway, CompensatorRefused) as error:
+        raise Unavailable(
+            "compensator", f"{error}.", "Start the compensator, or set its address, then try again."
+        ) from error
+
+
+def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The plan's fields in full. A list's digest may still be missing: the list follows."""
+    awaits_list = fields.get("panel_mode") == "list" and not fields.get("panel_digest")
+    try:
+        if "test" in fields:
+            fields = {**usual(str(fields["test"])), **fields}
+        plan = Plan.from_json({**fields, "panel_digest": _NO_LIST_YET.hex()} if awaits_list else fields)
+        check(plan)
+    except PlanError as error:
+        raise Refused(
+            "bad-plan",
+            f"The plan cannot be as it is: {error}.",
+            "Change these fields.",
+            fields={f"plan.{field}": problem for field, problem in error.problems.items()},
+        ) from error
+    except UnpooledError as error:
+        raise Refused("bad-plan", str(error), fields={"plan.test": str(error)}) from error
+    return plan.to_json() | ({"panel_digest": ""} if awaits_list else {})
+
+
+def change(study: Study, who: str, *, plan: Mapping[str, Any] | None = None, **fields: str | bool) -> None:
+    """Change a study; its plan only before the first cohort has joined."""
+    with transaction.atomic():
+        fresh = locked(study.pk)
+        changes: dict[str, Any] = dict(fields)
+        if plan is not None:
+            if fresh.frozen:
+                raise Conflict("frozen", "A cohort has joined: the plan is frozen.", "Duplicate the study.")
+            merged = {**fresh.plan_json, **plan, "compensator_key": fresh.plan_json["compensator_key"]}
+            # A list was read by the number of autosomes: with another number it has to come again.
+            same = merged.get("autosomes") == fresh.plan_json["autosomes"]
+            keeps_list = merged.get("panel_mode") == "list" and fresh.list_ready and same
+            merged["panel_digest"] = fresh.plan_json["panel_digest"] if keeps_list else ""
+            changes |= {"plan_json": _checked(merged), "list_ready": keeps_list}
+            if _lacks_list(changes) and fresh.state != StudyState.DRAFT:
+                raise Conflict(
+                    "no-list",
+                    "Cohorts are invited already, and this plan would go by a list that is not there yet.",
+                    "Duplicate the study, and upload the list before you invite.",
+                )
+            if changes["plan_json"]["cohorts"] < fresh.members().count():
+                raise Conflict("too-many-invited", "More cohorts are invited than the plan now asks for.")
+        touch(study.pk, **changes)
+        note(study.pk, who, "changed " + ", ".join([*fields, *(["the plan"] if plan is not None else [])]))
+
+
+def _lacks_list(changes: Mapping[str, Any]) -> bool:
+    return changes["plan_json"]["panel_mode"] == "list" and not changes["list_ready"]
+
+
+def start(study: Study, who: str) -> None:
+    """Start a study whose cohorts are all ready."""
+    if study.state != StudyState.READY:
+        raise Conflict("not-ready", why_not_startable(study), "Wait until all cohorts are ready.")
+    _check_compensator(study)
+    if not move(
+        study.pk, [StudyState.READY], StudyState.RUNNING, who, "started", started_at=timezone.now(), reason=""
+    ):
+        raise Conflict("not-ready", "The study is not ready any more.")
+
+
+def why_not_startable(study: Study) -> str:
+    """Why the button Start is not there yet, in words; empty if it is."""
+    if study.state == StudyState.READY:
+        return ""
+    if study.state not in BEFORE_START:
+        return f"The study is {study.state}."
+    cohorts = list(study.members())
+    missing = study.plan_json["cohorts"] - len(cohorts)
+    if missing > 0:
+        return f"{missing} of {study.plan_json['cohorts']} cohorts are not invited yet."
+    waiting = ", ".join(f"{cohort.name} ({cohort.state})" for cohort in cohorts if not cohort.ready)
+    return f"Waiting for {waiting}."
+
+
+def _check_compensator(study: Study) -> None:
+    try:
+        key = compensator().identity().key
+    except (CompensatorAway, CompensatorRefused) as error:
+        raise Unavailable("compensator", f"{error}.", "The study starts once it does.") from error
+    if key != study.plan.compensator_key:
+        raise Conflict(
+            "other-compensator",
+            "The compensator at the set address is not the one that the plan names: its key is another.",
+            "Restore the compensator's key, or duplicate the study.",
+        )
+
+
+def pause_by_request(study: Study, who: str) -> None:
+    if pause(study.pk, PauseKind.ASKED, "Paused by the coordinator.", who):
+        return
+    taken_over = Study.objects.filter(pk=study.pk, state=StudyState.PAUSED).update(
+        pause_kind=PauseKind.ASKED, reason="Paused by the coordinator."
+    )
+    if not taken_over:
+        raise Conflict("not-running", f"The study is {study.state}; only a running one can be paused.")
+
+
+def resume_by_request(study: Study, who: str) -> None:
+    if not resume(study.pk, [PauseKind.ASKED, PauseKind.PROBLEM, PauseKind.AWAY], who):
+        raise Conflict("not-paused", f"The study is {study.state}: there is nothing to resume.")
+
+
+def abort(study: Study, who: str) -> None:
+    """End a study without results. Nothing that was summed is published."""
+    if not move(
+        study.pk,
+        [*BEFORE_START, *LIVE],
+        StudyState.ABORTED,
+        who,
+        "aborted",
+        reason="Aborted by the coordinator.",
+        pause_kind=PauseKind.NONE,
+        ended_at=timezone.now(),
+    ):
+        raise Conflict("study-over", f"The study is {study.state} already.")
+
+
+def duplicate(study: Study, who: AbstractBaseUser) -> Study:
+    """A new draft with the same plan, to change what is frozen or to run again."""
+    plan = {field: value for field, value in study.plan_json.items() if field != "compensator_key"}
+    copy = create(
+        who,
+        f"{study.name} (copy)"[:200],
+        study.description,
+        plan,
+        auto_start=study.auto_start,
+        one_operator=study.one_operator,
+    )
+    if study.list_ready:
+        path = store.coordinator_list_path(copy.pk)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(store.coordinator_list_path(study.pk), path)
+        touch(copy.pk, list_ready=True)
+    return copy
+
+
+def archive(study: Study, who: str, archived: bool) -> None:
+    if archived and study.state not in (*OVER, StudyState.DRAFT):
+        raise Conflict("still-open", "Only a study that has ended, or a draft, can be archived.")
+    touch(study.pk, archived=archived)
+    note(study.pk, who, "archived" if archived else "taken from the archive")
+
+
+def delete(study: Study) -> None:
+    """Delete a study with its files. Its seeds at the compensator go first."""
+    if study.state in LIVE:
+        raise Conflict("still-running", "A running study cannot be deleted.", "Abort it first.")
+    _forget(study)
+    study_id = study.pk
+    study.delete()
+    store.drop_study(study_id)
+
+
+def advance(study_id: str) -> None:
+    """Do the next thing that a study does by itself. Safe to call at any time, by any number of workers."""
+    study = Study.objects.filter(pk=study_id).first()
+    if study is None:
+        return
+    if study.state == StudyState.READY:
+        with guarded(study, "Agree on variants"):
+            _agree_by_names(study)
+            _start_by_itself(study)
+    elif is_working(study):
+        with guarded(study, "Write the results" if study.begun else "Ask the first questions"):
+            _go_on(study)
+    elif study.state in OVER:
+        _clean_up(study)
+
+
+def _agree_by_names(study: Study) -> None:
+    if not study.panel_digest and study.plan.panel_mode == "names":
+        panels.agree_by_names(study)
+
+
+def _start_by_itself(study: Study) -> None:
+    if not study.auto_start:
+        return
+    try:
+        start(study, PLATFORM)
+    except (Unavailable, Conflict) as error:
+        reason = f"Cannot start: {error} {error.remedy}"
+        if Study.objects.filter(pk=study.pk, state=StudyState.READY).exclude(reason=reason).exists():
+            touch(study.pk, reason=reason)
+            note(study.pk, PLATFORM, reason)
+
+
+def _go_on(study: Study) -> None:
+    if Round.objects.filter(study=study, state__in=UNFINISHED).exists():
+        return
+    if study.begun:
+        results.finish(study)
+    elif study.panel_digest:
+        _begin(study)
+    elif study.plan.panel_mode == "names":
+        panels.agree_by_names(study)
+    elif Round.objects.filter(study=study).exists():
+        panels.agree_by_presence(study, results.tables(study)[presence.TABLE]["cohorts"])
+    else:
+        _ask_for_presence(study)
+
+
+def _begin(study: Study) -> None:
+    """Ask the first steps of the study's test."""
+    plan, panel = study.plan, store.agreed_panel(study.pk, study.panel_digest)
+    asked = list(algorithm(plan.test).first(plan, panel))
+    with transaction.atomic():
+        if Study.objects.filter(
+            pk=study.pk, begun=False, state__in=LIVE, panel_digest=study.panel_digest
+        ).update(begun=True):
+            rounds.open_rounds(study, asked)
+
+
+def _ask_for_presence(study: Study) -> None:
+    listed = store.load_panel(store.coordinator_list_path(study.pk))
+    asked = presence.first(len(listed), study.plan.chunk_size)
+    with transaction.atomic():
+        fresh = locked(study.pk)
+        if fresh.state in LIVE and not Round.objects.filter(study=study).exists():
+            rounds.open_rounds(study, asked)
+
+
+def _clean_up(study: Study) -> None:
+    """What nobody needs any more after the end: masked shares, rows, and the seeds at the compensator."""
+    store.drop_what_cohorts_sent(study.pk)
+    if study.state == StudyState.DONE and not study.columns and study.row_files.exists():
+        results.keep_table(study)
+    store.drop_rows(study.pk)
+    store.drop_results(study.pk, keep=study.results_folder)
+    try:
+        _forget(study)
+    except Unavailable:
+        return  # the sweep asks again
+
+
+def _forget(study: Study) -> None:
+    if study.forgotten or study.enrolled_at is None:
+        Study.objects.filter(pk=study.pk).update(forgotten=True)
+        return
+    try:
+        compensator().forget(study.pk, compensator_meter(study.pk, Phase.RESULTS))
+    except (CompensatorAway, CompensatorRefused) as error:
+        raise Unavailable("compensator", f"{error}.", "Try again once it does.") from error
+    if Study.objects.filter(pk=study.pk, forgotten=False).update(forgotten=True):
+        LogEntry.objects.create(
+            study_id=study.pk, who=PLATFORM, what="the seeds at the compensator are deleted"
+        )

@@ -1,0 +1,93 @@
+"""The only place where the state of a study changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from unpooled_server import doorbell
+from unpooled_server.models import LogEntry, Round, Study
+from unpooled_server.names import LIVE, OVER, PauseKind, RoundState, StudyState
+
+PLATFORM = "platform"
+
+
+def note(study_id: str, who: str, what: str) -> None:
+    """Add a line to the study's log."""
+    LogEntry.objects.create(study_id=study_id, who=who, what=what)
+
+
+def touch(study_id: str, **changes: Any) -> None:
+    """Change fields that cohorts and coordinators watch, and say that there is something new."""
+    Study.objects.filter(pk=study_id).update(version=F("version") + 1, changed_at=timezone.now(), **changes)
+
+
+def move(
+    study_id: str, old: Iterable[StudyState], new: StudyState, who: str, what: str, **changes: Any
+) -> bool:
+    """Whether this call moved the study from one of the old states to the new one."""
+    with transaction.atomic():
+        won = Study.objects.filter(pk=study_id, state__in=list(old)).update(
+            state=new, version=F("version") + 1, changed_at=timezone.now(), **changes
+        )
+        if won:
+            note(study_id, who, what)
+            doorbell.ring_study(study_id)
+    return bool(won)
+
+
+def fail(study_id: str, reason: str) -> bool:
+    """End a study that cannot go on, with the reason that people read."""
+    return move(
+        study_id,
+        [state for state in StudyState if state not in OVER],
+        StudyState.FAILED,
+        PLATFORM,
+        f"failed: {reason}",
+        reason=reason,
+        pause_kind=PauseKind.NONE,
+        ended_at=timezone.now(),
+    )
+
+
+def pause(study_id: str, kind: PauseKind, reason: str, who: str = PLATFORM) -> bool:
+    """Pause a running study; a study that is paused already keeps its first reason."""
+    return move(
+        study_id,
+        [StudyState.RUNNING],
+        StudyState.PAUSED,
+        who,
+        f"paused: {reason}",
+        reason=reason,
+        pause_kind=kind,
+    )
+
+
+def resume(study_id: str, kinds: Iterable[PauseKind], who: str = PLATFORM) -> bool:
+    """Go on with a study that is paused for one of these kinds of reason."""
+    with transaction.atomic():
+        won = Study.objects.filter(pk=study_id, state=StudyState.PAUSED, pause_kind__in=list(kinds)).update(
+            state=StudyState.RUNNING,
+            pause_kind=PauseKind.NONE,
+            reason="",
+            version=F("version") + 1,
+            changed_at=timezone.now(),
+        )
+        if won:
+            note(study_id, who, "goes on")
+            doorbell.ring_study(study_id)
+            waiting = Round.objects.filter(
+                study=study_id, state__in=[RoundState.COMPLETE, RoundState.RELEASED]
+            )
+            for round_id in waiting.values_list("pk", flat=True):
+                doorbell.ring_round(round_id)
+    return bool(won)
+
+
+def is_working(study: Study) -> bool:
+    """Whether rounds of this study may be released and summed now."""
+    return study.state in LIVE and study.pause_kind != PauseKind.ASKED

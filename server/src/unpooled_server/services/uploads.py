@@ -1,0 +1,97 @@
+"""Shares: on disk first, then the row, then the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+
+from unpooled.errors import ProtocolError
+from unpooled.protocol import masking
+from unpooled_server import doorbell, store
+from unpooled_server.errors import Conflict, Missing, Refused, Unavailable
+from unpooled_server.models import Cohort, Round, Share
+from unpooled_server.names import RoundState
+from unpooled_server.services.joining import require_not_over
+
+
+class Awaited(NamedTuple):
+    """What the share of a round must be."""
+
+    scheme: str
+    words: int
+
+
+def awaited(cohort: Cohort, round_id: int) -> Awaited | None:
+    """What a round waits for from this cohort; None if its share is in already."""
+    answered = Exists(Share.objects.filter(round=OuterRef("pk"), cohort=cohort))
+    found = Round.objects.filter(pk=round_id, study_id=cohort.study_id).annotate(answered=answered)
+    for scheme, words, state, is_answered in found.values_list("scheme", "words", "state", "answered"):
+        if is_answered:
+            return None
+        require_not_over(cohort.study)
+        if state != RoundState.OPEN:
+            raise Conflict("round-closed", f"Round {round_id} takes no shares any more.")
+        return Awaited(scheme, words)
+    require_not_over(cohort.study)
+    raise Missing("no-such-round", f"This study has no round {round_id}.")
+
+
+def share_bytes(wanted: Awaited) -> int:
+    """The exact length of a share, which follows from the step."""
+    return wanted.words * masking.scheme(wanted.scheme).word_bytes
+
+
+def commit(
+    cohort: Cohort,
+    round_id: int,
+    nonce: str,
+    blocks: Iterator[bytes],
+    size: int,
+    together: Callable[[], None] = lambda: None,
+) -> bool:
+    """Store a share durably; whether it is this one that counts (False: another was there first).
+
+    What else is to be written for the same request goes `together` into the share's transaction: every
+    commit costs a flush of the disk.
+    """
+    path = store.share_path(cohort.study_id, round_id, cohort.pk, nonce)
+    try:
+        store.keep_share(path, blocks, size)
+    except store.OtherBytes as error:
+        raise Conflict("nonce-used", str(error), "Send it again under a fresh nonce.") from error
+    except ProtocolError as error:
+        raise Refused("truncated", str(error), "Send it again.") from error
+    except OSError as error:
+        raise Unavailable(
+            "disk", f"The share cannot be stored ({error.strerror}).", "Send it later."
+        ) from error
+    try:
+        with transaction.atomic():
+            _enter(cohort, round_id, nonce, size)
+            together()
+    except IntegrityError:
+        committed = Share.objects.filter(round_id=round_id, cohort=cohort).first()
+        if committed is None or committed.nonce != nonce:
+            path.unlink(missing_ok=True)
+        if committed is None:
+            raise Conflict("round-closed", "This round is asked anew.") from None
+        return False
+    if cohort.problem:
+        Cohort.objects.filter(pk=cohort.pk).update(problem="", problem_name="", problem_at=None)
+    return True
+
+
+def _enter(cohort: Cohort, round_id: int, nonce: str, size: int) -> None:
+    # The lock makes concurrent shares of one round see each other, so that the last one completes it.
+    if not Round.objects.select_for_update().filter(pk=round_id, state=RoundState.OPEN).exists():
+        raise IntegrityError
+    Share.objects.create(study_id=cohort.study_id, round_id=round_id, cohort=cohort, nonce=nonce, size=size)
+    if Share.objects.filter(round_id=round_id).count() == cohort.study.plan_json["cohorts"]:
+        Round.objects.filter(pk=round_id, state=RoundState.OPEN).update(
+            state=RoundState.COMPLETE, complete_at=timezone.now()
+        )
+        doorbell.ring_round(round_id)

@@ -1,0 +1,275 @@
+"""Files of studies on disk. A file is there whole or not at all; nothing is unpickled.
+
+HOME/studies/<study>/shares/<round>.<cohort>.<nonce>      masked bytes, until the round is aggregated
+                    /rows/<round>-<number>.npy            result rows of one round
+                    /lists/<digest>.txt, list.txt, panel.txt, remarks.tsv
+                    /results-<random>/<name>
+"""
+
+from __future__ import annotations
+
+import collections
+import hashlib
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from django.conf import settings
+
+from unpooled.errors import ProtocolError
+from unpooled.panel import Panel
+from unpooled.step import Rows
+
+BLOCK = 1 << 18
+
+
+class LostFile(ProtocolError):
+    """A file that a committed row names is gone or damaged."""
+
+
+def study_folder(study: str) -> Path:
+    return Path(settings.UNPOOLED_HOME) / "studies" / study
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """A file that appears under its name, durably, once the block has ended well."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        with draft.open("xb") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        draft.replace(path)
+        _sync_folder(path.parent)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def _sync_folder(path: Path) -> None:
+    if os.name != "posix":
+        return  # Windows has no handle to a folder; its rename is journalled
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+# Shares
+
+
+def share_path(study: str, round_id: int, cohort: int, nonce: str) -> Path:
+    return study_folder(study) / "shares" / f"{round_id}.{cohort}.{nonce}"
+
+
+class OtherBytes(ProtocolError):
+    """New bytes under a nonce that already names others."""
+
+
+def keep_share(path: Path, blocks: Iterator[bytes], size: int) -> None:
+    """Stream a share of exactly `size` bytes to disk.
+
+    The name is taken only once the file is whole, and never taken twice: under one nonce lie the same bytes
+    for ever. ProtocolError if the stream is shorter; OtherBytes if the nonce names other bytes already.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        with draft.open("xb") as out:
+            got = sum(out.write(block) for block in blocks)
+            if got != size:
+                raise ProtocolError(f"the share ends early: got {got} bytes; want {size}")
+            out.flush()
+            _take_name(draft, path, size)
+            # Flushed after it has its name: Linux's file systems then keep the name as well, and shares are
+            # many. (Were it lost all the same, the cohort is asked again: see services.rounds.)
+            os.fsync(out.fileno())
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _take_name(draft: Path, path: Path, size: int) -> None:
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        if path.stat().st_size == size and _digest(draft) != _digest(path):
+            raise OtherBytes("this nonce already names other bytes") from None
+        # The same bytes again, or the rest of a file that a power failure cut short.
+        draft.replace(path)
+
+
+def _digest(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
+
+
+def load_share(path: Path, size: int) -> bytes:
+    """The bytes of a committed share; LostFile if they are not all there."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise LostFile("masked bytes of a cohort are lost") from error
+    if len(data) != size:
+        raise LostFile("masked bytes of a cohort are damaged")
+    return data
+
+
+def share_is_there(path: Path, size: int) -> bool:
+    try:
+        return path.stat().st_size == size
+    except OSError:
+        return False
+
+
+def drop_what_cohorts_sent(study: str) -> None:
+    """Masked shares, and the cohorts' own lists of variants."""
+    for name in ("shares", "lists"):
+        shutil.rmtree(study_folder(study) / name, ignore_errors=True)
+
+
+# Result rows
+
+
+def rows_path(study: str, round_id: int, number: int) -> Path:
+    return study_folder(study) / "rows" / f"{round_id}-{number}.npy"
+
+
+def keep_rows(path: Path, columns: Mapping[str, np.ndarray]) -> None:
+    """The columns as arrays one after the other, in the order of the mapping."""
+    with whole_file(path) as out:
+        for column in columns.values():
+            np.save(out, column, allow_pickle=False)
+
+
+def load_rows(path: Path, table: str, names: Sequence[str]) -> Rows:
+    try:
+        with path.open("rb") as file:
+            return Rows(table, {name: np.load(file, allow_pickle=False) for name in names})
+    except (FileNotFoundError, EOFError, ValueError) as error:
+        raise LostFile(f"result rows are lost or damaged ({path.name})") from error
+
+
+def drop_rows(study: str) -> None:
+    shutil.rmtree(study_folder(study) / "rows", ignore_errors=True)
+
+
+# Lists of variants
+
+
+def list_path(study: str, digest: str) -> Path:
+    return study_folder(study) / "lists" / f"{digest}.txt"
+
+
+def coordinator_list_path(study: str) -> Path:
+    return study_folder(study) / "list.txt"
+
+
+def panel_path(study: str) -> Path:
+    return study_folder(study) / "panel.txt"
+
+
+def remarks_path(study: str) -> Path:
+    return study_folder(study) / "remarks.tsv"
+
+
+def load_panel(path: Path) -> Panel:
+    """The panel in a canonical text file; LostFile if it is not there."""
+    try:
+        return Panel.from_canonical(path.read_bytes())
+    except FileNotFoundError as error:
+        raise LostFile(f"a list of variants is lost ({path.name})") from error
+
+
+# The panels of the last studies: each is needed three times, and takes a while to read.
+_panels: collections.OrderedDict[str, Panel] = collections.OrderedDict()
+
+
+def _remember(panel: Panel) -> None:
+    _panels[panel.digest.hex()] = panel
+    while len(_panels) > 2:
+        _panels.popitem(last=False)
+
+
+def keep_agreed_panel(study: str, panel: Panel) -> None:
+    keep_bytes(panel_path(study), panel.canonical)
+    _remember(panel)
+
+
+def agreed_panel(study: str, digest: str) -> Panel:
+    """The panel that a study has agreed on; LostFile if its file is gone or damaged."""
+    panel = _panels.get(digest)
+    if panel is None:
+        panel = load_panel(panel_path(study))
+        if panel.digest.hex() != digest:
+            raise LostFile("the agreed list of variants is damaged")
+        _remember(panel)
+    return panel
+
+
+def keep_bytes(path: Path, data: bytes) -> None:
+    with whole_file(path) as out:
+        out.write(data)
+
+
+# Results
+
+
+def results_path(study: str, results_folder: str) -> Path:
+    return study_folder(study) / f"results-{results_folder}"
+
+
+class _Measured:
+    """A binary file to write to that counts and digests what passes."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self.out, self.size, self.sha256 = out, 0, hashlib.sha256()
+
+    def write(self, data: bytes | memoryview) -> int:
+        self.sha256.update(data)
+        self.size += memoryview(data).nbytes
+        return self.out.write(data)
+
+
+def write_result(path: Path, write: Callable[[BinaryIO], None]) -> tuple[int, str]:
+    """Write a result file whole; its size and SHA-256 in hex."""
+    with whole_file(path) as out:
+        measured = _Measured(out)
+        write(measured)  # type: ignore[arg-type]
+    return measured.size, measured.sha256.hexdigest()
+
+
+def keep_columns(study: str, results_folder: str, columns: Mapping[str, np.ndarray]) -> None:
+    """One file per column, so that a page of a table reads a page of each."""
+    for name, column in columns.items():
+        with whole_file(_column_path(study, results_folder, name)) as out:
+            np.save(out, column, allow_pickle=False)
+
+
+def load_column(study: str, results_folder: str, name: str) -> np.ndarray:
+    """A column that is read where it is looked at."""
+    path = _column_path(study, results_folder, name)
+    column: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+    return column
+
+
+def _column_path(study: str, results_folder: str, name: str) -> Path:
+    return results_path(study, results_folder) / "columns" / f"{name}.npy"
+
+
+def drop_results(study: str, *, folder: str = "*", keep: str = "") -> None:
+    """Delete a folder of results, or all but the one that counts: a worker that died may have left one."""
+    for path in study_folder(study).glob(f"results-{folder}"):
+        if path.name != f"results-{keep}":
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def drop_study(study: str) -> None:
+    shutil.rmtree(study_folder(study), ignore_errors=True)

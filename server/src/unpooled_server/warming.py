@@ -1,0 +1,50 @@
+"""Loads compiled kernels while a worker has nothing else to do: the first study need not wait for them."""
+
+from __future__ import annotations
+
+import io
+import logging
+
+import numpy as np
+
+from unpooled import run
+from unpooled.algorithms import ALGORITHMS
+from unpooled.algorithms.algorithm import Algorithm
+from unpooled.cohort import ArrayCohort, Samples
+from unpooled.panel import Panel, reconcile
+from unpooled.plan import Plan
+
+log = logging.getLogger(__name__)
+
+_PEOPLE = 8
+
+
+def warm_up() -> None:
+    """Run a study of a few invented people for each test. What goes wrong here will show where it matters."""
+    for test in ALGORITHMS.values():
+        try:
+            _run(test)
+        except Exception:
+            log.exception("could not try out %s", test.name)
+
+
+def _run(test: Algorithm) -> None:
+    listed = Panel.of([(1, 1, b"rs1", b"A", b"G"), (23, 2, b"rs2", b"C", b"T")])
+    panel = reconcile({name: Panel.from_canonical(listed.canonical) for name in "ab"}).panel
+    plan = Plan(test=test.name, phenotype="none", cohorts=3, trait=test.traits[0], compensator_key=bytes(32))
+    columns = run.run(plan, panel, [_cohort(len(panel)) for _ in range(3)])["variants"]
+    for write in test.files.values():
+        write(io.BytesIO(), panel, columns, plan)
+
+
+def _cohort(variants: int) -> ArrayCohort:
+    everybody = np.arange(_PEOPLE)
+    people = Samples(
+        phenotype=(everybody % 2).astype(np.float64),
+        sex=(1 + everybody % 2).astype(np.uint8),
+        founder=np.ones(_PEOPLE, bool),
+        kept=np.ones(_PEOPLE, bool),
+        covariates=np.empty((_PEOPLE, 0)),
+    )
+    genotypes = np.tile(everybody % 3, (variants, 1)).astype(np.int8)
+    return ArrayCohort(people, genotypes, np.zeros(variants, bool))

@@ -1,0 +1,84 @@
+"""The worker without a broker: looks into the database, and does what is to do on a few threads."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
+
+from django.db import close_old_connections
+
+from unpooled_server import selectors
+from unpooled_server.services import rounds, studies, sweeping
+from unpooled_server.warming import warm_up
+
+log = logging.getLogger(__name__)
+
+BUSY, IDLE = 0.03, 0.25  # seconds between two looks
+RETRY = 2.0  # seconds before the same job is done again
+
+
+class Worker:
+    """Runs until `stop` is set."""
+
+    def __init__(self, threads: int = 2) -> None:
+        self.stop = threading.Event()
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="worker")
+        self._not_before: dict[Hashable, float] = {}
+        self._running: set[Hashable] = set()
+        self._lock = threading.Lock()
+        self._next_sweep = 0.0
+
+    def run(self) -> None:
+        self._pool.submit(warm_up)
+        while not self.stop.is_set():
+            try:
+                live = self._look()
+            except Exception:  # the database may be away for a while: say so, look again
+                log.exception("the worker could not look for work")
+                close_old_connections()
+                live = False
+            self.stop.wait(BUSY if live else IDLE)
+        self._pool.shutdown(wait=True)
+
+    def _look(self) -> bool:
+        """Hand what is to do to the threads; whether a study is at work, so that it pays to look often."""
+        self._sweep_now_and_then()
+        for study_id in selectors.studies_to_clean():
+            self._do(study_id, 0, studies.advance, study_id)
+        if not selectors.is_anything_at_work():
+            return False
+        for round_id in selectors.rounds_to_advance():
+            self._do(round_id, 0, rounds.advance, round_id)
+        for study_id, version in selectors.studies_to_advance():
+            self._do(study_id, version, studies.advance, study_id)
+        return True
+
+    def _sweep_now_and_then(self) -> None:
+        now = time.monotonic()
+        if now >= self._next_sweep:
+            self._next_sweep = now + sweeping.INTERVAL
+            with self._lock:
+                self._not_before = {job: when for job, when in self._not_before.items() if when > now}
+            self._do("sweep", 0, sweeping.sweep)
+
+    def _do(self, what: Hashable, version: int, function: Callable[..., None], *arguments: object) -> None:
+        """Do it unless it is being done, or this version of it was done just now."""
+        with self._lock:
+            if what in self._running or self._not_before.get((what, version), 0.0) > time.monotonic():
+                return
+            self._running.add(what)
+        self._pool.submit(self._done, what, version, function, *arguments)
+
+    def _done(self, what: Hashable, version: int, function: Callable[..., None], *arguments: object) -> None:
+        try:
+            function(*arguments)
+        except Exception:
+            log.exception("work on %s", what)
+            close_old_connections()
+        finally:
+            with self._lock:
+                self._running.discard(what)
+                self._not_before[what, version] = time.monotonic() + RETRY

@@ -1,0 +1,132 @@
+"""A cohort's client in a few lines, over real HTTP: what tests of the server talk to it with."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import numpy as np
+
+from unpooled import step as steps
+from unpooled.algorithms import algorithm
+from unpooled.algorithms.presence import Presence
+from unpooled.cohort import Cohort
+from unpooled.panel import Panel, align
+from unpooled.plan import Plan
+from unpooled.protocol import masking, messages
+from unpooled.protocol.invitation import Invitation
+from unpooled.protocol.masking import MaskContext
+from unpooled.protocol.messages import Question, Questions
+from unpooled.protocol.sealing import Purpose, SigningKey, seal_seed
+
+RAW = {"Content-Type": "application/octet-stream"}
+
+
+@dataclass
+class Client:
+    """One cohort, with its own list of variants and a function that makes its aligned data."""
+
+    http: httpx.Client
+    invitation: Invitation
+    own: Panel
+    data: Any  # (panel index into own, swapped) -> Cohort
+    key: SigningKey = field(default_factory=SigningKey.generate)
+    seed: bytes = field(default_factory=lambda: os.urandom(32))
+    instance: str = field(default_factory=lambda: os.urandom(16).hex())
+
+    def call(self, method: str, path: str, **content: Any) -> httpx.Response:
+        headers = {
+            "Authorization": f"Bearer {self.invitation.token}",
+            "Unpooled-Client": self.instance,
+            **content.pop("headers", {}),
+        }
+        return self.http.request(method, f"/api/v1/cohort/{path}", headers=headers, **content)
+
+    def ok(self, method: str, path: str, **content: Any) -> Any:
+        answer = self.call(method, path, **content)
+        assert answer.is_success, f"{method} {path}: {answer.status_code} {answer.text}"
+        return answer.json()
+
+    def study(self) -> Any:
+        return self.ok("GET", "study")
+
+    def join(self) -> None:
+        self.ok("POST", "join", json={"key": self.key.public.hex()})
+
+    def accept(self) -> None:
+        seen = self.study()
+        plan = Plan.from_json(seen["plan"])
+        purpose = Purpose(
+            seen["study"]["id"],
+            plan.hash(),
+            bytes.fromhex(seen["roster_hash"]),
+            seen["cohort"],
+            plan.compensator_key,
+        )
+        box = seal_seed(self.seed, purpose, self.key)
+        self.ok(
+            "POST",
+            "accept",
+            json={
+                "plan_hash": plan.hash().hex(),
+                "roster_hash": seen["roster_hash"],
+                "box": box.sealed.hex(),
+                "signature": box.signature.hex(),
+            },
+        )
+
+    def announce(self) -> None:
+        if self.ok("PUT", "panel/digest", json={"digest": self.own.digest.hex()})["list_wanted"]:
+            self.ok("PUT", "panel/list", content=self.own.canonical)
+
+    def questions(self, wait: float = 0, seen: str = "") -> Questions:
+        answer = self.call("GET", f"questions?wait={wait}&seen={seen}")
+        assert answer.status_code == 200, answer.text
+        return messages.decode(answer.content, Questions)
+
+    def cohort(self, panel_digest: bytes) -> Cohort:
+        panel = self.own
+        if panel_digest != self.own.digest:
+            panel = Panel.from_canonical(self.call("GET", "panel").content)
+        aligned = align(panel, self.own, np.ones(len(self.own), bool))
+        return self.data(aligned.index, aligned.swapped)
+
+    def share(self, question: Question, cohort: Cohort) -> tuple[bytes, str]:
+        """The masked bytes of an answer, and their nonce."""
+        seen = self.study()
+        plan = Plan.from_json(seen["plan"])
+        step = steps.decode(question.step, (*algorithm(plan.test).steps, Presence))
+        scheme = plan.scheme(step.ring_bits)
+        vector = steps.pack(step, step.local(cohort), scheme, plan.cohorts)
+        nonce = os.urandom(16)
+        context = MaskContext(
+            study=seen["study"]["id"],
+            plan_hash=plan.hash(),
+            roster_hash=bytes.fromhex(seen["roster_hash"]),
+            cohort=seen["cohort"],
+            round=question.round,
+            question=masking.question(question.salt, question.step, bytes.fromhex(seen["panel_digest"])),
+            scheme=scheme.label,
+            words=steps.words(step),
+            nonce=nonce,
+        )
+        return scheme.to_bytes(scheme.add(vector, masking.mask(self.seed, context))), nonce.hex()
+
+    def send(self, question: Question, cohort: Cohort) -> httpx.Response:
+        data, nonce = self.share(question, cohort)
+        return self.call(
+            "PUT", f"shares/{question.round}", content=data, headers={**RAW, "Unpooled-Nonce": nonce}
+        )
+
+    def answer_all(self, cohort: Cohort | None = None, wait: float = 10) -> str:
+        """Answer questions until there are none for `wait` seconds, or the study is over; its state."""
+        while True:
+            asked = self.questions(wait)
+            if not asked.items:
+                return asked.state
+            if cohort is None and asked.panel_digest:
+                cohort = self.cohort(asked.panel_digest)
+            for question in asked.items:
+                assert self.send(question, cohort).status_code == 201

@@ -1,0 +1,117 @@
+"""Who may come in, at every address that cohorts use."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from federation_fixtures import Federation
+
+from unpooled_server.models import Cohort
+from unpooled_server.services import invitations
+
+Make = Callable[..., Federation]
+
+ADDRESSES = [
+    ("GET", "study"),
+    ("POST", "join"),
+    ("POST", "accept"),
+    ("POST", "problem"),
+    ("POST", "timing"),
+    ("PUT", "panel/digest"),
+    ("PUT", "panel/list"),
+    ("GET", "panel"),
+    ("GET", "list"),
+    ("GET", "questions"),
+    ("PUT", "shares/1"),
+    ("GET", "results/study.assoc"),
+]
+
+
+@pytest.mark.parametrize(("method", "path"), ADDRESSES)
+def test_without_a_known_token_nothing_is_told(federation: Make, method: str, path: str) -> None:
+    client = federation().clients[0]
+    instance = {"Unpooled-Client": client.instance}
+    for headers in (
+        instance,
+        {**instance, "Authorization": "Bearer " + "x" * 43},
+        {**instance, "Authorization": f"Basic {client.invitation.token}"},
+        {**instance, "Authorization": "Bearer "},
+    ):
+        answer = client.http.request(method, f"/api/v1/cohort/{path}", headers=headers)
+        assert answer.status_code == 401
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
+        assert set(answer.json()) == {"error"}
+
+
+@pytest.mark.parametrize(("method", "path"), ADDRESSES)
+def test_a_revoked_token_admits_nobody(federation: Make, method: str, path: str) -> None:
+    trial = federation()
+    client = trial.clients[0]
+    invitations.revoke(trial.study, Cohort.objects.get(name="Graz"), "coordinator")
+    answer = client.call(method, path)
+    assert answer.status_code == 401
+    assert answer.json()["error"]["code"] == "revoked-token"
+
+
+def test_a_token_issued_anew_replaces_the_former_one_and_what_the_cohort_did_stays(federation: Make) -> None:
+    trial = federation()
+    trial.join()
+    client = trial.clients[0]
+    text = invitations.reissue(
+        trial.study, Cohort.objects.get(name="Graz"), "http://localhost", "coordinator"
+    )
+    assert client.call("GET", "study").status_code == 401
+    client.invitation = type(client.invitation).from_text(text)
+    assert client.study()["cohort_state"] == "joined"
+
+
+def test_a_token_shows_its_own_study_only(federation: Make) -> None:
+    one, other = federation(), federation()
+    one.running()
+    round_id = one.clients[0].questions().items[0].round
+    stranger = other.clients[0]
+    headers = {"Content-Type": "application/octet-stream", "Unpooled-Nonce": "0" * 32}
+    assert stranger.call("PUT", f"shares/{round_id}", content=b"x", headers=headers).status_code == 404
+    assert stranger.call("GET", "panel").status_code == 404
+    assert stranger.questions().items == ()
+    assert stranger.study()["study"]["id"] == other.study_id
+
+
+def test_results_of_another_study_are_not_there(federation: Make) -> None:
+    one, other = federation(), federation()
+    one.run()
+    assert one.clients[0].call("GET", "results/study.assoc").status_code == 200
+    assert other.clients[0].call("GET", "results/study.assoc").status_code == 404
+    for name in ("../db.sqlite3", "..%2f..%2fsecret-key", "study.nothing"):
+        assert one.clients[0].call("GET", f"results/{name}").status_code == 404
+
+
+def test_a_second_client_is_refused_while_the_first_lives(federation: Make) -> None:
+    client = federation().clients[0]
+    client.study()
+    first, client.instance = client.instance, os.urandom(16).hex()
+    refused = client.call("GET", "study")
+    assert refused.status_code == 409
+    assert refused.json()["error"]["code"] == "second-client"
+    Cohort.objects.filter(name="Graz").update(heard_at=timezone.now() - timedelta(seconds=61))
+    client.study()
+    client.instance = first
+    assert client.call("GET", "study").status_code == 409
+
+
+@pytest.mark.parametrize("instance", ["", "abc", "A" * 32, "0" * 33])
+def test_a_client_names_itself(federation: Make, instance: str) -> None:
+    client = federation().clients[0]
+    client.instance = instance
+    answer = client.call("GET", "study")
+    assert answer.status_code == 400
+    assert answer.json()["error"]["code"] == "no-client"
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", "study"), ("GET", "join"), ("POST", "shares/1")])
+def test_another_method_is_refused(federation: Make, method: str, path: str) -> None:
+    assert federation().clients[0].call(method, path).status_code == 405

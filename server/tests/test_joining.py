@@ -1,0 +1,264 @@
+"""Joining, the roster, acceptance, and coming back with another key."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from federation_fixtures import Federation, work
+
+from unpooled.protocol.sealing import Purpose, SigningKey, seal_seed
+from unpooled_server.errors import Conflict
+from unpooled_server.models import Cohort, Round
+from unpooled_server.services import invitations, studies
+
+Make = Callable[..., Federation]
+
+
+def acceptance(trial: Federation, number: int = 0, **changes: Any) -> dict[str, str]:
+    """A right acceptance, with some parts replaced."""
+    client = trial.clients[number]
+    seen, plan = client.study(), trial.study.plan
+    purpose = {
+        "study": seen["study"]["id"],
+        "plan_hash": plan.hash(),
+        "roster_hash": bytes.fromhex(seen["roster_hash"]),
+        "cohort": seen["cohort"],
+        "compensator_key": plan.compensator_key,
+        **{name: value for name, value in changes.items() if name != "signer"},
+    }
+    box = seal_seed(client.seed, Purpose(**purpose), changes.get("signer", client.key))
+    return {
+        "plan_hash": seen["plan_hash"],
+        "roster_hash": seen["roster_hash"],
+        "box": box.sealed.hex(),
+        "signature": box.signature.hex(),
+    }
+
+
+def test_the_roster_is_shown_once_all_have_joined(federation: Make) -> None:
+    trial = federation()
+    for client in trial.clients[:2]:
+        client.join()
+    seen = trial.clients[0].study()
+    assert seen["roster"] is None and seen["roster_hash"] is None
+    assert seen["waiting_for"] == ["Graz", "Oslo", "Tartu"]
+    trial.clients[2].join()
+    seen = trial.clients[0].study()
+    assert [member["name"] for member in seen["roster"]] == ["Graz", "Oslo", "Tartu"]
+    assert seen["roster"][0]["key"] == trial.clients[0].key.public.hex()
+
+
+def test_nobody_accepts_before_the_roster_is_there(federation: Make) -> None:
+    trial = federation()
+    trial.clients[0].join()
+    values = {"plan_hash": "00" * 32, "roster_hash": "00" * 32, "box": "00", "signature": "00" * 64}
+    answer = trial.clients[0].call("POST", "accept", json=values)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "roster-incomplete")
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "code"),
+    [
+        ({"plan_hash": "00" * 32}, 409, "plan-changed"),
+        ({"roster_hash": "00" * 32}, 409, "roster-changed"),
+        ({"box": "00" * 80}, 400, "bad-box"),
+        ({"signature": "00" * 64}, 400, "bad-box"),
+        ({"signature": "00" * 63}, 400, "bad-field"),
+        ({"box": "00" * 5000}, 400, "bad-field"),
+    ],
+)
+def test_a_wrong_acceptance_is_refused(
+    federation: Make, change: dict[str, str], status: int, code: str
+) -> None:
+    trial = federation()
+    trial.join()
+    answer = trial.clients[0].call("POST", "accept", json={**acceptance(trial), **change})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+    assert trial.clients[0].study()["cohort_state"] == "joined"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"study": "another"},
+        {"plan_hash": bytes(32)},
+        {"roster_hash": bytes(32)},
+        {"cohort": "Oslo"},
+        {"compensator_key": SigningKey.generate().public},
+        {"signer": SigningKey.generate()},
+    ],
+)
+def test_a_box_for_something_else_is_refused(federation: Make, change: dict[str, Any]) -> None:
+    trial = federation()
+    trial.join()
+    values = acceptance(trial)
+    if "compensator_key" in change:
+        from unpooled.protocol.sealing import SealingKey
+
+        change = {"compensator_key": SealingKey.generate().public}
+    forged = acceptance(trial, **change)
+    answer = trial.clients[0].call(
+        "POST", "accept", json={**values, **{k: forged[k] for k in ("box", "signature")}}
+    )
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad-box")
+
+
+def test_joining_and_accepting_again_is_fine(federation: Make) -> None:
+    trial = federation()
+    trial.join()
+    trial.join()
+    values = acceptance(trial)
+    for _ in range(2):
+        assert trial.clients[0].call("POST", "accept", json=values).status_code == 200
+
+
+def test_two_cohorts_cannot_have_one_key(federation: Make) -> None:
+    trial = federation()
+    trial.clients[0].join()
+    trial.clients[1].key = trial.clients[0].key
+    answer = trial.clients[1].call("POST", "join", json={"key": trial.clients[0].key.public.hex()})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "key-taken")
+
+
+def test_the_plan_is_frozen_at_the_first_joining(federation: Make) -> None:
+    trial = federation()
+    studies.change(trial.study, "coordinator", plan={"phenotype": "BMI"})
+    assert trial.clients[0].study()["plan"]["phenotype"] == "BMI"
+    trial.clients[0].join()
+    with pytest.raises(Conflict, match="frozen"):
+        studies.change(trial.study, "coordinator", plan={"phenotype": "T2D"})
+    assert trial.clients[0].study()["plan"]["phenotype"] == "BMI"
+
+
+@pytest.mark.parametrize("until", ["join", "accept", "ready", "running", "half"])
+def test_a_cohort_that_lost_its_state_before_the_first_release_joins_anew(
+    federation: Make, until: str
+) -> None:
+    trial = federation()
+    trial.join()
+    if until in ("accept", "ready", "running", "half"):
+        trial.accept()
+    if until in ("ready", "running", "half"):
+        trial.announce()
+    if until in ("running", "half"):
+        work()
+    if until == "half":
+        for client in trial.clients[:2]:
+            asked = client.questions()
+            for question in asked.items:
+                client.send(question, trial.cohort(client, asked.panel_digest))
+    old_roster = trial.clients[0].study()["roster_hash"]
+    lost = trial.clients[1]
+    lost.key, lost.seed = SigningKey.generate(), os.urandom(32)
+    lost.join()
+    assert trial.study.state == "open"
+    assert not Round.objects.filter(study=trial.study_id).exists()
+    seen = trial.clients[0].study()
+    assert seen["roster_hash"] != old_roster
+    assert seen["cohort_state"] == "joined"
+    trial.accept()
+    trial.announce()
+    work()
+    trial.extra.clear()
+    for _ in range(6):
+        trial.answer()
+        work()
+    assert trial.study.state == "done", trial.study.reason
+
+
+def test_after_the_first_release_another_key_fails_the_study(federation: Make) -> None:
+    trial = federation()
+    trial.running()
+    trial.answer()
+    work()
+    lost = trial.clients[1]
+    lost.key = SigningKey.generate()
+    answer = lost.call("POST", "join", json={"key": lost.key.public.hex()})
+    assert answer.status_code == 410
+    assert trial.study.state == "failed"
+    assert "Oslo came back with another key" in trial.study.reason
+    assert "Duplicate" in trial.study.reason
+
+
+def test_after_the_first_release_another_seed_is_refused(federation: Make) -> None:
+    trial = federation()
+    trial.running()
+    trial.answer()
+    work()
+    trial.clients[0].seed = os.urandom(32)
+    answer = trial.clients[0].call("POST", "accept", json=acceptance(trial))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "already-enrolled")
+
+
+def test_another_seed_before_the_first_release_voids_the_shares_under_the_former(federation: Make) -> None:
+    trial = federation()
+    trial.running()
+    client = trial.clients[0]
+    asked = client.questions()
+    client.send(asked.items[0], trial.cohort(client, asked.panel_digest))
+    client.seed = os.urandom(32)
+    client.accept()
+    assert client.questions().items[0].round == asked.items[0].round
+    for _ in range(6):
+        trial.answer()
+        work()
+    assert trial.study.state == "done", trial.study.reason
+
+
+def test_a_revoked_cohort_is_replaced_by_another(federation: Make) -> None:
+    trial = federation()
+    trial.join()
+    trial.accept()
+    invitations.revoke(trial.study, Cohort.objects.get(name="Oslo"), "coordinator")
+    assert trial.clients[0].study()["roster"] is None
+    text = invitations.invite(trial.study, "Bergen", "http://localhost", "coordinator")
+    client = trial.clients[1]
+    client.invitation = type(client.invitation).from_text(text)
+    client.key = SigningKey.generate()
+    client.join()
+    trial.accept()
+    trial.announce()
+    work()
+    for _ in range(6):
+        trial.answer()
+        work()
+    assert trial.study.state == "done", trial.study.reason
+
+
+def test_problems_come_from_a_fixed_list_and_show(federation: Make) -> None:
+    trial = federation()
+    trial.running()
+    client = trial.clients[0]
+    assert client.call("POST", "problem", json={"code": "rs123 of Mrs X is odd"}).status_code == 400
+    client.ok("POST", "problem", json={"code": "bound", "name": "genotypes"})
+    study = trial.study
+    assert (study.state, study.pause_kind) == ("paused", "problem")
+    assert study.reason.startswith("Graz: A quantity is beyond the bound")
+    trial.answer()
+    assert trial.study.state == "running"
+
+
+def test_a_problem_before_the_start_is_shown_and_goes_with_the_next_acceptance(federation: Make) -> None:
+    trial = federation()
+    trial.join()
+    trial.clients[0].ok("POST", "problem", json={"code": "declined"})
+    assert Cohort.objects.get(name="Graz").problem == "declined"
+    assert trial.study.state == "open"
+    trial.accept()
+    assert Cohort.objects.get(name="Graz").problem == ""
+
+
+def test_a_worker_that_comes_too_late_does_not_fix_a_roster_that_was_made_anew(federation: Make) -> None:
+    from unpooled_server.services import rounds
+
+    trial = federation()
+    trial.running()
+    trial.answer()
+    stale = Round.objects.select_related("study").get()
+    trial.clients[0].key = SigningKey.generate()
+    trial.clients[0].join()
+    assert not rounds._mark_released(stale, stale.study)
+    assert trial.study.enrolled_at is None

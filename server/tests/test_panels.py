@@ -1,0 +1,212 @@
+"""Lists of variants: what cohorts and coordinators may send, and who is asked for one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from federation_fixtures import Federation, variants, work
+
+from unpooled.panel import Panel
+from unpooled_server import store
+from unpooled_server.errors import Conflict, Refused
+from unpooled_server.models import Cohort, Study
+from unpooled_server.services import invitations, lists, panels, studies
+
+Make = Callable[..., Federation]
+
+
+def accepted(federation: Make, **arguments: Any) -> Federation:
+    trial = federation(**arguments)
+    trial.join()
+    trial.accept()
+    return trial
+
+
+def announce(trial: Federation, number: int, digest: str = "") -> bool:
+    client = trial.clients[number]
+    return bool(
+        client.ok("PUT", "panel/digest", json={"digest": digest or client.own.digest.hex()})["list_wanted"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (b"1\t10\trs1\tA\tG\n", "wrong-digest"),
+        (b"", "wrong-digest"),
+        (b"\x00" * 1000, "wrong-digest"),
+    ],
+)
+def test_a_list_that_is_not_the_announced_one_is_refused(federation: Make, text: bytes, code: str) -> None:
+    trial = accepted(federation)
+    announce(trial, 0)
+    answer = trial.clients[0].call("PUT", "panel/list", content=text)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, code)
+    assert list((store.study_folder(trial.study_id) / "lists").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"1 10 rs1 A G\n",
+        b"1\t10\trs1\tG\tA\n",
+        b"2\t5\tb\tA\tG\n1\t5\ta\tA\tG\n",
+        b"1\t10\trs1\tA\tG",
+        b"\xff\n",
+    ],
+)
+def test_a_list_that_is_not_canonical_is_refused(federation: Make, text: bytes) -> None:
+    import hashlib
+
+    trial = accepted(federation)
+    assert announce(trial, 0, hashlib.sha256(text).hexdigest())
+    answer = trial.clients[0].call("PUT", "panel/list", content=text)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad-list")
+    assert trial.clients[0].study()["cohort_state"] == "accepted"
+
+
+def test_a_list_without_its_digest_is_refused(federation: Make) -> None:
+    answer = accepted(federation).clients[0].call("PUT", "panel/list", content=variants().canonical)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "digest-first")
+
+
+def test_an_oversized_list_is_refused_unread(federation: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    trial = accepted(federation)
+    announce(trial, 0)
+    monkeypatch.setattr(panels, "MAX_LIST_BYTES", 10)
+    assert trial.clients[0].call("PUT", "panel/list", content=variants().canonical).status_code == 413
+
+
+def test_a_list_sent_again_is_fine(federation: Make) -> None:
+    trial = accepted(federation)
+    trial.announce()
+    assert trial.clients[0].call("PUT", "panel/list", content=variants().canonical).status_code == 201
+
+
+def test_another_cohort_is_asked_when_the_one_that_was_asked_changes_its_list(federation: Make) -> None:
+    trial = accepted(federation)
+    assert [announce(trial, k) for k in range(3)] == [True, False, False]
+    other = variants(9)
+    assert announce(trial, 0, other.digest.hex())
+    assert [client.study()["list_wanted"] for client in trial.clients] == [True, True, False]
+    trial.clients[0].ok("PUT", "panel/list", content=other.canonical)
+    assert trial.study.state == "open"
+    trial.clients[1].ok("PUT", "panel/list", content=variants().canonical)
+    assert trial.study.state == "ready"
+
+
+def test_another_cohort_is_asked_when_the_one_that_was_asked_joins_anew(federation: Make) -> None:
+    from unpooled.protocol.sealing import SigningKey
+
+    trial = accepted(federation)
+    assert [announce(trial, k) for k in range(3)] == [True, False, False]
+    trial.clients[0].key = SigningKey.generate()
+    trial.clients[0].join()
+    assert Cohort.objects.get(name="Oslo").list_wanted
+    trial.accept()
+    trial.clients[1].ok("PUT", "panel/list", content=variants().canonical)
+    assert not announce(trial, 0)
+    assert trial.study.state == "ready"
+
+
+def test_the_list_cannot_change_after_the_panel_is_agreed(federation: Make) -> None:
+    trial = federation()
+    trial.running()
+    answer = trial.clients[0].call("PUT", "panel/digest", json={"digest": variants(9).digest.hex()})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "panel-agreed")
+    assert not announce(trial, 0)
+
+
+def test_the_agreed_panel_is_handed_out(federation: Make) -> None:
+    trial = federation()
+    assert trial.clients[0].call("GET", "panel").status_code == 404
+    trial.running()
+    answer = trial.clients[0].call("GET", "panel")
+    assert Panel.from_canonical(answer.content).digest.hex() == trial.clients[0].study()["panel_digest"]
+    assert trial.clients[0].call("GET", "list").status_code == 404
+
+
+def test_a_reconciliation_that_took_too_long_is_dropped(federation: Make) -> None:
+    trial = federation()
+    trial.ready()
+    stale = trial.study
+    trial.clients[0].key = type(trial.clients[0].key).generate()
+    trial.clients[0].join()
+    panels.agree_by_names(stale)
+    assert trial.study.panel_digest == ""
+
+
+BIM = b"""1 rs1 0 100 G A
+chrX rs9 0 50 0 T
+2\trs3\t0\t7\tC\tT
+1 rs2 0 100 A C
+"""
+
+
+def test_a_bim_file_serves_as_a_list() -> None:
+    panel = lists.read(BIM, 22)
+    assert panel.canonical == (b"1\t100\trs1\tA\tG\n1\t100\trs2\tA\tC\n2\t7\trs3\tC\tT\n23\t50\trs9\t0\tT\n")
+    assert lists.read(panel.canonical, 22).digest == panel.digest
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"1 2 3\n", "five words"),
+        (b"1 100 rs1 A G\n1 100 rs1 A G\n", "line 2: rs1 stands twice"),
+        (b"1 100 rs1 A G\n77 100 rs2 A G\n", "line 2: the chromosome '77'"),
+        (b"1 1e6 rs1 A G\n", "line 1: the position"),
+        (b"1 -4 rs1 A G\n", "line 1: the position"),
+    ],
+)
+def test_a_list_that_cannot_be_read_is_refused_with_the_line(
+    federation: Make, text: bytes, words: str
+) -> None:
+    trial = federation(panel_mode="list", panel_list=variants())
+    with pytest.raises(Refused, match=words):
+        panels.set_list(trial.study, text, "coordinator")
+
+
+def test_a_list_is_for_studies_that_go_by_one(federation: Make) -> None:
+    with pytest.raises(Refused, match="does not go by a list"):
+        panels.set_list(federation().study, variants().canonical, "coordinator")
+
+
+def test_nobody_is_invited_before_the_list_is_there(federation: Make) -> None:
+    with pytest.raises(Refused, match="list of variants that is not there yet"):
+        federation(panel_mode="list")
+
+
+def test_a_list_is_frozen_with_the_plan(federation: Make) -> None:
+    trial = federation(panel_mode="list", panel_list=variants())
+    panels.set_list(trial.study, variants(5).canonical, "coordinator")
+    assert trial.study.plan.panel_digest == variants(5).digest
+    trial.clients[0].join()
+    with pytest.raises(Refused, match="frozen"):
+        panels.set_list(trial.study, variants().canonical, "coordinator")
+    work()
+
+
+@pytest.mark.parametrize("other", [{"panel_mode": "names"}, {"autosomes": 19}])
+def test_a_list_has_to_come_again_once_the_plan_would_read_it_otherwise(
+    federation: Make, other: dict[str, Any]
+) -> None:
+    trial = federation(panel_mode="list", panel_list=variants())
+    Study.objects.filter(pk=trial.study_id).update(state="draft")
+    studies.change(trial.study, "coordinator", plan=other)
+    studies.change(trial.study, "coordinator", plan={"panel_mode": "list"})
+    assert not trial.study.list_ready
+    with pytest.raises(Conflict, match="not there yet"):
+        invitations.invite(trial.study, "Riga", "https://x", "coordinator")
+    panels.set_list(trial.study, variants().canonical, "coordinator")
+    assert trial.study.plan.panel_digest == variants().digest
+
+
+def test_a_plan_whose_list_is_missing_is_refused_once_cohorts_are_invited(federation: Make) -> None:
+    trial = federation()
+    with pytest.raises(Conflict, match="not there yet"):
+        studies.change(trial.study, "coordinator", plan={"panel_mode": "list"})
+    assert trial.clients[0].study()["plan"]["panel_mode"] == "names"

@@ -1,0 +1,235 @@
+"""All transitions of a study, those that may be and those that may not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from federation_fixtures import Federation, work
+
+from unpooled_server import compensator_client, selectors, store
+from unpooled_server.errors import Conflict, Refused, Unavailable
+from unpooled_server.models import Cohort, LogEntry, Study
+from unpooled_server.names import PauseKind, StudyState
+from unpooled_server.services import invitations, studies, transitions
+
+Make = Callable[..., Federation]
+
+ACTIONS: dict[str, tuple[Callable[[Study], Any], set[str], str]] = {
+    "start": (lambda study: studies.start(study, "me"), {"ready"}, "running"),
+    "pause": (lambda study: studies.pause_by_request(study, "me"), {"running", "paused"}, "paused"),
+    "resume": (lambda study: studies.resume_by_request(study, "me"), {"paused"}, "running"),
+    "abort": (
+        lambda study: studies.abort(study, "me"),
+        {"draft", "open", "ready", "running", "paused"},
+        "aborted",
+    ),
+}
+
+
+@pytest.mark.parametrize("state", [state.value for state in StudyState])
+@pytest.mark.parametrize("action", list(ACTIONS))
+def test_an_action_is_possible_in_its_states_only(federation: Make, action: str, state: str) -> None:
+    trial = federation()
+    kind = PauseKind.ASKED if state == "paused" else PauseKind.NONE
+    Study.objects.filter(pk=trial.study_id).update(state=state, pause_kind=kind)
+    act, allowed, after = ACTIONS[action]
+    if state in allowed:
+        act(trial.study)
+        assert trial.study.state == after
+        assert trial.study.version > 1
+    else:
+        with pytest.raises(Conflict):
+            act(trial.study)
+        assert trial.study.state == state
+
+
+@pytest.mark.parametrize("state", [state.value for state in StudyState])
+def test_only_a_study_that_is_not_over_can_fail(federation: Make, state: str) -> None:
+    trial = federation()
+    Study.objects.filter(pk=trial.study_id).update(state=state)
+    failed = transitions.fail(trial.study_id, "a reason")
+    assert failed == (state not in ("done", "aborted", "failed"))
+    assert trial.study.state == ("failed" if failed else state)
+    assert (trial.study.reason == "a reason") == failed
+
+
+def test_of_two_changes_from_one_state_one_wins(federation: Make) -> None:
+    trial = federation()
+    stale = trial.study
+    studies.abort(trial.study, "one")
+    with pytest.raises(Conflict):
+        studies.abort(stale, "other")
+    assert LogEntry.objects.filter(study=trial.study_id, what="aborted").count() == 1
+
+
+def test_why_a_study_cannot_start_is_said(federation: Make) -> None:
+    trial = federation(names=("Graz", "Oslo", "Tartu"))
+    assert (
+        studies.why_not_startable(trial.study)
+        == "Waiting for Graz (invited), Oslo (invited), Tartu (invited)."
+    )
+    trial.join()
+    trial.accept()
+    trial.clients[0].announce()
+    assert studies.why_not_startable(trial.study) == "Waiting for Oslo (accepted), Tartu (accepted)."
+    Cohort.objects.filter(name="Tartu").delete()
+    assert studies.why_not_startable(trial.study) == "1 of 3 cohorts are not invited yet."
+
+
+def test_a_duplicate_is_a_draft_with_the_same_plan(federation: Make, coordinator: Any) -> None:
+    from federation_fixtures import variants
+
+    trial = federation(panel_mode="list", panel_list=variants())
+    trial.clients[0].join()
+    copy = studies.duplicate(trial.study, coordinator)
+    assert (copy.state, copy.frozen, copy.cohorts.count()) == ("draft", False, 0)
+    assert copy.plan_json == trial.study.plan_json
+    invitations.invite(copy, "Graz", "http://localhost", "coordinator")
+    assert store.load_panel(store.coordinator_list_path(copy.pk)).digest == variants().digest
+
+
+def test_an_ended_study_is_deleted_with_its_files(federation: Make) -> None:
+    trial = federation()
+    trial.running()
+    with pytest.raises(Conflict, match="cannot be deleted"):
+        studies.delete(trial.study)
+    trial.answer()
+    work()
+    studies.abort(trial.study, "me")
+    studies.delete(trial.study)
+    assert not Study.objects.filter(pk=trial.study_id).exists()
+    assert not store.study_folder(trial.study_id).exists()
+
+
+def test_a_study_whose_seeds_are_with_the_compensator_is_not_deleted_while_it_is_away(
+    federation: Make, platform: Any
+) -> None:
+    trial = federation()
+    trial.running()
+    trial.answer()
+    work()
+    studies.abort(trial.study, "me")
+    platform.UNPOOLED_COMPENSATOR_URL = "http://127.0.0.1:9"
+    work()
+    assert not trial.study.forgotten
+    with pytest.raises(Unavailable):
+        studies.delete(trial.study)
+    assert selectors.studies_to_clean() == [trial.study_id]
+
+
+def test_seeds_are_deleted_at_the_end(federation: Make) -> None:
+    trial = federation()
+    trial.run()
+    assert trial.study.forgotten
+    assert trial.study.log.last().what == "the seeds at the compensator are deleted"
+
+
+def test_archiving(federation: Make) -> None:
+    trial = federation()
+    with pytest.raises(Conflict):
+        studies.archive(trial.study, "me", True)
+    studies.abort(trial.study, "me")
+    studies.archive(trial.study, "me", True)
+    assert trial.study.archived
+    studies.archive(trial.study, "me", False)
+    assert not trial.study.archived
+
+
+@pytest.mark.parametrize(
+    ("plan", "field"),
+    [
+        ({"test": "magic"}, "plan.test"),
+        ({"cohorts": 2}, "plan.cohorts"),
+        ({"cohorts": "three"}, "plan.cohorts"),
+        ({"phenotype": ""}, "plan.phenotype"),
+        ({"chunk_size": 0}, "plan.chunk_size"),
+        ({"masking": "none"}, "plan.masking"),
+        ({"trait": "quantitative"}, "plan.trait"),
+        ({"colour": "red"}, "plan.colour"),
+        ({"files": ["assoc", "exe"]}, "plan.files"),
+        ({"version": 99}, "plan.version"),
+        ({"covariates": [{"name": "age"}]}, "plan.covariates"),
+        ({"maf": 0.01}, "plan.maf"),
+        ({"files": ["adjusted"]}, "plan.files"),
+        ({"test": "linear", "beta": True}, "plan.beta"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_refused_with_the_field(
+    federation: Make, plan: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(Refused) as refused:
+        federation(**plan)
+    assert list(refused.value.fields) == [field]
+    assert not Study.objects.exists()
+
+
+def test_a_plan_says_what_is_usual_for_its_test(federation: Make) -> None:
+    trial = federation(test="linear", covariates=[{"name": "age"}, {"name": "diet", "levels": ["a", "b"]}])
+    plan = trial.study.plan
+    assert (plan.trait, plan.files, plan.missing) == ("quantitative", ("assoc",), "mean")
+    assert plan.covariate_columns == ("age", "diet=b")
+
+
+def test_nobody_can_choose_the_compensators_key(federation: Make) -> None:
+    key = compensator_client.compensator().identity().key
+    trial = federation(compensator_key="11" * 32)
+    assert trial.study.plan.compensator_key == key
+    studies.change(trial.study, "me", plan={"compensator_key": "11" * 32})
+    assert trial.study.plan.compensator_key == key
+
+
+def test_without_a_compensator_no_study_is_created(federation: Make, platform: Any) -> None:
+    platform.UNPOOLED_COMPENSATOR_URL = ""
+    with pytest.raises(Unavailable, match="no compensator is set up"):
+        federation()
+    platform.UNPOOLED_COMPENSATOR_URL = "http://127.0.0.1:9"
+    with pytest.raises(Unavailable, match="does not answer"):
+        federation()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", " ", "a\nb", "compensator", "Server", "platform", "x" * 81, "../etc", "<b>", "a\tb", "Ünï\x00"],
+)
+def test_odd_names_of_cohorts_are_refused(federation: Make, name: str) -> None:
+    with pytest.raises(Refused):
+        federation(names=("Graz", "Oslo", name))
+
+
+def test_no_more_cohorts_than_the_plan_says(federation: Make) -> None:
+    trial = federation()
+    with pytest.raises(Conflict, match="All 3 cohorts are invited"):
+        invitations.invite(trial.study, "Bergen", "http://localhost", "me")
+    with pytest.raises(Conflict):
+        studies.change(trial.study, "me", plan={"cohorts": 2 + 1, "phenotype": "x"}) or invitations.invite(
+            trial.study, "Graz", "http://localhost", "me"
+        )
+    invitations.withdraw(trial.study, Cohort.objects.get(name="Tartu"), "me")
+    with pytest.raises(Conflict, match="invited already"):
+        invitations.invite(trial.study, "Graz", "http://localhost", "me")
+    invitations.invite(trial.study, "Bergen", "http://localhost", "me")
+
+
+def test_a_cohort_that_joined_is_not_withdrawn(federation: Make) -> None:
+    trial = federation()
+    trial.join()
+    with pytest.raises(Conflict, match="has joined"):
+        invitations.withdraw(trial.study, Cohort.objects.get(name="Graz"), "me")
+
+
+def test_tokens_are_stored_hashed(federation: Make) -> None:
+    trial = federation()
+    token = trial.clients[0].invitation.token
+    assert len(token) >= 43  # 256 bits
+    stored = Cohort.objects.get(name="Graz")
+    assert token not in str(stored.__dict__)
+    assert stored.token_hash == invitations.token_hash(token)
+
+
+def test_a_log_is_only_added_to(federation: Make) -> None:
+    entry = LogEntry.objects.filter(study=federation().study_id)[0]
+    entry.what = "never happened"
+    with pytest.raises(ValueError, match="only added to"):
+        entry.save()

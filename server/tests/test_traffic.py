@@ -1,0 +1,87 @@
+"""Bytes and seconds, per party."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from federation_fixtures import Federation
+
+from unpooled_server import selectors
+from unpooled_server.models import Cohort, Traffic
+from unpooled_server.services import metering
+
+Make = Callable[..., Federation]
+
+
+def test_every_party_and_phase_is_counted(federation: Make) -> None:
+    trial = federation()
+    trial.run()
+    before = selectors.traffic(trial.study)
+    assert before["delivery_of_results"] > 0  # the compensator was told to forget
+    seen = {(link["party"], link["phase"]) for link in before["links"]}
+    assert {
+        (name, phase) for name in ("Graz", "Oslo", "Tartu") for phase in ("joining", "panel", "rounds")
+    } <= seen
+    assert ("compensator", "joining") in seen and ("compensator", "rounds") in seen
+    body = trial.clients[0].call("GET", "results/study.assoc").content
+    after = selectors.traffic(trial.study)
+    assert after["total"] == before["total"]
+    assert len(body) < after["delivery_of_results"] - before["delivery_of_results"] < len(body) + 1000
+
+
+def test_shares_count_with_their_bodies(federation: Make) -> None:
+    trial = federation(chunk_size=1000)
+    trial.running()
+    client = trial.clients[0]
+    asked = client.questions()
+    before = Traffic.objects.get(party="Graz", phase="rounds").received
+    data, nonce = client.share(asked.items[0], trial.cohort(client, asked.panel_digest))
+    headers = {"Content-Type": "application/octet-stream", "Unpooled-Nonce": nonce}
+    client.call("PUT", f"shares/{asked.items[0].round}", content=data, headers=headers)
+    added = Traffic.objects.get(party="Graz", phase="rounds").received - before
+    assert len(data) + 200 < added < len(data) + 700
+
+
+def test_counting_starts_from_nothing(federation: Make) -> None:
+    trial = federation()
+    metering.count(trial.study_id, "x", "rounds", 1, 2)  # type: ignore[arg-type]
+    metering.count(trial.study_id, "x", "rounds", 10, 20)  # type: ignore[arg-type]
+    row = Traffic.objects.get(party="x")
+    assert (row.received, row.sent, row.requests) == (11, 22, 2)
+
+
+def test_seconds_of_each_phase(federation: Make) -> None:
+    trial = federation()
+    assert selectors.seconds(trial.study) == {}
+    trial.run()
+    assert set(selectors.seconds(trial.study)) == {"joining", "panel", "rounds", "files"}
+
+
+def test_a_cohorts_own_timing_is_kept_within_bounds(federation: Make) -> None:
+    trial = federation()
+    timing = {
+        "computing": 1.5,
+        "sending": 2,
+        "odd": "x",
+        "bad": -1,
+        "k" * 100: 3,
+        **{f"p{i}": i for i in range(99)},
+    }
+    trial.clients[0].ok("POST", "timing", json=timing)
+    kept = Cohort.objects.get(name="Graz").timing
+    assert (kept["computing"], kept["sending"]) == (1.5, 2.0)
+    assert "odd" not in kept and "bad" not in kept
+    assert len(kept) <= 40 and max(map(len, kept)) <= 40
+
+
+def test_progress_has_no_number_of_a_cohort(federation: Make) -> None:
+    trial = federation()
+    trial.running()
+    trial.clients[0].answer_all(wait=0)
+    progress = selectors.progress(trial.study)
+    assert progress["title"] == "Count people"
+    assert (progress["done"], progress["total"]) == (0, 1)
+    assert progress["waiting_for"] == ["Oslo", "Tartu"]
+    assert [set(row) for row in progress["cohorts"]] == [
+        {"name", "state", "heard_at", "questions_open", "problem"}
+    ] * 3

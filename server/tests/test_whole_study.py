@@ -1,0 +1,159 @@
+"""Whole studies over HTTP, against the same study run in one process."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from federation_fixtures import Federation, variants
+
+from unpooled import run
+from unpooled.algorithms import algorithm
+from unpooled.panel import Panel
+from unpooled_server import store
+from unpooled_server.models import Share
+
+Make = Callable[..., Federation]
+
+
+def in_process(federation: Federation) -> dict[str, bytes]:
+    """The result files that the library writes for the same cohorts without a network."""
+    study = federation.study
+    panel = store.load_panel(store.panel_path(study.pk))
+    cohorts = [federation.cohort(client, panel.digest) for client in federation.clients]
+    columns = run.run(study.plan, panel, cohorts)["variants"]
+    files = {}
+    for suffix in study.plan.files:
+        out = io.BytesIO()
+        algorithm(study.plan.test).files[suffix](out, panel, columns, study.plan)
+        files[f"study.{suffix}"] = out.getvalue()
+    return files
+
+
+def delivered(federation: Federation, cohort: int = 0) -> dict[str, bytes]:
+    """The result files as a cohort gets them, checked against their announced digests."""
+    client = federation.clients[cohort]
+    files = {}
+    for result in client.study()["results"]:
+        content = client.call("GET", f"results/{result['name']}").content
+        assert len(content) == result["bytes"]
+        assert hashlib.sha256(content).hexdigest() == result["sha256"]
+        files[result["name"]] = content
+    return files
+
+
+@pytest.mark.parametrize(
+    "plan", [{}, {"ring_bits": 64}, {"ring_bits": 128}, {"chunk_size": 1000}, {"chunk_size": 1}]
+)
+def test_a_study_ends_with_the_files_of_the_same_study_in_one_process(
+    federation: Make, plan: dict[str, int]
+) -> None:
+    trial = federation(**plan)
+    trial.run()
+    assert trial.study.state == "done", trial.study.reason
+    for cohort in range(3):
+        files = delivered(trial, cohort)
+        assert {name: files[name] for name in in_process(trial)} == in_process(trial)
+
+
+def test_gaussian_masks_give_the_same_counts(federation: Make) -> None:
+    trial = federation(masking="gaussian", variance=1e6)
+    trial.run()
+    files = delivered(trial)
+    assert {name: files[name] for name in in_process(trial)} == in_process(trial)
+
+
+def test_lists_that_differ_are_reconciled_and_what_is_left_out_is_listed(federation: Make) -> None:
+    full = variants(12)
+    less = full.take(np.arange(1, 12))
+    trial = federation(lists=[full, less, full])
+    trial.run()
+    assert trial.study.state == "done", trial.study.reason
+    assert trial.study.panel_size == 11
+    assert b"\trs0\tleft out\tabsent at Oslo" in delivered(trial)["study.variants.tsv"]
+
+
+def test_equal_lists_travel_once(federation: Make) -> None:
+    trial = federation()
+    trial.join()
+    trial.accept()
+    wanted = [
+        client.ok("PUT", "panel/digest", json={"digest": client.own.digest.hex()})["list_wanted"]
+        for client in trial.clients
+    ]
+    assert wanted == [True, False, False]
+
+
+def test_a_list_of_the_coordinator_is_answered_by_masked_presence(federation: Make) -> None:
+    full = variants(12)
+    trial = federation(
+        lists=[full, full.take(np.arange(2, 12)), full], panel_mode="list", panel_list=full, chunk_size=5
+    )
+    trial.join()
+    trial.accept()
+    for client in trial.clients:
+        listed = Panel.from_canonical(client.call("GET", "list").content)
+        assert listed.digest == full.digest
+        assert client.ok("PUT", "panel/digest", json={"digest": listed.digest.hex()}) == {
+            "list_wanted": False
+        }
+        trial.extra[client.invitation.token, b""] = client.data(*_alignment(listed, client.own))
+    from federation_fixtures import work
+
+    work()
+    for _ in range(10):
+        trial.answer()
+        work()
+    assert trial.study.state == "done", trial.study.reason
+    assert trial.study.panel_size == 10
+    remarks = delivered(trial)["study.variants.tsv"]
+    assert remarks.count(b"absent in 1 of 3 cohorts") == 2
+
+
+def _alignment(listed: Panel, own: Panel) -> tuple[np.ndarray, np.ndarray]:
+    from unpooled.panel import align
+
+    aligned = align(listed, own, np.ones(len(own), bool))
+    return aligned.index, aligned.swapped
+
+
+def test_cohorts_without_a_common_variant_fail_with_a_reason(federation: Make) -> None:
+    whole = variants(12)
+    trial = federation(lists=[whole.take(np.arange(k * 4, k * 4 + 4)) for k in range(3)])
+    trial.ready()
+    from federation_fixtures import work
+
+    work()
+    assert trial.study.state == "failed"
+    assert "no variant in common" in trial.study.reason
+
+
+def test_masked_bytes_and_rows_are_deleted(federation: Make) -> None:
+    trial = federation()
+    trial.run()
+    assert Share.objects.filter(study=trial.study_id).exists()
+    assert not (store.study_folder(trial.study_id) / "shares").exists()
+    assert not (store.study_folder(trial.study_id) / "rows").exists()
+    assert not (store.study_folder(trial.study_id) / "lists").exists()
+    assert trial.study.forgotten
+
+
+def test_the_manifest_says_what_was_done(federation: Make) -> None:
+    trial = federation()
+    trial.run()
+    files = delivered(trial)
+    manifest = json.loads(files["manifest.json"])
+    assert manifest["plan"] == trial.study.plan.to_json()
+    assert manifest["operators"] == "one operator: not blind"
+    assert [member["name"] for member in manifest["roster"]] == ["Graz", "Oslo", "Tartu"]
+    for file in manifest["files"]:
+        assert hashlib.sha256(files[file["name"]]).hexdigest() == file["sha256"]
+    assert manifest["traffic"]["total"] > 0
+    assert manifest["traffic"]["delivery_of_results"] == 0
+    seconds = manifest["traffic"]["seconds"]
+    assert set(seconds["server"]) == {"joining", "panel", "rounds", "files", "summing"}
+    assert seconds["compensator"]["releasing"] > 0

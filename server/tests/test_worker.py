@@ -1,0 +1,148 @@
+"""The worker without a broker: finds work by itself, once each, and survives errors."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from federation_fixtures import Federation
+
+from unpooled_server import selectors, warming
+from unpooled_server import worker as workers
+from unpooled_server.services import rounds, sweeping
+from unpooled_server.worker import Worker
+
+Make = Callable[..., Federation]
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    made = Worker(threads=2)
+    thread = threading.Thread(target=made.run)
+    thread.start()
+    yield made
+    made.stop.set()
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_study_runs_to_its_end(federation: Make, worker: Worker) -> None:
+    trial = federation()
+    trial.ready()
+    wait_until(lambda: trial.study.begun)
+
+    def go_on() -> bool:
+        trial.answer()
+        return trial.study.state != "running"
+
+    wait_until(go_on)
+    assert trial.study.state == "done", trial.study.reason
+    wait_until(lambda: trial.study.forgotten)
+
+
+def test_an_error_of_the_database_stops_nothing(
+    federation: Make, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from django.db import OperationalError
+
+    calls = []
+
+    def failing() -> Any:
+        calls.append(1)
+        raise OperationalError("the database is away")
+
+    monkeypatch.setattr(workers, "IDLE", 0.01)
+    monkeypatch.setattr(selectors, "is_anything_at_work", failing)
+    wait_until(lambda: len(calls) > 3)
+    monkeypatch.undo()
+    trial = federation()
+    trial.ready()
+    wait_until(lambda: trial.study.begun)
+
+
+def test_one_thing_is_not_done_twice_at_once(
+    federation: Make, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once, most, done = [], [], []
+    real = rounds.advance
+
+    def watched(round_id: int) -> None:
+        at_once.append(round_id)
+        most.append(at_once.count(round_id))
+        time.sleep(0.1)
+        real(round_id)
+        at_once.remove(round_id)
+        done.append(round_id)
+
+    monkeypatch.setattr(rounds, "advance", watched)
+    trial = federation(chunk_size=3)
+    trial.ready()
+    wait_until(lambda: trial.study.begun)
+    trial.answer()
+    wait_until(lambda: bool(done) and not selectors.rounds_to_advance())
+    assert max(most) == 1
+    assert len(done) == len(set(done))
+
+
+def test_the_sweep_is_done_now_and_then(
+    platform: Any, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swept = []
+    monkeypatch.setattr(sweeping, "sweep", lambda: swept.append(1))
+    monkeypatch.setattr(sweeping, "INTERVAL", 0.05)
+    monkeypatch.setattr(workers, "IDLE", 0.01)
+    monkeypatch.setattr(workers, "RETRY", 0.0)
+    worker._next_sweep = 0.0
+    wait_until(lambda: len(swept) > 2)
+
+
+def test_long_polls_end_when_there_is_news(federation: Make, worker: Worker) -> None:
+    from django.db import connection
+
+    trial = federation()
+    trial.join()
+    trial.accept()
+    version = trial.clients[0].study()["version"]
+    told: dict[str, float] = {}
+
+    def wait() -> None:
+        trial.clients[0].call("GET", f"study?wait=20&seen={version}")
+        told["study"] = time.monotonic()
+        trial.clients[1].questions(wait=20)
+        told["questions"] = time.monotonic()
+        connection.close()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    time.sleep(0.3)
+    assert told == {}
+    trial.announce()
+    announced = time.monotonic()
+    thread.join(20)
+    assert told["study"] - announced < 5
+    assert told["questions"] - announced < 10
+
+
+def test_a_long_poll_ends_by_itself(federation: Make) -> None:
+    trial = federation()
+    began = time.monotonic()
+    assert trial.clients[0].questions(wait=0.2).items == ()
+    assert 0.2 <= time.monotonic() - began < 5
+    for wait in ("x", "-1", "nan"):
+        assert trial.clients[0].call("GET", f"questions?wait={wait}&seen=1,x,,9{'9' * 40}").status_code == 200
+
+
+def test_warming_up_runs_every_test(caplog: pytest.LogCaptureFixture) -> None:
+    warming.warm_up()
+    assert caplog.records == []

@@ -1,0 +1,143 @@
+"""What whole-run tests share: the real programs, real genotypes, and rehearsals as a person starts them."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unpooled.simulate import simulate
+
+from .federation import SMALL_CHUNK, Federation, Trial, federation
+from .services import fresh_stores
+
+MOUSE = Path("/usr/share/doc/gemma/example")
+
+
+def needed(found: object, what: str, package: str) -> None:
+    """Skip with one clear line where a program is missing; in CI nothing may be."""
+    if not found:
+        text = f"{what} is not installed: apt-get install {package}"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(text)
+
+
+@pytest.fixture(scope="session")
+def plink() -> Callable[..., str]:
+    """plink1.9, called with its own flags; gives what it printed."""
+    program = shutil.which("plink1.9")
+    needed(program, "plink1.9", "plink1.9")
+
+    def call(*arguments: object) -> str:
+        command = [str(program), *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def mouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Prefix of real genotypes: 1,940 mice, 12,226 variants, a dichotomised phenotype with missing values.
+
+    Nobody in the .fam is a founder; some markers have no place.
+    """
+    needed((MOUSE / "mouse_hs1940.bed.gz").exists(), "mouse_hs1940", "gemma-doc")
+    prefix = tmp_path_factory.mktemp("mouse") / "mouse"
+    bed, bim, fam = (
+        gzip.decompress((MOUSE / f"mouse_hs1940.{s}.gz").read_bytes()) for s in ("bed", "bim", "fam")
+    )
+    variants = [line.split() for line in bim.decode().splitlines()]
+    # In the order in which PLINK's merge, and a study, leave variants.
+    order = sorted(
+        range(len(variants)), key=lambda k: (int(variants[k][0]), int(variants[k][3]), variants[k][1])
+    )
+    calls = np.frombuffer(bed, np.uint8)[3:].reshape(len(variants), -1)
+    prefix.with_suffix(".bed").write_bytes(bed[:3] + calls[order].tobytes())
+    prefix.with_suffix(".bim").write_text("".join("\t".join(variants[k]) + "\n" for k in order))
+    people = [line.split() for line in fam.decode().splitlines()]
+    values = np.array([float(row[5]) if row[5] != "NA" else np.nan for row in people])
+    coded = np.where(np.isnan(values), "-9", np.where(values > np.nanmedian(values), "2", "1"))
+    lines = [" ".join([*row[:5], code, *row[6:]]) for row, code in zip(people, coded, strict=True)]
+    prefix.with_suffix(".fam").write_text("".join(f"{line}\n" for line in lines))
+    return prefix
+
+
+@pytest.fixture(scope="session")
+def split(plink: Callable[..., str]) -> Callable[..., list[Path]]:
+    """Cuts PLINK files into cohorts of uneven size and case fraction."""
+
+    def cut(prefix: Path, shares: Sequence[float], folder: Path, *flags: str) -> list[Path]:
+        rows = [line.split() for line in prefix.with_suffix(".fam").read_text().splitlines()]
+        # Cases first, so that a cut leaves the first cohorts with more of them; then mixed a little.
+        chance = np.random.default_rng(5).normal(size=len(rows)) + [0.7 * (row[5] == "1") for row in rows]
+        order = np.argsort(chance)
+        bounds = np.round(np.cumsum(shares) / np.sum(shares) * len(rows)).astype(int)
+        prefixes = []
+        for number, members in enumerate(np.split(order, bounds[:-1]), start=1):
+            keep = folder / f"keep{number}"
+            keep.write_text("".join(f"{rows[k][0]} {rows[k][1]}\n" for k in sorted(members)))
+            prefixes.append(folder / f"part{number}")
+            plink("--bfile", prefix, "--keep", keep, "--make-bed", "--out", prefixes[-1], *flags)
+        return prefixes
+
+    return cut
+
+
+@pytest.fixture(scope="session")
+def rehearse() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """`unpooled rehearse`, as a person starts it; with --services on a database and a broker of its own."""
+
+    def call(*arguments: object, check: bool = True) -> subprocess.CompletedProcess[str]:
+        stores = fresh_stores()
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("UNPOOLED_")}
+        environment |= {"UNPOOLED_DATABASE_URL": stores.database, "UNPOOLED_BROKER_URL": stores.broker}
+        command = [sys.executable, "-m", "unpooled_webapp", "rehearse", *map(str, arguments)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=600, env=environment
+        )
+        assert not check or done.returncode == 0, done.stdout + done.stderr
+        return done
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Federation]:
+    """A federation of separate processes for all whole-run tests; leave it as it was."""
+    with federation(tmp_path_factory.mktemp("shared") / "federation", fresh_stores()) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
+    """Prefixes of three small cohorts with everything that is odd in real files."""
+    folder = tmp_path_factory.mktemp("small")
+    return simulate(folder, cohorts=(70, 90, 110), variants=600, oddities=True, seed=7, pooled=False).cohorts
+
+
+@pytest.fixture(scope="session")
+def undisturbed(running: Federation, small: tuple[Path, ...]) -> dict[str, bytes]:
+    """The result files of a study of theirs in which nothing goes wrong."""
+    trial = running.study(small, chunk_size=SMALL_CHUNK)
+    trial.start()
+    trial.until_over()
+    assert trial.state == "done", trial.story()
+    results = trial.cohorts[0].results()
+    assert {"study.assoc", "study.frq", "study.lmiss", "study.hwe"} < set(results)
+    return results
+
+
+@pytest.fixture
+def trial(running: Federation, small: tuple[Path, ...]) -> Iterator[Trial]:
+    """The same study, yet to be run."""
+    made = running.study(small, chunk_size=SMALL_CHUNK)
+    yield made
+    made.stop()

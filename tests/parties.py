@@ -1,0 +1,140 @@
+"""Processes that a test starts, kills and starts again, each with the same command every time."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PATIENCE = 120.0  # seconds that a busy machine may take over anything
+
+
+@dataclass
+class Party:
+    """One program of a federation, and whatever processes it starts itself."""
+
+    name: str
+    command: Sequence[str]
+    log: Path
+    ready: str
+    """What it writes into its log once it is up."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    user: str | None = None
+    """Whose process it is to be, where we are root."""
+    process: subprocess.Popen[bytes] | None = None
+    _began: int = 0
+
+    def start(self) -> None:
+        """Start it, and wait until it is up."""
+        self.spawn()
+        until(lambda: self._is_up() or self.has_ended, self._failure)
+        assert self._is_up(), self._failure()
+
+    def kill(self) -> None:
+        """`kill -9` of its processes, all at once: none gets to say good-bye."""
+        assert self.process is not None
+        for pid in [self.process.pid, *_descendants(self.process.pid)]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+
+    def kill_alone(self) -> Callable[[], list[int]]:
+        """`kill -9` of this process only; gives what tells which of those that it started still live."""
+        assert self.process is not None
+        children = _descendants(self.process.pid)
+        assert children
+        self.process.kill()
+        self.process.wait()
+        return lambda: [pid for pid, _ in _parents() if pid in children]
+
+    def restart(self) -> None:
+        """Kill it and start it again with the same command."""
+        self.kill()
+        self.start()
+
+    def stop(self) -> None:
+        """End it, politely at first."""
+        if self.process is None or self.has_ended:
+            return
+        self.process.send_signal(signal.SIGINT)  # PostgreSQL waits for its clients at any other
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def wait(self) -> int:
+        """Its exit status, once it has ended by itself."""
+        assert self.process is not None
+        until(lambda: self.has_ended, lambda: f"{self.name} does not end\n{self.said()}")
+        return int(self.process.returncode)
+
+    @property
+    def has_ended(self) -> bool:
+        return self.process is not None and self.process.poll() is not None
+
+    def said(self) -> str:
+        """What it wrote into its log since it was started last."""
+        with self.log.open("rb") as log:
+            log.seek(self._began)
+            return log.read().decode("utf-8", "replace")
+
+    def spawn(self) -> None:
+        """Start it, and do not wait."""
+        self._began = self.log.stat().st_size if self.log.exists() else 0
+        as_user = {"user": self.user, "group": self.user, "extra_groups": []} if self.user else {}
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, **self.environment},
+                cwd=self.log.parent,
+                start_new_session=True,  # a Ctrl-C is for the tests alone
+                **as_user,
+            )
+
+    def _is_up(self) -> bool:
+        return self.ready in self.said()
+
+    def _failure(self) -> str:
+        return f"{self.name} is not up\n{self.said()[-3000:]}"
+
+
+def _descendants(ancestor: int) -> list[int]:
+    """All processes below one. Some make themselves leaders of groups, so the group alone is not enough."""
+    children: dict[int, list[int]] = {}
+    for pid, parent in _parents():
+        children.setdefault(parent, []).append(pid)
+    found = list(children.get(ancestor, ()))
+    for pid in found:
+        found += children.get(pid, ())
+    return found
+
+
+def _parents() -> Iterator[tuple[int, int]]:
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended
+            pid, _, rest = entry.read_text().partition(" ")
+            yield int(pid), int(rest.rpartition(")")[2].split()[1])
+
+
+def until(holds: Callable[[], object], otherwise: Callable[[], str], seconds: float = PATIENCE) -> None:
+    """Wait until something holds; fails with a text after so many seconds."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            raise AssertionError(otherwise())
+        time.sleep(0.02)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,174 @@
+"""Private instances of PostgreSQL and Redis: a folder and a port of their own, gone after the tests."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from .parties import Party, free_port
+
+_POSTGRES_HOMES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin")
+
+
+@dataclass
+class PostgreSQL:
+    """A server that keeps what it has committed, whatever happens to it."""
+
+    party: Party
+    _login: str
+
+    def url(self, database: str) -> str:
+        return f"postgresql://{self._login}/{database}"
+
+    def create_database(self, name: str) -> str:
+        """A new database; its address."""
+        return create_database(self.url("postgres"), name)
+
+
+@dataclass
+class Redis:
+    """A broker that keeps nothing, as in docker-compose.yml: the queue is the database."""
+
+    party: Party
+    _login: str
+
+    def url(self, number: int = 0) -> str:
+        return f"redis://{self._login}/{number}"
+
+
+@dataclass
+class Stores:
+    """What one platform is told of its database and its broker; empty for SQLite and the embedded worker."""
+
+    database: str = ""
+    broker: str = ""
+
+
+_platforms = itertools.count(1)
+
+
+def are_given() -> bool:
+    """Whether this session has services (`pytest --services`)."""
+    return "UNPOOLED_TEST_DATABASE_URL" in os.environ
+
+
+def fresh_stores() -> Stores:
+    """A database and a broker's number of their own for one more platform, if the session has services."""
+    if not are_given():
+        return Stores()
+    database, broker = (os.environ[f"UNPOOLED_TEST_{name}_URL"] for name in ("DATABASE", "BROKER"))
+    number = next(_platforms)
+    return Stores(create_database(database, f"platform{number}"), f"{broker.rpartition('/')[0]}/{number}")
+
+
+def create_database(beside: str, name: str) -> str:
+    """A new database on the server of another one; its address."""
+    with psycopg.connect(beside, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+    return f"{beside.rpartition('/')[0]}/{name}"
+
+
+def missing() -> list[str]:
+    """The packages that are not installed."""
+    found = {"postgresql": _postgres_program("initdb"), "redis-server": _redis()}
+    return [package for package, program in found.items() if program is None]
+
+
+def skip_where_missing() -> None:
+    """Skip, with one line that says what is missing; in CI nothing may be."""
+    if packages := missing():
+        text = f"needs {' and '.join(packages)}: apt-get install {' '.join(packages)}"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(text)
+
+
+def _postgres_program(name: str) -> Path | None:
+    """The newest that is installed; Debian keeps them off the path."""
+    found = [path / name for pattern in _POSTGRES_HOMES for path in Path("/").glob(pattern[1:])]
+    newest = max((path for path in found if path.exists()), key=_version, default=None)
+    on_path = shutil.which(name)
+    return newest or (Path(on_path) if on_path else None)
+
+
+def _version(program: Path) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", program.parts[-3])))
+
+
+def _redis() -> str | None:
+    return shutil.which("redis-server") or shutil.which("valkey-server")
+
+
+@contextmanager
+def postgresql() -> Iterator[PostgreSQL]:
+    """A running PostgreSQL server that writes through to the disk."""
+    initdb, postgres = _postgres_program("initdb"), _postgres_program("postgres")
+    assert initdb and postgres
+    # Not below pytest's folders, into which only their owner gets: PostgreSQL does not run as root.
+    folder = Path(tempfile.mkdtemp(prefix="unpooled-postgres-"))
+    user = "postgres" if os.geteuid() == 0 else None
+    try:
+        password = secrets.token_hex(16)
+        (folder / "password").write_text(password)
+        if user:
+            for path in (folder, folder / "password"):
+                shutil.chown(path, user, user)
+        _initialise(initdb, folder, user)
+        port = free_port()
+        settings = {
+            "listen_addresses": "127.0.0.1",
+            "port": port,
+            "unix_socket_directories": "",
+            "fsync": "on",
+            "max_connections": 200,
+        }
+        options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        command = [str(postgres), "-D", str(folder / "data"), *options]
+        ready = "database system is ready to accept connections"
+        party = Party("postgres", command, folder / "log", ready, user=user)
+        party.start()
+        try:
+            yield PostgreSQL(party, f"unpooled:{password}@127.0.0.1:{port}")
+        finally:
+            party.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _initialise(initdb: Path, folder: Path, user: str | None) -> None:
+    as_user = {"user": user, "group": user, "extra_groups": []} if user else {}
+    command = [str(initdb), "-D", str(folder / "data"), "--username=unpooled", "--auth=scram-sha-256"]
+    command += [f"--pwfile={folder / 'password'}", "--encoding=UTF8", "--no-locale", "--no-sync"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd="/", **as_user)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@contextmanager
+def redis() -> Iterator[Redis]:
+    """A running Redis server."""
+    program = _redis()
+    assert program
+    folder = Path(tempfile.mkdtemp(prefix="unpooled-redis-"))
+    password, port = secrets.token_hex(16), free_port()
+    settings = folder / "redis.conf"
+    settings.write_text(
+        f'bind 127.0.0.1\nport {port}\nrequirepass {password}\ndir "{folder}"\n'
+        'save ""\nappendonly no\ndatabases 1000\n'
+    )
+    party = Party("redis", [program, str(settings)], folder / "log", "Ready to accept connections")
+    try:
+        party.start()
+        yield Redis(party, f":{password}@127.0.0.1:{port}")
+    finally:
+        party.stop()
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,332 @@
+"""The compose files and Dockerfiles, checked without an engine: what they name is there, and fits."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import yaml
+from starlette.routing import Match, Router
+
+from unpooled_compensator import app as compensator_app
+
+ROOT = Path(__file__).resolve().parents[1]
+COMPOSE_FILES = ("docker-compose.yml", "compensator/docker-compose.yml")
+DOCKERFILES = ("webapp/Dockerfile", "client/Dockerfile", "compensator/Dockerfile")
+OURS = ("unpooled", "unpooled-client", "unpooled-compensator")
+VARIABLE = re.compile(r"\$\{(?P<name>\w+)(?::?[-?](?P<rest>[^}]*))?\}")
+
+
+def services(compose: str) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / compose).read_text())["services"]
+    return found
+
+
+def every_service() -> list[Any]:
+    return [
+        pytest.param(compose, name, service, id=f"{compose}-{name}")
+        for compose in COMPOSE_FILES
+        for name, service in services(compose).items()
+    ]
+
+
+SERVICES = pytest.mark.parametrize(("compose", "name", "service"), every_service())
+BUILT = pytest.mark.parametrize(
+    ("compose", "name", "service"), [p for p in every_service() if "build" in p.values[2]]
+)
+
+
+def instructions(dockerfile: str) -> list[tuple[str, str]]:
+    """(instruction, its text) of a Dockerfile, continued lines joined."""
+    text = re.sub(r"\\\n\s*", "", (ROOT / dockerfile).read_text())
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    return [(word.upper(), rest.strip()) for word, _, rest in (line.partition(" ") for line in lines)]
+
+
+def words(dockerfile: str, instruction: str) -> list[str]:
+    """The last CMD or ENTRYPOINT of a Dockerfile, in its list form."""
+    found = [rest for name, rest in instructions(dockerfile) if name == instruction]
+    return json.loads(found[-1]) if found else []
+
+
+def dockerfile_of(service: dict[str, Any]) -> str:
+    return str(service["build"]["dockerfile"])
+
+
+def command_of(service: dict[str, Any]) -> list[str]:
+    """What the container runs: the image's entry point, then the service's command or else the image's."""
+    dockerfile = dockerfile_of(service)
+    return [*words(dockerfile, "ENTRYPOINT"), *(service.get("command") or words(dockerfile, "CMD"))]
+
+
+def healthcheck_of(service: dict[str, Any]) -> str:
+    if "healthcheck" in service:
+        return " ".join(service["healthcheck"]["test"])
+    found = [rest for name, rest in instructions(dockerfile_of(service)) if name == "HEALTHCHECK"]
+    return found[-1] if found else ""
+
+
+def option(command: list[str], name: str) -> str:
+    return command[command.index(name) + 1]
+
+
+# Dockerfiles
+
+
+@pytest.mark.parametrize("dockerfile", DOCKERFILES)
+def test_every_copied_folder_is_there_and_not_ignored(dockerfile: str) -> None:
+    ignore = next(p for p in (ROOT / f"{dockerfile}.dockerignore", ROOT / ".dockerignore") if p.exists())
+    let_in = {line[1:].split("/")[0] for line in ignore.read_text().splitlines() if line.startswith("!")}
+    copied = [rest.split() for name, rest in instructions(dockerfile) if name == "COPY"]
+    sources = [word for line in copied for word in line[:-1] if not line[0].startswith("--from")]
+    assert sources
+    for source in sources:
+        assert (ROOT / source).is_dir() and source in let_in, source
+
+
+@pytest.mark.parametrize("dockerfile", DOCKERFILES)
+def test_images_start_from_python_and_run_as_somebody_else(dockerfile: str) -> None:
+    lines = instructions(dockerfile)
+    assert [rest.split()[0] for name, rest in lines if name == "FROM"] == ["python:3.12-slim"] * 2
+    (user,) = [rest for name, rest in lines if name == "USER"]
+    assert f" {user}" in " ".join(rest for name, rest in lines if name == "RUN" and "useradd" in rest)
+
+
+@pytest.mark.parametrize("file", [*COMPOSE_FILES, *DOCKERFILES])
+def test_no_registry_is_named(file: str) -> None:
+    text = (ROOT / file).read_text()
+    assert not re.search(r"index-url|extra-index|pypi\.org|docker\.io|ghcr\.io|quay\.io", text)
+
+
+# Commands
+
+
+@BUILT
+def test_commands_are_known_and_take_their_options(compose: str, name: str, service: dict[str, Any]) -> None:
+    check_command(command_of(service))
+
+
+@BUILT
+def test_health_is_asked_by_a_known_command(compose: str, name: str, service: dict[str, Any]) -> None:
+    test = service.get("healthcheck", {}).get("test", ["CMD", "python"])
+    if test[1] != "python":
+        check_command(test[1:])
+
+
+@pytest.mark.parametrize("dockerfile", DOCKERFILES)
+def test_entry_points_are_known(dockerfile: str) -> None:
+    check_command([*words(dockerfile, "ENTRYPOINT"), *words(dockerfile, "CMD")])
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["unpooled nothing", "unpooled-compensator serve --state x --nonsense", "gunicorn --nonsense", "a b"],
+)
+def test_a_made_up_command_is_noticed(command: str) -> None:
+    with pytest.raises((AssertionError, SystemExit)):
+        check_command(command.split())
+
+
+def check_command(command: list[str]) -> None:
+    """AssertionError unless the first word is a console script, and the script takes the other words."""
+    script = Path(command[0]).name
+    scripts = {point.name: point for point in importlib.metadata.entry_points(group="console_scripts")}
+    assert script in scripts, f"{script} is no console script"
+    if script in OURS:
+        module = importlib.import_module(scripts[script].module)
+        group = getattr(module, "cli", None) or module.main
+        assert isinstance(group, click.Group)
+        _check_click(group, command[1:])
+    elif script == "celery":
+        _check_celery(command[1:])
+    elif script == "gunicorn":
+        from gunicorn.config import Config  # type: ignore[import-untyped]
+
+        Config().parser().parse_args(command[1:])
+    else:
+        raise AssertionError(f"do not know how to check {script}")
+
+
+def _check_click(group: click.Group, arguments: list[str]) -> None:
+    context = click.Context(group)
+    if not arguments:
+        return
+    command = group.get_command(context, arguments[0])
+    assert command, f"{group.name} has no command {arguments[0]}"
+    try:
+        command.make_context(arguments[0], arguments[1:], parent=context)
+    except click.UsageError as error:
+        raise AssertionError(error.format_message()) from error
+
+
+def _check_celery(arguments: list[str]) -> None:
+    """Celery's commands load the application while they parse, so look at the names of options only."""
+    from celery.bin.celery import celery
+
+    assert arguments[:2] == ["-A", "unpooled_webapp.celery"]
+    assert importlib.util.find_spec("unpooled_webapp.celery")
+    command = celery.get_command(click.Context(celery), arguments[2])
+    assert command, arguments[2]
+    known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+    assert {word for word in arguments[3:] if word.startswith("-")} <= known
+
+
+# Settings
+
+
+def settings_read() -> tuple[set[str], set[str]]:
+    """(all variables that the web application reads, those of them that may lie in a file)."""
+    plain: set[str] = set()
+    secret: set[str] = set()
+    for file in (ROOT / "webapp/src").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+                name, function = node.args[0].value, ast.unparse(node.func)
+                if isinstance(name, str) and name.startswith("UNPOOLED_"):
+                    (secret if function.endswith("secret") else plain).add(name)
+    return plain | secret, secret
+
+
+@BUILT
+def test_every_variable_is_one_that_the_settings_read(
+    compose: str, name: str, service: dict[str, Any]
+) -> None:
+    known, secret = settings_read()
+    known |= {f"{name}_FILE" for name in secret}
+    set_here = set(service.get("environment", {}))
+    for instruction, rest in instructions(dockerfile_of(service)):
+        if instruction == "ENV":
+            set_here |= {word.partition("=")[0] for word in shlex.split(rest)}
+    ours = {variable for variable in set_here if variable.startswith("UNPOOLED_")}
+    assert ours <= known, ours - known
+
+
+def test_the_demo_sets_what_the_compose_file_asks_for() -> None:
+    asked = {match["name"] for match in VARIABLE.finditer((ROOT / "docker-compose.yml").read_text())}
+    required = set(re.findall(r"\$\{(\w+):\?", (ROOT / "docker-compose.yml").read_text()))
+    lines = (ROOT / "demo.env").read_text().splitlines()
+    given = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+    assert required <= given.keys() <= asked
+    compensator = services("docker-compose.yml")["compensator"]
+    port = option(command_of(compensator), "--port")
+    assert given["UNPOOLED_COMPENSATOR_URL"] == f"http://compensator:{port}"
+    assert given["UNPOOLED_ONE_OPERATOR"] == "1"
+
+
+@SERVICES
+def test_secrets_are_files_that_are_declared(compose: str, name: str, service: dict[str, Any]) -> None:
+    declared = yaml.safe_load((ROOT / compose).read_text()).get("secrets", {})
+    assert set(service.get("secrets", ())) <= declared.keys()
+    assert all(set(secret) == {"file"} for secret in declared.values())
+    text = json.dumps([service.get("environment", {}), service.get("command", "")])
+    used = set(re.findall(r"/run/secrets/([\w-]+)", text))
+    assert used == set(service.get("secrets", ())), "mounted and used are not the same"
+
+
+# Ports and health
+
+
+@BUILT
+def test_ports_agree(compose: str, name: str, service: dict[str, Any]) -> None:
+    command, dockerfile = command_of(service), dockerfile_of(service)
+    if "--bind" in command:
+        port = option(command, "--bind").rpartition(":")[2]
+    elif "--port" in command:
+        port = option(command, "--port")
+    else:
+        assert "ports" not in service
+        return
+    published = [VARIABLE.sub("0", mapping).rpartition(":")[2] for mapping in service.get("ports", ())]
+    exposed = [rest for instruction, rest in instructions(dockerfile) if instruction == "EXPOSE"]
+    assert {port, *published} == {port}
+    assert exposed == [port]
+    assert re.search(rf"\b{port}\b", healthcheck_of(service)), "health is asked at another port"
+
+
+@pytest.mark.parametrize("compose", COMPOSE_FILES)
+def test_the_published_ports_are_for_this_machine_only(compose: str) -> None:
+    for service in services(compose).values():
+        assert all(mapping.startswith("127.0.0.1:") for mapping in service.get("ports", ()))
+
+
+def test_the_web_applications_health_page_is_there(tmp_path: Path) -> None:
+    path = re.search(r"http://127\.0\.0\.1:\d+(/\w+)", healthcheck_of(services("docker-compose.yml")["web"]))
+    assert path
+    script = (
+        "import django; django.setup(); from django.urls import resolve; resolve(__import__('sys').argv[1])"
+    )
+    environment = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "unpooled_webapp.settings",
+        "UNPOOLED_HOME": str(tmp_path),
+    }
+    subprocess.run([sys.executable, "-c", script, path[1]], check=True, env=environment, timeout=60)
+
+
+def test_the_compensators_health_page_is_there() -> None:
+    asked = re.search(r"GET (/\w+)", healthcheck_of(services("docker-compose.yml")["compensator"]))
+    assert asked
+    scope: dict[str, Any] = {"type": "http", "method": "GET", "path": asked[1], "headers": []}
+    app: Any = compensator_app.create_app(None, bytes(32))  # type: ignore[arg-type]
+    while not isinstance(app, Router):
+        app = getattr(app, "router", None) or next(v for v in vars(app).values() if callable(v))
+    assert any(route.matches(scope)[0] is Match.FULL for route in app.routes)
+
+
+# Hardening
+
+
+@SERVICES
+def test_services_have_as_few_rights_as_they_need(compose: str, name: str, service: dict[str, Any]) -> None:
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    if "build" in service:
+        uid = re.search(r"--uid (\d+)", (ROOT / dockerfile_of(service)).read_text())
+        assert uid and str(service.get("user", uid[1])).split(":")[0] == uid[1] != "0"
+    else:
+        assert service["user"] not in ("root", "0")
+
+
+def test_the_platforms_compensator_is_for_the_demo_and_has_no_way_out() -> None:
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    compensator = compose["services"]["compensator"]
+    assert compensator["profiles"] == ["demo"]
+    assert "ports" not in compensator
+    for network in compensator["networks"]:
+        assert compose["networks"][network] == {"internal": True}
+    assert not any("profiles" in s for name, s in compose["services"].items() if name != "compensator")
+
+
+def test_the_stores_are_reached_from_inside_only() -> None:
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    for name in ("postgres", "redis"):
+        assert compose["services"][name]["networks"] == ["stores"]
+    assert compose["networks"]["stores"] == {"internal": True}
+
+
+# Wheels
+
+
+@pytest.mark.parametrize("folder", ["core", "compensator", "client", "server", "webapp"])
+def test_every_file_of_a_package_is_in_its_wheel(folder: str) -> None:
+    (package,) = (path.parent for path in (ROOT / folder / "src").glob("*/__init__.py"))
+    setup = tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["tool"]["setuptools"]
+    patterns = [*setup["package-data"].get("*", ()), *setup["package-data"].get(package.name, ())]
+    packed = {path for pattern in patterns for path in package.glob(pattern)}
+    caches = ("__pycache__", ".mypy_cache")
+    files = {path for path in package.rglob("*") if path.is_file() and not set(caches) & set(path.parts)}
+    assert {path for path in files - packed if path.suffix != ".py"} == set()

@@ -1,0 +1,321 @@
+"""`kill -9`, lost replies and late messages at every phase of a study: it ends with the same bytes.
+
+Every party is a process of its own. A party is held where a kill hurts most, between two lines that must not
+come apart (tests/launch.py); meanwhile the others are killed one after the other, and then it is. Each is
+started again with the same command.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from . import launch, services
+from .federation import SMALL_CHUNK, Cohort, Federation, Trial, UnpooledUp, federation
+from .launch import Gate
+from .parties import Party
+from .relay import Relay
+from .services import Stores
+
+SHARES = "PUT /api/v1/cohort/shares/"
+
+
+def assert_as_undisturbed(trial: Trial, undisturbed: dict[str, bytes]) -> None:
+    """The study is done, every cohort has its bytes, and every cohort was counted once in every round."""
+    trial.until_over()
+    assert trial.state == "done", trial.story()
+    for cohort in trial.cohorts:
+        assert cohort.party.wait() == 0, cohort.party.said()
+        assert cohort.results() == undisturbed, cohort.name
+    assert set(trial.rounds()) == {"aggregated"}
+    shares = trial.shares()
+    assert len(shares) == 3 * trial.rounds()["aggregated"]
+    assert len({nonce for _, _, nonce in shares}) == len(shares)
+
+
+# Kills
+
+
+@dataclass
+class Hold:
+    """Where a party is held, after how many calls, and what the study is at then."""
+
+    party: Party
+    place: str
+    when: str = "before"
+    passing: int = 0
+    is_at: Callable[[Trial], bool] = lambda trial: True
+
+    def gate(self, trial: Trial) -> Gate:
+        return Gate(trial.federation.gates(self.party.name), self.place, self.when)
+
+    def close(self, trial: Trial) -> None:
+        self.gate(trial).close(self.passing)
+
+    def await_reached(self, trial: Trial) -> None:
+        gate = self.gate(trial)
+        trial.until(lambda: gate.is_reached, f"{self.party.name} comes to {self.place}")
+        trial.until(lambda: self.is_at(trial), self.is_at.__name__)
+
+    def kill(self, trial: Trial) -> None:
+        """Kill the party right here; it is started again with the gate open."""
+        acknowledged = trial.shares()
+        self.party.kill()
+        self.gate(trial).open()
+        self.party.start()
+        assert trial.shares() >= acknowledged, f"{self.party.name} forgot"
+
+
+def kill_the_others(trial: Trial, held: Party) -> None:
+    """Kill everybody else, one after the other; nothing that was acknowledged is lost."""
+    clients = [cohort.party for cohort in trial.cohorts]
+    for party in [*trial.federation.parties, *clients]:
+        if party is not held and not party.has_ended:
+            acknowledged = trial.shares()
+            party.restart()
+            assert trial.shares() >= acknowledged, f"{party.name} forgot"
+
+
+def run_through(trial: Trial, holds: Sequence[Hold], *, all_parties: bool) -> None:
+    """Run a study that is held at one place after the other, and kill there."""
+    holds[0].close(trial)
+    trial.start()
+    for hold, following in zip(holds, [*holds[1:], None], strict=True):
+        hold.await_reached(trial)
+        if following:
+            following.close(trial)
+        if all_parties:
+            kill_the_others(trial, hold.party)
+        hold.kill(trial)
+
+
+def joining(trial: Trial) -> bool:
+    return trial.states() == ["joined", "joined", "invited"]
+
+
+def accepting(trial: Trial) -> bool:
+    return trial.states() == ["ready", "ready", "joined"]
+
+
+def agreeing_on_variants(trial: Trial) -> bool:
+    return trial.state == "ready"
+
+
+def counting_people(trial: Trial) -> bool:
+    return trial.rounds() == {"open": 1} and len(trial.shares()) == 2
+
+
+def counting_genotypes(trial: Trial) -> bool:
+    return trial.rounds().get("open", 0) > 2 and trial.rounds()["aggregated"] > 2
+
+
+def adding_up(trial: Trial) -> bool:
+    return trial.rounds().get("released", 0) > 0
+
+
+def writing_files(trial: Trial) -> bool:
+    return set(trial.rounds()) == {"aggregated"} and trial.state == "running"
+
+
+def delivering(trial: Trial) -> bool:
+    return trial.state == "done"
+
+
+EMBEDDED, SERVICES = "SQLite and the embedded worker", "PostgreSQL, Redis and Celery"
+
+
+@pytest.fixture(params=[SERVICES] if services.are_given() else [EMBEDDED, SERVICES])
+def own(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Federation]:
+    """A federation all of whose parties may be killed."""
+    with contextlib.ExitStack() as stack:
+        stores, parties = Stores(), list[Party]()
+        if request.param == SERVICES:
+            services.skip_where_missing()
+            postgres = stack.enter_context(services.postgresql())
+            redis = stack.enter_context(services.redis())
+            stores = Stores(postgres.create_database("own"), redis.url())
+            parties = [postgres.party, redis.party]
+        yield stack.enter_context(federation(tmp_path / "federation", stores, parties))
+
+
+def test_each_party_is_killed_at_each_phase(
+    own: Federation, small: tuple[Path, ...], undisturbed: dict[str, bytes]
+) -> None:
+    trial = own.study(small, chunk_size=SMALL_CHUNK)
+    worker = own.worker
+    middle, last = (cohort.party for cohort in trial.cohorts[1:])
+    holds = [
+        Hold(last, launch.JOIN, is_at=joining),
+        Hold(last, launch.ACCEPT, is_at=accepting),
+        Hold(worker, launch.SETTLE_PANEL, is_at=agreeing_on_variants),
+        Hold(last, launch.PUT_SHARE, is_at=counting_people),
+        Hold(middle, launch.PUT_SHARE, passing=4, is_at=counting_genotypes),
+        Hold(worker, launch.TOTAL, passing=2, is_at=adding_up),
+        Hold(worker, launch.WRITE_RESULT, passing=2, is_at=writing_files),
+        Hold(last, launch.FETCH, passing=2, is_at=delivering),
+    ]
+    try:
+        run_through(trial, holds, all_parties=True)
+        assert_as_undisturbed(trial, undisturbed)
+    finally:
+        trial.stop()
+
+
+def test_each_party_is_killed_between_two_lines_that_must_not_come_apart(
+    trial: Trial, undisturbed: dict[str, bytes]
+) -> None:
+    client, compensator = trial.cohorts[0].party, trial.federation.compensator
+    web, worker = trial.federation.web, trial.federation.worker
+    holds = [
+        Hold(client, launch.DELIVER_SEED),  # the seed is drawn, and not yet delivered
+        Hold(worker, launch.ENROL, "after"),
+        Hold(compensator, launch.RECORD_RELEASE, "after"),  # the release is recorded, and not answered
+        Hold(web, launch.ENTER),  # the bytes are on disk, the row is not
+        Hold(web, launch.COMMIT, "after"),  # the row is committed, and nobody was told
+        Hold(client, launch.PUT_SHARE, "after"),
+        Hold(worker, launch.CONCLUDE),
+        Hold(worker, launch.CONCLUDE, "after"),
+        Hold(worker, launch.PUBLISH),  # the files are written, and none is published
+        Hold(worker, launch.PUBLISH, "after"),
+    ]
+    run_through(trial, holds, all_parties=False)
+    assert_as_undisturbed(trial, undisturbed)
+
+
+def test_unpooled_up_is_killed_and_started_again(
+    small: tuple[Path, ...], undisturbed: dict[str, bytes], tmp_path: Path
+) -> None:
+    with contextlib.ExitStack() as stack:
+        platform = UnpooledUp(tmp_path / "federation", services.fresh_stores())
+        stack.callback(platform.stop)
+        platform.start()
+        trial = platform.study(small, chunk_size=SMALL_CHUNK)
+        stack.callback(trial.stop)
+        trial.start()
+        trial.until(lambda: trial.rounds().get("aggregated", 0) > 2, "chunks are in flight")
+        acknowledged = trial.shares()
+        orphans = platform.up.kill_alone()
+        platform.up.start()
+        assert trial.shares() >= acknowledged
+        assert_as_undisturbed(trial, undisturbed)
+        trial.until(lambda: not orphans(), "what it had started has ended by itself")
+
+
+# Messages that get lost, come late or come twice
+
+
+@pytest.fixture
+def relay(trial: Trial) -> Iterator[Relay]:
+    """What the first cohort reaches the server through."""
+    laid = Relay(trial.federation.address)
+    trial.cohorts[0].through(laid.url)
+    yield laid
+    laid.close()
+
+
+COHORT = "/api/v1/cohort/"
+
+
+def test_replies_get_lost_everywhere(trial: Trial, relay: Relay, undisturbed: dict[str, bytes]) -> None:
+    requests = ["GET study", "POST join", "POST accept", "PUT panel/digest", "PUT panel/list", "GET panel"]
+    requests += ["GET questions", "PUT shares/", "PUT shares/", "GET results/study.assoc"]
+    of_cohort = [request.replace(" ", f" {COHORT}") for request in requests]
+    of_server = [f"{method} /v1/studies/{trial.id}" for method in ("PUT", "POST", "POST", "DELETE")]
+    to_compensator = trial.federation.to_compensator
+    for start in of_cohort:
+        relay.lose_reply(start)
+    for start in of_server:
+        to_compensator.lose_reply(start)
+    trial.start()
+    assert_as_undisturbed(trial, undisturbed)
+    trial.until(lambda: "the seeds at the compensator are deleted" in trial.log(), "the seeds are deleted")
+    assert len(relay.lost) == len(of_cohort)
+    assert len([exchange for exchange in to_compensator.lost if trial.id in exchange.request.line]) == 4
+    # What was sent again were the same bytes under the same nonce.
+    assert len(relay.found(SHARES)) == trial.rounds()["aggregated"] + 2
+    assert len({exchange.request.body for exchange in relay.found(SHARES)}) == trial.rounds()["aggregated"]
+
+
+def test_shares_that_come_late_or_twice_change_nothing(
+    trial: Trial, relay: Relay, undisturbed: dict[str, bytes]
+) -> None:
+    client = trial.cohorts[0]
+    gate = client.gate(launch.PUT_SHARE)
+    relay.lose_request(SHARES)  # on its way it is delayed for longer than the client lives
+    gate.close(passing=1)
+    trial.start()
+    trial.until(lambda: relay.lost, "a share is under way")
+    client.party.kill()
+    gate.open()
+    client.party.start()
+    trial.until(lambda: len(relay.found(SHARES)) > 3, "shares are there")
+    late = relay.lost[0].request
+    first = relay.found(SHARES)[0].request
+    assert late.line == first.line
+    assert late.body != first.body, "computed again, so under another nonce"
+    for again in (late, first, relay.found(SHARES)[2].request):
+        assert relay.send(again).line == "200"
+    assert_as_undisturbed(trial, undisturbed)
+    for again in (late, first):
+        assert relay.send(again).line in ("200", "410")
+    assert trial.state == "done"
+
+
+# A cohort that lost its state
+
+
+def lose_state(cohort: Cohort) -> None:
+    """Its client is killed, its state folder is gone, and a minute has passed since it was heard."""
+    cohort.party.kill()
+    cohort.federation.web.restart()  # no request of the dead client is being answered any more
+    shutil.rmtree(cohort.folder / "state")
+    forget = "UPDATE unpooled_server_cohort SET instance = '' WHERE name = ? AND study_id = ?"
+    cohort.federation.rows(forget, cohort.name, cohort.folder.parent.name)
+    cohort.more = ["--join-anew"]
+    cohort.through(cohort.invitation.server)
+
+
+def test_a_state_lost_before_the_first_release_fixes_the_roster_anew(
+    trial: Trial, undisturbed: dict[str, bytes]
+) -> None:
+    # All shares of the first round are there; the release is not asked for yet.
+    hold = Hold(trial.federation.worker, launch.MARK_RELEASED)
+    hold.close(trial)
+    trial.start()
+    hold.await_reached(trial)
+    loser = trial.cohorts[1]
+    keys = [member["fingerprint"] for member in trial.call("GET")["cohorts"]]
+    lose_state(loser)
+    loser.party.start()
+    trial.until(lambda: "the roster is fixed anew" in trial.log(), "a new roster")
+    hold.gate(trial).open()
+    trial.until_over()
+    assert trial.state == "done", trial.story()
+    changed = [member["fingerprint"] for member in trial.call("GET")["cohorts"]]
+    assert [a == b for a, b in zip(keys, changed, strict=True)] == [True, False, True]
+    assert trial.log().count("accepted the plan and the roster") == 6
+    for cohort in trial.cohorts:
+        assert cohort.results() == undisturbed
+
+
+def test_a_state_lost_after_the_first_release_fails_the_study_with_the_reason(trial: Trial) -> None:
+    loser = trial.cohorts[1]
+    gate = loser.gate(launch.PUT_SHARE)
+    gate.close(passing=3)
+    trial.start()
+    trial.until(lambda: gate.is_reached and trial.rounds().get("aggregated", 0) > 1, "sums were released")
+    lose_state(loser)
+    loser.party.start()
+    trial.until_over()
+    assert trial.state == "failed"
+    assert "cohort2 came back with another key after the first release" in trial.reason
+    for cohort in trial.cohorts:
+        assert cohort.party.wait() == 4, cohort.party.said()
+        assert "came back with another key" in cohort.party.said()
+        assert not cohort.results()
+    assert trial.call("GET", "results") == []

@@ -1,0 +1,170 @@
+"""Rehearsed linear regressions against plink1.9 --linear on the pooled data, line by line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unpooled.simulate import simulate
+
+MOUSE = Path("/usr/share/doc/gemma/example")
+SHARES = {3: (5, 3, 2), 7: (9, 2, 5, 1, 4, 3, 2)}
+FLOORS = ("--min-samples", 20)
+FILTERS = ("--covar-name", "AGE,PC1-PC2", "--nonfounders",
+           "--maf", "0.05", "--geno", "0.04", "--hwe", "0.001", "--mind", "0.016")  # fmt: skip
+
+Rehearse = Callable[..., subprocess.CompletedProcess[str]]
+Plink = Callable[..., str]
+
+
+def same(ours: Path, plinks: Path, least: float = 0.999, *, in_order: bool = True) -> None:
+    """At least this share of lines byte-identical, the others off by one in the last digit."""
+    lines = [path.read_bytes().splitlines() for path in (ours, plinks)]
+    if not in_order:
+        lines = [sorted(some) for some in lines]
+    pairs = list(zip(*lines, strict=True))
+    different = [pair for pair in pairs if pair[0] != pair[1]]
+    far = [pair for pair in different if not _off_by_one(*pair)]
+    assert not far, f"{len(far)} of {len(pairs)}; ours, then PLINK's:\n" + b"\n".join(far[0]).decode()
+    assert len(different) <= (1 - least) * len(pairs), different[:5]
+
+
+def _off_by_one(a: bytes, b: bytes) -> bool:
+    words = zip(a.split(), b.split(), strict=True)
+    return len(a) == len(b) and all(x == y or _neighbours(x, y) for x, y in words)
+
+
+def _neighbours(a: bytes, b: bytes) -> bool:
+    try:
+        x, y = float(a), float(b)
+    except ValueError:
+        return False
+    return abs(x - y) <= 1.001 * 10.0 ** (np.floor(np.log10(max(abs(x), abs(y)))) - 3)
+
+
+@pytest.fixture(scope="module")
+def tables(mouse: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The mice's real phenotypes with missing values, and generated covariates, one of them categorical."""
+    folder = tmp_path_factory.mktemp("tables")
+    rows = [
+        line.split()
+        for line in gzip.decompress((MOUSE / "mouse_hs1940.fam.gz").read_bytes()).decode().splitlines()
+    ]
+    random = np.random.default_rng(11)
+    diets = ("chow", "fat", "sugar")
+    pheno = ["FID IID first second\n"]
+    covar, dummies = ["FID IID weight season diet\n"], ["FID IID weight season diet=fat diet=sugar\n"]
+    for row in rows:
+        weight, season, diet = (
+            f"{random.normal(20, 3):.4f}",
+            str(random.integers(4)),
+            diets[random.integers(3)],
+        )
+        weight, diet = ("NA" if random.random() < 0.02 else word for word in (weight, diet))
+        pheno.append(" ".join([*row[:2], row[5], row[6]]) + "\n")
+        covar.append(" ".join([*row[:2], weight, season, diet]) + "\n")
+        dummy = ("NA", "NA") if diet == "NA" else (str(int(diet == level)) for level in diets[1:])
+        dummies.append(" ".join([*row[:2], weight, season, *dummy]) + "\n")
+    paths = {}
+    for name, lines in (("pheno", pheno), ("covar", covar), ("dummies", dummies)):
+        paths[name] = folder / f"mouse.{name}"
+        paths[name].write_text("".join(lines))
+    return paths
+
+
+@pytest.mark.parametrize("cohorts", SHARES)
+def test_mice_in_uneven_cohorts_give_the_pooled_file(
+    cohorts: int,
+    mouse: Path,
+    tables: dict[str, Path],
+    split: Callable[..., list[Path]],
+    plink: Plink,
+    rehearse: Rehearse,
+    tmp_path: Path,
+) -> None:
+    parts = split(mouse, SHARES[cohorts], tmp_path, "--chr-set", "19")
+    common = ["--chr-set", 19, "--allow-no-sex", "--pheno", tables["pheno"], "--pheno-name", "second"]
+    pooled, ours = tmp_path / "pooled", tmp_path / "ours"
+    plink("--bfile", mouse, *common, "--linear", "--covar", tables["dummies"], "--adjust", "--out", pooled)
+    rehearse("--test", "linear", *_bfiles(parts), *common, *FLOORS, "--covar", tables["covar"],
+             "--categorical", "diet=chow,fat,sugar", "--adjust", "--out", ours)  # fmt: skip
+    same(Path(f"{ours}.assoc.linear"), Path(f"{pooled}.assoc.linear"))
+    # By P: variants whose P is the same but for rounding stand in any order.
+    adjusted = "assoc.linear.adjusted"
+    same(Path(f"{ours}.{adjusted}"), Path(f"{pooled}.{adjusted}"), in_order=False)
+    report = json.loads(Path(f"{ours}.report.json").read_text())
+    assert (report["cohorts"], report["test"]) == (cohorts, "linear")
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Generated cohorts with four covariates, missing calls and phenotypes, on every kind of chromosome."""
+    folder = tmp_path_factory.mktemp("people")
+    simulate(
+        folder,
+        cohorts=[300, 200, 150],
+        variants=8_000,
+        seed=3,
+        trait="quantitative",
+        covariates=4,
+        effects=[0.4],
+        missing_rate=(0.3, 0.05),
+        missing_phenotype_rate=0.03,
+        nonfounder_rate=0.1,
+        sex_chromosomes=True,
+    )
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("ours", "plinks"),
+    [
+        (("--ci", "0.95", "--chunk-size", "777"), ("--linear", "--ci", "0.95")),
+        (("--ring", "64", "--hide-covar", *FILTERS), ("--linear", "hide-covar", *FILTERS)),
+    ],
+    ids=["limits", "filters"],
+)  # fmt: skip
+def test_generated_cohorts_give_the_pooled_file(
+    ours: tuple[str, ...],
+    plinks: tuple[str, ...],
+    people: Path,
+    plink: Plink,
+    rehearse: Rehearse,
+    tmp_path: Path,
+) -> None:
+    parts = [people / f"cohort{number}" for number in (1, 2, 3)]
+    covar = [word for part in parts for word in ("--covar", part.with_suffix(".cov"))]
+    out, pooled = tmp_path / "ours", tmp_path / "pooled"
+    plink("--bfile", people / "pooled", "--covar", people / "pooled.cov", *plinks, "--out", pooled)
+    rehearse("--test", "linear", *_bfiles(parts), *covar, *ours, *FLOORS, "--out", out)
+    same(Path(f"{out}.assoc.linear"), Path(f"{pooled}.assoc.linear"))
+
+
+def test_the_mean_rule_keeps_single_people_apart(people: Path, rehearse: Rehearse, tmp_path: Path) -> None:
+    """Nothing is sent about who lacks a call; every person with complete data is in every regression."""
+    parts = [people / f"cohort{number}" for number in (1, 2, 3)]
+    covar = [word for part in parts for word in ("--covar", part.with_suffix(".cov"))]
+    home = tmp_path / "home"
+    rehearse("--test", "linear", "--missing", "mean", *_bfiles(parts), *covar, *FLOORS,
+             "--keep-home", home, "--out", tmp_path / "mean")  # fmt: skip
+    lines = [line.split() for line in (tmp_path / "mean.assoc.linear").read_text().splitlines()]
+    column = lines[0].index("NMISS")
+    autosomal = [line[column] for line in lines[1:] if line[0] == "1"]
+    assert len(set(autosomal)) == 1
+    ledger = next(home.rglob("ledger.jsonl")).read_text()
+    sent = [json.loads(line) for line in ledger.splitlines() if "Sum genotypes" in line]
+    columns, words = 5, 0
+    for line in sent:
+        words += line["bytes"] // 8
+    assert sent
+    assert words < 8_200 * 2 * columns  # no products of covariates per variant
+
+
+def _bfiles(prefixes: list[Path]) -> list[object]:
+    return [word for prefix in prefixes for word in ("--bfile", prefix)]

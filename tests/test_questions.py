@@ -1,0 +1,377 @@
+"""A dishonest server: what it gets when it asks cohorts different things, or the compensator for other sums.
+
+It is the honest one with a relay before it that changes what some cohorts are told; or, for the compensator,
+this test with the caller's secret of the server.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from unpooled import step as steps
+from unpooled.algorithms import algorithm
+from unpooled.algorithms.chi_square import CountGenotypes
+from unpooled.panel import Panel
+from unpooled.protocol import codec, masking, messages
+from unpooled.protocol.messages import Enrolment, Question, Questions, ReleaseRequest, Roster
+from unpooled.protocol.sealing import SigningKey, seal_seed
+from unpooled.simulate import simulate
+from unpooled_client.data.cohort import open_cohort
+from unpooled_client.data.options import DataOptions
+
+from . import launch
+from .attacks.transcript import Searcher
+from .federation import Federation, Trial
+from .relay import Exchange, Message, Relay, with_body
+
+Change = Callable[[Relay, Message, Message], Message]
+QUESTIONS = "GET /api/v1/cohort/questions"
+SHARES = "PUT /api/v1/cohort/shares/"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
+    """Cohorts with nobody who is no founder: to count such people gives zeros."""
+    folder = tmp_path_factory.mktemp("data")
+    return simulate(folder, cohorts=(120, 140, 160), variants=400, seed=11, pooled=False).cohorts
+
+
+@pytest.fixture
+def asked(running: Federation, data: tuple[Path, ...]) -> Iterator[Trial]:
+    made = running.study(data, chunk_size=100)
+    yield made
+    made.stop()
+
+
+# Different questions
+
+
+class Dishonest:
+    """A server that tells some cohorts something else."""
+
+    def __init__(self, trial: Trial, victims: Sequence[int], change: Change) -> None:
+        self.trial = trial
+        self.relays = [Relay(trial.federation.address) for _ in trial.cohorts]
+        for number, (cohort, relay) in enumerate(zip(trial.cohorts, self.relays, strict=True)):
+            cohort.through(relay.url)
+            if number in victims:
+                relay.change = functools.partial(change, relay)
+
+    def run(self) -> None:
+        self.trial.start()
+        self.trial.until_over()
+        for relay in self.relays:
+            relay.close()
+
+    def unmasked(self, round_number: int) -> np.ndarray:
+        """What the server computes: the sum of all shares less the sum of their masks, as int64."""
+        scheme = masking.scheme("z32")
+        sent = [found(relay.exchanges, f"{SHARES}{round_number} ")[0].request.body for relay in self.relays]
+        (release,) = found(self._releases(round_number), "POST")
+        assert release.answer is not None
+        vectors = [scheme.from_bytes(body, len(body) // 4) for body in sent]
+        masks = scheme.from_bytes(release.answer.body, len(release.answer.body) // 4)
+        return scheme.decode_integers(scheme.subtract(functools.reduce(scheme.add, vectors), masks))
+
+    def _releases(self, round_number: int) -> list[Exchange]:
+        asked = self.trial.federation.to_compensator.found(f"POST /v1/studies/{self.trial.id}/releases")
+        return [
+            exchange
+            for exchange in asked
+            if exchange.status == 200
+            and messages.decode(exchange.request.body, ReleaseRequest).round == round_number
+        ]
+
+    def rounds(self) -> list[int]:
+        """The rounds about genotypes that were released."""
+        query = "SELECT id FROM unpooled_server_round WHERE study_id = ? AND step_name = ? ORDER BY id"
+        rows = self.trial.federation.rows(query, self.trial.id, CountGenotypes.name)
+        return [number for (number,) in rows if self._releases(number)]
+
+
+def found(exchanges: Sequence[Exchange], start: str) -> list[Exchange]:
+    return [exchange for exchange in exchanges if exchange.asks(start)]
+
+
+def each_question(change: Callable[[Question, CountGenotypes], Question]) -> Change:
+    """Changes each question about genotypes in what the server answers."""
+
+    def changed(item: Question) -> Question:
+        step = steps.decode(item.step, algorithm("chi-square").steps)
+        return change(item, step) if isinstance(step, CountGenotypes) else item
+
+    def on_the_way(relay: Relay, request: Message, answer: Message) -> Message:
+        if not request.line.startswith(QUESTIONS) or answer.line != "200":
+            return answer
+        asked: Questions = messages.decode(answer.body, Questions)
+        return with_body(answer, codec.encode(replace(asked, items=tuple(map(changed, asked.items)))))
+
+    return on_the_way
+
+
+def asking(step: CountGenotypes, item: Question, **changes: Any) -> Question:
+    return replace(item, step=steps.encode_for_cohorts(replace(step, **changes)))
+
+
+@each_question
+def other_variants(item: Question, step: CountGenotypes) -> Question:
+    return asking(step, item, start=step.start + 1, stop=step.stop + 1) if step.start == 0 else item
+
+
+@each_question
+def other_groups(item: Question, step: CountGenotypes) -> Question:
+    return asking(step, item, groups=step.groups[::-1])
+
+
+@each_question
+def other_bound(item: Question, step: CountGenotypes) -> Question:
+    return asking(step, item, most=step.most + 1)
+
+
+@each_question
+def nobody(item: Question, step: CountGenotypes) -> Question:
+    """People of whom there are none: this cohort's numbers vanish from the sum."""
+    return asking(step, item, groups=tuple((group[0], "nonfounder", *group[2:]) for group in step.groups))
+
+
+@each_question
+def other_salt(item: Question, step: CountGenotypes) -> Question:
+    return replace(item, salt=os.urandom(32))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [other_variants, other_groups, other_bound, nobody, other_salt],
+    ids=["variants", "groups", "bound", "nobody", "salt"],
+)
+def test_cohorts_that_are_asked_different_things_yield_no_number(asked: Trial, change: Change) -> None:
+    Dishonest(asked, [1], change).run()
+    assert_failed_without_a_number(asked, "Count genotypes")
+
+
+def other_panel(relay: Relay, request: Message, answer: Message) -> Message:
+    """The agreed panel, but one variant is another one of those that this cohort alone has."""
+    if answer.line != "200":
+        return answer
+    if request.line.startswith("GET /api/v1/cohort/panel "):
+        return with_body(answer, with_own_variant(answer.body, relay))
+    if request.line.startswith("GET /api/v1/cohort/study"):
+        values = json.loads(answer.body)
+        if values["panel_digest"]:
+            values["panel_digest"] = own_panel(relay, request).digest.hex()
+        return with_body(answer, json.dumps(values).encode())
+    if request.line.startswith(QUESTIONS):
+        asked: Questions = messages.decode(answer.body, Questions)
+        if asked.panel_digest:
+            asked = replace(asked, panel_digest=own_panel(relay, request).digest)
+        return with_body(answer, codec.encode(asked))
+    return answer
+
+
+def own_panel(relay: Relay, request: Message) -> Panel:
+    line = "GET /api/v1/cohort/panel HTTP/1.1"
+    agreed = relay.send(replace(request, line=line))
+    return Panel.from_canonical(with_own_variant(agreed.body, relay))
+
+
+def with_own_variant(agreed: bytes, relay: Relay) -> bytes:
+    (sent,) = found(relay.exchanges, "PUT /api/v1/cohort/panel/list")
+    lines, own = agreed.splitlines(), sent.request.body.splitlines()
+    shared = {line.split(b"\t")[2] for line in lines}
+    extra = next(line for line in own if line.split(b"\t")[2] not in shared)
+    rows = [line.split(b"\t") for line in [*lines[1:], extra]]
+    rows.sort(key=lambda row: (int(row[0]), int(row[1]), row[2]))
+    return b"".join(b"\t".join(row) + b"\n" for row in rows)
+
+
+def test_a_cohort_that_is_given_another_panel_yields_no_number(trial: Trial) -> None:
+    Dishonest(trial, [0], other_panel).run()
+    assert_failed_without_a_number(trial, "Count people")
+
+
+def assert_failed_without_a_number(trial: Trial, step: str) -> None:
+    assert trial.state == "failed", trial.story()
+    assert trial.reason.startswith(f"{step}: the masks of this round do not cancel")
+    assert "not asked the same question" in trial.reason
+    assert f"failed: {trial.reason}" in trial.log()
+    assert trial.call("GET", "results") == []
+    stored = trial.federation.home / "studies" / trial.id
+    trial.until(lambda: not (stored / "rows").exists(), "partial results are deleted")
+    assert not list(stored.glob("results-*"))
+    for cohort in trial.cohorts:
+        assert cohort.party.wait() == 4
+        assert "do not cancel" in cohort.party.said()
+        assert not cohort.results()
+
+
+def test_to_ask_all_others_for_nobody_does_not_tell_one_cohorts_numbers(
+    asked: Trial, data: tuple[Path, ...]
+) -> None:
+    server = Dishonest(asked, [1, 2], nobody)
+    server.run()
+    assert_failed_without_a_number(asked, "Count genotypes")
+    rounds = server.rounds()
+    assert rounds
+    target = Searcher({"cohort1": counts_of(server, data[0])})
+    assert not target.search({str(number): server.unmasked(number).tobytes() for number in rounds})
+
+
+def test_without_the_question_in_the_mask_it_would_tell_them(
+    asked: Trial, running: Federation, data: tuple[Path, ...]
+) -> None:
+    """The attack of the test above is a real one: here it succeeds, on parties that leave the binding out."""
+    unbound = {"unpooled.protocol.masking:question": "same_question"}
+    server = Dishonest(asked, [1, 2], nobody)
+    for name in ("web", "worker", *(cohort.party.name for cohort in asked.cohorts)):
+        running.stub(name, unbound)
+    for party in (running.web, running.worker):
+        party.restart()
+    try:
+        server.run()
+    finally:
+        for party in (running.web, running.worker):
+            running.stub(party.name, {})
+            party.restart()
+    assert asked.state == "done", asked.story()
+    target = Searcher({"cohort1": counts_of(server, data[0])})
+    for number in server.rounds():
+        assert target.search({str(number): server.unmasked(number).tobytes()})
+
+
+def counts_of(server: Dishonest, prefix: Path) -> np.ndarray:
+    """The genotype counts that a cohort sends, over all rounds that it was asked."""
+    opened, report = open_cohort(DataOptions(bfile=prefix))
+    assert opened is not None, report
+    panel = (server.trial.federation.home / "studies" / server.trial.id / "panel.txt").read_bytes()
+    aligned = opened.align(Panel.from_canonical(panel))
+    asked: dict[int, CountGenotypes] = {}
+    for exchange in found(server.relays[0].exchanges, QUESTIONS):
+        if exchange.answer is not None and exchange.status == 200:
+            for item in messages.decode(exchange.answer.body, Questions).items:
+                step = steps.decode(item.step, algorithm("chi-square").steps)
+                if isinstance(step, CountGenotypes):
+                    asked[step.start] = step
+    return np.concatenate([step.local(aligned)["genotypes"].ravel() for step in asked.values()])
+
+
+# Other releases, other boxes
+
+
+class Caller:
+    """The server's way to the compensator, in dishonest hands."""
+
+    def __init__(self, running: Federation) -> None:
+        headers = {
+            "Authorization": f"Bearer {running.caller_secret}",
+            "Content-Type": "application/octet-stream",
+        }
+        self.http = httpx.Client(base_url=running.compensator_address, headers=headers, timeout=60)
+
+    def release(self, request: ReleaseRequest) -> httpx.Response:
+        return self.http.post(f"/v1/studies/{request.study}/releases", content=codec.encode(request))
+
+    def enrol(self, enrolment: Enrolment) -> httpx.Response:
+        return self.http.put(f"/v1/studies/{enrolment.study}/boxes", content=codec.encode(enrolment))
+
+
+def refusal(answer: httpx.Response) -> tuple[int, str]:
+    """Status and code; there is nothing else in it."""
+    assert set(answer.json()) == {"error"}
+    return answer.status_code, answer.json()["error"]["code"]
+
+
+def test_the_compensator_refuses_every_other_release_and_every_other_box(
+    trial: Trial, running: Federation, undisturbed: dict[str, bytes]
+) -> None:
+    gate = trial.cohorts[-1].gate(launch.PUT_SHARE)
+    gate.close(passing=3)
+    trial.start()
+    trial.until(lambda: trial.rounds().get("aggregated", 0) > 1, "sums were released")
+    relay, caller = running.to_compensator, Caller(running)
+    done = [e for e in relay.found(f"POST /v1/studies/{trial.id}/releases") if e.status == 200]
+    first: ReleaseRequest = messages.decode(done[0].request.body, ReleaseRequest)
+    (enrolled,) = relay.found(f"PUT /v1/studies/{trial.id}/boxes")
+    enrolment: Enrolment = messages.decode(enrolled.request.body, Enrolment)
+
+    check_releases(caller, first, done[0])
+    check_boxes(caller, enrolment)
+
+    gate.open()
+    trial.until_over()
+    assert trial.state == "done", trial.story()
+    assert trial.cohorts[0].results() == undisturbed
+
+
+def check_releases(caller: Caller, first: ReleaseRequest, done: Exchange) -> None:
+    assert done.answer is not None
+    assert caller.release(first).content == done.answer.body, "the same again is answered the same"
+    other = {
+        "another nonce": replace(first, uploads=((first.uploads[0][0], os.urandom(16)), *first.uploads[1:])),
+        "another question": replace(first, question=os.urandom(32)),
+        "more words": replace(first, words=first.words + 1),
+        "fewer words": replace(first, words=first.words - 1),
+        "another ring": replace(first, scheme="z128"),
+    }
+    for what, request in other.items():
+        assert refusal(caller.release(request)) == (409, "other_request"), what
+    # A round that was never released, so that only the cohorts are wrong.
+    fresh = replace(first, round=10**6)
+    stranger = ("cohort4", os.urandom(16))
+    wrong = {
+        "all but one": fresh.uploads[1:],
+        "one": fresh.uploads[:1],
+        "none": (),
+        "one more": (*fresh.uploads, stranger),
+        "another": (*fresh.uploads[:2], stranger),
+    }
+    for what, uploads in wrong.items():
+        assert refusal(caller.release(replace(fresh, uploads=uploads))) == (409, "other_cohorts"), what
+    assert refusal(caller.release(replace(fresh, study="another"))) == (404, "unknown_study")
+    caller.http.headers["Authorization"] = f"Bearer {'0' * 64}"
+    assert refusal(caller.release(first)) == (401, "unauthenticated")
+    caller.http.headers["Authorization"] = done.request_header("Authorization")
+
+
+def check_boxes(caller: Caller, enrolment: Enrolment) -> None:
+    own = [SigningKey.generate() for _ in enrolment.boxes]
+    names = [box.cohort for box in enrolment.boxes]
+    key = bytes.fromhex(caller.http.get("/health").json()["key"])
+    invented = Roster(tuple((name, signer.public) for name, signer in zip(names, own, strict=True)))
+    second = replace(enrolment, roster=invented)
+    second = replace(
+        second,
+        boxes=tuple(
+            seal_seed(os.urandom(32), second.purpose(name, key), signer)
+            for name, signer in zip(names, own, strict=True)
+        ),
+    )
+    assert caller.enrol(enrolment).status_code == 200, "the same set again is fine"
+    assert refusal(caller.enrol(second)) == (409, "other_boxes")
+    assert refusal(caller.enrol(replace(enrolment, boxes=enrolment.boxes[1:]))) == (409, "other_boxes")
+    # The same boxes for a study of its own, in which it would be free to ask anew.
+    forged = seal_seed(os.urandom(32), replace(enrolment, study="new").purpose(names[0], key), own[0])
+    elsewhere = {
+        "the same boxes": enrolment,
+        "another plan": replace(enrolment, plan_hash=os.urandom(32)),
+        "a forged box": replace(enrolment, boxes=(forged, *enrolment.boxes[1:])),
+        "a roster with an invented key": replace(enrolment, roster=invented),
+    }
+    for what, boxes in elsewhere.items():
+        assert refusal(caller.enrol(replace(boxes, study="new"))) == (400, "invalid_box"), what
+    two = Roster(enrolment.roster.members[:2])
+    few = replace(enrolment, study="new", roster=two, boxes=enrolment.boxes[:2])
+    assert refusal(caller.enrol(few)) == (400, "too_few_cohorts")
+    assert refusal(caller.release(ReleaseRequest("new", 1, bytes(32), "z32", 10, ()))) == (
+        404,
+        "unknown_study",
+    )

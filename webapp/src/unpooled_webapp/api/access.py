@@ -1,0 +1,56 @@
+"""Which study a person may see, and which they may change. Others do not learn that it exists."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from unpooled_server import selectors
+from unpooled_server.errors import Missing, Refused
+from unpooled_server.models import Cohort, Study
+from unpooled_webapp import accounts
+
+
+def person(request: Request) -> User:
+    """The signed-in person; the default permission has made sure that there is one."""
+    user = request.user
+    if not isinstance(user, User):
+        raise Refused("not-signed-in", "Sign in first.", status=401)
+    return user
+
+
+def visible(request: Request, study: str) -> Study:
+    """A study that this person may see."""
+    found = selectors.visible_studies(person(request)).filter(pk=study).first()
+    if found is None:
+        raise Missing("no-such-study", "There is no such study, or it is not yours.")
+    return found
+
+
+def own(request: Request, study: str) -> Study:
+    """A study that this person may change."""
+    found, user = visible(request, study), person(request)
+    if found.owner_id != user.pk and not user.is_superuser:
+        raise Refused("observer", "You may watch this study, not change it.", status=403)
+    return found
+
+
+def cohort_of(study: Study, name: str) -> Cohort:
+    found = study.cohorts.filter(name=name).first()
+    if found is None:
+        raise Missing("no-such-cohort", f"No cohort {name[:80]!r} is invited to this study.")
+    return found
+
+
+class IsAdministrator(BasePermission):
+    message = "Only an administrator may do this."
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        return isinstance(request.user, User) and request.user.is_superuser
+
+
+def require_coordinator(user: User) -> None:
+    if not accounts.may_coordinate(user):
+        raise Refused("not-a-coordinator", "Your account may watch studies, not create them.", status=403)

@@ -1,0 +1,72 @@
+"""Accounts, for administrators."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from unpooled_server.errors import Conflict, Missing, Refused
+from unpooled_webapp import accounts
+from unpooled_webapp.api import serializers
+from unpooled_webapp.api.access import IsAdministrator, person
+
+
+def _row(user: User) -> dict[str, object]:
+    return {"username": user.username, "role": accounts.role(user)}
+
+
+def _check_password(password: str) -> None:
+    try:
+        validate_password(password)
+    except ValidationError as error:
+        raise Refused("weak-password", " ".join(error.messages), fields={"password": "too weak"}) from error
+
+
+class PeopleView(APIView):
+    permission_classes = (IsAdministrator,)
+
+    @extend_schema(responses=serializers.Person(many=True))
+    def get(self, request: Request) -> Response:
+        """All active accounts."""
+        return Response([_row(user) for user in User.objects.filter(is_active=True).order_by("username")])
+
+    @extend_schema(request=serializers.NewPerson, responses={201: serializers.Person})
+    def post(self, request: Request) -> Response:
+        """Create an account."""
+        form = serializers.NewPerson(data=request.data)
+        form.is_valid(raise_exception=True)
+        values = form.validated_data
+        _check_password(values["password"])
+        if User.objects.filter(username__iexact=values["username"]).exists():
+            raise Conflict("name-taken", "Somebody has this name already.")
+        user = accounts.create(values["username"], values["password"], values["role"])
+        return Response(_row(user), status=201)
+
+
+class PersonView(APIView):
+    permission_classes = (IsAdministrator,)
+
+    @extend_schema(request=serializers.ChangedPerson, responses={200: serializers.Person})
+    def patch(self, request: Request, username: str) -> Response:
+        """Change a role or a password, or close an account. Its studies stay."""
+        user = User.objects.filter(username=username).first()
+        if user is None:
+            raise Missing("no-such-person", "Nobody has this name.")
+        form = serializers.ChangedPerson(data=request.data)
+        form.is_valid(raise_exception=True)
+        values = form.validated_data
+        if user == person(request) and (values.get("active") is False or "role" in values):
+            raise Conflict("yourself", "You cannot take your own rights away.")
+        if "password" in values:
+            _check_password(values["password"])
+            user.set_password(values["password"])
+        user.is_active = values.get("active", user.is_active)
+        user.save()
+        if "role" in values:
+            accounts.set_role(user, values["role"])
+        return Response(_row(user))

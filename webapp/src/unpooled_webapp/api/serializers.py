@@ -1,0 +1,326 @@
+"""What the coordinator's API takes and gives; the schema is made from this."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from unpooled.plan import ALL_FILES
+from unpooled.protocol import problems, sealing
+from unpooled_server.models import Cohort, LogEntry, ResultFile, Study
+from unpooled_server.names import CohortState, Phase, StudyState
+from unpooled_server.services.studies import why_not_startable
+from unpooled_webapp import accounts
+
+# ruff: noqa: RUF012  # Django's Meta classes are declarations, not mutable state
+
+
+class SignIn(serializers.Serializer[Any]):
+    username = serializers.CharField(max_length=150)
+    password = serializers.CharField(max_length=1000, write_only=True)
+
+
+class Person(serializers.Serializer[Any]):
+    username = serializers.CharField()
+    role = serializers.ChoiceField(accounts.ROLES)
+
+
+class NewPerson(serializers.Serializer[Any]):
+    username = serializers.RegexField(r"^[\w.@+-]{1,150}$")
+    password = serializers.CharField(max_length=1000, write_only=True)
+    role = serializers.ChoiceField(accounts.ROLES)
+
+
+class ChangedPerson(serializers.Serializer[Any]):
+    password = serializers.CharField(max_length=1000, write_only=True, required=False)
+    role = serializers.ChoiceField(accounts.ROLES, required=False)
+    active = serializers.BooleanField(required=False)
+
+
+class PlanCovariate(serializers.Serializer[Any]):
+    """A covariate: a number, or one of several levels."""
+
+    name = serializers.CharField(max_length=200)
+    levels = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="of a categorical covariate all levels, the reference first",
+    )
+
+
+class PlanFields(serializers.Serializer[Any]):
+    """Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key."""
+
+    test = serializers.CharField()
+    phenotype = serializers.CharField(max_length=200)
+    cohorts = serializers.IntegerField(help_text="how many take part, at least 3")
+    trait = serializers.ChoiceField(["case/control", "quantitative"], required=False)
+    build = serializers.CharField(max_length=40, required=False)
+    autosomes = serializers.IntegerField(required=False)
+    nonfounders = serializers.BooleanField(required=False)
+    allow_no_sex = serializers.BooleanField(required=False)
+    files = serializers.ListField(
+        child=serializers.ChoiceField(ALL_FILES),
+        required=False,
+        help_text="result files; `assoc` is a regression's own report. Each test has some of these",
+    )
+    min_samples = serializers.IntegerField(required=False, help_text="per cohort")
+    min_per_class = serializers.IntegerField(required=False, help_text="cases, and controls, per cohort")
+    chunk_size = serializers.IntegerField(required=False, help_text="variants in one round")
+    panel_mode = serializers.ChoiceField(["names", "list"], required=False)
+    masking = serializers.ChoiceField(["modular", "gaussian"], required=False)
+    variance = serializers.FloatField(required=False, help_text="of Gaussian masks")
+    ring_bits = serializers.IntegerField(required=False, help_text="32, 64 or 128")
+    covariates = PlanCovariate(many=True, required=False)
+    missing = serializers.ChoiceField(
+        ["exact", "mean"],
+        required=False,
+        help_text="for missing calls; `exact` is PLINK's, and shows the server single people's covariates",
+    )
+    maf = serializers.FloatField(required=False, help_text="least frequency of A1 in the pool")
+    geno = serializers.FloatField(required=False, help_text="largest share of missing calls of a variant")
+    hwe = serializers.FloatField(required=False, help_text="least Hardy-Weinberg P")
+    mind = serializers.FloatField(required=False, help_text="largest share of missing calls of a person")
+    ci = serializers.FloatField(required=False, help_text="confidence of limits in the report; 0 for none")
+    hide_covar = serializers.BooleanField(required=False, help_text="no rows for covariates in the report")
+    beta = serializers.BooleanField(required=False, help_text="logarithms instead of odds ratios")
+    max_iterations = serializers.IntegerField(required=False, help_text="of a logistic regression")
+
+
+class FrozenPlan(PlanFields):
+    compensator_key = serializers.CharField(read_only=True)
+    panel_digest = serializers.CharField(read_only=True)
+    version = serializers.IntegerField(read_only=True)
+
+
+@extend_schema_field(PlanFields)
+class PlanDict(serializers.DictField):
+    """Checked by the plan itself, which says what is wrong with each field."""
+
+
+@extend_schema_field(PlanFields(partial=True))
+class SomePlanFields(serializers.DictField):
+    """Those fields of a plan that change."""
+
+
+class NewStudy(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=200)
+    description = serializers.CharField(required=False, default="", allow_blank=True, max_length=20_000)
+    auto_start = serializers.BooleanField(
+        required=False, default=True, help_text="start by itself once every cohort is ready"
+    )
+    plan = PlanDict()
+
+
+class ChangedStudy(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=200, required=False)
+    description = serializers.CharField(required=False, allow_blank=True, max_length=20_000)
+    auto_start = serializers.BooleanField(required=False)
+    plan = SomePlanFields(required=False, help_text="only before a cohort has joined")
+    observers = serializers.ListField(child=serializers.CharField(), required=False)
+
+
+class CohortRow(serializers.ModelSerializer[Cohort]):
+    """One cohort as its coordinator sees it. Never a number of its data."""
+
+    state = serializers.ChoiceField(CohortState.choices, read_only=True)
+    fingerprint = serializers.SerializerMethodField()
+    problem_message = serializers.SerializerMethodField()
+    problem_remedy = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Cohort
+        fields = [
+            "name",
+            "state",
+            "fingerprint",
+            "invited_at",
+            "joined_at",
+            "heard_at",
+            "problem",
+            "problem_name",
+            "problem_message",
+            "problem_remedy",
+            "problem_at",
+            "timing",
+        ]
+
+    def get_fingerprint(self, cohort: Cohort) -> str:
+        return sealing.fingerprint(bytes.fromhex(cohort.public_key)) if cohort.public_key else ""
+
+    def get_problem_message(self, cohort: Cohort) -> str:
+        return next((known.message for known in problems.Problem if known.value == cohort.problem), "")
+
+    def get_problem_remedy(self, cohort: Cohort) -> str:
+        return next((known.remedy for known in problems.Problem if known.value == cohort.problem), "")
+
+
+class StudyRow(serializers.ModelSerializer[Study]):
+    """A study in a list."""
+
+    owner = serializers.CharField(source="owner.username", read_only=True)
+    state = serializers.ChoiceField(StudyState.choices, read_only=True)
+    test = serializers.CharField(source="plan_json.test", read_only=True)
+    trait = serializers.CharField(source="plan_json.trait", read_only=True)
+    cohorts_wanted = serializers.IntegerField(source="plan_json.cohorts", read_only=True)
+    cohorts_joined = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Study
+        fields = [
+            "id",
+            "name",
+            "owner",
+            "state",
+            "reason",
+            "test",
+            "trait",
+            "cohorts_wanted",
+            "cohorts_joined",
+            "archived",
+            "created_at",
+            "changed_at",
+        ]
+
+    def get_cohorts_joined(self, study: Study) -> int:
+        return sum(bool(cohort.public_key) for cohort in study.cohorts.all())
+
+
+class StudyDetail(StudyRow):
+    """A study with its plan and its cohorts."""
+
+    plan = FrozenPlan(source="plan_json", read_only=True)
+    plan_hash = serializers.SerializerMethodField()
+    compensator_fingerprint = serializers.SerializerMethodField()
+    # Said here, for the models' own largest numbers are those of the database in use.
+    panel_size = serializers.IntegerField(read_only=True, allow_null=True)
+    cohorts = CohortRow(many=True, read_only=True)
+    start_blocked = serializers.SerializerMethodField()
+    observers: serializers.ManyRelatedField = serializers.SlugRelatedField(  # type: ignore[assignment]
+        slug_field="username", many=True, read_only=True
+    )
+
+    class Meta(StudyRow.Meta):
+        fields = [
+            *StudyRow.Meta.fields,
+            "description",
+            "auto_start",
+            "one_operator",
+            "pause_kind",
+            "frozen",
+            "list_ready",
+            "plan",
+            "plan_hash",
+            "compensator_fingerprint",
+            "panel_size",
+            "cohorts",
+            "observers",
+            "start_blocked",
+            "opened_at",
+            "ready_at",
+            "started_at",
+            "panel_at",
+            "last_sum_at",
+            "ended_at",
+        ]
+
+    def get_plan_hash(self, study: Study) -> str:
+        awaits_list = study.plan_json["panel_mode"] == "list" and not study.list_ready
+        return "" if awaits_list else study.plan.hash().hex()
+
+    def get_compensator_fingerprint(self, study: Study) -> str:
+        return sealing.fingerprint(bytes.fromhex(study.plan_json["compensator_key"]))
+
+    def get_start_blocked(self, study: Study) -> str:
+        return why_not_startable(study)
+
+
+class NewInvitation(serializers.Serializer[Any]):
+    cohort = serializers.CharField(max_length=80)
+
+
+class IssuedInvitation(serializers.Serializer[Any]):
+    cohort = serializers.CharField()
+    invitation = serializers.CharField(help_text="shown this once")
+
+
+class LogLine(serializers.ModelSerializer[LogEntry]):
+    class Meta:
+        model = LogEntry
+        fields = ["time", "who", "what"]
+
+
+class Result(serializers.ModelSerializer[ResultFile]):
+    size = serializers.IntegerField(read_only=True)
+
+    class Meta:
+        model = ResultFile
+        fields = ["name", "size", "sha256"]
+
+
+class StepProgress(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    title = serializers.CharField()
+    rounds = serializers.IntegerField()
+    summed = serializers.IntegerField()
+
+
+class CohortProgress(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    state = serializers.ChoiceField(CohortState.choices)
+    heard_at = serializers.DateTimeField(allow_null=True)
+    questions_open = serializers.IntegerField()
+    problem = serializers.CharField()
+
+
+class Progress(serializers.Serializer[Any]):
+    state = serializers.ChoiceField(StudyState.choices)
+    reason = serializers.CharField()
+    title = serializers.CharField(help_text="what is being done now")
+    done = serializers.IntegerField(help_text="rounds of this step that are summed")
+    total = serializers.IntegerField(help_text="rounds of this step")
+    steps = StepProgress(many=True)
+    cohorts = CohortProgress(many=True)
+    waiting_for = serializers.ListField(child=serializers.CharField())
+    panel_size = serializers.IntegerField(allow_null=True)
+    seconds = serializers.DictField(child=serializers.FloatField())
+
+
+class Link(serializers.Serializer[Any]):
+    party = serializers.CharField()
+    phase = serializers.ChoiceField(Phase.choices)
+    to_server = serializers.IntegerField()
+    from_server = serializers.IntegerField()
+    requests = serializers.IntegerField()
+
+
+class TrafficTable(serializers.Serializer[Any]):
+    links = Link(many=True)
+    total = serializers.IntegerField(help_text="bytes in all directions until the last sum")
+    delivery_of_results = serializers.IntegerField(help_text="bytes of handing out the result files")
+    seconds = serializers.DictField(
+        child=serializers.DictField(child=serializers.FloatField()),
+        help_text="seconds of work per party and phase",
+    )
+
+
+class ResultTable(serializers.Serializer[Any]):
+    variants = serializers.IntegerField(help_text="rows of the whole table")
+    start = serializers.IntegerField(help_text="index of the first row")
+    columns = serializers.DictField(
+        child=serializers.ListField(),
+        help_text="per column the values of these rows; null where there is no number",
+    )
+
+
+class Problem(serializers.Serializer[Any]):
+    code = serializers.CharField()
+    message = serializers.CharField()
+    remedy = serializers.CharField()
+    fields = serializers.DictField(child=serializers.CharField(), required=False)  # type: ignore[assignment]
+
+
+class ErrorAnswer(serializers.Serializer[Any]):
+    error = Problem()

@@ -1,0 +1,281 @@
+"""Studies: create, watch, steer, download."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.http import FileResponse, HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from unpooled_server import selectors
+from unpooled_server.errors import Missing, Refused
+from unpooled_server.models import Study
+from unpooled_server.services import invitations, panels, studies
+from unpooled_webapp.api import serializers
+from unpooled_webapp.api.access import cohort_of, own, person, require_coordinator, visible
+
+_ERRORS = {400: serializers.ErrorAnswer, 404: serializers.ErrorAnswer, 409: serializers.ErrorAnswer}
+
+
+def _detail(study: Study, status: int = 200) -> Response:
+    return Response(serializers.StudyDetail(Study.objects.get(pk=study.pk)).data, status=status)
+
+
+def public_url(request: Request) -> str:
+    """The address that cohorts reach this server at."""
+    return settings.UNPOOLED_PUBLIC_URL or request._request.build_absolute_uri("/").rstrip("/")
+
+
+class StudiesView(APIView):
+    @extend_schema(
+        parameters=[OpenApiParameter("archived", bool, description="the archived ones instead")],
+        responses=serializers.StudyRow(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        """The studies that you may see, newest first."""
+        archived = request.query_params.get("archived", "") in ("1", "true")
+        found = selectors.visible_studies(person(request)).filter(archived=archived)
+        rows = found.select_related("owner").prefetch_related("cohorts")
+        return Response(serializers.StudyRow(rows, many=True).data)
+
+    @extend_schema(request=serializers.NewStudy, responses={201: serializers.StudyDetail, **_ERRORS})
+    def post(self, request: Request) -> Response:
+        """Create a draft."""
+        user = person(request)
+        require_coordinator(user)
+        form = serializers.NewStudy(data=request.data)
+        form.is_valid(raise_exception=True)
+        values = form.validated_data
+        study = studies.create(
+            user,
+            values["name"],
+            values["description"],
+            values["plan"],
+            auto_start=values["auto_start"],
+            one_operator=settings.UNPOOLED_ONE_OPERATOR,
+        )
+        return _detail(study, 201)
+
+
+class StudyView(APIView):
+    @extend_schema(responses={200: serializers.StudyDetail, **_ERRORS})
+    def get(self, request: Request, study: str) -> Response:
+        """One study."""
+        return _detail(visible(request, study))
+
+    @extend_schema(request=serializers.ChangedStudy, responses={200: serializers.StudyDetail, **_ERRORS})
+    def patch(self, request: Request, study: str) -> Response:
+        """Change a study; its plan only before the first cohort has joined."""
+        found = own(request, study)
+        form = serializers.ChangedStudy(data=request.data)
+        form.is_valid(raise_exception=True)
+        values = dict(form.validated_data)
+        observers = values.pop("observers", None)
+        if values:
+            studies.change(found, person(request).username, **values)
+        if observers is not None:
+            found.observers.set(_people(observers))
+        return _detail(found)
+
+    @extend_schema(responses={204: None, **_ERRORS})
+    def delete(self, request: Request, study: str) -> Response:
+        """Delete a study that is not running, with its files."""
+        studies.delete(own(request, study))
+        return Response(status=204)
+
+
+def _people(names: list[str]) -> list[User]:
+    found = list(User.objects.filter(username__in=names))
+    if unknown := sorted(set(names) - {user.username for user in found}):
+        raise Refused(
+            "no-such-person", f"Nobody is called {', '.join(unknown)}.", fields={"observers": "unknown"}
+        )
+    return found
+
+
+class StartView(APIView):
+    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_ERRORS})
+    def post(self, request: Request, study: str) -> Response:
+        """Start a study whose cohorts are all ready."""
+        found = own(request, study)
+        studies.start(found, person(request).username)
+        return _detail(found)
+
+
+class PauseView(APIView):
+    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_ERRORS})
+    def post(self, request: Request, study: str) -> Response:
+        """Pause a running study: no further question is asked."""
+        found = own(request, study)
+        studies.pause_by_request(found, person(request).username)
+        return _detail(found)
+
+
+class ResumeView(APIView):
+    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_ERRORS})
+    def post(self, request: Request, study: str) -> Response:
+        """Go on with a paused study."""
+        found = own(request, study)
+        studies.resume_by_request(found, person(request).username)
+        return _detail(found)
+
+
+class AbortView(APIView):
+    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_ERRORS})
+    def post(self, request: Request, study: str) -> Response:
+        """End a study without results. It cannot be taken up again, only duplicated."""
+        found = own(request, study)
+        studies.abort(found, person(request).username)
+        return _detail(found)
+
+
+class DuplicateView(APIView):
+    @extend_schema(request=None, responses={201: serializers.StudyDetail, **_ERRORS})
+    def post(self, request: Request, study: str) -> Response:
+        """A new draft of yours with the same plan."""
+        found, user = visible(request, study), person(request)
+        require_coordinator(user)
+        return _detail(studies.duplicate(found, user), 201)
+
+
+class ArchiveView(APIView):
+    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_ERRORS})
+    def post(self, request: Request, study: str) -> Response:
+        """Put a study into the archive."""
+        found = own(request, study)
+        studies.archive(found, person(request).username, True)
+        return _detail(found)
+
+    @extend_schema(operation_id="studies_unarchive", responses={200: serializers.StudyDetail, **_ERRORS})
+    def delete(self, request: Request, study: str) -> Response:
+        """Take a study from the archive."""
+        found = own(request, study)
+        studies.archive(found, person(request).username, False)
+        return _detail(found)
+
+
+class ListView(APIView):
+    @extend_schema(
+        request={"text/plain": OpenApiTypes.BINARY}, responses={200: serializers.StudyDetail, **_ERRORS}
+    )
+    def put(self, request: Request, study: str) -> Response:
+        """The list of variants of a study in panel mode `list`: canonical text, or a .bim file."""
+        found = own(request, study)
+        data = request._request.read(panels.MAX_LIST_BYTES + 1)  # DRF would look for a parser
+        panels.set_list(found, data, person(request).username)
+        return _detail(found)
+
+
+class InvitationsView(APIView):
+    @extend_schema(responses=serializers.CohortRow(many=True))
+    def get(self, request: Request, study: str) -> Response:
+        """The invited cohorts, and who used their invitations."""
+        return Response(serializers.CohortRow(visible(request, study).cohorts.all(), many=True).data)
+
+    @extend_schema(
+        request=serializers.NewInvitation, responses={201: serializers.IssuedInvitation, **_ERRORS}
+    )
+    def post(self, request: Request, study: str) -> Response:
+        """Invite a cohort. The answer holds the invitation, this once."""
+        found = own(request, study)
+        form = serializers.NewInvitation(data=request.data)
+        form.is_valid(raise_exception=True)
+        name = form.validated_data["cohort"]
+        text = invitations.invite(found, name, public_url(request), person(request).username)
+        return Response({"cohort": name, "invitation": text}, status=201)
+
+
+class InvitationView(APIView):
+    @extend_schema(responses={204: None, **_ERRORS})
+    def delete(self, request: Request, study: str, cohort: str) -> Response:
+        """Withdraw an invitation that nobody has used."""
+        found = own(request, study)
+        invitations.withdraw(found, cohort_of(found, cohort), person(request).username)
+        return Response(status=204)
+
+
+class RevokeView(APIView):
+    @extend_schema(request=None, responses={200: serializers.CohortRow, **_ERRORS})
+    def post(self, request: Request, study: str, cohort: str) -> Response:
+        """Admit nobody with this invitation any more."""
+        found = own(request, study)
+        invitations.revoke(found, cohort_of(found, cohort), person(request).username)
+        return Response(serializers.CohortRow(cohort_of(found, cohort)).data)
+
+
+class ReissueView(APIView):
+    @extend_schema(request=None, responses={200: serializers.IssuedInvitation, **_ERRORS})
+    def post(self, request: Request, study: str, cohort: str) -> Response:
+        """A new invitation for a cohort, shown this once; the former one ends."""
+        found = own(request, study)
+        text = invitations.reissue(
+            found, cohort_of(found, cohort), public_url(request), person(request).username
+        )
+        return Response({"cohort": cohort, "invitation": text})
+
+
+class ProgressView(APIView):
+    @extend_schema(responses={200: serializers.Progress, **_ERRORS})
+    def get(self, request: Request, study: str) -> Response:
+        """Steps, cohorts, and who is waited for."""
+        return Response(serializers.Progress(selectors.progress(visible(request, study))).data)
+
+
+class TrafficView(APIView):
+    @extend_schema(responses={200: serializers.TrafficTable, **_ERRORS})
+    def get(self, request: Request, study: str) -> Response:
+        """Bytes per party, phase and direction."""
+        return Response(selectors.traffic(visible(request, study)))
+
+
+class LogView(APIView):
+    @extend_schema(responses=serializers.LogLine(many=True))
+    def get(self, request: Request, study: str) -> Response:
+        """What happened, oldest first."""
+        return Response(serializers.LogLine(visible(request, study).log.all(), many=True).data)
+
+
+class ResultsView(APIView):
+    @extend_schema(responses=serializers.Result(many=True))
+    def get(self, request: Request, study: str) -> Response:
+        """The files of a study that is done."""
+        return Response(serializers.Result(visible(request, study).result_files.all(), many=True).data)
+
+
+class TableView(APIView):
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("start", int, description="index of the first row; 0 if not given"),
+            OpenApiParameter("count", int, description="rows, 1 to 10,000; 1,000 if not given"),
+        ],
+        responses={200: serializers.ResultTable, **_ERRORS},
+    )
+    def get(self, request: Request, study: str) -> Response:
+        """Rows of the result table, in the panel's order."""
+        found = visible(request, study)
+        start, count = _number(request, "start", 0, 2**31), _number(request, "count", 1000, 10_000)
+        if not found.columns:
+            raise Missing("no-table", "This study has no results yet.", "Wait until it is done.")
+        return Response(selectors.table(found, start, count))
+
+
+def _number(request: Request, name: str, default: int, most: int) -> int:
+    text = request.query_params.get(name, str(default))
+    if not text.isdecimal() or int(text) > most:
+        raise Refused("bad-field", f"{name}: want a number up to {most}.", fields={name: f"want 0 to {most}"})
+    return int(text)
+
+
+class ResultView(APIView):
+    @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY, **_ERRORS})
+    def get(self, request: Request, study: str, name: str) -> HttpResponseBase:
+        """Download a result file."""
+        found = visible(request, study)
+        path = selectors.result_path(found, name)
+        if path is None:
+            raise Missing("no-result", f"This study has no result file {name[:120]!r}.")
+        return FileResponse(path.open("rb"), as_attachment=True, filename=name)

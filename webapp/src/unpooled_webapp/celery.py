@@ -1,0 +1,21 @@
+"""The Celery application: `celery -A unpooled_webapp.celery worker --beat`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from celery import Celery
+from celery.signals import worker_ready
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "unpooled_webapp.settings")
+app = Celery("unpooled")
+app.set_default()  # for every thread of the web process, not only for the one that imports this
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks(["unpooled_server"])
+
+
+@worker_ready.connect
+def look_for_work(**_: Any) -> None:
+    """A worker that starts looks at once for what the one before it left undone."""
+    app.send_task("unpooled_server.tasks.sweep", expires=14)

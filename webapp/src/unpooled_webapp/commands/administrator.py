@@ -1,0 +1,35 @@
+"""`unpooled administrator`: an administrator's account, from the command line of the platform's machine."""
+
+from __future__ import annotations
+
+import secrets
+
+import click
+
+from unpooled_webapp import environment
+
+
+@click.command()
+@click.argument("name")
+def administrator(name: str) -> None:
+    """Make NAME an administrator, or give an administrator a new password.
+
+    Takes the password from UNPOOLED_ADMIN_PASSWORD or the file that UNPOOLED_ADMIN_PASSWORD_FILE names; makes
+    one up and prints it otherwise.
+    """
+    import django
+
+    django.setup()
+    from django.contrib.auth.models import User
+
+    from unpooled_webapp import accounts
+
+    given = environment.secret("UNPOOLED_ADMIN_PASSWORD")
+    password = given or secrets.token_urlsafe(12)
+    user = User.objects.filter(username=name).first() or User(username=name)
+    user.set_password(password)
+    user.is_active = True
+    accounts.set_role(user, accounts.ADMINISTRATOR)
+    click.echo(
+        f"{name} is an administrator" + ("" if given else f", with password {password}   (shown this once)")
+    )

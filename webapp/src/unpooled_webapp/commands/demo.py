@@ -1,0 +1,107 @@
+"""`unpooled demo`: a whole study over generated cohorts, compared with the pooled analysis, to look at."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from unpooled.simulate import simulate
+from unpooled_webapp.rehearsal import Rehearsal, Settings
+from unpooled_webapp.rehearsal.federation import Platform, platform, run_study
+from unpooled_webapp.rehearsal.pooled import Comparison, compare
+from unpooled_webapp.rehearsal.screen import Screen
+
+COHORTS = (900, 600, 400)  # samples of each
+CASE_FRACTIONS = (0.6, 0.45, 0.3)
+EFFECTS = (1.8, 1.7, 1.6)  # odds ratios of the planted variants
+VARIANTS = 10_000
+STRONGEST = 8
+
+
+@click.command()
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("demo-out"),
+              show_default=True, help="Folder for the generated data and the results.")  # fmt: skip
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="Of the web page."
+)
+@click.option(
+    "--exit", "leave", is_flag=True, help="End when the study is done, instead of showing its page."
+)
+def demo(out: Path, port: int, leave: bool) -> None:
+    """Run a whole study with three generated cohorts, and compare it with the pooled analysis.
+
+    Starts the web application, a worker, a compensator and three clients on this machine, lets them run a
+    chi-square study over HTTP, writes the result files, and shows where to look.
+    """
+    console = Console(highlight=False)
+    leave = leave or not console.is_terminal  # nobody is there to press Ctrl-C
+    data = out / "data"
+    data.mkdir(parents=True, exist_ok=True)
+    with Screen() as screen, contextlib.ExitStack() as stack:
+        screen.phase(f"Generating {len(COHORTS)} cohorts of {', '.join(map(str, COHORTS))} people")
+        made = simulate(
+            data,
+            cohorts=COHORTS,
+            variants=VARIANTS,
+            case_fractions=CASE_FRACTIONS,
+            effects=EFFECTS,
+            missing_rate=(0.3, 0.01),
+        )
+        home = (out / "platform").resolve()
+        home.mkdir(exist_ok=True, mode=0o700)
+        running = stack.enter_context(platform(home, screen, 0 if leave else port))
+        settings = Settings(
+            plan={"test": "chi-square", "phenotype": "case/control, generated", "cohorts": len(COHORTS)},
+            arguments=[["--bfile", str(prefix)] for prefix in made.cohorts],
+            out=out / "demo",
+            name="Demo: three generated cohorts",
+        )
+        done = run_study(running, settings, screen)
+        screen.phase("Comparing with the pooled analysis")
+        assoc = out / "demo.assoc"
+        assert made.pooled is not None  # noqa: S101  # simulate was not told otherwise
+        comparison = compare(assoc, made.pooled)
+        screen.close()
+        _show(console, done, comparison, assoc, made.planted)
+        if not leave and comparison.agrees:
+            _stay(console, running, done)
+    if not comparison.agrees:
+        raise click.ClickException("the federated result differs from the pooled analysis")
+
+
+def _show(
+    console: Console, done: Rehearsal, comparison: Comparison, assoc: Path, planted: tuple[str, ...]
+) -> None:
+    header, *lines = assoc.read_text().splitlines()
+    p_value = header.split().index("P")
+    tested = [line for line in lines if line.split()[p_value] != "NA"]
+    console.print("\nStrongest associations:", markup=False)
+    console.print(header, markup=False, soft_wrap=True)
+    for line in sorted(tested, key=lambda line: float(line.split()[p_value]))[:STRONGEST]:
+        console.print(
+            line + ("  planted" if line.split()[1] in planted else ""), markup=False, soft_wrap=True
+        )
+    if comparison.agrees:
+        console.print(
+            f"\n[green]All {comparison.variants:,} variants agree[/green] with {comparison.reference}."
+        )
+    else:
+        console.print(f"\n[red]{len(comparison.differing)} lines differ[/red] from {comparison.reference}:")
+        console.print("\n".join(comparison.differing[:5]), markup=False)
+    console.print("\nFiles:")
+    for file in done.files:
+        console.print(f"  {file}", markup=False, soft_wrap=True)
+
+
+def _stay(console: Console, running: Platform, done: Rehearsal) -> None:
+    """Keep the platform up until the person has looked."""
+    console.print(f"\nThe study's page: [bold]{running.address}/studies/{done.study}[/bold]")
+    console.print(f"Sign in as [bold]admin[/bold] with the password [bold]{running.password}[/bold].")
+    console.print("Ctrl-C ends the platform.")
+    with contextlib.suppress(KeyboardInterrupt):
+        while running.process.exit_status is None:
+            time.sleep(0.5)

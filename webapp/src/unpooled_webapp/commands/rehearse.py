@@ -1,0 +1,224 @@
+"""`unpooled rehearse`: a whole federation on this machine, over HTTP, one client process for each --bfile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unpooled.algorithms import ALGORITHMS
+from unpooled.plan import ALL_FILES, DEFAULT_CHUNK, EXACT, MEAN
+from unpooled_webapp.rehearsal import Settings, covariates
+from unpooled_webapp.rehearsal import rehearse as run_rehearsal
+from unpooled_webapp.rehearsal.screen import Screen
+
+PER_COHORT = ("pheno", "covar", "keep", "remove")  # given once for all cohorts, or once for each in order
+
+
+def _paths(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> list[Path]:
+    """--bfile prefixes whose three files exist."""
+    prefixes = [Path(value) for value in values]
+    missing = [
+        f"{prefix}{suffix}"
+        for prefix in prefixes
+        for suffix in (".bed", ".bim", ".fam")
+        if not Path(f"{prefix}{suffix}").is_file()
+    ]
+    if missing:
+        raise click.BadParameter(f"no such file: {', '.join(missing)}", context, parameter)
+    return prefixes
+
+
+def _files(context: click.Context, parameter: click.Parameter, value: str | None) -> list[str]:
+    files = [word for word in (value or "").split(",") if word]
+    if (value is not None and not files) or not set(files) <= set(ALL_FILES):
+        raise click.BadParameter(f"want some of {','.join(ALL_FILES)}", context, parameter)
+    return files
+
+
+def _levels(
+    context: click.Context, parameter: click.Parameter, values: Sequence[str]
+) -> dict[str, list[str]]:
+    """NAME=LEVEL,LEVEL,… of --categorical."""
+    found = {}
+    for value in values:
+        name, _, levels = value.partition("=")
+        found[name] = levels.split(",")
+        if not name or len(found[name]) < 2 or "" in found[name]:
+            raise click.BadParameter(f"got {value!r}; want NAME=LEVEL,LEVEL,…", context, parameter)
+    return found
+
+
+def _words(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> list[str]:
+    return [word for value in values for word in value.split(",") if word]
+
+
+EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.option(
+    "--test", type=click.Choice(sorted(ALGORITHMS)), default="chi-square", help="The association test."
+)
+@click.option("--bfile", multiple=True, required=True, callback=_paths, metavar="PREFIX",
+              help="PLINK files of one cohort; give it three times or more.")  # fmt: skip
+@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="PREFIX", help="Result files.")
+@click.option(
+    "--pheno", multiple=True, type=EXISTING, help="Phenotype file, once for all or once per cohort."
+)
+@click.option("--pheno-name", metavar="COLUMN", help="Its column by name.")
+@click.option("--mpheno", type=click.IntRange(1), metavar="N", help="Its column by number.")
+@click.option(
+    "--covar", multiple=True, type=EXISTING, help="Covariate file, once for all or once per cohort."
+)
+@click.option("--covar-name", multiple=True, callback=_words, metavar="NAME,A-B", help="Its columns by name.")
+@click.option(
+    "--covar-number", multiple=True, callback=_words, metavar="N,M-P", help="Its columns by number."
+)
+@click.option("--categorical", multiple=True, callback=_levels, metavar="NAME=LEVEL,…",
+              help="A covariate with levels, the reference first.")  # fmt: skip
+@click.option("--missing", type=click.Choice([EXACT, MEAN]), default=EXACT, show_default=True,
+              help="Missing calls in a regression: as PLINK, or taken as the pool's mean.")  # fmt: skip
+@click.option("--maf", type=float, metavar="X", help="Only variants at least this frequent in the pool.")
+@click.option(
+    "--geno", type=float, metavar="X", help="Only variants with at most this share of missing calls."
+)
+@click.option("--hwe", type=float, metavar="P", help="Only variants with at least this Hardy-Weinberg P.")
+@click.option("--mind", type=float, metavar="X", help="Only people with at most this share of missing calls.")
+@click.option(
+    "--ci", type=float, metavar="X", help="Standard errors and limits of this confidence, e.g. 0.95."
+)
+@click.option("--hide-covar", is_flag=True, help="No rows for covariates.")
+@click.option("--adjust", is_flag=True, help="Also adjusted P values.")
+@click.option("--1", "zero_one", is_flag=True, help="Phenotypes are 0 and 1, not 1 and 2.")
+@click.option("--missing-phenotype", metavar="N", help="The code of a missing phenotype besides -9.")
+@click.option(
+    "--keep", multiple=True, type=EXISTING, help="Samples to keep, once for all or once per cohort."
+)
+@click.option("--remove", multiple=True, type=EXISTING, help="Samples to remove, likewise.")
+@click.option("--allow-no-sex", is_flag=True, help="Keep phenotypes of samples of unknown sex.")
+@click.option("--nonfounders", is_flag=True, help="Count nonfounders in frequencies and HWE too.")
+@click.option("--chr-set", type=click.IntRange(1, 95), default=22, show_default=True, help="Autosomes.")
+@click.option("--files", callback=_files, metavar="FILE,…",
+              help=f"Result files, of {','.join(ALL_FILES)}.  [those usual for the test]")  # fmt: skip
+@click.option(
+    "--panel-list", type=EXISTING, help="A .bim-like list of variants, instead of the cohorts' own."
+)
+@click.option("--masking", type=click.Choice(["modular", "gaussian"]), default="modular", show_default=True)
+@click.option("--variance", type=float, default=1e12, show_default=True, help="Of Gaussian masks.")
+@click.option("--ring", type=click.Choice(["32", "64", "128"]), default="32", show_default=True,
+              help="Smallest masking ring, in bits.")  # fmt: skip
+@click.option("--chunk-size", type=click.IntRange(1), default=DEFAULT_CHUNK, show_default=True,
+              help="Variants asked at once.")  # fmt: skip
+@click.option(
+    "--min-samples", type=click.IntRange(1), default=50, show_default=True, help="Each cohort's floor."
+)
+@click.option("--min-per-class", type=click.IntRange(0), default=10, show_default=True,
+              help="Each cohort's floor of cases and of controls.")  # fmt: skip
+@click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Of each client.")
+@click.option("--keep-home", type=click.Path(path_type=Path, file_okay=False),
+              help="Keep all that the parties stored and logged in this folder.")  # fmt: skip
+@click.option("--quiet", is_flag=True, help="Print only what went wrong.")
+def rehearse(**options: Any) -> None:
+    """Run a federated study over the files of several cohorts, all on this machine.
+
+    Every party is a process of its own and talks over HTTP, as it would between hospitals. Writes result
+    files named as PLINK names them, and PREFIX.report.json with seconds and bytes for each party.
+    """
+    settings = _settings(options)
+    with Screen(quiet=options["quiet"]) as screen:
+        done = run_rehearsal(settings, screen)
+    if not options["quiet"]:
+        for file in done.files:
+            click.echo(str(file))
+
+
+def _settings(options: dict[str, Any]) -> Settings:
+    prefixes = options["bfile"]
+    if len(prefixes) < 3:
+        raise click.UsageError(f"a study needs at least 3 cohorts; --bfile is given {len(prefixes)} times")
+    if not options["out"].parent.is_dir():
+        raise click.BadParameter(f"no such folder: {options['out'].parent}", param_hint="--out")
+    return Settings(
+        plan=_plan(options),
+        arguments=[
+            [*_client_arguments(options, cohort, len(prefixes)), "--bfile", str(prefix)]
+            for cohort, prefix in enumerate(prefixes)
+        ],
+        panel_list=options["panel_list"],
+        out=options["out"],
+        home=options["keep_home"],
+    )
+
+
+def _plan(options: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **_regression(options),
+        "test": options["test"],
+        "trait": ALGORITHMS[options["test"]].traits[0],
+        "phenotype": options["pheno_name"] or "phenotype",
+        "cohorts": len(options["bfile"]),
+        "autosomes": options["chr_set"],
+        "nonfounders": options["nonfounders"],
+        "allow_no_sex": options["allow_no_sex"],
+        "files": _result_files(options),
+        "min_samples": options["min_samples"],
+        "min_per_class": options["min_per_class"],
+        "chunk_size": options["chunk_size"],
+        "panel_mode": "list" if options["panel_list"] else "names",
+        "masking": options["masking"],
+        "variance": options["variance"],
+        "ring_bits": int(options["ring"]),
+    }
+
+
+def _regression(options: dict[str, Any]) -> dict[str, Any]:
+    """Fields of the plan that not every test has; what is not asked for is left out."""
+    names = ("maf", "geno", "hwe", "mind", "ci")
+    fields = {name: options[name] for name in names if options[name] is not None}
+    if "missing" in ALGORITHMS[options["test"]].options:
+        fields["missing"] = options["missing"]
+    if options["hide_covar"]:
+        fields["hide_covar"] = True
+    if options["covar"]:
+        fields["covariates"] = _covariates(options)
+    elif options["covar_name"] or options["covar_number"] or options["categorical"]:
+        raise click.UsageError("--covar-name, --covar-number and --categorical are about a --covar file")
+    return fields
+
+
+def _covariates(options: dict[str, Any]) -> list[dict[str, object]]:
+    if options["covar_name"] and options["covar_number"]:
+        raise click.UsageError("--covar-name and --covar-number exclude one another")
+    try:
+        names = covariates.chosen(
+            covariates.names_in(options["covar"][0]), options["covar_name"], options["covar_number"]
+        )
+        return covariates.planned(names, options["categorical"])
+    except covariates.NoSuchCovariate as error:
+        raise click.BadParameter(str(error), param_hint="--covar") from error
+
+
+def _result_files(options: dict[str, Any]) -> list[str]:
+    """As asked, else as is usual for the test; with --adjust also the adjusted P values."""
+    files = options["files"] or list(ALGORITHMS[options["test"]].usual_files)
+    return [*files, *(["adjusted"] if options["adjust"] and "adjusted" not in files else [])]
+
+
+def _client_arguments(options: dict[str, Any], cohort: int, cohorts: int) -> list[str]:
+    """What the client of one cohort is told of its files, in PLINK's words."""
+    arguments = ["--threads", str(options["threads"])]
+    for name in PER_COHORT:
+        given = options[name]
+        if len(given) not in (0, 1, cohorts):
+            raise click.UsageError(f"--{name} is given {len(given)} times; want once, or once per --bfile")
+        if given:
+            arguments += [f"--{name}", str(given[cohort % len(given)])]
+    for name in ("pheno_name", "mpheno", "missing_phenotype"):
+        if options[name] is not None:
+            arguments += [f"--{name.replace('_', '-')}", str(options[name])]
+    if options["zero_one"]:
+        arguments.append("--1")
+    return arguments

@@ -1,0 +1,238 @@
+"""`unpooled up`: the platform on this machine, as processes that are kept running."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import secrets
+import signal
+import socket
+import threading
+import time
+from pathlib import Path
+from types import FrameType
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import click
+
+from unpooled_webapp import environment
+from unpooled_webapp.processes import Child, python
+
+START_SECONDS = 60.0
+PORT_SECONDS = 3.0  # the processes of a platform that was killed hold its port for a moment longer
+ADMINISTRATOR = "admin"
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one."
+)
+@click.option("--home", type=click.Path(path_type=Path, file_okay=False), help="Folder of all data.")
+@click.option("--with-compensator", is_flag=True, help="Run a compensator too: such studies are not blind.")
+@click.option(
+    "--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Threads of the worker."
+)
+@click.option("--known-keys", type=click.Path(path_type=Path), help="Passed on to the compensator.")
+def up(
+    host: str, port: int, home: Path | None, with_compensator: bool, workers: int, known_keys: Path | None
+) -> None:
+    """Run the platform on this machine: web application, worker, and SQLite unless told otherwise.
+
+    Ends with Ctrl-C. Everything lies in one folder, ~/.unpooled unless told otherwise.
+    """
+    os.umask(0o077)  # tokens' hashes, sessions and masked shares are nobody else's to read
+    if home is not None:
+        os.environ["UNPOOLED_HOME"] = str(home.absolute())
+    _allow(host)
+    folder = environment.home()
+    listener = _listen(host, port)
+    address = _address(host, listener)
+    children = []
+    if with_compensator:
+        children.append(_compensator(folder, known_keys))
+    password = _prepare_database()
+    children += [_web(listener), _worker(workers)]
+    _Platform(children, folder, address, host not in ("127.0.0.1", "localhost", "::1")).run(password)
+
+
+def _allow(host: str) -> None:
+    """Answer requests to the name that was asked for; names of other kinds are for UNPOOLED_PUBLIC_URL."""
+    allowed = environment.words("UNPOOLED_ALLOWED_HOSTS")
+    os.environ["UNPOOLED_ALLOWED_HOSTS"] = ",".join([*allowed, f"[{host}]" if ":" in host else host])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    deadline = time.monotonic() + PORT_SECONDS
+    while True:
+        try:
+            listener.bind((host, port))
+            break
+        except OSError as error:
+            if time.monotonic() > deadline or error.errno != errno.EADDRINUSE:
+                raise click.ClickException(
+                    f"cannot listen on {host} port {port} ({error.strerror}): choose another with --port"
+                ) from None
+        time.sleep(0.1)
+    # Listening here, not in the child: while the web process starts again, clients wait instead of failing.
+    listener.listen(512)
+    return listener
+
+
+def _address(host: str, listener: socket.socket) -> str:
+    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # only for display
+    return f"http://{f'[{shown}]' if ':' in shown else shown}:{listener.getsockname()[1]}"
+
+
+def _compensator(folder: Path, known_keys: Path | None) -> Child:
+    """A compensator on this machine. One operator runs both, and every study says so."""
+    port = _free_port()
+    secret = folder / "compensator-secret"
+    os.environ["UNPOOLED_COMPENSATOR_URL"] = f"http://127.0.0.1:{port}"
+    os.environ["UNPOOLED_COMPENSATOR_SECRET_FILE"] = str(secret)
+    os.environ["UNPOOLED_ONE_OPERATOR"] = "1"
+    environment.kept_secret(secret)
+    command = python("unpooled_compensator", "serve", "--state", str(folder / "compensator"))
+    command += ["--caller-secret-file", str(secret), "--port", str(port)]
+    if known_keys:
+        command += ["--known-keys", str(known_keys)]
+    child = Child("compensator", command, os.environ.copy())
+    child.start()
+    _await_health(child, f"http://127.0.0.1:{port}/health")
+    return child
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _prepare_database() -> str | None:
+    """Bring the tables up to date; the administrator's password if it was made up now."""
+    import django
+    from django.core.management import call_command
+
+    django.setup()
+    call_command("migrate", verbosity=0, interactive=False)
+    from unpooled_webapp import accounts
+
+    if accounts.has_administrator():
+        return None
+    given = environment.secret("UNPOOLED_ADMIN_PASSWORD")
+    accounts.create(ADMINISTRATOR, password := given or secrets.token_urlsafe(12), accounts.ADMINISTRATOR)
+    return None if given else password
+
+
+def _web(listener: socket.socket) -> Child:
+    threads = int(environment.number("UNPOOLED_THREADS", 48))
+    command = python("gunicorn", "unpooled_webapp.wsgi", "--bind", f"fd://{listener.fileno()}")
+    command += ["--worker-class", "gthread", "--workers", "1", "--threads", str(threads)]
+    command += ["--keep-alive", "75", "--timeout", "120", "--graceful-timeout", "5", "--log-level", "warning"]
+    command += ["--no-control-socket"]  # it would lie in the home folder, where a second platform finds it
+    return Child("web", command, os.environ.copy(), (listener.fileno(),))
+
+
+def _worker(threads: int) -> Child:
+    if not environment.secret("UNPOOLED_BROKER_URL"):
+        command = python("unpooled_webapp", "worker", "--threads", str(threads))
+    else:
+        command = python(
+            "celery", "-A", "unpooled_webapp.celery", "worker", "--beat", "--loglevel", "warning"
+        )
+        command += [
+            "--scheduler",
+            "celery.beat:Scheduler",
+            "--pool",
+            "threads",
+            "--concurrency",
+            str(threads),
+        ]
+    return Child("worker", command, os.environ.copy())
+
+
+def _await_health(child: Child, url: str) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        if not child.is_running:
+            break
+        try:
+            with urlopen(url, timeout=5) as answer:  # noqa: S310  # an address that we made
+                if answer.status == 200:
+                    return
+        except (URLError, OSError):
+            time.sleep(0.05)
+    child.stop()
+    raise click.ClickException(f"the {child.name} did not start; its messages are above")
+
+
+class _Platform:
+    """The processes, until somebody ends them."""
+
+    def __init__(self, children: list[Child], folder: Path, address: str, is_for_others: bool) -> None:
+        self.children, self.folder, self.address = children, folder, address
+        self.is_for_others = is_for_others
+        self.stop = threading.Event()
+
+    def run(self, password: str | None) -> None:
+        for name in ("SIGTERM", "SIGINT", "SIGHUP"):  # the last when a terminal is closed; not on Windows
+            if number := getattr(signal, name, None):
+                signal.signal(number, self._on_signal)
+        try:
+            for child in self.children:
+                if child.process is None:
+                    child.start()
+            _await_health(
+                next(child for child in self.children if child.name == "web"), f"{self.address}/health"
+            )
+            self._write_addresses()
+            self._greet(password)
+            while not self.stop.wait(0.2):
+                self._keep_running()
+        finally:
+            for child in reversed(self.children):
+                child.ask_to_end()
+            for child in reversed(self.children):
+                child.stop()
+            (self.folder / "addresses.json").unlink(missing_ok=True)
+
+    def _keep_running(self) -> None:
+        for child in self.children:
+            before = child.process
+            if said := child.keep_running():
+                click.echo(said, err=True)
+            if child.process is not before:
+                self._write_addresses()
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self.stop.set()
+
+    def _write_addresses(self) -> None:
+        """For programs that started this one on a free port."""
+        values = {
+            "pid": os.getpid(),
+            "web": self.address,
+            "compensator": os.environ.get("UNPOOLED_COMPENSATOR_URL", ""),
+            "processes": {child.name: child.process.pid for child in self.children if child.process},
+        }
+        draft = self.folder / ".addresses.json"
+        draft.write_text(json.dumps(values))
+        draft.replace(self.folder / "addresses.json")
+
+    def _greet(self, password: str | None) -> None:
+        click.echo(f"Unpooled on {self.address}   (data in {self.folder})")
+        if password:
+            click.echo(f"Sign in as {ADMINISTRATOR} with password {password}   (shown this once)")
+        if self.is_for_others and not os.environ.get("UNPOOLED_PUBLIC_URL"):
+            click.echo(
+                "Other machines: set UNPOOLED_PUBLIC_URL to the address that they use, e.g. https://…."
+            )
+        if os.environ.get("UNPOOLED_ONE_OPERATOR") == "1":
+            click.echo("One operator runs server and compensator: studies here are not blind.")
+        elif not os.environ.get("UNPOOLED_COMPENSATOR_URL"):
+            click.echo("No compensator is set up: set UNPOOLED_COMPENSATOR_URL, or use --with-compensator.")

@@ -1,0 +1,24 @@
+"""`unpooled worker`: does the platform's work where there is no broker."""
+
+from __future__ import annotations
+
+import signal
+
+import click
+
+
+@click.command()
+@click.option("--threads", type=click.IntRange(1, 64), default=2, show_default=True)
+def worker(threads: int) -> None:
+    """Look into the database, and carry studies and rounds further."""
+    import django
+
+    django.setup()
+    from unpooled.algorithms import ALGORITHMS
+    from unpooled_server.worker import Worker
+
+    work = Worker(threads)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: work.stop.set())
+    click.echo(f"worker: {threads} threads; tests: {', '.join(ALGORITHMS)}", err=True)
+    work.run()

@@ -1,0 +1,92 @@
+"""Settings come from the environment. A secret may lie in a file, named by the variable with _FILE."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+
+def home() -> Path:
+    """The folder of all data of this installation."""
+    path = Path(os.environ.get("UNPOOLED_HOME") or Path.home() / ".unpooled").absolute()
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return path
+
+
+def flag(name: str) -> bool:
+    return os.environ.get(name, "").strip().lower() in ("1", "true", "yes", "on")
+
+
+def number(name: str, default: float) -> float:
+    text = os.environ.get(name, "")
+    try:
+        return float(text) if text else default
+    except ValueError:
+        raise SystemExit(f"{name}: got {text!r}; want a number") from None
+
+
+def words(name: str) -> list[str]:
+    return [word.strip() for word in os.environ.get(name, "").split(",") if word.strip()]
+
+
+def secret(name: str) -> str:
+    """The secret of this name, or the content of the file that NAME_FILE names; empty if neither is set."""
+    if path := os.environ.get(f"{name}_FILE"):
+        try:
+            return Path(path).read_text().strip()
+        except OSError as error:
+            raise SystemExit(f"{name}_FILE: cannot read {path} ({error.strerror})") from None
+    return os.environ.get(name, "")
+
+
+def kept_secret(path: Path, size: int = 48) -> str:
+    """A secret of `size` random bytes, made at the first use and kept, readable by this account only."""
+    if not path.exists():
+        draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+            out.write(secrets.token_urlsafe(size))
+        with contextlib.suppress(FileExistsError):  # of two that start at once the first one's counts
+            os.link(draft, path)
+        draft.unlink()
+    return path.read_text().strip()
+
+
+def database(url: str, sqlite: Path) -> dict[str, Any]:
+    """Django's description of the database at a URL; without one, SQLite in the given file."""
+    if not url:
+        return _sqlite(sqlite)
+    parts = urlsplit(url)
+    if parts.scheme == "sqlite":
+        return _sqlite(Path(unquote(parts.path[1:])))
+    if parts.scheme not in ("postgres", "postgresql"):
+        raise SystemExit(
+            "UNPOOLED_DATABASE_URL: want postgresql://user:password@host:port/name or sqlite:///path"
+        )
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": parts.hostname or "",
+        "PORT": str(parts.port or ""),
+        "CONN_MAX_AGE": None,
+        "CONN_HEALTH_CHECKS": True,
+    }
+
+
+def _sqlite(path: Path) -> dict[str, Any]:
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": path,
+        "CONN_MAX_AGE": None,
+        "OPTIONS": {
+            # A transaction takes the write lock at its start, so it never has to give up half-way.
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 30,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
+        },
+    }

@@ -1,0 +1,77 @@
+"""Child processes that are kept running: one that dies is started again."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+GRACE = 15.0  # seconds between asking a process to end and killing it
+_STEADY = 30.0  # a process that lived this long died by accident: start it again at once
+_SLOWEST = 15.0
+
+
+@dataclass
+class Child:
+    """One process, and how to start it."""
+
+    name: str
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    pass_fds: tuple[int, ...] = ()
+    process: subprocess.Popen[bytes] | None = None
+    _started: float = 0.0
+    _not_before: float = 0.0
+    _pause: float = field(default=0.5)
+
+    def start(self) -> None:
+        self._started = time.monotonic()
+        # A group of its own: Ctrl-C in the terminal reaches the parent alone, which ends them in order.
+        self.process = subprocess.Popen(  # noqa: S603  # our own commands, no shell
+            self.command,
+            env=dict(self.environment),
+            stdin=subprocess.PIPE,  # it ends when this closes: with this process, however that ends
+            pass_fds=self.pass_fds,
+            start_new_session=True,
+        )
+
+    @property
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def keep_running(self) -> str | None:
+        """Start the process again if it has died; what there is to say about it."""
+        if self.process is None or self.is_running:
+            return None
+        now = time.monotonic()
+        if self._not_before <= self._started:  # seen dead for the first time
+            self._pause = 0.5 if now - self._started > _STEADY else min(2 * self._pause, _SLOWEST)
+            self._not_before = now + self._pause
+            status = self.process.returncode
+            return f"{self.name} ended with status {status}; starts again in {self._pause:.0f} s"
+        if now >= self._not_before:
+            self.start()
+            self._not_before = 0.0
+        return None
+
+    def ask_to_end(self) -> None:
+        if self.process is not None and self.is_running:
+            self.process.terminate()
+
+    def stop(self) -> None:
+        """Ask it to end, wait, and kill it if it does not."""
+        self.ask_to_end()
+        if self.process is None:
+            return
+        try:
+            self.process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def python(*arguments: str) -> list[str]:
+    """The command that runs a module with this interpreter, for no longer than this process lives."""
+    return [sys.executable, "-m", "unpooled_webapp.child", *arguments]

@@ -1,0 +1,8 @@
+"""A whole federation on this machine: every party a process of its own, talking over HTTP.
+
+What `unpooled rehearse` and `unpooled demo` run, and what the benchmarks time.
+"""
+
+from unpooled_webapp.rehearsal.federation import Rehearsal, RehearsalError, Settings, rehearse
+
+__all__ = ["Rehearsal", "RehearsalError", "Settings", "rehearse"]

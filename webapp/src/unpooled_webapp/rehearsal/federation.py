@@ -1,0 +1,212 @@
+"""A platform, a compensator and one client process per cohort, on this machine, over HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unpooled.errors import UnpooledError
+from unpooled_webapp import environment
+from unpooled_webapp.rehearsal.coordinator import Coordinator
+from unpooled_webapp.rehearsal.processes import Process
+from unpooled_webapp.rehearsal.report import report
+from unpooled_webapp.rehearsal.screen import Screen
+
+ADMINISTRATOR = "admin"
+START_SECONDS = 120.0
+POLL_SECONDS = 0.1
+STOPPED = ("failed", "aborted")  # a pause of the platform's ends by itself, or one of the clients has ended
+
+
+class RehearsalError(UnpooledError):
+    """A rehearsal that did not come to its end; the text says which party, and its last words."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to rehearse."""
+
+    plan: dict[str, Any]
+    arguments: Sequence[Sequence[str]]
+    """One for each cohort: the arguments of its client, without the invitation."""
+    out: Path
+    """Prefix of the result files."""
+    panel_list: Path | None = None
+    home: Path | None = None
+    """Where the parties store and log; a temporary folder if not given."""
+    name: str = "Rehearsal"
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What a rehearsal came to."""
+
+    study: str
+    files: list[Path]
+    report: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A running platform, and its administrator's session."""
+
+    address: str
+    home: Path
+    password: str
+    process: Process
+    coordinator: Coordinator
+
+
+def rehearse(settings: Settings, screen: Screen) -> Rehearsal:
+    """Start every party, run the study, fetch the results, and end every party."""
+    with home_folder(settings.home) as home, platform(home, screen) as running:
+        return run_study(running, settings, screen)
+
+
+@contextlib.contextmanager
+def home_folder(wanted: Path | None) -> Iterator[Path]:
+    """The wanted folder, or a temporary one that is deleted afterwards."""
+    if wanted is not None:
+        wanted.mkdir(parents=True, exist_ok=True, mode=0o700)
+        yield wanted.resolve()
+        return
+    with tempfile.TemporaryDirectory(prefix="unpooled-") as folder:
+        yield Path(folder)
+
+
+@contextlib.contextmanager
+def platform(home: Path, screen: Screen, port: int = 0) -> Iterator[Platform]:
+    """Web application, worker and compensator, running from `home` until the block ends."""
+    screen.phase("Starting the platform and a compensator")
+    # Asked to end, this process leaves its blocks, and so ends every party; it would not by itself.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("asked to end"))
+    password = environment.kept_secret(home / "administrator-password", 12)  # of a folder used before, too
+    arguments = ["up", "--home", str(home), "--port", str(port), "--with-compensator"]
+    given = {"UNPOOLED_ADMIN_PASSWORD": password}
+    with Process("unpooled_webapp", arguments, home / "platform.log", environment=given) as process:
+        address = _address(home / "addresses.json", process)
+        coordinator = Coordinator(address, ADMINISTRATOR, password)
+        yield Platform(address, home, password, process, coordinator)
+
+
+def _address(file: Path, process: Process) -> str:
+    """The web address, once the platform has written where it listens."""
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        if process.exit_status is not None:
+            break
+        with contextlib.suppress(FileNotFoundError, json.JSONDecodeError, KeyError):
+            addresses = json.loads(file.read_text())
+            if addresses["pid"] == process.pid:
+                return str(addresses["web"])
+        time.sleep(0.05)
+    raise RehearsalError(f"the platform did not start:\n{process.last_words()}")
+
+
+def run_study(running: Platform, settings: Settings, screen: Screen) -> Rehearsal:
+    """One study on a running platform, from its creation to the files at `settings.out`."""
+    began = time.monotonic()
+    coordinator = running.coordinator
+    study = coordinator.create_study({"name": settings.name, "plan": settings.plan})["id"]
+    if settings.panel_list:
+        coordinator.upload_list(study, settings.panel_list.read_bytes())
+    with contextlib.ExitStack() as stack:
+        clients = {}
+        screen.phase(f"Starting {len(settings.arguments)} cohorts")
+        for number, arguments in enumerate(settings.arguments, start=1):
+            cohort = f"cohort{number}"
+            invitation = coordinator.invite(study, cohort)
+            clients[cohort] = stack.enter_context(_client(running, study, cohort, invitation, arguments))
+        _watch(coordinator, study, clients, running.process, screen)
+        files = _fetch(coordinator, study, settings.out)
+        fetched = time.time()
+        screen.phase("Delivering the results to every cohort")
+        _await_delivery(clients)
+    figures = report(
+        coordinator.study(study),
+        coordinator.progress(study),
+        coordinator.traffic(study),
+        files_at=fetched,
+        command_seconds=time.monotonic() - began,
+    )
+    target = Path(f"{settings.out}.report.json")
+    target.write_text(json.dumps(figures, indent=2) + "\n")
+    return Rehearsal(study, [*files, target], figures)
+
+
+def _client(running: Platform, study: str, cohort: str, invitation: str, arguments: Sequence[str]) -> Process:
+    folder = running.home / "cohorts" / study / cohort
+    folder.mkdir(parents=True)
+    # In a file, not among the arguments, where everybody on this machine could read it.
+    letter = folder / "invitation.txt"
+    letter.touch(0o600)
+    letter.write_text(invitation)
+    places = ["--state", str(folder / "state"), "--out", str(folder / "results"), "--yes", "--json"]
+    return Process(
+        "unpooled_client",
+        ["run", str(letter), *places, *arguments],
+        folder / "client.log",
+        output=folder / "events.jsonl",
+    )
+
+
+def _watch(
+    coordinator: Coordinator, study: str, clients: dict[str, Process], process: Process, screen: Screen
+) -> None:
+    """Wait until the study is done; RehearsalError as soon as it cannot be."""
+    while True:
+        progress = coordinator.progress(study)
+        state = progress["state"]
+        if state == "done":
+            return
+        screen.phase(progress["title"])
+        screen.steps(progress["title"], progress["done"], progress["total"])
+        for cohort, client in clients.items():
+            if client.exit_status not in (None, 0):
+                raise RehearsalError(f"{cohort} stopped:\n{client.last_words()}")
+        if state in STOPPED:
+            raise RehearsalError(f"the study is {state}: {progress['reason']}")
+        if process.exit_status is not None:
+            raise RehearsalError(f"the platform stopped:\n{process.last_words()}")
+        time.sleep(POLL_SECONDS)
+
+
+def _fetch(coordinator: Coordinator, study: str, out: Path) -> list[Path]:
+    """Every result file, as PREFIX.suffix."""
+    files = []
+    for result in coordinator.results(study):
+        target = Path(f"{out}.{_suffix(result['name'])}")
+        coordinator.download(study, result["name"], target)
+        files.append(target)
+    return files
+
+
+def _suffix(name: str) -> str:
+    """`assoc` of `study.assoc`, `manifest.json` of `manifest.json`."""
+    return name.removeprefix("study.")
+
+
+def _await_delivery(clients: dict[str, Process]) -> None:
+    for cohort, client in clients.items():
+        if client.wait(START_SECONDS) != 0:
+            raise RehearsalError(f"{cohort} did not fetch its results:\n{client.last_words()}")
+
+
+__all__ = [
+    "Platform",
+    "Rehearsal",
+    "RehearsalError",
+    "Settings",
+    "home_folder",
+    "platform",
+    "rehearse",
+    "run_study",
+]

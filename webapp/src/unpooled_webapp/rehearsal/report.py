@@ -1,0 +1,42 @@
+"""`PREFIX.report.json`: seconds for each phase, bytes for each party and direction."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+
+def report(
+    study: dict[str, Any],
+    progress: dict[str, Any],
+    traffic: dict[str, Any],
+    *,
+    files_at: float,
+    command_seconds: float,
+) -> dict[str, Any]:
+    """What a rehearsal took.
+
+    `files_at` is the time, in seconds since 1970, at which the last result file was at its place.
+    Bytes count request and response with their headers, as the server sent and received them.
+    """
+    ready_at = datetime.fromisoformat(study["ready_at"]).timestamp()
+    return {
+        "study": study["id"],
+        "test": study["test"],
+        "plan_hash": study["plan_hash"],
+        "cohorts": study["cohorts_wanted"],
+        "variants": study["panel_size"],
+        "rounds": sum(step["rounds"] for step in progress["steps"]),
+        "steps": {step["title"]: step["rounds"] for step in progress["steps"]},
+        "seconds": {
+            "command": round(command_seconds, 3),
+            "ready_to_files": round(files_at - ready_at, 3),
+            "phases": progress["seconds"],
+            "cohorts": {cohort["name"]: cohort["timing"] for cohort in study["cohorts"]},
+        },
+        "bytes": {
+            "to_last_sum": traffic["total"],
+            "delivery": traffic["delivery_of_results"],
+            "links": traffic["links"],
+        },
+    }

@@ -1,0 +1,171 @@
+"""Django's settings. Every value that an operator may set is an environment variable named UNPOOLED_…"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from unpooled_webapp import environment
+
+HERE = Path(__file__).parent
+
+UNPOOLED_HOME = environment.home()
+UNPOOLED_BROKER_URL = environment.secret("UNPOOLED_BROKER_URL")
+UNPOOLED_COMPENSATOR_URL = environment.secret("UNPOOLED_COMPENSATOR_URL").rstrip("/")
+UNPOOLED_COMPENSATOR_SECRET = environment.secret("UNPOOLED_COMPENSATOR_SECRET")
+UNPOOLED_ONE_OPERATOR = environment.flag("UNPOOLED_ONE_OPERATOR")
+UNPOOLED_PUBLIC_URL = environment.secret("UNPOOLED_PUBLIC_URL").rstrip("/")
+UNPOOLED_AWAY_SECONDS = environment.number("UNPOOLED_AWAY_SECONDS", 60)
+UNPOOLED_THREADS = int(environment.number("UNPOOLED_THREADS", 48))
+UNPOOLED_LONG_POLLS = max(1, UNPOOLED_THREADS * 3 // 4)
+
+SECRET_KEY = environment.secret("UNPOOLED_SECRET_KEY") or environment.kept_secret(
+    UNPOOLED_HOME / "secret-key"
+)
+DEBUG = False
+_public = urlsplit(UNPOOLED_PUBLIC_URL)
+ALLOWED_HOSTS = [
+    *environment.words("UNPOOLED_ALLOWED_HOSTS"),
+    *([_public.hostname] if _public.hostname else []),
+    "localhost",
+    "127.0.0.1",
+    "[::1]",
+]
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "drf_spectacular",
+    "unpooled_server",
+    "unpooled_webapp",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "unpooled_webapp.middleware.ContentSecurityPolicy",
+    "unpooled_webapp.middleware.EntityTags",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "unpooled_webapp.urls"
+WSGI_APPLICATION = "unpooled_webapp.wsgi.application"
+APPEND_SLASH = False
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+DATABASES = {
+    "default": environment.database(environment.secret("UNPOOLED_DATABASE_URL"), UNPOOLED_HOME / "db.sqlite3")
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# Sign-in attempts are counted here; several processes must see the same count.
+CACHES = {
+    "default": (
+        {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": UNPOOLED_BROKER_URL}
+        if UNPOOLED_BROKER_URL.startswith("redis")
+        else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+    )
+}
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 10},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "/sign-in"
+LOGIN_REDIRECT_URL = "/"
+
+# Behind HTTPS cookies and addresses are for HTTPS only. A proxy in front must set X-Forwarded-Proto itself.
+_HTTPS = _public.scheme == "https"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _HTTPS
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_AGE = 12 * 3600
+SECURE_HSTS_SECONDS = 31_536_000 if _HTTPS else 0
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _HTTPS else None
+CSRF_TRUSTED_ORIGINS = [UNPOOLED_PUBLIC_URL] if _HTTPS else []
+X_FRAME_OPTIONS = "DENY"
+
+STATIC_URL = "/static/"
+WHITENOISE_USE_FINDERS = True
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1 << 20
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["unpooled_webapp.api.authentication.Session"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["unpooled_webapp.api.parsers.Json"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "unpooled_webapp.api.problems.answer",
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Unpooled",
+    "DESCRIPTION": "The coordinator's API. Cohorts use another one; see the protocol in the docs.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {
+        "StudyState": "unpooled_server.names.StudyState",
+        "CohortState": "unpooled_server.names.CohortState",
+        "Phase": "unpooled_server.names.Phase",
+        "PauseKind": "unpooled_server.names.PauseKind",
+    },
+}
+
+CELERY_BROKER_URL = UNPOOLED_BROKER_URL or None
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+# A doorbell is rung once: a request must not wait for a broker that is away, the sweep rings again.
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_timeout": 5, "max_retries": 0}
+CELERY_BEAT_SCHEDULE = {
+    "sweep": {"task": "unpooled_server.tasks.sweep", "schedule": 15.0, "options": {"expires": 14}}
+}
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["stderr"], "level": "INFO"},
+    "loggers": {"httpx": {"level": "WARNING"}, "django.request": {"level": "ERROR"}},
+}

@@ -1,0 +1,308 @@
+"""The coordinator's API, from creating a study to its results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from cohort_client import Client
+from federation_fixtures import NAMES, Data, Federation, variants, work
+
+from unpooled.protocol import sealing
+from unpooled.protocol.invitation import Invitation
+from unpooled_server.models import Cohort, Study
+from unpooled_webapp import accounts
+
+Http = Callable[[], httpx.Client]
+PASSWORD = "a long password 1"
+PLAN = {
+    "test": "chi-square",
+    "phenotype": "T2D",
+    "cohorts": 3,
+    "chunk_size": 5,
+    "min_samples": 1,
+    "min_per_class": 1,
+}
+NEW = {"name": "Type 2 diabetes", "plan": PLAN}
+
+
+@pytest.fixture
+def person(http: Http, platform: Any) -> Callable[[str, str], httpx.Client]:
+    def make(name: str, role: str) -> httpx.Client:
+        accounts.create(name, PASSWORD, role)
+        client = http()
+        client.post("/api/v1/session", json={"username": name, "password": PASSWORD})
+        client.headers["X-CSRFToken"] = client.cookies["csrftoken"]
+        return client
+
+    return make
+
+
+@pytest.fixture
+def me(person: Callable[[str, str], httpx.Client]) -> httpx.Client:
+    return person("me", accounts.COORDINATOR)
+
+
+def created(me: httpx.Client, **changes: Any) -> str:
+    answer = me.post("/api/v1/studies", json={**NEW, **changes})
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["id"])
+
+
+def invited(me: httpx.Client, http: Http, study: str) -> Federation:
+    data = [Data.make(seed, variants()) for seed in range(3)]
+    clients = []
+    for name, each in zip(NAMES, data, strict=True):
+        answer = me.post(f"/api/v1/studies/{study}/invitations", json={"cohort": name})
+        assert answer.status_code == 201, answer.text
+        invitation = Invitation.from_text(answer.json()["invitation"])
+        clients.append(Client(http(), invitation, each.own, each.aligned))
+    return Federation(study, clients, data)
+
+
+def test_a_study_from_its_creation_to_its_results(me: httpx.Client, http: Http) -> None:
+    study = created(me)
+    trial = invited(me, http, study)
+    assert trial.clients[0].invitation.server == "http://localhost"
+    trial.run()
+    detail = me.get(f"/api/v1/studies/{study}").json()
+    assert detail["state"] == "done"
+    assert detail["cohorts_joined"] == 3
+    assert detail["cohorts"][0]["fingerprint"] == sealing.fingerprint(trial.clients[0].key.public)
+    progress = me.get(f"/api/v1/studies/{study}/progress").json()
+    assert progress["title"] == "Done"
+    assert all(step["summed"] == step["rounds"] for step in progress["steps"])
+    assert me.get(f"/api/v1/studies/{study}/traffic").json()["total"] > 0
+    log = [line["what"] for line in me.get(f"/api/v1/studies/{study}/log").json()]
+    assert log[0] == "created the study"
+    results = me.get(f"/api/v1/studies/{study}/results").json()
+    assert [result["name"] for result in results] == [
+        "study.assoc",
+        "study.frq",
+        "study.lmiss",
+        "study.hwe",
+        "study.variants.tsv",
+        "manifest.json",
+    ]
+    for result in results:
+        answer = me.get(f"/api/v1/studies/{study}/results/{result['name']}")
+        assert len(answer.content) == result["size"]
+        assert answer.headers["Content-Disposition"] == f'attachment; filename="{result["name"]}"'
+    assert me.get(f"/api/v1/studies/{study}/results/nothing").status_code == 404
+
+
+def test_results_as_json(me: httpx.Client, http: Http) -> None:
+    study = created(me)
+    url = f"/api/v1/studies/{study}/table"
+    assert me.get(url).status_code == 404
+    trial = invited(me, http, study)
+    trial.run()
+    work()
+    table = me.get(url).json()
+    assert table["variants"] == 12
+    assert {len(column) for column in table["columns"].values()} == {12}
+    assert {"chromosome", "position", "id", "a1", "a2", "chi_square", "neg_log10_p"} <= set(table["columns"])
+    lines = me.get(f"/api/v1/studies/{study}/results/study.assoc").text.splitlines()[1:]
+    for row, line in enumerate(lines):
+        words = line.split()
+        for column, word in (("chromosome", 0), ("id", 1), ("position", 2), ("a1", 3), ("a2", 6)):
+            assert str(table["columns"][column][row]) == words[word]
+        assert table["columns"]["chi_square"][row] == pytest.approx(float(words[7]), rel=1e-3)
+    page = me.get(url, params={"start": 10, "count": 5}).json()
+    assert page["columns"]["id"] == table["columns"]["id"][10:]
+    assert me.get(url, params={"start": 99}).json()["columns"]["id"] == []
+    for params in ({"start": -1}, {"count": "x"}, {"count": 10_001}):
+        assert me.get(url, params=params).status_code == 400
+
+
+def test_steering(me: httpx.Client, http: Http) -> None:
+    study = created(me, auto_start=False)
+    trial = invited(me, http, study)
+    url = f"/api/v1/studies/{study}"
+    blocked = me.post(f"{url}/start")
+    assert blocked.status_code == 409
+    assert blocked.json()["error"]["message"].startswith("Waiting for Graz (invited)")
+    trial.ready()
+    assert me.get(url).json()["start_blocked"] == ""
+    assert me.post(f"{url}/start").json()["state"] == "running"
+    work()
+    assert me.post(f"{url}/pause").json()["state"] == "paused"
+    assert me.get(url).json()["start_blocked"] == "The study is paused."
+    assert me.delete(url).status_code == 409
+    assert me.post(f"{url}/resume").json()["state"] == "running"
+    assert me.post(f"{url}/resume").status_code == 409
+    assert me.post(f"{url}/abort").json()["state"] == "aborted"
+    copy = me.post(f"{url}/duplicate")
+    assert (copy.status_code, copy.json()["state"]) == (201, "draft")
+    assert copy.json()["name"] == "Type 2 diabetes (copy)"
+    assert me.post(f"{url}/archive").json()["archived"] is True
+    assert [row["id"] for row in me.get("/api/v1/studies").json()] == [copy.json()["id"]]
+    assert [row["id"] for row in me.get("/api/v1/studies?archived=1").json()] == [study]
+    assert me.delete(f"{url}/archive").json()["archived"] is False
+    work()
+    assert me.delete(url).status_code == 204
+    assert me.get(url).status_code == 404
+
+
+def test_changing_a_draft(me: httpx.Client, http: Http) -> None:
+    study = created(me)
+    url = f"/api/v1/studies/{study}"
+    before = me.get(url).json()["plan_hash"]
+    changed = me.patch(url, json={"name": "Other", "plan": {"phenotype": "BMI"}}).json()
+    assert (changed["name"], changed["plan"]["phenotype"]) == ("Other", "BMI")
+    assert changed["plan_hash"] != before
+    bad = me.patch(url, json={"plan": {"cohorts": 1}})
+    assert bad.status_code == 400
+    assert bad.json()["error"]["fields"] == {"plan.cohorts": "got 1; want 3 to 1000"}
+    invited(me, http, study).clients[0].join()
+    assert me.patch(url, json={"plan": {"phenotype": "x"}}).status_code == 409
+    assert me.patch(url, json={"description": "still open to change"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        ({}, {"name", "plan"}),
+        ({"name": "", "plan": PLAN}, {"name"}),
+        ({"name": "x", "plan": "chi-square"}, {"plan"}),
+        ({"name": "x", "plan": {}}, {"plan.test", "plan.phenotype", "plan.cohorts"}),
+        ({"name": "x", "plan": {**PLAN, "test": "magic"}}, {"plan.test"}),
+        ({"name": "x", "plan": {**PLAN, "cohorts": 2, "build": ""}}, {"plan.cohorts", "plan.build"}),
+        ({"name": "x" * 300, "plan": PLAN}, {"name"}),
+    ],
+)
+def test_what_is_wrong_with_a_new_study_is_said_by_field(
+    me: httpx.Client, body: dict[str, Any], fields: set[str]
+) -> None:
+    answer = me.post("/api/v1/studies", json=body)
+    assert answer.status_code == 400, answer.text
+    assert set(answer.json()["error"]["fields"]) == fields
+    assert not Study.objects.exists()
+
+
+@pytest.mark.parametrize("content", [b"{", b"\xff\xff", b"[" * 100_000, b"[]", b"null"])
+def test_a_body_that_is_no_json_is_refused(me: httpx.Client, content: bytes) -> None:
+    answer = me.post("/api/v1/studies", content=content, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400
+    assert set(answer.json()) == {"error"}
+    assert me.post("/api/v1/studies", content=b"x", headers={"Content-Type": "text/xml"}).status_code == 415
+    assert me.post("/api/v1/studies", json={"name": "x" * (1 << 20)}).status_code == 413
+
+
+def test_the_list_of_a_study(me: httpx.Client) -> None:
+    study = created(me, plan={**PLAN, "panel_mode": "list"})
+    url = f"/api/v1/studies/{study}"
+    detail = me.get(url).json()
+    assert (detail["list_ready"], detail["plan_hash"], detail["plan"]["panel_digest"]) == (False, "", "")
+    refused = me.post(f"{url}/invitations", json={"cohort": "Graz"})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "no-list")
+    assert me.put(f"{url}/list", content=b"nonsense").status_code == 400
+    detail = me.put(f"{url}/list", content=variants().canonical).json()
+    assert detail["plan"]["panel_digest"] == variants().digest.hex()
+    assert detail["plan_hash"]
+    assert me.post(f"{url}/invitations", json={"cohort": "Graz"}).status_code == 201
+
+
+def test_invitations(me: httpx.Client, http: Http) -> None:
+    study = created(me)
+    trial = invited(me, http, study)
+    url = f"/api/v1/studies/{study}/invitations"
+    assert [row["name"] for row in me.get(url).json()] == ["Graz", "Oslo", "Tartu"]
+    assert "token" not in me.get(url).text
+    assert me.post(url, json={"cohort": "Graz"}).status_code == 409
+    assert me.post(url, json={"cohort": "Bergen"}).status_code == 409  # all are invited already
+    assert me.delete(f"{url}/Tartu").status_code == 204
+    assert me.post(url, json={"cohort": "<b>"}).status_code == 400
+    anew = me.post(f"{url}/Graz/reissue").json()["invitation"]
+    assert trial.clients[0].call("GET", "study").status_code == 401
+    trial.clients[0].invitation = Invitation.from_text(anew)
+    assert trial.clients[0].study()["cohort"] == "Graz"
+    assert me.post(f"{url}/Graz/revoke").json()["state"] == "revoked"
+    assert trial.clients[0].call("GET", "study").status_code == 401
+    assert me.post(f"{url}/Bergen/revoke").status_code == 404
+
+
+def test_invitations_carry_the_public_address(me: httpx.Client, platform: Any) -> None:
+    platform.UNPOOLED_PUBLIC_URL = "https://studies.example.org"
+    text = me.post(f"/api/v1/studies/{created(me)}/invitations", json={"cohort": "Graz"}).json()["invitation"]
+    assert Invitation.from_text(text).server == "https://studies.example.org"
+
+
+OF_A_STUDY = [
+    ("GET", ""),
+    ("PATCH", ""),
+    ("DELETE", ""),
+    *[("POST", f"/{verb}") for verb in ("start", "pause", "resume", "abort", "duplicate", "archive")],
+    ("PUT", "/list"),
+    *[
+        ("GET", f"/{what}")
+        for what in ("invitations", "progress", "traffic", "log", "table", "results", "results/x")
+    ],
+    ("POST", "/invitations"),
+    ("POST", "/invitations/Graz/revoke"),
+    ("POST", "/invitations/Graz/reissue"),
+    ("DELETE", "/invitations/Graz"),
+]
+
+
+@pytest.mark.parametrize(("method", "path"), OF_A_STUDY)
+def test_a_study_of_somebody_else_is_not_there(
+    me: httpx.Client, person: Callable[[str, str], httpx.Client], method: str, path: str
+) -> None:
+    study = created(me)
+    me.post(f"/api/v1/studies/{study}/invitations", json={"cohort": "Graz"})
+    other = person("other", accounts.COORDINATOR)
+    url = f"/api/v1/studies/{study}{path}"
+    answer = other.request(method, url, json={})
+    unknown = other.request(method, url.replace(study, "0" * 16), json={})
+    assert answer.status_code == unknown.status_code == 404
+    assert answer.json() == unknown.json()
+    assert other.get("/api/v1/studies").json() == []
+    assert Cohort.objects.get().state == "invited"
+
+
+def test_an_observer_watches_and_changes_nothing(
+    me: httpx.Client, person: Callable[[str, str], httpx.Client]
+) -> None:
+    study, observer = created(me), person("watcher", accounts.OBSERVER)
+    url = f"/api/v1/studies/{study}"
+    assert observer.get(url).status_code == 404
+    assert me.patch(url, json={"observers": ["watcher", "ghost"]}).status_code == 400
+    assert me.patch(url, json={"observers": ["watcher"]}).json()["observers"] == ["watcher"]
+    for path in ("", "/progress", "/traffic", "/log", "/results", "/invitations"):
+        assert observer.get(url + path).status_code == 200
+    assert observer.patch(url, json={"name": "x"}).status_code == 403
+    assert observer.delete(url).status_code == 403
+    for verb in ("start", "pause", "resume", "abort", "archive", "duplicate"):
+        assert observer.post(f"{url}/{verb}").status_code == 403
+    assert observer.post(f"{url}/invitations", json={"cohort": "Graz"}).status_code == 403
+    assert observer.post("/api/v1/studies", json=NEW).status_code == 403
+
+
+def test_an_administrator_sees_all_studies(
+    me: httpx.Client, person: Callable[[str, str], httpx.Client]
+) -> None:
+    study = created(me)
+    administrator = person("root", accounts.ADMINISTRATOR)
+    assert [row["id"] for row in administrator.get("/api/v1/studies").json()] == [study]
+    assert administrator.post(f"/api/v1/studies/{study}/abort").status_code == 200
+
+
+def test_two_studies_at_once(me: httpx.Client, http: Http) -> None:
+    trials = [invited(me, http, created(me)) for _ in range(2)]
+    for trial in trials:
+        trial.running()
+    for _ in range(8):
+        for trial in trials:
+            trial.answer()
+        work()
+    assert [trial.study.state for trial in trials] == ["done", "done"]
+
+
+def test_an_answer_that_has_not_changed_is_not_sent_again(me: httpx.Client) -> None:
+    url = f"/api/v1/studies/{created(me)}/progress"
+    first = me.get(url)
+    again = me.get(url, headers={"If-None-Match": first.headers["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")

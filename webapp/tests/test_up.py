@@ -1,0 +1,214 @@
+"""`unpooled up` as people start it: processes, kills, a whole study through all of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from cohort_client import Client
+from federation_fixtures import NAMES, Data, variants
+
+from unpooled.protocol.invitation import Invitation
+
+PASSWORD = "a long password 1"
+PLAN = {
+    "test": "chi-square",
+    "phenotype": "T2D",
+    "cohorts": 3,
+    "chunk_size": 2,
+    "min_samples": 1,
+    "min_per_class": 1,
+}
+
+
+class Platform:
+    """A running `unpooled up`."""
+
+    def __init__(self, home: Path, variables: dict[str, str]) -> None:
+        self.home = home
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("UNPOOLED_")}
+        self.log = (home / "log").open("wb")
+        self.process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "unpooled_webapp",
+                "up",
+                "--home",
+                str(home),
+                "--port",
+                "0",
+                "--with-compensator",
+            ],
+            env={**clean, "UNPOOLED_ADMIN_PASSWORD": PASSWORD, **variables},
+            stdout=self.log,
+            stderr=self.log,
+        )
+        self.address = self.addresses()["web"]
+
+    def addresses(self) -> Any:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                found = json.loads((self.home / "addresses.json").read_text())
+                if found["pid"] == self.process.pid:
+                    return found
+            except (OSError, ValueError):
+                time.sleep(0.05)
+            assert self.process.poll() is None, (self.home / "log").read_text()
+        raise AssertionError("no addresses")
+
+    def coordinator(self) -> httpx.Client:
+        http = httpx.Client(base_url=self.address, timeout=30)
+        http.post("/api/v1/session", json={"username": "admin", "password": PASSWORD}).raise_for_status()
+        http.headers["X-CSRFToken"] = http.cookies["csrftoken"]
+        return http
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(40)
+
+
+def services() -> list[dict[str, str]]:
+    """On SQLite without a broker; and on PostgreSQL, Redis and Celery where these are given."""
+    found: list[dict[str, str]] = [{}]
+    if broker := os.environ.get("UNPOOLED_TEST_BROKER_URL"):
+        database = os.environ.get("UNPOOLED_TEST_DATABASE_URL", "")
+        found.append({"UNPOOLED_BROKER_URL": broker, "UNPOOLED_DATABASE_URL": database})
+    return found
+
+
+@pytest.fixture(params=services(), ids=lambda variables: "celery" if variables else "embedded")
+def running(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Platform]:
+    platform = Platform(tmp_path, request.param)
+    yield platform
+    if platform.process.poll() is None:
+        platform.stop()
+
+
+def started_study(platform: Platform) -> tuple[httpx.Client, str, list[Client]]:
+    http = platform.coordinator()
+    study = http.post("/api/v1/studies", json={"name": "Trial", "plan": PLAN}).json()["id"]
+    clients = []
+    for seed, name in enumerate(NAMES):
+        text = http.post(f"/api/v1/studies/{study}/invitations", json={"cohort": name}).json()["invitation"]
+        data = Data.make(seed, variants())
+        transport = httpx.HTTPTransport(retries=20)
+        client = httpx.Client(base_url=platform.address, timeout=60, transport=transport)
+        clients.append(Client(client, Invitation.from_text(text), data.own, data.aligned))
+    for step in ("join", "accept", "announce"):
+        for each in clients:
+            getattr(each, step)()
+    return http, study, clients
+
+
+def insist(action: Callable[[], str], until: str, seconds: float = 90) -> None:
+    """Do it again and again, as a client does while the other side restarts."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            if action() == until:
+                return
+        except (httpx.HTTPError, AssertionError, ValueError):
+            time.sleep(0.2)
+    raise AssertionError(f"not {until} after {seconds} s")
+
+
+def test_a_study_survives_the_death_of_each_process(running: Platform) -> None:
+    http, study, clients = started_study(running)
+    threads = [
+        threading.Thread(target=insist, args=(lambda each=each: each.answer_all(wait=2), "done"))
+        for each in clients
+    ]
+    for thread in threads:
+        thread.start()
+    for name in ("worker", "web", "compensator"):
+        time.sleep(0.4)
+        os.kill(running.addresses()["processes"][name], signal.SIGKILL)
+    for thread in threads:
+        thread.join()
+    seen: dict[str, Any] = {}
+
+    def state() -> str:
+        seen.update(http.get(f"/api/v1/studies/{study}").json())
+        return str(seen["state"])
+
+    insist(state, "done", 60)
+    assert seen["one_operator"] is True
+    results = http.get(f"/api/v1/studies/{study}/results").json()
+    assert results[0]["name"] == "study.assoc"
+    assert http.get(f"/api/v1/studies/{study}/results/study.assoc").text.count("\n") == 13
+
+
+def test_odd_bodies_over_a_real_connection(running: Platform) -> None:
+    http, study, clients = started_study(running)
+    client = clients[0]
+    asked: Any = None
+    insist(lambda: "asked" if client.questions(wait=5).items else "", "asked")
+    asked = client.questions().items[0]
+    data, nonce = client.share(asked, client.cohort(client.questions().panel_digest))
+    head = (
+        f"PUT /api/v1/cohort/shares/{asked.round} HTTP/1.1\r\nHost: localhost\r\n"
+        f"Authorization: Bearer {client.invitation.token}\r\nUnpooled-Client: {client.instance}\r\n"
+        f"Content-Type: application/octet-stream\r\nUnpooled-Nonce: {nonce}\r\n"
+    )
+    assert status_of(running, f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data[:-1]) == 400
+    assert status_of(running, f"{head}Content-Length: 99999999999\r\n\r\n".encode() + data) == 413
+    assert status_of(running, f"{head}Content-Length: -5\r\n\r\n".encode() + data) == 400
+    assert (
+        status_of(running, f"{head}Transfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n0\r\n\r\n".encode()) == 411
+    )
+    assert list((running.home / "studies" / study / "shares").glob("*")) == []
+    assert status_of(running, f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data) == 201
+    http.post(f"/api/v1/studies/{study}/abort").raise_for_status()
+
+
+def status_of(platform: Platform, message: bytes) -> int:
+    host, port = platform.address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
+        connection.sendall(message)
+        connection.shutdown(socket.SHUT_WR)
+        return int(connection.recv(4096).split()[1])
+
+
+def test_all_processes_end_with_ctrl_c(running: Platform) -> None:
+    pids = running.addresses()["processes"].values()
+    assert running.stop() == 0
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    assert not (running.home / "addresses.json").exists()
+
+
+def test_what_is_written_is_for_its_owner_only(running: Platform) -> None:
+    assert (running.home / "secret-key").stat().st_mode & 0o077 == 0
+    assert (running.home / "compensator-secret").stat().st_mode & 0o077 == 0
+
+
+def test_a_port_that_is_taken_is_said(running: Platform, tmp_path: Path) -> None:
+    port = running.address.rsplit(":", 1)[1]
+    other = tmp_path / "other"
+    done = subprocess.run(
+        [sys.executable, "-m", "unpooled_webapp", "up", "--home", str(other), "--port", port],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert "choose another with --port" in done.stderr
+
+
+def test_help_names_every_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "unpooled_webapp", "--help"], capture_output=True, text=True)
+    for name in ("up", "demo", "rehearse", "simulate", "worker", "administrator", "manage"):
+        assert f"  {name} " in done.stdout
