@@ -2,13 +2,14 @@
 
 A parent that is killed cannot end its children. They would go on without anybody who sees to them, and hold
 the address that the next start wants. So each watches its standard input, which the parent holds open and
-never writes to.
+never writes to. What a child starts itself (gunicorn's workers, Celery's beat) ends with it: they are one group.
 """
 
 from __future__ import annotations
 
 import os
 import runpy
+import signal
 import sys
 import threading
 
@@ -16,7 +17,7 @@ import threading
 def _end_with_parent() -> None:
     while os.read(0, 1):
         pass
-    os._exit(1)  # at once: whatever is being done is safe from kills
+    os.killpg(0, signal.SIGKILL)  # at once: whatever is being done is safe from kills
 
 
 def main() -> None:
