@@ -2,7 +2,8 @@
 
 A parent that is killed cannot end its children. They would go on without anybody who sees to them, and hold
 the address that the next start wants. So each watches its standard input, which the parent holds open and
-never writes to. What a child starts itself (gunicorn's workers, Celery's beat) ends with it: they are one group.
+never writes to. What a child starts itself (gunicorn's workers, Celery's beat) ends with it: they are one
+group.
 """
 
 from __future__ import annotations
