@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,11 +22,16 @@ from .services import fresh_stores
 MOUSE = Path("/usr/share/doc/gemma/example")
 
 
-def needed(found: object, what: str, package: str) -> None:
+def needed(found: object, what: str, package: str, install: str = "apt-get install") -> None:
     """Skip with one clear line where a program is missing; in CI nothing may be."""
     if not found:
-        text = f"{what} is not installed: apt-get install {package}"
+        text = f"{what} is not installed: {install} {package}"
         (pytest.fail if os.environ.get("CI") else pytest.skip)(text)
+
+
+def inflation(said: str) -> str:
+    """What a program printed of the genomic inflation."""
+    return re.findall(r"Genomic inflation est\. lambda \(based on median chisq\) = (.*)\.\n", said)[0]
 
 
 @pytest.fixture(scope="session")
@@ -107,6 +113,33 @@ def rehearse() -> Callable[..., subprocess.CompletedProcess[str]]:
         return done
 
     return call
+
+
+VALIDATOR = ("gwas-sumstats-tools~=1.0", "numpy<2", "six", "click<8.2")  # as it needs them, and not our own
+
+
+@pytest.fixture(scope="session")
+def gwas_ssf() -> Callable[[Path], str]:
+    """The GWAS Catalog's validator of GWAS-SSF files, with the metadata beside them; gives what it said."""
+    folder = Path(__file__).parents[1] / ".cache" / "gwas-ssf"
+    program, python = folder / "bin" / "gwas-ssf", folder / "bin" / "python"
+    if not program.exists():
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--clear", folder], check=True)
+        pip = [sys.executable, "-m", "pip", "--python", python, "install", "-q", *VALIDATOR]
+        subprocess.run(pip, check=False)  # the program is there once all of it is
+    needed(
+        program.exists(),
+        "the GWAS Catalog's validator",
+        " ".join(VALIDATOR),
+        f"pip --python {python} install",
+    )
+
+    def validate(file: Path) -> str:
+        command = [program, "validate", "--min-rows", "1", "--infer-from-metadata", file]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return done.stdout + done.stderr
+
+    return validate
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ import yaml
 
 from unpooled.algorithms import ALGORITHMS
 from unpooled.formats.regression_report import file_name
-from unpooled.formats.ssf import metadata
+from unpooled.formats.ssf import metadata, renamed
 from unpooled.panel import Panel
 from unpooled.plan import Covariate, Plan
 
@@ -85,7 +85,7 @@ def test_ssf(test: str) -> None:
     effect = "beta" if test == "linear" else "odds_ratio"
     assert header == [
         "chromosome", "base_pair_location", "effect_allele", "other_allele", effect, "standard_error",
-        "effect_allele_frequency", "p_value", "variant_id", "n",
+        "effect_allele_frequency", "p_value", "variant_id", "rsid", "n",
     ]  # fmt: skip
     assert len(lines) > 30
     for line in lines:
@@ -93,14 +93,37 @@ def test_ssf(test: str) -> None:
         assert set(line[2] + line[3]) <= set("ACGT")
         assert 0 < float(line[6]) <= 1 and 0 <= float(line[7]) <= 1
         assert all(np.isfinite(float(x)) for x in line[4:8])
+    places = [(int(line[0]), int(line[1])) for line in lines]
+    assert places == sorted(places) and {place[0] for place in places} == {1, 22, 23, 24, 25}
+
+
+def test_ssf_has_ids_in_its_own_signs() -> None:
+    names = [b"rs7", b"rs7b", b"1:200:A:T", "é".encode(), b"."]
+    panel = Panel.of([(1, 5 + k, name, b"A", b"C") for k, name in enumerate(names)])
+    count = len(names)
+    rows = {
+        "variant": np.arange(count, dtype=np.uint32),
+        "first_is_a1": np.ones(count, bool),
+        "n": np.full(count, 100),
+        "a1_freq": np.full(count, 0.25),
+        **{name: np.full((count, 1), 0.5) for name in ("beta", "se", "neg_log10_p")},
+    }
+    plan = Plan("linear", "y", 3, bytes(32), trait="quantitative")
+    ALGORITHMS["linear"].files["ssf"](file := io.BytesIO(), panel, rows, plan)
+    lines = [line.split("\t") for line in gzip.decompress(file.getvalue()).decode().splitlines()[1:]]
+    assert [line[8] for line in lines] == ["rs7", "rs7b", "1_200_A_T", "__", "_"]
+    assert [line[9] for line in lines] == ["rs7", "#NA", "#NA", "#NA", "#NA"]
 
 
 def test_metadata_is_yaml() -> None:
     plan = Plan("linear", 'height "cm"', 3, bytes(32), trait="quantitative", covariates=(Covariate("age"),))
-    found = yaml.safe_load(metadata(plan, data_file="a.tsv.gz", md5="0" * 32, people=5343, date="2024-12-31"))
+    people = {"people": 5343, "cases": None, "controls": None}
+    text = metadata(plan, data_file="a.tsv.gz", md5="0" * 32, people=people, date="2024-12-31")
+    found = yaml.safe_load(text)
     assert found["trait_description"] == ['height "cm"']
     assert found["samples"][0]["sample_size"] == 5343
     assert found["adjusted_covariates"] == ["age"]
+    assert yaml.safe_load(renamed(text, 'b "2".tsv.gz')) == {**found, "data_file_name": 'b "2".tsv.gz'}
 
 
 def test_names_of_files() -> None:

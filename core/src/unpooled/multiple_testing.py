@@ -5,18 +5,12 @@ Everything is computed from P itself, in PLINK's order of operations: the report
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.statistics import (
-    MEDIAN_CHI_SQUARE,
-    chi_square_neg_log10_p,
-    p_value,
-    t_neg_log10_p,
-)
+from unpooled.statistics import chi_square_neg_log10_p, genomic_inflation, p_value, t_neg_log10_p
 
 Floats = NDArray[np.float64]
 
@@ -47,10 +41,9 @@ def adjust(statistic: Floats, freedom: NDArray[np.int64] | None = None) -> Adjus
     p = _two_sided(size, df)
     order = np.argsort(_rounded(p), kind="stable")
     columns = {"UNADJ": np.sort(p), "GC": np.empty(0)}
-    inflation = math.nan
+    inflation = genomic_inflation(size * size)
     columns |= _adjusted(columns["UNADJ"])
     if len(known):
-        inflation = max(1.0, float(np.median(size * size)) / MEDIAN_CHI_SQUARE)
         # PLINK sorts the statistics by themselves, with the degrees of freedom that go with them.
         by_size = np.argsort(size, kind="stable")[::-1]
         deflated = np.sqrt(size * size * (1.0 / inflation))[by_size]

@@ -46,6 +46,8 @@ class Study(models.Model):
     panel_size = models.PositiveIntegerField(null=True)
     begun = models.BooleanField(default=False)
     results_folder = models.CharField(max_length=40, blank=True)
+    # `unpooled.algorithms.summary`, once there are results.
+    summary = models.JSONField(null=True)
     # Names of the result columns that are kept for the API, once they are.
     columns = models.JSONField(default=list, blank=True)
     # Set before the boxes are sent: from then on the roster can never change.

@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from unpooled.algorithms import algorithm
 from unpooled.algorithms.presence import Presence
+from unpooled.algorithms.summary import Summary
 from unpooled.protocol import VERSION, sealing
 from unpooled.step import Step
 from unpooled_server import store
@@ -267,7 +268,9 @@ def _plain(values: np.ndarray) -> list[Any]:
     return list(values.tolist())
 
 
-def manifest(study: Study, files: Iterable[ResultFile], began: datetime, ended: datetime) -> dict[str, Any]:
+def manifest(
+    study: Study, summary: Summary, files: Iterable[ResultFile], began: datetime, ended: datetime
+) -> dict[str, Any]:
     """What a reader of the results needs to judge and to repeat them."""
     plan = study.plan
     cohorts = list(study.members())
@@ -287,6 +290,7 @@ def manifest(study: Study, files: Iterable[ResultFile], began: datetime, ended: 
         ],
         "compensator": {"fingerprint": sealing.fingerprint(plan.compensator_key)},
         "panel": {"variants": study.panel_size, "sha256": study.panel_digest},
+        "summary": summary,
         "files": [{"name": file.name, "bytes": file.size, "sha256": file.sha256} for file in files],
         "rounds": Round.objects.filter(study=study).count(),
         "traffic": {**counted, "seconds": by_party},

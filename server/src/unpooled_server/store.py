@@ -238,7 +238,7 @@ class _Measured:
         return self.out.write(data)
 
 
-def write_result(path: Path, write: Callable[[BinaryIO], None]) -> tuple[int, str]:
+def write_result(path: Path, write: Callable[[BinaryIO], object]) -> tuple[int, str]:
     """Write a result file whole; its size and SHA-256 in hex."""
     with whole_file(path) as out:
         measured = _Measured(out)

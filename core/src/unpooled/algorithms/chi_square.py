@@ -19,9 +19,10 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.algorithms import groups as people
+from unpooled.algorithms import summary
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.genotype_table import DIPLOID, MT, GenotypeTable, X, Y
-from unpooled.algorithms.groups import FINEST, FOUNDER, MEN, NO_PHENOTYPE, Group
+from unpooled.algorithms.groups import CASE, CONTROL, FINEST, FOUNDER, MEN, NO_PHENOTYPE, Group
 from unpooled.cohort import Cohort
 from unpooled.errors import ProtocolError
 from unpooled.formats import plink
@@ -66,6 +67,8 @@ class Census(Step):
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         sizes = dict(zip(FINEST, total["people"].tolist(), strict=True))
+        cases, controls = (sum(sizes[group] for group in FINEST if word in group) for word in (CASE, CONTROL))
+        yield summary.pool(cases + controls, cases, controls)
         for start, stop, chromosome in self.chunks:
             wanted = self._groups(chromosome, sizes)
             yield CountGenotypes(

@@ -18,11 +18,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.algorithms import chi_square, groups
+from unpooled.algorithms import chi_square, groups, summary
 from unpooled.algorithms.chi_square import MOST_PEOPLE
 from unpooled.algorithms.genotype_table import MT, GenotypeTable, X, Y
 from unpooled.algorithms.groups import (
+    CASE,
     COMPLETE,
+    CONTROL,
     FOUNDER,
     INCOMPLETE,
     MEN,
@@ -123,7 +125,9 @@ class Census(Step):
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         if self.then is None:
             raise ProtocolError("what follows the census is known only where the study is run")
-        yield from self.then.counted(tuple(total["people"].tolist()), int(total["women"]))
+        sizes = Sizes(self.trait, tuple(total["people"].tolist()), int(total["women"]))
+        yield sizes.pool()
+        yield from self.then.counted(sizes.people, sizes.women)
 
 
 def standardise(step: Follows, people: int, columns: int, phenotype: bool, cohorts: int) -> Step:
@@ -143,6 +147,11 @@ class Sizes:
         """How many are in all the groups of these words."""
         named = zip(finest(self.trait), self.people, strict=True)
         return sum(size for group, size in named if set(words) <= set(group))
+
+    def pool(self) -> Rows:
+        """Those with complete data, as a result has them."""
+        classes = () if self.trait == "quantitative" else (CASE, CONTROL)
+        return summary.pool(self.of(COMPLETE), *(self.of(COMPLETE, word) for word in classes))
 
     @property
     def sex_varies(self) -> bool:

@@ -1,13 +1,17 @@
 """GWAS-SSF, the GWAS Catalog's format of summary statistics (Hayhurst and others 2022), and its metadata.
 
-Only variants with an estimate, a position and two seen alleles: the format has no place for others. P is
-given as -log10 P where the smallest is too small for a float64.
+Only variants with an estimate, a position and two seen alleles: the format has no place for others. X and XY
+are chromosome 23 there, Y 24 and MT 25. P is given as -log10 P where the smallest is too small for a float64.
 """
 
 from __future__ import annotations
 
 import gzip
-from typing import BinaryIO, cast
+import re
+import string
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
@@ -20,34 +24,53 @@ from unpooled.step import Arrays
 
 _DIGITS = 8
 
+METADATA = "-meta.yaml"
+"""What the name of the metadata file has after that of the file it is about."""
+
+_NOTHING = b"#NA"
+_RS_NUMBER = re.compile(rb"rs[0-9]+")
+_PLAIN = string.ascii_letters + string.digits
+# An ID may have letters, digits and underscores; the padding of an ID, zeros, stays.
+_ID_SIGNS = bytes(c if c == 0 or chr(c) in _PLAIN else ord("_") for c in range(256))
+
 
 def reportable(panel: Panel, rows: Arrays, plan: Plan) -> np.ndarray:
-    """Which rows of the result go into the file: indices (k,)."""
+    """Which rows of the result go into the file: indices (k,), in the order of the file."""
     variant = rows["variant"]
     known = ~np.isnan(rows["beta"][:, 0])
     placed = (panel.chromosome[variant] > 0) & (panel.position[variant] > 0)
     unseen = [k for k, allele in enumerate(panel.alleles) if not _sequence(allele)]
     seen = ~np.isin(panel.first[variant], unseen) & ~np.isin(panel.second[variant], unseen)
-    return np.flatnonzero(known & placed & seen)
+    chosen = np.flatnonzero(known & placed & seen)
+    chromosome = _numbers(plan.autosomes)[panel.chromosome[variant[chosen]]]
+    return chosen[np.lexsort([panel.position[variant[chosen]], chromosome])]
 
 
 def _sequence(allele: bytes) -> bool:
     return allele != UNSEEN and set(allele) <= set(b"ACGT")
 
 
-def _chromosomes(autosomes: int) -> list[bytes]:
-    """Names of codes 0 to 255: numbers, of which the format calls X 23, Y 24 and MT 25 in man."""
-    names = [b"%d" % code for code in range(256)]
-    names[autosomes + 3], names[autosomes + 4] = names[autosomes + 1], names[autosomes + 3]
-    return names
+def _numbers(autosomes: int) -> np.ndarray:
+    """The format's number of each chromosome code, (256,): XY counts as X, and MT follows Y."""
+    numbers = np.arange(256)
+    numbers[autosomes + 3], numbers[autosomes + 4] = autosomes + 1, autosomes + 3
+    return numbers
+
+
+def _ids(names: np.ndarray) -> list[bytes]:
+    """IDs in the format's signs; another sign becomes an underscore."""
+    plain: list[bytes] = np.frombuffer(names.tobytes().translate(_ID_SIGNS), names.dtype).tolist()
+    return plain
 
 
 def write_ssf(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
     """The tab-separated file, compressed; the same bytes each time."""
     chosen = reportable(panel, rows, plan)
     kept = {name: column[chosen] for name, column in rows.items()}
-    names = _chromosomes(plan.autosomes)
-    variants = Variants(panel, kept, names)
+    chromosome = _numbers(plan.autosomes)[panel.chromosome[kept["variant"]]]
+    names = panel.name[kept["variant"]]
+    variants = Variants(panel, kept, [_NOTHING, *_ids(names)])
+    has_rs_number = np.array([_RS_NUMBER.fullmatch(name) is not None for name in names.tolist()], bool)
     neg_log10_p = kept["neg_log10_p"][:, 0]
     in_logarithms = bool(len(neg_log10_p) and neg_log10_p.max() > 300)
     odds = plan.test == "logistic" and not plan.beta
@@ -55,9 +78,9 @@ def write_ssf(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
     def block(part: slice) -> list[Column]:
         beta = kept["beta"][part, 0]
         p = neg_log10_p[part]
-        code = panel.chromosome[kept["variant"][part]].astype(np.int64)
+        name = variants.name(part).values
         return [
-            Text("chromosome", 0, variants.labels + code),
+            Whole("chromosome", 0, chromosome[part]),
             Whole("base_pair_location", 0, variants.position(part).values),
             Text("effect_allele", 0, variants.a1(part).values),
             Text("other_allele", 0, variants.a2(part).values),
@@ -67,7 +90,8 @@ def write_ssf(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
             Real("neg_log_10_p_value", 0, p, digits=_DIGITS)
             if in_logarithms
             else Real("p_value", 0, p_value(p), digits=_DIGITS),
-            Text("variant_id", 0, variants.name(part).values),
+            Text("variant_id", 0, variants.labels + 1 + np.arange(part.start, part.stop)),
+            Text("rsid", 0, np.where(has_rs_number[part], name, variants.labels)),
             Whole("n", 0, kept["n"][part]),
         ]
 
@@ -75,24 +99,48 @@ def write_ssf(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
         write_table(cast(BinaryIO, packed), len(chosen), block, variants.pool, separator=b"\t")
 
 
-def metadata(plan: Plan, *, data_file: str, md5: str, people: int, date: str) -> str:
-    """The `-meta.yaml` beside the file. `date` as 2024-12-31."""
+def metadata(plan: Plan, *, data_file: str, md5: str, people: Mapping[str, Any], date: str) -> str:
+    """The YAML file that lies beside the file, of the same name with `METADATA` after it.
+
+    `people` says how many people, cases and controls there are (None where there are none); `date` is as
+    2024-12-31. What the study does not know, the coordinator must fill in: ancestry and technology.
+    """
     lines = [
         f"date_metadata_last_modified: {date}",
-        f"genome_assembly: {plan.build}",
+        f"trait_description:\n{_list((plan.phenotype,))}",
+        f"genome_assembly: {_quoted(plan.build)}",
         "coordinate_system: 1-based",
-        f"data_file_name: {_quoted(data_file)}",
-        f"data_file_md5sum: {md5}",
+        f"genotyping_technology:\n{_list(('NR',))}",
+        f"samples:\n  - sample_size: {people['people']}\n    sample_ancestry:\n      - NR",
+        f"    case_control_study: {str(plan.trait == 'case/control').lower()}",
+        *(
+            [f"    case_count: {people['cases']}", f"    control_count: {people['controls']}"]
+            if plan.trait == "case/control"
+            else []
+        ),
+        _data_file(data_file),
         "file_type: GWAS-SSF v1.0",
+        f"data_file_md5sum: {md5}",
+        f"analysis_software: {_quoted('unpooled ' + version('unpooled-core'))}",
+        *([f"adjusted_covariates:\n{_list(plan.covariate_columns)}"] if plan.covariates else []),
+        *([f"minor_allele_freq_lower_limit: {plan.maf:g}"] if plan.maf else []),
         "is_harmonised: false",
         "is_sorted: true",
-        f"trait_description:\n  - {_quoted(plan.phenotype)}",
-        "genotyping_technology:\n  - Genome-wide genotyping array",
-        f"samples:\n  - sample_size: {people}\n    sample_ancestry:\n      - not reported",
-        *([f"minor_allele_freq_lower_limit: {plan.maf:g}"] if plan.maf else []),
-        f"adjusted_covariates:\n{_list(plan.covariate_columns)}" if plan.covariates else "",
     ]
-    return "\n".join(filter(None, lines)) + "\n"
+    return "\n".join(lines) + "\n"
+
+
+def renamed(text: str, data_file: str) -> str:
+    """Metadata of a file that has been given another name."""
+    lines = [_data_file(data_file) if line.startswith(_FILE_NAME) else line for line in text.splitlines()]
+    return "\n".join(lines) + "\n"
+
+
+_FILE_NAME = "data_file_name: "
+
+
+def _data_file(name: str) -> str:
+    return _FILE_NAME + _quoted(name)
 
 
 def _list(items: tuple[str, ...]) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
@@ -13,13 +15,14 @@ from django.db import transaction
 from django.utils import timezone
 
 from unpooled import run
-from unpooled.algorithms import algorithm
+from unpooled.algorithms import algorithm, summary
+from unpooled.formats import ssf
+from unpooled.plan import Plan
 from unpooled_server import selectors, store
 from unpooled_server.models import ResultFile, RowFile, Study
 from unpooled_server.names import LIVE, PauseKind, StudyState
 from unpooled_server.services.transitions import PLATFORM, fail, move
 
-TABLE = "variants"
 PREFIX = "study"
 MANIFEST = "manifest.json"
 WRITERS = 2
@@ -38,17 +41,21 @@ def finish(study: Study) -> None:
     """Write the result files into a folder of their own; the first to name it in the database has won."""
     started = timezone.now()
     panel = store.agreed_panel(study.pk, study.panel_digest)
-    columns, plan = tables(study).get(TABLE), study.plan
+    found, plan = tables(study), study.plan
+    columns = found.get(summary.VARIANTS)
     if columns is None:
         fail(study.pk, NO_VARIANT)
         return
-    test = algorithm(plan.test)
+    test, numbers = algorithm(plan.test), summary.summarise(found)
     folder = secrets.token_hex(8)
     path = store.results_path(study.pk, folder)
 
-    def keep(name: str, write: Callable[[BinaryIO], None]) -> ResultFile:
+    def keep(name: str, write: Callable[[BinaryIO], object]) -> ResultFile:
         size, sha256 = store.write_result(path / name, write)
         return ResultFile(study=study, name=name, size=size, sha256=sha256)
+
+    def keep_text(name: str, text: bytes) -> ResultFile:
+        return keep(name, lambda out: out.write(text))
 
     def keep_report(file: str) -> ResultFile:
         write = test.files[file]
@@ -56,17 +63,28 @@ def finish(study: Study) -> None:
 
     with ThreadPoolExecutor(WRITERS) as pool:  # compiled code writes the numbers, so threads run side by side
         files = list(pool.map(keep_report, plan.files))
-    files.append(keep(f"{PREFIX}.variants.tsv", lambda out: _copy_remarks(study, out)))
-    manifest = selectors.manifest(study, files, started, timezone.now())
-    files.append(keep(MANIFEST, lambda out: _write_json(out, manifest)))
-    if not _publish(study, folder, files):
+    if "ssf" in plan.files:
+        data = path / f"{PREFIX}.{test.file_name('ssf', plan)}"
+        files.append(keep_text(data.name + ssf.METADATA, _metadata(plan, data, numbers)))
+    files.append(keep_text(f"{PREFIX}.variants.tsv", store.remarks_path(study.pk).read_bytes()))
+    manifest = selectors.manifest(study, numbers, files, started, timezone.now())
+    files.append(keep_text(MANIFEST, json.dumps(manifest, indent=2).encode() + b"\n"))
+    if not _publish(study, folder, numbers, files):
         store.drop_results(study.pk, folder=folder)
+
+
+def _metadata(plan: Plan, data: Path, numbers: summary.Summary) -> bytes:
+    """What lies beside a GWAS-SSF file, which names that file by an MD5."""
+    with data.open("rb") as file:
+        md5 = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+    date = timezone.now().date().isoformat()
+    return ssf.metadata(plan, data_file=data.name, md5=md5, people=numbers, date=date).encode()
 
 
 def keep_table(study: Study) -> None:
     """Keep the result columns for the API, beside those that say which variant a row is."""
     panel = store.agreed_panel(study.pk, study.panel_digest)
-    columns = dict(tables(study)[TABLE])
+    columns = dict(tables(study)[summary.VARIANTS])
     rows = columns.pop("variant")
     first_is_a1 = columns.pop("first_is_a1")
     named = {
@@ -83,15 +101,7 @@ def keep_table(study: Study) -> None:
     Study.objects.filter(pk=study.pk).update(columns=["chromosome", "position", "id", "a1", "a2", *columns])
 
 
-def _copy_remarks(study: Study, out: BinaryIO) -> None:
-    out.write(store.remarks_path(study.pk).read_bytes())
-
-
-def _write_json(out: BinaryIO, value: object) -> None:
-    out.write(json.dumps(value, indent=2).encode() + b"\n")
-
-
-def _publish(study: Study, folder: str, files: list[ResultFile]) -> bool:
+def _publish(study: Study, folder: str, numbers: summary.Summary, files: list[ResultFile]) -> bool:
     with transaction.atomic():
         won = move(
             study.pk,
@@ -100,6 +110,7 @@ def _publish(study: Study, folder: str, files: list[ResultFile]) -> bool:
             PLATFORM,
             f"done: {len(files)} result files",
             results_folder=folder,
+            summary=numbers,
             ended_at=timezone.now(),
             reason="",
             pause_kind=PauseKind.NONE,

@@ -188,6 +188,18 @@ class StudyRow(serializers.ModelSerializer[Study]):
         return sum(bool(cohort.public_key) for cohort in study.cohorts.all())
 
 
+class Summary(serializers.Serializer[Any]):
+    """The results in a few numbers."""
+
+    people = serializers.IntegerField(help_text="with a phenotype and every covariate")
+    cases = serializers.IntegerField(allow_null=True)
+    controls = serializers.IntegerField(allow_null=True)
+    variants = serializers.IntegerField(help_text="that passed the filters")
+    genomic_inflation = serializers.FloatField(
+        allow_null=True, help_text="lambda: median chi-square over 0.456, not below 1"
+    )
+
+
 class StudyDetail(StudyRow):
     """A study with its plan and its cohorts."""
 
@@ -196,6 +208,7 @@ class StudyDetail(StudyRow):
     compensator_fingerprint = serializers.SerializerMethodField()
     # Said here, for the models' own largest numbers are those of the database in use.
     panel_size = serializers.IntegerField(read_only=True, allow_null=True)
+    summary = Summary(read_only=True, allow_null=True)
     cohorts = CohortRow(many=True, read_only=True)
     start_blocked = serializers.SerializerMethodField()
     observers: serializers.ManyRelatedField = serializers.SlugRelatedField(  # type: ignore[assignment]
@@ -215,6 +228,7 @@ class StudyDetail(StudyRow):
             "plan_hash",
             "compensator_fingerprint",
             "panel_size",
+            "summary",
             "cohorts",
             "observers",
             "start_blocked",

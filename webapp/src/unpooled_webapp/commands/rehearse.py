@@ -12,6 +12,7 @@ from unpooled.algorithms import ALGORITHMS
 from unpooled.plan import ALL_FILES, DEFAULT_CHUNK, EXACT, MEAN
 from unpooled_webapp.rehearsal import Settings, covariates
 from unpooled_webapp.rehearsal import rehearse as run_rehearsal
+from unpooled_webapp.rehearsal.report import lines
 from unpooled_webapp.rehearsal.screen import Screen
 
 PER_COHORT = ("pheno", "covar", "keep", "remove")  # given once for all cohorts, or once for each in order
@@ -131,8 +132,8 @@ def rehearse(**options: Any) -> None:
     with Screen(quiet=options["quiet"]) as screen:
         done = run_rehearsal(settings, screen)
     if not options["quiet"]:
-        for file in done.files:
-            click.echo(str(file))
+        for line in [*lines(done.report["summary"]), *map(str, done.files)]:
+            click.echo(line)
 
 
 def _settings(options: dict[str, Any]) -> Settings:

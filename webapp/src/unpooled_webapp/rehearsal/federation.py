@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from unpooled.errors import UnpooledError
+from unpooled.formats import ssf
 from unpooled_webapp import environment
 from unpooled_webapp.rehearsal.coordinator import Coordinator
 from unpooled_webapp.rehearsal.processes import Process
@@ -186,7 +187,15 @@ def _fetch(coordinator: Coordinator, study: str, out: Path) -> list[Path]:
         target = Path(f"{out}.{_suffix(result['name'])}")
         coordinator.download(study, result["name"], target)
         files.append(target)
+    _name_data_files(files)
     return files
+
+
+def _name_data_files(files: Sequence[Path]) -> None:
+    """Metadata names the file that it lies beside, which has another name here than on the server."""
+    for file in files:
+        if file.name.endswith(ssf.METADATA):
+            file.write_text(ssf.renamed(file.read_text(), file.name.removesuffix(ssf.METADATA)))
 
 
 def _suffix(name: str) -> str:

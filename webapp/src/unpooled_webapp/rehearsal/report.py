@@ -1,9 +1,11 @@
-"""`PREFIX.report.json`: seconds for each phase, bytes for each party and direction."""
+"""What a rehearsal came to: `PREFIX.report.json`, and a few lines for a person."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
+
+from unpooled.formats.number import number_text
 
 
 def report(
@@ -26,6 +28,7 @@ def report(
         "plan_hash": study["plan_hash"],
         "cohorts": study["cohorts_wanted"],
         "variants": study["panel_size"],
+        "summary": study["summary"],
         "rounds": sum(step["rounds"] for step in progress["steps"]),
         "steps": {step["title"]: step["rounds"] for step in progress["steps"]},
         "seconds": {
@@ -40,3 +43,15 @@ def report(
             "links": traffic["links"],
         },
     }
+
+
+def lines(summary: dict[str, Any]) -> list[str]:
+    """The study in a few words; the genomic inflation as PLINK's log has it."""
+    people = f"{summary['people']:,} people"
+    if summary["cases"] is not None:
+        people += f" ({summary['cases']:,} cases, {summary['controls']:,} controls)"
+    found = [f"{summary['variants']:,} variants and {people} in the analysis."]
+    if (inflation := summary["genomic_inflation"]) is not None:
+        words = "Genomic inflation est. lambda (based on median chisq)"
+        found.append(f"{words} = {number_text(inflation, digits=6)}.")
+    return found
