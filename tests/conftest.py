@@ -77,17 +77,53 @@ def mouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def split(plink: Callable[..., str]) -> Callable[..., list[Path]]:
-    """Cuts PLINK files into cohorts of uneven size and case fraction."""
+def mouse_tables(mouse: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The mice's real phenotypes with missing values, and generated covariates, one of them categorical."""
+    folder = tmp_path_factory.mktemp("tables")
+    rows = [
+        line.split()
+        for line in gzip.decompress((MOUSE / "mouse_hs1940.fam.gz").read_bytes()).decode().splitlines()
+    ]
+    random = np.random.default_rng(11)
+    diets = ("chow", "fat", "sugar")
+    pheno = ["FID IID first second\n"]
+    covar, dummies = ["FID IID weight season diet\n"], ["FID IID weight season diet=fat diet=sugar\n"]
+    for row in rows:
+        weight, season, diet = (
+            f"{random.normal(20, 3):.4f}",
+            str(random.integers(4)),
+            diets[random.integers(3)],
+        )
+        weight, diet = ("NA" if random.random() < 0.02 else word for word in (weight, diet))
+        pheno.append(" ".join([*row[:2], row[5], row[6]]) + "\n")
+        covar.append(" ".join([*row[:2], weight, season, diet]) + "\n")
+        dummy = ("NA", "NA") if diet == "NA" else (str(int(diet == level)) for level in diets[1:])
+        dummies.append(" ".join([*row[:2], weight, season, *dummy]) + "\n")
+    paths = {}
+    for name, lines in (("pheno", pheno), ("covar", covar), ("dummies", dummies)):
+        paths[name] = folder / f"mouse.{name}"
+        paths[name].write_text("".join(lines))
+    return paths
 
-    def cut(prefix: Path, shares: Sequence[float], folder: Path, *flags: str) -> list[Path]:
+
+@pytest.fixture(scope="session")
+def split(plink: Callable[..., str]) -> Callable[..., list[Path]]:
+    """Cuts PLINK files into cohorts of uneven size and case fraction; if asked, the last has cases only."""
+
+    def cut(
+        prefix: Path, shares: Sequence[float], folder: Path, *flags: str, cases_only: bool = False
+    ) -> list[Path]:
         rows = [line.split() for line in prefix.with_suffix(".fam").read_text().splitlines()]
         # Cases first, so that a cut leaves the first cohorts with more of them; then mixed a little.
         chance = np.random.default_rng(5).normal(size=len(rows)) + [0.7 * (row[5] == "1") for row in rows]
         order = np.argsort(chance)
         bounds = np.round(np.cumsum(shares) / np.sum(shares) * len(rows)).astype(int)
+        parts = np.split(order, bounds[:-1])
+        if cases_only:
+            controls = np.array([rows[k][5] == "1" for k in parts[-1]])
+            parts = [np.concatenate([parts[0], parts[-1][controls]]), *parts[1:-1], parts[-1][~controls]]
         prefixes = []
-        for number, members in enumerate(np.split(order, bounds[:-1]), start=1):
+        for number, members in enumerate(parts, start=1):
             keep = folder / f"keep{number}"
             keep.write_text("".join(f"{rows[k][0]} {rows[k][1]}\n" for k in sorted(members)))
             prefixes.append(folder / f"part{number}")

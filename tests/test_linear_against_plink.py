@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import subprocess
 from collections.abc import Callable
@@ -14,15 +13,14 @@ import pytest
 from unpooled.simulate import simulate
 
 from .conftest import inflation
+from .reports import Plink, bfiles
 
-MOUSE = Path("/usr/share/doc/gemma/example")
 SHARES = {3: (5, 3, 2), 7: (9, 2, 5, 1, 4, 3, 2)}
 FLOORS = ("--min-samples", 20)
 FILTERS = ("--covar-name", "AGE,PC1-PC2", "--nonfounders",
            "--maf", "0.05", "--geno", "0.04", "--hwe", "0.001", "--mind", "0.016")  # fmt: skip
 
 Rehearse = Callable[..., subprocess.CompletedProcess[str]]
-Plink = Callable[..., str]
 
 
 def same(ours: Path, plinks: Path, least: float = 0.999, *, in_order: bool = True) -> None:
@@ -50,52 +48,22 @@ def _neighbours(a: bytes, b: bytes) -> bool:
     return abs(x - y) <= 1.001 * 10.0 ** (np.floor(np.log10(max(abs(x), abs(y)))) - 3)
 
 
-@pytest.fixture(scope="module")
-def tables(mouse: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The mice's real phenotypes with missing values, and generated covariates, one of them categorical."""
-    folder = tmp_path_factory.mktemp("tables")
-    rows = [
-        line.split()
-        for line in gzip.decompress((MOUSE / "mouse_hs1940.fam.gz").read_bytes()).decode().splitlines()
-    ]
-    random = np.random.default_rng(11)
-    diets = ("chow", "fat", "sugar")
-    pheno = ["FID IID first second\n"]
-    covar, dummies = ["FID IID weight season diet\n"], ["FID IID weight season diet=fat diet=sugar\n"]
-    for row in rows:
-        weight, season, diet = (
-            f"{random.normal(20, 3):.4f}",
-            str(random.integers(4)),
-            diets[random.integers(3)],
-        )
-        weight, diet = ("NA" if random.random() < 0.02 else word for word in (weight, diet))
-        pheno.append(" ".join([*row[:2], row[5], row[6]]) + "\n")
-        covar.append(" ".join([*row[:2], weight, season, diet]) + "\n")
-        dummy = ("NA", "NA") if diet == "NA" else (str(int(diet == level)) for level in diets[1:])
-        dummies.append(" ".join([*row[:2], weight, season, *dummy]) + "\n")
-    paths = {}
-    for name, lines in (("pheno", pheno), ("covar", covar), ("dummies", dummies)):
-        paths[name] = folder / f"mouse.{name}"
-        paths[name].write_text("".join(lines))
-    return paths
-
-
 @pytest.mark.parametrize("cohorts", SHARES)
 def test_mice_in_uneven_cohorts_give_the_pooled_file(
     cohorts: int,
     mouse: Path,
-    tables: dict[str, Path],
+    mouse_tables: dict[str, Path],
     split: Callable[..., list[Path]],
     plink: Plink,
     rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
     parts = split(mouse, SHARES[cohorts], tmp_path, "--chr-set", "19")
-    common = ["--chr-set", 19, "--allow-no-sex", "--pheno", tables["pheno"], "--pheno-name", "second"]
+    common = ["--chr-set", 19, "--allow-no-sex", "--pheno", mouse_tables["pheno"], "--pheno-name", "second"]
     pooled, ours = tmp_path / "pooled", tmp_path / "ours"
-    log = plink("--bfile", mouse, *common, "--linear", "--covar", tables["dummies"], "--adjust",
+    log = plink("--bfile", mouse, *common, "--linear", "--covar", mouse_tables["dummies"], "--adjust",
                 "--out", pooled)  # fmt: skip
-    said = rehearse("--test", "linear", *_bfiles(parts), *common, *FLOORS, "--covar", tables["covar"],
+    said = rehearse("--test", "linear", *bfiles(parts), *common, *FLOORS, "--covar", mouse_tables["covar"],
                     "--categorical", "diet=chow,fat,sugar", "--adjust", "--out", ours).stdout  # fmt: skip
     assert inflation(said) == inflation(log) != "1"
     same(Path(f"{ours}.assoc.linear"), Path(f"{pooled}.assoc.linear"))
@@ -146,7 +114,7 @@ def test_generated_cohorts_give_the_pooled_file(
     covar = [word for part in parts for word in ("--covar", part.with_suffix(".cov"))]
     out, pooled = tmp_path / "ours", tmp_path / "pooled"
     plink("--bfile", people / "pooled", "--covar", people / "pooled.cov", *plinks, "--out", pooled)
-    rehearse("--test", "linear", *_bfiles(parts), *covar, *ours, *FLOORS, "--out", out)
+    rehearse("--test", "linear", *bfiles(parts), *covar, *ours, *FLOORS, "--out", out)
     same(Path(f"{out}.assoc.linear"), Path(f"{pooled}.assoc.linear"))
 
 
@@ -155,7 +123,7 @@ def test_the_mean_rule_keeps_single_people_apart(people: Path, rehearse: Rehears
     parts = [people / f"cohort{number}" for number in (1, 2, 3)]
     covar = [word for part in parts for word in ("--covar", part.with_suffix(".cov"))]
     home = tmp_path / "home"
-    rehearse("--test", "linear", "--missing", "mean", *_bfiles(parts), *covar, *FLOORS,
+    rehearse("--test", "linear", "--missing", "mean", *bfiles(parts), *covar, *FLOORS,
              "--keep-home", home, "--out", tmp_path / "mean")  # fmt: skip
     lines = [line.split() for line in (tmp_path / "mean.assoc.linear").read_text().splitlines()]
     column = lines[0].index("NMISS")
@@ -168,7 +136,3 @@ def test_the_mean_rule_keeps_single_people_apart(people: Path, rehearse: Rehears
         words += line["bytes"] // 8
     assert sent
     assert words < 8_200 * 2 * columns  # no products of covariates per variant
-
-
-def _bfiles(prefixes: list[Path]) -> list[object]:
-    return [word for prefix in prefixes for word in ("--bfile", prefix)]

@@ -23,7 +23,7 @@ from unpooled.errors import ProtocolError
 from unpooled.kernels import least_squares as codes
 from unpooled.kernels import products as kernel
 from unpooled.kernels.logistic import Design, evaluate
-from unpooled.kernels.newton import newton
+from unpooled.kernels.newton import entangled, newton
 from unpooled.plan import EXACT, Plan
 from unpooled.statistics import normal_neg_log10_p
 from unpooled.step import Arrays, Count, Real, Rows, Step, server_only
@@ -129,6 +129,19 @@ class NullModel(Step):
     sizes: tuple[int, ...]
     women: int
 
+    @property
+    def units(self) -> np.ndarray:
+        """What turns estimates, for genotype, covariates and sex, into those for the columns of the files."""
+        unit = np.ldexp(1.0, -self.exponent.astype(np.int32))
+        return np.concatenate([[1.0], unit, [1.0] * self.with_sex])
+
+    def refusals(self, hessian: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        """Code of each of m fitted models: whether PLINK 1.9 would print its estimates."""
+        means = np.concatenate([[0.0], self.centre, [0.0] * self.with_sex]) * self.units
+        tiny = (variance[:, 1:] * self.units**2 < codes.LEAST_VARIANCE).any(axis=1)
+        code = np.where(tiny, codes.NO_RESIDUAL, codes.FITTED)
+        return np.where(entangled(hessian, means), codes.UNSTABLE, code)
+
     def groups(self, plan: Plan) -> Sizes:
         """The pool's people."""
         return Sizes(plan.trait, self.sizes, self.women)
@@ -178,12 +191,10 @@ class Work(Step):
         tests = 1 if plan.hide_covar else 1 + c + sizes.sex_varies
         shown = {name: np.full((len(done.variants), tests), np.nan) for name in ("beta", "se")}
         if beta is not None and variance is not None:
-            unit = np.ldexp(1.0, -null.exponent.astype(np.int32))
-            scale = np.concatenate([[1.0], unit, [1.0] * null.with_sex])
-            width = min(tests, len(scale))
-            good = (code == codes.FITTED)[:, None]
-            shown["beta"][:, :width] = np.where(good, beta[:, 1:] * scale, np.nan)[:, :width]
-            shown["se"][:, :width] = np.where(good, np.sqrt(variance[:, 1:]) * scale, np.nan)[:, :width]
+            width = min(tests, len(null.units))
+            good = np.isin(code, (codes.FITTED, *codes.REFUSED))[:, None]
+            shown["beta"][:, :width] = np.where(good, beta[:, 1:] * null.units, np.nan)[:, :width]
+            shown["se"][:, :width] = np.where(good, np.sqrt(variance[:, 1:]) * null.units, np.nan)[:, :width]
         return Rows(
             TABLE,
             {
@@ -432,6 +443,7 @@ def _advance(
         (iteration > plan_of(work.question.plan).max_iterations) | ~np.isfinite(following).all(axis=1)
     )
     code = np.where(stuck, codes.UNFINISHED, code).astype(np.uint8)
+    code[converged] = work.null.refusals(hessian[converged], variance[converged])
     going &= ~stuck
     if not going.all():
         yield work.rows(~going, code[~going], following[~going], variance[~going])

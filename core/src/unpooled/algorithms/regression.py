@@ -51,7 +51,7 @@ n                       people in this variant's regression
 a1_freq                 frequency of A1 among them
 beta, se                (m, tests): effect per copy of A1 and per unit of each covariate; NaN without a result
 neg_log10_p             (m, tests)
-code                    why there is no result: `unpooled.kernels.least_squares`, 0 if there is one
+code                    why there is no result, or none in PLINK 1.9's files: `unpooled.kernels.least_squares`
 
 `tests` are ADD, then, unless they are hidden, the covariates and, if X is in the panel and there are men and
 women, SEX.

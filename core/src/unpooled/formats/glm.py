@@ -56,6 +56,7 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
         variant, test = lines.of(part)
         beta, se = rows["beta"][variant, test], rows["se"][variant, test]
         p = p_value(rows["neg_log10_p"][variant, test])
+        error = np.where(np.isnan(beta), rows["code"][variant], codes.FITTED).astype(np.int64)
         chromosome = panel.chromosome[rows["variant"][variant]].astype(np.int64)
         a1 = variants.a1(variant).values
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -72,7 +73,7 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
                 Real(titles[1], 0, se, digits=_DIGITS),
                 Real(titles[2], 0, beta / se, digits=_DIGITS),
                 Real("P", 0, p, digits=_DIGITS),
-                Text("ERRCODE", 0, at_error + rows["code"][variant].astype(np.int64)),
+                Text("ERRCODE", 0, at_error + error),
             ]
 
     write_table(file, len(lines), block, variants.pool, separator=b"\t")

@@ -16,6 +16,7 @@ from unpooled.formats import glm, plink, ssf
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Real, Text, Whole, write_table
 from unpooled.formats.tests import Lines, tests, tests_each
+from unpooled.kernels import least_squares as codes
 from unpooled.multiple_testing import Adjusted, adjust
 from unpooled.panel import Panel
 from unpooled.plan import Plan
@@ -33,8 +34,15 @@ def write_logistic(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> No
     _write(file, panel, rows, plan, "BETA" if plan.beta else "OR", odds=not plan.beta)
 
 
+def as_plink(rows: Arrays) -> Arrays:
+    """Result columns without the estimates that PLINK 1.9 says NA to."""
+    refused = np.isin(rows["code"], codes.REFUSED)[:, None]
+    shown = {name: np.where(refused, np.nan, rows[name]) for name in ("beta", "se", "neg_log10_p")}
+    return {**rows, **shown}
+
+
 def _write(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, effect: str, *, odds: bool) -> None:
-    names = tests(plan, rows)
+    names, rows = tests(plan, rows), as_plink(rows)
     variants = Variants(panel, rows, names)
     lines = Lines(tests_each(plan, panel, rows))
     reach = normal_quantile(1 - (1 - plan.ci) / 2) if plan.ci else 0.0
@@ -75,6 +83,7 @@ _ADJUSTED = ("UNADJ", "GC", "BONF", "HOLM", "SIDAK_SS", "SIDAK_SD", "FDR_BH", "F
 
 def adjusted(rows: Arrays) -> Adjusted:
     """Adjusted P values of the variants' additive effects."""
+    rows = as_plink(rows)
     with np.errstate(invalid="ignore", divide="ignore"):
         statistic = rows["beta"][:, 0] / rows["se"][:, 0]
     return adjust(statistic, rows["freedom"].astype(np.int64) if "freedom" in rows else None)

@@ -16,10 +16,13 @@ FITTED, TOO_FEW, CONSTANT, CORRELATED, COLLINEAR, UNSTABLE, NO_RESIDUAL, SEPARAT
 """What became of a variant; anything but FITTED is a reason for NA.
 
 TOO_FEW      not more people than parameters         UNSTABLE     two estimates correlate beyond 0.99999
-CONSTANT     a predictor does not vary               NO_RESIDUAL  no variance is left
+CONSTANT     a predictor does not vary               NO_RESIDUAL  an estimate's variance is below 1e-20
 CORRELATED   two predictors correlate beyond 0.999   SEPARATED    a predictor tells cases from controls
 COLLINEAR    a variance inflation factor above 50    UNFINISHED   the iteration did not converge
 """
+
+REFUSED = (UNSTABLE, NO_RESIDUAL)
+"""What PLINK 1.9 says NA to although there may be an estimate: it is left out of PLINK 1.9's files only."""
 
 MOST_CORRELATED, MOST_INFLATED, MOST_ENTANGLED, LEAST_VARIANCE = 0.999, 50.0, 0.99999, 1e-20
 

@@ -92,6 +92,7 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--ci", type=float, metavar="X", help="Standard errors and limits of this confidence, e.g. 0.95."
 )
 @click.option("--hide-covar", is_flag=True, help="No rows for covariates.")
+@click.option("--beta", is_flag=True, help="Logistic: coefficients, not odds ratios.")
 @click.option("--adjust", is_flag=True, help="Also adjusted P values.")
 @click.option("--1", "zero_one", is_flag=True, help="Phenotypes are 0 and 1, not 1 and 2.")
 @click.option("--missing-phenotype", metavar="N", help="The code of a missing phenotype besides -9.")
@@ -181,8 +182,7 @@ def _regression(options: dict[str, Any]) -> dict[str, Any]:
     fields = {name: options[name] for name in names if options[name] is not None}
     if "missing" in ALGORITHMS[options["test"]].options:
         fields["missing"] = options["missing"]
-    if options["hide_covar"]:
-        fields["hide_covar"] = True
+    fields |= {name: True for name in ("hide_covar", "beta") if options[name]}
     if options["covar"]:
         fields["covariates"] = _covariates(options)
     elif options["covar_name"] or options["covar_number"] or options["categorical"]:

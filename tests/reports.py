@@ -1,0 +1,126 @@
+"""PLINK's reports of regressions beside ours: how far apart their numbers are, and who is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+Plink = Callable[..., str]
+Row = dict[str, str]
+
+
+def bfiles(prefixes: Iterable[Path]) -> list[object]:
+    """Arguments that name the files of several cohorts."""
+    return [word for prefix in prefixes for word in ("--bfile", prefix)]
+
+
+def rows(report: Path) -> Iterator[Row]:
+    """The lines of a report, each by its titles."""
+    with report.open() as lines:
+        titles = next(lines).split()
+        for line in lines:
+            yield dict(zip(titles, line.split(), strict=True))
+
+
+def unit(text: str, digits: int) -> float:
+    """What one more in the last digit of a number is, if it is printed with so many."""
+    value = abs(float(text))
+    return float(10.0 ** (np.floor(np.log10(value)) - digits + 1)) if value else 0.0
+
+
+@dataclass
+class Agreement:
+    """Two reports of the same tests, line by line."""
+
+    numbers: int = 0
+    """Lines with a number in both."""
+    far: list[tuple[Row, Row]] = field(default_factory=list)
+    """Of these, those that are farther apart than allowed."""
+    ours_alone: list[tuple[Row, Row]] = field(default_factory=list)
+    """Lines with a number in ours only."""
+    theirs_alone: list[tuple[Row, Row]] = field(default_factory=list)
+    """And in the other only."""
+
+
+def agreement(
+    ours: Path, theirs: Path, same: Sequence[str], bounds: dict[str, tuple[float, float]], digits: int
+) -> Agreement:
+    """How two reports agree. Columns in `same` must hold the same words.
+
+    `bounds` has of each column of numbers how far apart they may be, relative and absolute; both are rounded
+    to `digits`, so together they may be off by one more in the last.
+    """
+    found = Agreement()
+    for a, b in zip(rows(ours), rows(theirs), strict=True):
+        assert [a[title] for title in same] == [b[title] for title in same], (a, b)
+        known = a["P"] != "NA", b["P"] != "NA"
+        if known == (True, False):
+            found.ours_alone.append((a, b))
+        elif known == (False, True):
+            found.theirs_alone.append((a, b))
+        elif all(known):
+            found.numbers += 1
+            if not all(_near(a[title], b[title], *bound, digits) for title, bound in bounds.items()):
+                found.far.append((a, b))
+    return found
+
+
+def _near(a: str, b: str, relative: float, absolute: float, digits: int) -> bool:
+    allowed = max(relative * abs(float(b)), absolute) + 1.001 * unit(b, digits)
+    return a == b or abs(float(a) - float(b)) <= allowed
+
+
+def by_statsmodels(
+    plink: Plink,
+    prefix: Path,
+    covariates: Path,
+    columns: Sequence[str],
+    names: Iterable[str],
+    folder: Path,
+    *flags: object,
+) -> dict[tuple[str, str], tuple[float, float]]:
+    """(log odds ratio, its standard error) of some variants, by name and test, from the pooled data itself.
+
+    Men count 0 or 1 on X. Columns are centred and scaled for the fit only.
+    """
+    import statsmodels.api as sm
+
+    if not (several := sorted(set(names))):
+        return {}
+    (folder / "wanted").write_text("".join(f"{name}\n" for name in several))
+    prefixed = ("--bfile", prefix, *flags)
+    plink(*prefixed, "--extract", folder / "wanted", "--recode", "A", "--out", folder / "raw")
+    header, *people = (line.split() for line in (folder / "raw.raw").read_text().splitlines())
+    values = {(row["FID"], row["IID"]): _numbers(row[title] for title in columns) for row in rows(covariates)}
+    x = np.array([values[row[0], row[1]] for row in people])
+    status = np.array([{"1": 0.0, "2": 1.0}.get(row[5], np.nan) for row in people])
+    men = np.array([row[4] == "1" for row in people])
+    bim = (line.split() for line in prefix.with_suffix(".bim").read_text().splitlines())
+    chromosomes = {words[1]: words[0] for words in bim}
+    found = {}
+    for place, title in enumerate(header[6:], start=6):
+        name = title.rpartition("_")[0]
+        copies = _coded(_numbers(row[place] for row in people), men, chromosomes[name])
+        tests = ["ADD", *columns] + ["SEX"] * (chromosomes[name] == "23")
+        design = np.column_stack([copies, x, men])[:, : len(tests)]
+        inside = ~np.isnan(status) & ~np.isnan(design).any(axis=1)
+        size = design[inside].std(axis=0)
+        scaled = (design[inside] - design[inside].mean(axis=0)) / size
+        fit = sm.Logit(status[inside], sm.add_constant(scaled)).fit(disp=0, method="newton", tol=1e-12)
+        for test, beta, error in zip(tests, fit.params[1:] / size, fit.bse[1:] / size, strict=True):
+            found[name, test] = (float(beta), float(error))
+    return found
+
+
+def _numbers(words: Iterable[str]) -> np.ndarray:
+    return np.array([np.nan if word == "NA" else float(word) for word in words])
+
+
+def _coded(copies: np.ndarray, men: np.ndarray, chromosome: str) -> np.ndarray:
+    """Copies of A1, 0 or 1 where there is one, of which a heterozygous call is none; of a simulated study."""
+    single = {"23": men, "24": men, "26": np.ones(len(men), bool)}.get(chromosome, np.zeros(len(men), bool))
+    coded = np.where(single, np.where(copies == 1, np.nan, copies / 2), copies)
+    return np.where(men, coded, np.nan) if chromosome == "24" else coded

@@ -1,0 +1,191 @@
+"""Rehearsed logistic regressions against plink1.9 --logistic on the pooled data, line by line.
+
+PLINK 1.9 computes in single precision and prints four digits. Where it is farther from ours than rounding
+explains, statsmodels says who is right.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unpooled.simulate import simulate
+
+from .reports import Agreement, Plink, Row, agreement, bfiles, by_statsmodels, rows, unit
+
+SHARES = {3: (5, 3, 2), 7: (9, 2, 5, 1, 4, 3, 2)}
+FLOORS = ("--min-samples", 20, "--min-per-class", 0)
+SAME = ("CHR", "SNP", "BP", "A1", "TEST", "NMISS")
+
+Rehearse = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def compare(ours: Path, plinks: Path) -> Agreement:
+    """As exact as PLINK 1.9 is: odds ratio and P to 1e-3, STAT to 1e-3 absolute."""
+    effect = "OR" if "OR" in next(rows(plinks)) else "BETA"
+    # The logarithm of an odds ratio that is off by 1e-3 is off by that.
+    bounds = {effect: (1e-3, 0.0) if effect == "OR" else (0.0, 1e-3), "STAT": (0.0, 1e-3), "P": (1e-3, 0.0)}
+    return agreement(ours, plinks, SAME, bounds, digits=4)
+
+
+def codes(glm: Path) -> dict[str, str]:
+    """Why a variant has no result, by its name."""
+    return {row["ID"]: row["ERRCODE"] for row in rows(glm)}
+
+
+def assert_no_estimate(pairs: list[tuple[Row, Row]], reasons: dict[str, str]) -> None:
+    """Where PLINK 1.9 prints a number and we do not, its iteration ran off to where nothing is known."""
+    errors: dict[str, float] = {}
+    for ours, plinks in pairs:
+        assert reasons[ours["SNP"]] in ("SEPARATION,ALT1", "LOGISTIC_CONVERGE_FAIL")
+        errors[ours["SNP"]] = max(errors.get(ours["SNP"], 0.0), float(plinks["SE"]))
+    assert all(error > 100 for error in errors.values()), errors
+
+
+def assert_ours_are_right(
+    far: list[tuple[Row, Row]], truth: dict[tuple[str, str], tuple[float, float]]
+) -> None:
+    """Ours are what statsmodels finds, to the last digit printed."""
+    for ours, plinks in far:
+        beta, error = truth[ours["SNP"], ours["TEST"]]
+        effect = ("OR", np.exp(beta)) if "OR" in ours else ("BETA", beta)
+        for title, value in (effect, ("STAT", beta / error)):
+            assert abs(float(ours[title]) - value) <= 0.501 * unit(ours[title], 4), (
+                title,
+                value,
+                ours,
+                plinks,
+            )
+
+
+@pytest.mark.parametrize(
+    ("cohorts", "flags", "plinks"),
+    [
+        (3, ("--ci", 0.95), ("--logistic", "--ci", 0.95)),
+        (7, ("--beta", "--hide-covar", "--chunk-size", 3333), ("--logistic", "beta", "hide-covar")),
+    ],
+    ids=["3 cohorts", "7 cohorts"],
+)
+def test_mice_in_uneven_cohorts_agree_with_the_pooled_file(
+    cohorts: int,
+    flags: tuple[object, ...],
+    plinks: tuple[object, ...],
+    mouse: Path,
+    mouse_tables: dict[str, Path],
+    split: Callable[..., list[Path]],
+    plink: Plink,
+    rehearse: Rehearse,
+    tmp_path: Path,
+) -> None:
+    parts = split(mouse, SHARES[cohorts], tmp_path, "--chr-set", "19", cases_only=True)
+    common = ["--chr-set", 19, "--allow-no-sex"]
+    pooled, ours = tmp_path / "pooled", tmp_path / "ours"
+    plink("--bfile", mouse, *common, *plinks, "--covar", mouse_tables["dummies"], "--out", pooled)
+    rehearse("--test", "logistic", *bfiles(parts), *common, *flags, *FLOORS, "--covar", mouse_tables["covar"],
+             "--categorical", "diet=chow,fat,sugar", "--out", ours)  # fmt: skip
+    found = compare(Path(f"{ours}.assoc.logistic"), Path(f"{pooled}.assoc.logistic"))
+    assert not found.ours_alone and not found.theirs_alone
+    assert found.numbers > 9_000 and len(found.far) < 1e-3 * found.numbers
+    names = [a["SNP"] for a, _ in found.far]
+    columns = ("weight", "season", "diet=fat", "diet=sugar")
+    table = mouse_tables["dummies"]
+    assert_ours_are_right(found.far, by_statsmodels(plink, mouse, table, columns, names, tmp_path, *common))
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Generated cohorts, from cases alone to few cases, with missing calls and on every chromosome.
+
+    HUGE has deviations of 1e9, LARGE of 1e8, and NEAR a variance inflation far above 50 beside AGE.
+    """
+    folder = tmp_path_factory.mktemp("people")
+    simulate(
+        folder,
+        cohorts=[300, 200, 150],
+        variants=3_000,
+        seed=4,
+        case_fractions=[0.2, 0.6, 1.0],
+        covariates=3,
+        effects=[1.5],
+        missing_rate=(0.3, 0.05),
+        missing_phenotype_rate=0.03,
+        nonfounder_rate=0.1,
+        sex_chromosomes=True,
+    )
+    random = np.random.default_rng(8)
+    tables = []
+    for number in (1, 2, 3):
+        header, *lines = (folder / f"cohort{number}.cov").read_text().splitlines()
+        tables.append([f"{header}\tHUGE\tLARGE\tNEAR\tCONSTANT"])
+        for line in lines:
+            huge, near = random.normal(3e8, 1e9), float(line.split()[2]) + random.normal()
+            tables[-1].append(f"{line}\t{huge:.10g}\t{huge / 10:.10g}\t{near:.6f}\t7")
+        (folder / f"cohort{number}.cov").write_text("\n".join(tables[-1]) + "\n")
+    pooled = [*tables[0], *tables[1][1:], *tables[2][1:]]
+    (folder / "pooled.cov").write_text("\n".join(pooled) + "\n")
+    return folder
+
+
+def rehearsed(
+    people: Path, covariates: str, plink: Plink, rehearse: Rehearse, folder: Path
+) -> tuple[Path, Path]:
+    """Prefixes of our reports of the generated cohorts, and of PLINK's."""
+    parts = [people / f"cohort{number}" for number in (1, 2, 3)]
+    covar = [word for part in parts for word in ("--covar", part.with_suffix(".cov"))]
+    ours, pooled = folder / "ours", folder / "pooled"
+    flags = ("--covar-name", covariates, "--ci", 0.95)
+    plink(
+        "--bfile", people / "pooled", "--covar", people / "pooled.cov", "--logistic", *flags, "--out", pooled
+    )
+    rehearse(
+        "--test", "logistic", *bfiles(parts), *covar, *flags, *FLOORS, "--files", "assoc,glm", "--out", ours
+    )
+    return ours, pooled
+
+
+def test_generated_cohorts_agree_with_the_pooled_file(
+    people: Path, plink: Plink, rehearse: Rehearse, tmp_path: Path
+) -> None:
+    ours, pooled = rehearsed(people, "AGE,LARGE,NEAR", plink, rehearse, tmp_path)
+    found = compare(Path(f"{ours}.assoc.logistic"), Path(f"{pooled}.assoc.logistic"))
+    reasons = codes(Path(f"{ours}.phenotype.glm.logistic"))
+    assert not found.ours_alone
+    assert_no_estimate(found.theirs_alone, reasons)
+    assert found.numbers > 10_000 and len(found.far) < 0.01 * found.numbers
+    # Single precision, beside nearly collinear columns.
+    assert {ours["TEST"] for ours, _ in found.far} <= {"AGE", "NEAR"}
+    columns, names = ("AGE", "LARGE", "NEAR"), [ours["SNP"] for ours, _ in found.far]
+    table = people / "pooled.cov"
+    assert_ours_are_right(
+        found.far, by_statsmodels(plink, people / "pooled", table, columns, names, tmp_path)
+    )
+    assert "SEPARATION,ALT1" in reasons.values()
+
+
+def test_deviations_of_1e9(people: Path, plink: Plink, rehearse: Rehearse, tmp_path: Path) -> None:
+    """PLINK 1.9 says NA where the variance of an estimate is below 1e-20, and so do we. plink2 does not."""
+    ours, pooled = rehearsed(people, "HUGE", plink, rehearse, tmp_path)
+    found = compare(Path(f"{ours}.assoc.logistic"), Path(f"{pooled}.assoc.logistic"))
+    assert found.numbers < 100 and not found.far and not found.ours_alone and not found.theirs_alone
+    glm = {(row["ID"], row["TEST"]): row for row in rows(Path(f"{ours}.phenotype.glm.logistic"))}
+    names = [name for (name, test), row in glm.items() if test == "ADD" and row["ERRCODE"] == "."][::10]
+    assert len(names) > 200
+    table = people / "pooled.cov"
+    truth = by_statsmodels(plink, people / "pooled", table, ("HUGE",), names, tmp_path)
+    for key, (beta, error) in truth.items():
+        if glm[key]["#CHROM"] != "X":
+            assert float(glm[key]["LOG(OR)_SE"]) == pytest.approx(error, rel=1e-5)
+            assert float(glm[key]["Z_STAT"]) == pytest.approx(beta / error, rel=1e-5)
+
+
+def test_a_constant_covariate(people: Path, plink: Plink, rehearse: Rehearse, tmp_path: Path) -> None:
+    """NA everywhere. PLINK has a few numbers, where rounding makes the column vary."""
+    ours, pooled = rehearsed(people, "PC1,CONSTANT", plink, rehearse, tmp_path)
+    report = Path(f"{ours}.assoc.logistic")
+    found = compare(report, Path(f"{pooled}.assoc.logistic"))
+    shown = [row["P"] for row in rows(report)]
+    assert set(shown) == {"NA"} and len(found.theirs_alone) < 0.05 * len(shown)
