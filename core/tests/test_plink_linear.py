@@ -100,12 +100,12 @@ class Pooled:
         }
         agreed = Plan("linear", "trait", len(shares), bytes(32), **chosen)  # type: ignore[arg-type]
         panel = Panel.of(self.variants)
-        rows = run(agreed, panel, self.cohorts(shares, seed))["variants"]
+        tables = run(agreed, panel, self.cohorts(shares, seed))
         files = {}
         for suffix in agreed.files:
-            LINEAR.files[suffix](file := io.BytesIO(), panel, rows, agreed)
+            LINEAR.files[suffix](file := io.BytesIO(), panel, LINEAR.columns(suffix, tables), agreed)
             files[suffix] = file.getvalue()
-        return files, rows
+        return files, tables["variants"]
 
 
 SUFFIXES = {"assoc": "assoc.linear", "adjusted": "assoc.linear.adjusted"}

@@ -93,12 +93,12 @@ class Pooled:
         }
         agreed = Plan("logistic", "status", len(shares), bytes(32), **chosen)  # type: ignore[arg-type]
         panel = Panel.of(self.variants)
-        rows = run(agreed, panel, self.cohorts(shares))["variants"]
+        tables = run(agreed, panel, self.cohorts(shares))
         files = {}
         for suffix in agreed.files:
-            LOGISTIC.files[suffix](file := io.BytesIO(), panel, rows, agreed)
+            LOGISTIC.files[suffix](file := io.BytesIO(), panel, LOGISTIC.columns(suffix, tables), agreed)
             files[suffix] = file.getvalue()
-        return files, rows
+        return files, tables["variants"]
 
     def design(self, variant: int, first_is_a1: bool, mean: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """(y, X) of a variant's regression, X being intercept, genotype, covariates and on X sex."""

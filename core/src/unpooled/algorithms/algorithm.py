@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from unpooled.algorithms import summary
 from unpooled.panel import Panel
 from unpooled.plan import OPTIONS, Plan
 from unpooled.step import Arrays, Step
@@ -32,6 +33,8 @@ class Algorithm:
     """Those of the plan's `OPTIONS` that this test heeds; a plan may set no others."""
     file_name: Callable[[str, Plan], str] = lambda file, plan: file
     """How the name of a result file ends, from its name in `files`: `assoc` may become `assoc.linear`."""
+    columns: Callable[[str, Mapping[str, Arrays]], Arrays] = lambda file, tables: tables[summary.VARIANTS]
+    """The result columns that a file is written from, among the result tables."""
 
     def problems(self, plan: Plan) -> dict[str, str]:
         """What a plan asks of this test that it does not have, by the plan's field."""

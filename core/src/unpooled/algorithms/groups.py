@@ -11,14 +11,14 @@ from typing import TypeAlias
 
 import numpy as np
 
-from unpooled.cohort import MALE, Samples
+from unpooled.cohort import FEMALE, MALE, UNKNOWN_SEX, Samples
 from unpooled.errors import ProtocolError
 
 Group: TypeAlias = tuple[str, ...]
 
 CASE, CONTROL, NO_PHENOTYPE = "case", "control", "no phenotype"
 FOUNDER, NONFOUNDER = "founder", "nonfounder"
-MEN, NOT_MEN = "male", "not male"
+MEN, NOT_MEN, WOMEN, UNKNOWN = "male", "not male", "female", "unknown sex"
 COMPLETE, INCOMPLETE = "complete", "incomplete"
 """With a phenotype and every covariate, or without: who is in a regression."""
 
@@ -37,6 +37,8 @@ _MEMBERS: dict[str, Callable[[Samples], np.ndarray]] = {
     NONFOUNDER: lambda samples: ~samples.founder,
     MEN: lambda samples: samples.sex == MALE,
     NOT_MEN: lambda samples: samples.sex != MALE,
+    WOMEN: lambda samples: samples.sex == FEMALE,
+    UNKNOWN: lambda samples: samples.sex == UNKNOWN_SEX,
     COMPLETE: lambda samples: complete(samples),
     INCOMPLETE: lambda samples: ~complete(samples),
 }

@@ -23,17 +23,36 @@ import numpy as np
 from unpooled.algorithms import regression
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.chi_square import MOST_PEOPLE, Chunk, chunks
-from unpooled.algorithms.genotype_table import DIPLOID, MT, X, Y
-from unpooled.algorithms.groups import COMPLETE, MEN, NOT_MEN, complete
+from unpooled.algorithms.coding import (
+    PLACES,
+    X2_KNOWN,
+    by_sex,
+    counted,
+    haploid,
+    of_one_copy,
+    on_x,
+    sexes,
+    unit,
+)
+from unpooled.algorithms.genotype_table import Y
+from unpooled.algorithms.groups import (
+    COMPLETE,
+    MEN,
+    NOT_MEN,
+    UNKNOWN,
+    WOMEN,
+    complete,
+    members,
+)
 from unpooled.algorithms.regression import (
-    TABLE,
     AlleleOrder,
     Calls,
     Census,
     Sizes,
-    haploid,
+    asked_chunks,
+    columns_of,
     plan_of,
-    sexes,
+    table_of,
     wanted_groups,
 )
 from unpooled.algorithms.standardise import (
@@ -88,19 +107,26 @@ class Block(regression.Counted):
     name: ClassVar[str] = "linear/block"
     title: ClassVar[str] = "Sum covariates and phenotype"
     sends: ClassVar[tuple[Real, ...]] = (
-        Real("sums", ("sexes", "columns"), "bound", "bits", "sums of covariates and phenotype, men apart"),
-        Real("products", ("sexes", "pairs"), "bound", "bits", "sums of products of two of these, men apart"),
+        Real(
+            "sums",
+            ("sexes", "columns"),
+            "bound",
+            "bits",
+            "sums of covariates and phenotype, men apart; with plink2's report by the rule `exact` people of "
+            "unknown sex, too, who may be few",
+        ),
+        Real("products", ("sexes", "pairs"), "bound", "bits", "sums of products of two of these, likewise"),
     )
     ring_bits: ClassVar[int] = 128
 
     people: int
+    sex_known: bool
     centre: np.ndarray
     exponent: np.ndarray
     cohorts: int
     chunks: tuple[Chunk, ...] = server_only(())
     plan: bytes = server_only(b"")
     sizes: tuple[int, ...] = server_only(())
-    women: int = server_only(0)
 
     @property
     def columns(self) -> int:
@@ -108,7 +134,11 @@ class Block(regression.Counted):
 
     @property
     def sexes(self) -> int:
-        return 2
+        return len(self._apart)
+
+    @property
+    def _apart(self) -> tuple[str, ...]:
+        return (MEN, WOMEN, UNKNOWN) if self.sex_known else (MEN, NOT_MEN)
 
     @property
     def pairs(self) -> int:
@@ -124,20 +154,24 @@ class Block(regression.Counted):
 
     def local(self, cohort: Cohort) -> Arrays:
         z = standardised(cohort.samples, self.centre, self.exponent)
-        men = cohort.samples.sex == MALE
         i, j = pairs(self.columns)
-        parts = [z[men], z[~men]]
+        parts = [z[members((sex,), cohort.samples)] for sex in self._apart]
         return {
             "sums": np.array([part.sum(axis=0) for part in parts]),
             "products": np.array([np.einsum("ni,ni->i", part[:, i], part[:, j]) for part in parts]),
         }
 
-    def counted(self, people: tuple[int, ...], women: int) -> Iterator[Step | Rows]:
+    def agrees(self, plan: Plan) -> bool:
+        """People of unknown sex apart only by the rule that shows single people."""
+        return plan.missing == EXACT or not self.sex_known
+
+    def counted(self, people: tuple[int, ...]) -> Iterator[Step | Rows]:
         plan = plan_of(self.plan)
-        sizes = Sizes(plan.trait, people, women)
+        sizes = Sizes(plan.trait, people)
         among = sizes.of(COMPLETE)
         columns = len(plan.covariate_columns) + 1
-        following = replace(self, people=among, sizes=people, women=women)
+        sex_known = any(chunk[2] == X2_KNOWN for chunk in asked_chunks(self.chunks, sizes, plan))
+        following = replace(self, people=among, sizes=people, sex_known=sex_known)
         yield regression.standardise(following, among, columns, True, plan.cohorts)
 
     def standardised(self, centre: np.ndarray, exponent: np.ndarray) -> Iterator[Step | Rows]:
@@ -145,8 +179,8 @@ class Block(regression.Counted):
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         plan = plan_of(self.plan)
-        sizes = Sizes(plan.trait, self.sizes, self.women)
-        for start, stop, chromosome in self.chunks:
+        sizes = Sizes(plan.trait, self.sizes)
+        for start, stop, chromosome in asked_chunks(self.chunks, sizes, plan):
             wanted = wanted_groups(chromosome, sizes, plan)
             yield CountGenotypes(
                 start=start,
@@ -159,7 +193,6 @@ class Block(regression.Counted):
                 cohorts=plan.cohorts,
                 plan=self.plan,
                 sizes=self.sizes,
-                women=self.women,
                 centre=self.centre,
                 exponent=self.exponent,
                 sums=total["sums"],
@@ -174,7 +207,6 @@ class CountGenotypes(regression.CountGenotypes):
     name: ClassVar[str] = "linear/genotypes"
 
     sizes: tuple[int, ...] = server_only(())
-    women: int = server_only(0)
     centre: np.ndarray = server_only(None)  # noqa: RUF009
     exponent: np.ndarray = server_only(None)  # noqa: RUF009
     sums: np.ndarray = server_only(None)  # noqa: RUF009
@@ -182,7 +214,7 @@ class CountGenotypes(regression.CountGenotypes):
 
     def fit(self, variants: np.ndarray, counts: np.ndarray, first_is_a1: np.ndarray) -> Iterator[Step | Rows]:
         plan = plan_of(self.plan)
-        sizes = Sizes(plan.trait, self.sizes, self.women)
+        sizes = Sizes(plan.trait, self.sizes)
         calls = Calls.of(counts, self.groups, self.chromosome, sizes)
         asked = np.zeros(self.variants, np.uint8)
         asked[variants - self.start] = np.where(calls.incomplete, INCOMPLETE, ALL_CALLED)
@@ -258,7 +290,7 @@ class Sums(Step):
             self.asked.dtype == np.uint8
             and self.asked.ndim == 1
             and (not self.asked.size or int(self.asked.max()) <= INCOMPLETE)
-            and self.chromosome in (DIPLOID, X, Y, MT)
+            and self.chromosome in PLACES
             and self.centre.ndim == 1
             and self.centre.shape == self.exponent.shape
             and self.means.shape == (0 if self.exact else self._lacking, self.sexes)
@@ -310,22 +342,21 @@ class Sums(Step):
 
     def agrees(self, plan: Plan) -> bool:
         """Values of single people only by the plan's rule for missing calls."""
-        return self.exact == (plan.missing == EXACT) and self.cohorts == plan.cohorts
+        allowed = self.exact or self.chromosome != X2_KNOWN
+        return self.exact == (plan.missing == EXACT) and allowed and self.cohorts == plan.cohorts
 
     def local(self, cohort: Cohort) -> Arrays:
         index = self.start + np.flatnonzero(self.asked)
         packed = cohort.packed(index)
         words = called_words(packed.words, cohort.samples, self.chromosome)
         z = standardised(cohort.samples, self.centre, self.exponent)
-        men = cohort.samples.sex == MALE
-        of = {MEN: men, NOT_MEN: ~men, "": np.ones(len(men), bool)}
-        by_sex = [z * of[sex][:, None] for sex in sexes(self.chromosome)]
-        columns = np.concatenate(by_sex, axis=1)
+        apart = by_sex(self.chromosome, cohort.samples)
+        columns = np.concatenate([z * who[:, None] for who in apart], axis=1)
         sums = kernel.products(words, packed.swapped, kernel.Columns.of(columns))
         sums = sums.reshape(self.variants, self.sexes, self.columns)
         lacking = self.asked[self.asked > 0] == INCOMPLETE
         if self.exact:
-            over = kernel.over_missing(words[lacking], missing_values(z, men, self.chromosome))
+            over = kernel.over_missing(words[lacking], missing_values(z, cohort.samples, self.chromosome))
             return {"genotype": sums, "missing": over}
         over = kernel.over_missing(words[lacking], columns).reshape(-1, self.sexes, self.columns)
         sums[lacking] += over * self.means[:, :, None]
@@ -339,25 +370,24 @@ class Sums(Step):
 
 def missing_columns(columns: int, chromosome: str) -> int:
     """How many numbers are sent of a variant with missing calls."""
-    return columns + columns * (columns + 1) // 2 + (columns if chromosome == X else 0)
+    return columns + columns * (columns + 1) // 2 + (columns if on_x(chromosome) else 0)
 
 
-def missing_values(z: np.ndarray, men: np.ndarray, chromosome: str) -> np.ndarray:
+def missing_values(z: np.ndarray, samples: Samples, chromosome: str) -> np.ndarray:
     """What is summed over people without a call: columns, products, and on X the columns of men."""
-    if chromosome == Y:
-        z = z * men[:, None]
+    z = z * counted(chromosome, samples)[:, None]
     i, j = pairs(z.shape[1])
-    parts = [z, z[:, i] * z[:, j]] + ([z * men[:, None]] if chromosome == X else [])
+    men = (samples.sex == MALE)[:, None]
+    parts = [z, z[:, i] * z[:, j]] + ([z * men] if on_x(chromosome) else [])
     return np.concatenate(parts, axis=1)
 
 
 def called_words(words: np.ndarray, samples: Samples, chromosome: str) -> np.ndarray:
     """Genotypes in which heterozygous calls are missing calls wherever there is one copy."""
-    of = {X: samples.sex == MALE, Y: samples.sex == MALE, MT: np.ones(len(samples), bool)}
-    if chromosome not in of:
+    if not (single := of_one_copy(chromosome, samples)).any():
         return words
     places = np.zeros(words.shape[1] * 32, np.uint64)
-    places[: len(samples)] = of[chromosome]
+    places[: len(samples)] = single
     mask = np.bitwise_or.reduce(places.reshape(-1, 32) << (2 * np.arange(32, dtype=np.uint64)), axis=1)
     het = (words >> _ONE) & ~words & _EVEN & mask
     return np.asarray(words ^ (het | het << _ONE))
@@ -374,9 +404,9 @@ class _Fit:
 
     def rows(self, total: Arrays) -> Rows:
         plan = plan_of(self.question.plan)
-        sizes = Sizes(plan.trait, self.question.sizes, self.question.women)
+        sizes = Sizes(plan.trait, self.question.sizes)
         chromosome = self.step.chromosome
-        with_sex = chromosome == X and sizes.sex_varies
+        with_sex = on_x(chromosome) and sizes.sex_varies
         calls = Calls.of(self.counts, self.question.groups, chromosome, sizes)
         people, g, gg, lacking = self._genotype_sums(calls)
         # Copies count 0 to 1 where there is one; the kernel counts homozygotes as 2.
@@ -386,7 +416,7 @@ class _Fit:
         # From the panel's first allele to A1.
         turn = ~self.first_is_a1
         most = 2.0 * copies
-        called_z = np.stack([men_z, z - men_z], axis=1) if chromosome == X else z[:, None]
+        called_z = np.stack([men_z, z - men_z], axis=1) if on_x(chromosome) else z[:, None]
         gz[turn] = most[:, None] * called_z[turn] - gz[turn]
         gg[turn] = (most**2 * people - 2 * most * g + gg)[turn]
         g[turn] = (most * people - g)[turn]
@@ -420,7 +450,11 @@ class _Fit:
         beta, se, code = least_squares(about, b, y_squares, np.rint(n).astype(np.int64), means, scales, full)
         with np.errstate(invalid="ignore", divide="ignore"):
             frequency = g.sum(axis=1) / (most * people).sum(axis=1)
-        return Rows(TABLE, {"a1_freq": frequency, **self._report(plan, sizes, n, beta, se, code)})
+        beta[:, 0] *= unit(chromosome)
+        se[:, 0] *= unit(chromosome)
+        return Rows(
+            table_of(chromosome), {"a1_freq": frequency, **self._report(plan, sizes, n, beta, se, code)}
+        )
 
     def _report(
         self, plan: Plan, sizes: Sizes, n: np.ndarray, beta: np.ndarray, se: np.ndarray, code: np.ndarray
@@ -459,8 +493,10 @@ class _Fit:
         """Sums, products and sums in men of the columns over each variant's people: (m, c + 1), ... ."""
         q, m, chromosome = self.step.columns, len(lacking), self.step.chromosome
         sums, products = self.question.sums, self.question.products
-        if chromosome == Y:
+        if PLACES[chromosome] == Y:
             sums, products = sums[:1], products[:1]
+        if chromosome == X2_KNOWN:
+            sums, products = sums[:2], products[:2]
         z = np.repeat(sums.sum(axis=0)[None], m, axis=0)
         zz = np.repeat(products.sum(axis=0)[None], m, axis=0)
         men = np.repeat(sums[:1], m, axis=0)
@@ -468,7 +504,7 @@ class _Fit:
             missing = total["missing"]
             z[lacking] -= missing[:, :q]
             zz[lacking] -= missing[:, q : q + zz.shape[1]]
-            if chromosome == X:
+            if on_x(chromosome):
                 men[lacking] -= missing[:, q + zz.shape[1] :]
         return z, square(zz, q), men
 
@@ -484,6 +520,7 @@ def first(plan: Plan, panel: Panel) -> Iterable[Step]:
     nothing = np.zeros(0)
     block = Block(
         people=0,
+        sex_known=False,
         centre=nothing,
         exponent=nothing.astype(np.int64),
         cohorts=plan.cohorts,
@@ -503,4 +540,5 @@ LINEAR = Algorithm(
     usual_files=("assoc",),
     options=regression.OPTIONS,
     file_name=regression_report.file_name,
+    columns=columns_of,
 )

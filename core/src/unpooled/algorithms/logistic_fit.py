@@ -13,10 +13,18 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.algorithms.chi_square import MOST_PEOPLE
-from unpooled.algorithms.genotype_table import DIPLOID, MT, X, Y
+from unpooled.algorithms.coding import (
+    PLACES,
+    X2_KNOWN,
+    counted,
+    haploid,
+    of_one_copy,
+    sexes,
+    unit,
+)
 from unpooled.algorithms.groups import complete
 from unpooled.algorithms.linear_regression import called_words, pairs
-from unpooled.algorithms.regression import TABLE, Calls, CountGenotypes, Sizes, haploid, plan_of, sexes
+from unpooled.algorithms.regression import Calls, CountGenotypes, Sizes, plan_of, table_of
 from unpooled.algorithms.standardise import Columns, fraction_bits
 from unpooled.cohort import MALE, Cohort, Samples
 from unpooled.errors import ProtocolError
@@ -61,16 +69,15 @@ class People:
         if samples.covariates.shape[1] != len(centre):
             raise ProtocolError("the question has another number of covariates than this cohort's data")
         men = samples.sex == MALE
-        inside = complete(samples) & (men if chromosome == Y else True)
+        inside = complete(samples) & counted(chromosome, samples)
         values = Columns(centre, exponent).apply(np.where(inside[:, None], samples.covariates, 0))
         columns = [values, men[:, None]] if with_sex else [values]
-        single = {X: men, Y: men, MT: np.ones(len(men), bool)}.get(chromosome, np.zeros(len(men), bool))
         return cls(
             np.where(inside[:, None], np.concatenate(columns, axis=1), 0),
             inside,
             np.where(inside, samples.phenotype, 0),
-            np.where(single, 0.5, 1.0),
-            np.where(men | (chromosome != X), 0, 1),
+            np.where(of_one_copy(chromosome, samples), 0.5, 1.0),
+            np.where(men | (len(sexes(chromosome)) == 1), 0, 1),
         )
 
     def null(self, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -127,7 +134,6 @@ class NullModel(Step):
     code: int
     """Why there is none: `unpooled.kernels.least_squares`."""
     sizes: tuple[int, ...]
-    women: int
 
     @property
     def units(self) -> np.ndarray:
@@ -144,7 +150,7 @@ class NullModel(Step):
 
     def groups(self, plan: Plan) -> Sizes:
         """The pool's people."""
-        return Sizes(plan.trait, self.sizes, self.women)
+        return Sizes(plan.trait, self.sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,8 +201,10 @@ class Work(Step):
             good = np.isin(code, (codes.FITTED, *codes.REFUSED))[:, None]
             shown["beta"][:, :width] = np.where(good, beta[:, 1:] * null.units, np.nan)[:, :width]
             shown["se"][:, :width] = np.where(good, np.sqrt(variance[:, 1:]) * null.units, np.nan)[:, :width]
+        for column in shown.values():
+            column[:, 0] *= unit(self.question.chromosome)
         return Rows(
-            TABLE,
+            table_of(self.question.chromosome),
             {
                 "variant": done.variants,
                 "a1_freq": done.frequency(sizes),
@@ -230,7 +238,7 @@ class OfVariants(Bounded, Step):
             self.asked.dtype == np.uint8
             and self.asked.ndim == 1
             and set(np.unique(self.asked).tolist()) <= {0, 1, 2, 5, 6}
-            and self.chromosome in (DIPLOID, X, Y, MT)
+            and self.chromosome in PLACES
             and self.centre.ndim == 1
             and self.centre.shape == self.exponent.shape
             and self.fill.shape == (0 if self.exact else self.lacking, len(sexes(self.chromosome)))
@@ -252,7 +260,8 @@ class OfVariants(Bounded, Step):
 
     def agrees(self, plan: Plan) -> bool:
         """Values of single people only by the plan's rule for missing calls."""
-        return self.exact == (plan.missing == EXACT) and self.cohorts == plan.cohorts
+        allowed = self.exact or self.chromosome != X2_KNOWN
+        return self.exact == (plan.missing == EXACT) and allowed and self.cohorts == plan.cohorts
 
     @property
     def variants(self) -> int:

@@ -25,8 +25,9 @@ import numpy as np
 from unpooled.algorithms import regression
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.chi_square import Chunk, chunks
+from unpooled.algorithms.coding import MT2, X2, X2_KNOWN, Y2, haploid, on_x, sexes
 from unpooled.algorithms.genotype_table import DIPLOID, MT, X, Y
-from unpooled.algorithms.groups import CASE, COMPLETE, CONTROL, MEN
+from unpooled.algorithms.groups import CASE, COMPLETE, CONTROL, MEN, UNKNOWN
 from unpooled.algorithms.linear_regression import pairs
 from unpooled.algorithms.logistic_fit import (
     CONVERGED,
@@ -46,9 +47,9 @@ from unpooled.algorithms.regression import (
     Calls,
     Census,
     Sizes,
-    haploid,
+    asked_chunks,
+    columns_of,
     plan_of,
-    sexes,
     wanted_groups,
 )
 from unpooled.algorithms.standardise import Magnitude, Mean, Spread
@@ -61,6 +62,9 @@ from unpooled.panel import Panel
 from unpooled.plan import EXACT, Plan
 from unpooled.protocol import codec
 from unpooled.step import Arrays, Real, Rows, Step, server_only
+
+_SHARED = {MT: DIPLOID, MT2: DIPLOID, X2: X, Y2: Y}
+"""Classes of chromosomes that have the null model of another: how copies count makes no difference to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +90,6 @@ class Null(Bounded, regression.Counted):
     chunks: tuple[Chunk, ...] = server_only(())
     plan: bytes = server_only(b"")
     sizes: tuple[int, ...] = server_only(())
-    women: int = server_only(0)
 
     @property
     def parameters(self) -> int:
@@ -106,26 +109,32 @@ class Null(Bounded, regression.Counted):
             "hessian": np.einsum("n,ni,ni->i", weight, x[:, i], x[:, j]),
         }
 
-    def counted(self, people: tuple[int, ...], women: int) -> Iterator[Step | Rows]:
+    def agrees(self, plan: Plan) -> bool:
+        """Without people of unknown sex only by the rule that shows single people."""
+        return plan.missing == EXACT or self.chromosome != X2_KNOWN
+
+    def counted(self, people: tuple[int, ...]) -> Iterator[Step | Rows]:
         plan = plan_of(self.plan)
-        following = replace(self, sizes=people, women=women)
-        columns, among = len(plan.covariate_columns), Sizes(plan.trait, people, women).of(COMPLETE)
+        following = replace(self, sizes=people)
+        columns, among = len(plan.covariate_columns), Sizes(plan.trait, people).of(COMPLETE)
         if columns:
             yield regression.standardise(following, among, columns, False, plan.cohorts)
         else:
             yield from following.standardised(np.zeros(0), np.zeros(0, np.int64))
 
     def standardised(self, centre: np.ndarray, exponent: np.ndarray) -> Iterator[Step | Rows]:
-        sizes = Sizes(plan_of(self.plan).trait, self.sizes, self.women)
-        for chromosome in (DIPLOID, X, Y):
-            some = tuple(c for c in self.chunks if (DIPLOID if c[2] == MT else c[2]) == chromosome)
+        plan = plan_of(self.plan)
+        sizes = Sizes(plan.trait, self.sizes)
+        asked = asked_chunks(self.chunks, sizes, plan)
+        for chromosome in (DIPLOID, X, X2_KNOWN, Y):
+            some = tuple(chunk for chunk in asked if _SHARED.get(chunk[2], chunk[2]) == chromosome)
             if some:
-                with_sex = chromosome == X and sizes.sex_varies
+                with_sex = on_x(chromosome) and sizes.sex_varies
                 yield replace(
                     self,
                     chromosome=chromosome,
                     with_sex=with_sex,
-                    people=sizes.of(COMPLETE, *([MEN] if chromosome == Y else [])),
+                    people=sum(sizes.of(COMPLETE, *filter(None, [sex])) for sex in sexes(chromosome)),
                     centre=centre,
                     exponent=exponent,
                     beta=np.zeros(1 + len(centre) + with_sex),
@@ -140,7 +149,7 @@ class Null(Bounded, regression.Counted):
                 yield replace(self, beta=self.beta + step[0], iteration=self.iteration + 1)
                 return
             code[0] = codes.UNFINISHED
-        sizes = Sizes(plan.trait, self.sizes, self.women)
+        sizes = Sizes(plan.trait, self.sizes)
         null = NullModel(
             with_sex=self.with_sex,
             people=self.people,
@@ -152,7 +161,6 @@ class Null(Bounded, regression.Counted):
             likelihood=float(total["likelihood"]),
             code=int(code[0]),
             sizes=self.sizes,
-            women=self.women,
         )
         for start, stop, chromosome in self.chunks:
             wanted = wanted_groups(chromosome, sizes, plan)
@@ -236,7 +244,7 @@ def _separated(groups: tuple[tuple[str, ...], ...], counts: np.ndarray, chromoso
     for phenotype in (CASE, CONTROL):
         low, high = np.full(len(counts), np.inf), np.full(len(counts), -np.inf)
         for k, group in enumerate(groups):
-            if COMPLETE not in group or phenotype not in group:
+            if not {COMPLETE, phenotype} <= set(group) or UNKNOWN in group:  # apart only to be left out
                 continue
             single = haploid(chromosome, MEN if MEN in group else "")
             for column, copies in ((0, 1 if single else 2), (1, None if single else 1), (2, 0)):
@@ -287,4 +295,5 @@ LOGISTIC = Algorithm(
     usual_files=("assoc",),
     options=regression.OPTIONS | {"beta", "max_iterations"},
     file_name=regression_report.file_name,
+    columns=columns_of,
 )

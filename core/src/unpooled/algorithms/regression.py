@@ -1,26 +1,27 @@
 """What linear and logistic regression have in common: who is in, which allele is A1, which variants remain.
 
-    Census            how many people there are in each group, and women among those with complete data
+    Census            how many people there are in each group
     (standardising)   only if there is any real column: unpooled.algorithms.standardise
     CountGenotypes    per variant the genotypes in each group. From these follow A1, the filters, the number
                       of calls, and the sums of the genotype and of its square: no later step sends them again
     AlleleOrder       only for variants both of whose alleles are equally frequent: which one is A1
 
-Then each test goes on with `fit`. On X and Y men are kept apart, as far as there the genotype is coded 0/1.
+Then each test goes on with `fit`. On X and Y men are kept apart; `unpooled.algorithms.coding` says why.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from unpooled.algorithms import chi_square, groups, summary
-from unpooled.algorithms.chi_square import MOST_PEOPLE
-from unpooled.algorithms.genotype_table import MT, GenotypeTable, X, Y
+from unpooled.algorithms.chi_square import MOST_PEOPLE, Chunk
+from unpooled.algorithms.coding import PLACES, X2_KNOWN, by_plink2, haploid, sexes, with_plink2
+from unpooled.algorithms.genotype_table import DIPLOID, MT, GenotypeTable, Y
 from unpooled.algorithms.groups import (
     CASE,
     COMPLETE,
@@ -31,12 +32,14 @@ from unpooled.algorithms.groups import (
     NONFOUNDER,
     NOT_MEN,
     PHENOTYPES,
+    UNKNOWN,
+    WOMEN,
     Group,
 )
 from unpooled.algorithms.standardise import Follows, Magnitude
-from unpooled.cohort import FEMALE, Cohort
+from unpooled.cohort import Cohort
 from unpooled.errors import ProtocolError
-from unpooled.plan import Covariate, Plan
+from unpooled.plan import EXACT, Covariate, Plan
 from unpooled.protocol import codec
 from unpooled.step import Arrays, Count, Rows, Step, server_only
 
@@ -57,11 +60,32 @@ code                    why there is no result, or none in PLINK 1.9's files: `u
 women, SEX.
 """
 
+TABLE_BY_PLINK2 = "variants by plink2"
+"""The same for variants that plink2 codes in another way."""
+
+
+def table_of(chromosome: str) -> str:
+    return TABLE_BY_PLINK2 if by_plink2(chromosome) else TABLE
+
+
+def columns_of(file: str, tables: Mapping[str, Arrays]) -> Arrays:
+    """The result columns that a file is written from."""
+    columns = tables[TABLE]
+    if file != "glm" or TABLE_BY_PLINK2 not in tables:
+        return columns
+    others = tables[TABLE_BY_PLINK2]
+    at = np.searchsorted(columns["variant"], others["variant"])
+    merged = {name: np.array(column) for name, column in columns.items() if name in others}
+    for name, column in merged.items():
+        column[at] = others[name]
+    return merged
+
+
 _QUANTITATIVE: tuple[Group, ...] = tuple(
-    (completeness, founder, sex)
+    (completeness, founder, *sex)
     for completeness in (COMPLETE, INCOMPLETE)
     for founder in (FOUNDER, NONFOUNDER)
-    for sex in (MEN, NOT_MEN)
+    for sex in ((MEN,), (NOT_MEN, WOMEN), (NOT_MEN, UNKNOWN))
 )
 _CASE_CONTROL: tuple[Group, ...] = tuple(
     (phenotype, *group) for phenotype in PHENOTYPES for group in _QUANTITATIVE
@@ -86,14 +110,14 @@ def plan_of(encoded: bytes) -> Plan:
 class Counted(Follows):
     """A step that goes on once the people are counted."""
 
-    def counted(self, people: tuple[int, ...], women: int) -> Iterator[Step | Rows]:
-        """What follows, given the size of each of the finest groups and the number of women among them."""
+    def counted(self, people: tuple[int, ...]) -> Iterator[Step | Rows]:
+        """What follows, given the size of each of the finest groups."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Census(Step):
-    """How many people there are in each group, and women with complete data."""
+    """How many people there are in each group."""
 
     name: ClassVar[str] = "regression/census"
     title: ClassVar[str] = "Count people"
@@ -104,7 +128,6 @@ class Census(Step):
             MOST_PEOPLE,
             "number of people by phenotype (if case/control), complete data or not, founder or not, sex",
         ),
-        Count("women", (), MOST_PEOPLE, "number of women with a phenotype and every covariate"),
     )
     ring_bits: ClassVar[int] = 64
 
@@ -119,15 +142,14 @@ class Census(Step):
     def local(self, cohort: Cohort) -> Arrays:
         samples = cohort.samples
         sizes = [np.count_nonzero(groups.members(group, samples)) for group in finest(self.trait)]
-        women = np.count_nonzero(groups.complete(samples) & (samples.sex == FEMALE))
-        return {"people": np.array(sizes), "women": np.array(women)}
+        return {"people": np.array(sizes)}
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         if self.then is None:
             raise ProtocolError("what follows the census is known only where the study is run")
-        sizes = Sizes(self.trait, tuple(total["people"].tolist()), int(total["women"]))
+        sizes = Sizes(self.trait, tuple(total["people"].tolist()))
         yield sizes.pool()
-        yield from self.then.counted(sizes.people, sizes.women)
+        yield from self.then.counted(sizes.people)
 
 
 def standardise(step: Follows, people: int, columns: int, phenotype: bool, cohorts: int) -> Step:
@@ -141,7 +163,6 @@ class Sizes:
 
     trait: str
     people: tuple[int, ...]
-    women: int
 
     def of(self, *words: str) -> int:
         """How many are in all the groups of these words."""
@@ -156,21 +177,35 @@ class Sizes:
     @property
     def sex_varies(self) -> bool:
         """Whether sex becomes a covariate on X: there are men and women with complete data."""
-        return bool(self.women and self.of(COMPLETE, MEN))
+        return bool(self.of(COMPLETE, WOMEN) and self.of(COMPLETE, MEN))
+
+
+def asked_chunks(chunks: Iterable[Chunk], sizes: Sizes, plan: Plan) -> tuple[Chunk, ...]:
+    """The chunks to ask about; with plink2's report those that it codes in another way once more.
+
+    People of unknown sex may be few: what is known with them and without them is known of them. So they are
+    left out, as plink2 does, only by the rule that shows single people anyway.
+    """
+    if "glm" not in plan.files:
+        return tuple(chunks)
+    unknown = bool(sizes.of(COMPLETE, UNKNOWN)) and sizes.sex_varies and plan.missing == EXACT
+    return tuple(with_plink2(chunks, unknown))
 
 
 def wanted_groups(chromosome: str, sizes: Sizes, plan: Plan) -> dict[Group, int]:
     """The groups to count genotypes in, on a class of chromosomes, with the number of people in the pool."""
+    dropped = {FOUNDER, NONFOUNDER} if plan.nonfounders else set()
+    dropped |= {MEN, NOT_MEN} if PLACES[chromosome] in (DIPLOID, MT) else set()
+    everyone_matters = plan.nonfounders or plan.geno < 1 or "lmiss" in plan.files
     wanted: dict[Group, int] = {}
     for finest_group, size in zip(finest(sizes.trait), sizes.people, strict=True):
-        *phenotype, completeness, founder, sex = finest_group
-        everyone_matters = plan.nonfounders or plan.geno < 1 or "lmiss" in plan.files
-        if not size or (chromosome == Y and sex != MEN):
+        if not size or (PLACES[chromosome] == Y and MEN not in finest_group):
             continue
-        if completeness == INCOMPLETE and founder == NONFOUNDER and not everyone_matters:
+        if {INCOMPLETE, NONFOUNDER} <= set(finest_group) and not everyone_matters:
             continue
-        parts = (*phenotype, completeness, *([] if plan.nonfounders else [founder]))
-        group = (*parts, sex) if chromosome in (X, Y) else parts
+        known = chromosome == X2_KNOWN and COMPLETE in finest_group
+        left_out = dropped if known else dropped | {WOMEN, UNKNOWN}
+        group = tuple(word for word in finest_group if word not in left_out)
         wanted[group] = wanted.get(group, 0) + size
     return wanted
 
@@ -199,7 +234,7 @@ class CountGenotypes(chi_square.CountGenotypes):
     def table(self, counts: np.ndarray) -> GenotypeTable:
         plan = plan_of(self.plan)
         files = tuple(file for file in ("frq", "lmiss", "hwe") if file == "frq" or file in plan.files)
-        return GenotypeTable(counts, self.groups, self.people, self.chromosome, files, hwe_rows(plan))
+        return GenotypeTable(counts, self.groups, self.people, PLACES[self.chromosome], files, hwe_rows(plan))
 
     def passes(self, table: GenotypeTable) -> np.ndarray:
         """Which variants pass --maf, --geno and --hwe: bool (m,)."""
@@ -215,7 +250,7 @@ class CountGenotypes(chi_square.CountGenotypes):
         if plan.hwe > 0:
             row = "all" if plan.trait == "quantitative" else "control"
             tested = GenotypeTable(
-                table.counts, self.groups, self.people, self.chromosome, ("hwe",), (row,)
+                table.counts, self.groups, self.people, table.chromosome, ("hwe",), (row,)
             ).columns(np.ones(len(first), bool))
             passing &= ~(tested[f"{row}_hwe_p"] < plan.hwe)
         return passing
@@ -243,16 +278,6 @@ class AlleleOrder(chi_square.AlleleOrder):
             raise ProtocolError("the order of alleles can only be settled where the counts are")
         first_is_a1 = 2 * total["first"] >= self.question.cohorts
         yield from self.question.fit(self.variants, self.genotypes, first_is_a1)
-
-
-def haploid(chromosome: str, sex: str) -> bool:
-    """Whether these people have one copy, coded 0/1. Their heterozygous calls are missing, as in PLINK."""
-    return chromosome in (Y, MT) or (chromosome == X and sex == MEN)
-
-
-def sexes(chromosome: str) -> tuple[str, ...]:
-    """Groups of people whose sums are kept apart on a class of chromosomes; an empty word is everyone."""
-    return {X: (MEN, NOT_MEN), Y: (MEN,)}.get(chromosome, ("",))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,6 @@
 """plink2's reports `.glm.linear` and `.glm.logistic`, with the columns that its alpha 3 has by default.
 
+Where plink2 codes variants in another way (X, Y, MT), `rows` are of its coding: `unpooled.algorithms.coding`.
 REF is the commoner allele of the pool and ALT the rarer, A1, as in a pooled file that PLINK 1.9 has merged.
 """
 
@@ -8,14 +9,15 @@ from __future__ import annotations
 from typing import BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Real, Text, Whole, write_table
-from unpooled.formats.tests import Lines, tests, tests_each
+from unpooled.formats.tests import SEX, Lines, tests, tests_each
 from unpooled.kernels import least_squares as codes
 from unpooled.panel import Panel
 from unpooled.plan import Plan
-from unpooled.statistics import p_value
+from unpooled.statistics import normal_quantile, p_value
 from unpooled.step import Arrays
 
 ERRORS = {
@@ -49,17 +51,28 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
     logistic = plan.test == "logistic"
     odds = logistic and not plan.beta
     titles = ("OR" if odds else "BETA", "LOG(OR)_SE" if odds else "SE", "Z_STAT" if logistic else "T_STAT")
+    reach = normal_quantile(1 - (1 - plan.ci) / 2) if plan.ci else 0.0
+    percent = int(plan.ci * 100 + 1e-9)
     at_error = variants.labels + len(names)
     at_chromosome = at_error + len(errors)
+
+    def shown(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.exp(values) if odds else values
 
     def block(part: slice) -> list[Column]:
         variant, test = lines.of(part)
         beta, se = rows["beta"][variant, test], rows["se"][variant, test]
+        if SEX in names:  # plink2 counts a woman as 2 and a man as 1
+            beta = np.where(test == names.index(SEX), -beta, beta)
         p = p_value(rows["neg_log10_p"][variant, test])
         error = np.where(np.isnan(beta), rows["code"][variant], codes.FITTED).astype(np.int64)
         chromosome = panel.chromosome[rows["variant"][variant]].astype(np.int64)
         a1 = variants.a1(variant).values
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            limits: list[Column] = [
+                Real(f"L{percent}", 0, shown(beta - reach * se), digits=_DIGITS),
+                Real(f"U{percent}", 0, shown(beta + reach * se), digits=_DIGITS),
+            ]
             return [
                 Text("#CHROM", 0, at_chromosome + chromosome),
                 Whole("POS", 0, variants.position(variant).values),
@@ -69,8 +82,9 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
                 Text("A1", 0, a1),
                 Text("TEST", 0, variants.labels + test),
                 Whole("OBS_CT", 0, rows["n"][variant]),
-                Real(titles[0], 0, np.exp(beta) if odds else beta, digits=_DIGITS),
+                Real(titles[0], 0, shown(beta), digits=_DIGITS),
                 Real(titles[1], 0, se, digits=_DIGITS),
+                *(limits if plan.ci else []),
                 Real(titles[2], 0, beta / se, digits=_DIGITS),
                 Real("P", 0, p, digits=_DIGITS),
                 Text("ERRCODE", 0, at_error + error),

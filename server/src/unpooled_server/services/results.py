@@ -42,8 +42,7 @@ def finish(study: Study) -> None:
     started = timezone.now()
     panel = store.agreed_panel(study.pk, study.panel_digest)
     found, plan = tables(study), study.plan
-    columns = found.get(summary.VARIANTS)
-    if columns is None:
+    if summary.VARIANTS not in found:
         fail(study.pk, NO_VARIANT)
         return
     test, numbers = algorithm(plan.test), summary.summarise(found)
@@ -58,7 +57,7 @@ def finish(study: Study) -> None:
         return keep(name, lambda out: out.write(text))
 
     def keep_report(file: str) -> ResultFile:
-        write = test.files[file]
+        write, columns = test.files[file], test.columns(file, found)
         return keep(f"{PREFIX}.{test.file_name(file, plan)}", lambda out: write(out, panel, columns, plan))
 
     with ThreadPoolExecutor(WRITERS) as pool:  # compiled code writes the numbers, so threads run side by side

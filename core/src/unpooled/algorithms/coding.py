@@ -1,0 +1,77 @@
+"""How copies of an allele count on each class of chromosomes, and who is in.
+
+PLINK 1.9 counts one copy for men on X and Y and for everyone on MT; a heterozygous call there is a missing
+call. plink2 counts everyone's calls as they are, heterozygous ones as well, in halves on Y and MT; and where
+sex is a covariate, on X, it leaves out people of unknown sex. So a study that writes `.glm` asks for the
+variants on X, Y and MT again, as classes of their own. Halves are a matter of units: those follow in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from unpooled.algorithms.genotype_table import DIPLOID, MT, X, Y
+from unpooled.algorithms.groups import MEN, NOT_MEN, WOMEN, members
+from unpooled.cohort import MALE, Samples
+
+X2, X2_KNOWN, Y2, MT2 = "X by plink2", "X by plink2, sex known", "Y by plink2", "MT by plink2"
+
+PLACES = {DIPLOID: DIPLOID, X: X, Y: Y, MT: MT, X2: X, X2_KNOWN: X, Y2: Y, MT2: MT}
+"""Where the variants of each class are."""
+
+_AGAIN = {X: X2, Y: Y2, MT: MT2}
+
+_SEXES = {X: (MEN, NOT_MEN), X2: (MEN, NOT_MEN), X2_KNOWN: (MEN, WOMEN), Y: (MEN,), Y2: (MEN,)}
+
+Chunk = tuple[int, int, str]
+
+
+def with_plink2(chunks: Iterable[Chunk], sex_known: bool) -> Iterator[Chunk]:
+    """The chunks, and those on X, Y and MT again; on X perhaps without people of unknown sex."""
+    for start, stop, chromosome in chunks:
+        yield start, stop, chromosome
+        if chromosome in _AGAIN:
+            again = _AGAIN[chromosome]
+            yield start, stop, X2_KNOWN if again == X2 and sex_known else again
+
+
+def by_plink2(chromosome: str) -> bool:
+    return PLACES[chromosome] != chromosome
+
+
+def on_x(chromosome: str) -> bool:
+    return PLACES[chromosome] == X
+
+
+def haploid(chromosome: str, sex: str) -> bool:
+    """Whether these people have one copy, coded 0/1. Their heterozygous calls are missing."""
+    return chromosome in (Y, MT) or (chromosome == X and sex == MEN)
+
+
+def sexes(chromosome: str) -> tuple[str, ...]:
+    """Groups of people whose sums are kept apart on a class of chromosomes; an empty word is everyone."""
+    return _SEXES.get(chromosome, ("",))
+
+
+def unit(chromosome: str) -> float:
+    """What one copy is in the report: the effect of 0, 1/2, 1 is twice that of 0, 1, 2."""
+    return 2.0 if chromosome in (Y2, MT2) else 1.0
+
+
+def by_sex(chromosome: str, samples: Samples) -> list[np.ndarray]:
+    """Who of a cohort is in each of the `sexes`: bool (n,) each."""
+    return [members((sex,) if sex else (), samples) for sex in sexes(chromosome)]
+
+
+def counted(chromosome: str, samples: Samples) -> np.ndarray:
+    """Who of a cohort may be in a regression, as far as sex decides: bool (n,)."""
+    return np.asarray(np.logical_or.reduce(by_sex(chromosome, samples)))
+
+
+def of_one_copy(chromosome: str, samples: Samples) -> np.ndarray:
+    """Whose homozygous calls count once: bool (n,)."""
+    if chromosome in (X, Y):
+        return np.asarray(samples.sex == MALE)
+    return np.full(len(samples), chromosome == MT)
