@@ -97,7 +97,8 @@ def test_only_needed_groups_are_asked_for(panel: Panel) -> None:
         plan = make_plan(3, **options)
         (census,) = CHI_SQUARE.first(plan, panel)
         found = census.aggregate({"people": sizes})
-        return {step.chromosome: {" ".join(group) for group in step.groups} for step in found}  # type: ignore[union-attr]
+        questions = [step for step in found if isinstance(step, CountGenotypes)]
+        return {step.chromosome: {" ".join(group) for group in step.groups} for step in questions}
 
     everyone = asked()
     assert everyone[DIPLOID] == {
@@ -113,6 +114,7 @@ def test_only_needed_groups_are_asked_for(panel: Panel) -> None:
     # Without .lmiss nobody needs people who have neither a phenotype nor a say in what A1 is.
     assert "no phenotype nonfounder" not in asked(files=("assoc", "frq", "hwe"))[DIPLOID]
     assert "no phenotype founder" in asked(files=("assoc",))[DIPLOID]
+    assert "no phenotype nonfounder" in asked(files=("assoc",), geno=0.1)[DIPLOID]
 
 
 def test_cohorts_do_not_receive_what_is_the_servers(panel: Panel) -> None:
@@ -209,7 +211,10 @@ def test_only_ties_are_asked_about() -> None:
     for cohort in cohorts:
         cohort.genotypes[:] = np.array([0, 1, 2, -1])[:, None]
     (census,) = CHI_SQUARE.first(make_plan(), panel)
-    (question,) = ask(census, cohorts)
+    pool, question = ask(census, cohorts)
+    assert isinstance(pool, Rows) and pool.columns["people"].tolist() == [
+        sum(np.count_nonzero(~np.isnan(cohort.samples.phenotype)) for cohort in cohorts)
+    ]
     assert isinstance(question, CountGenotypes)
     order, rows = ask(question, cohorts)
     assert isinstance(order, AlleleOrder) and order.variants.tolist() == [1, 3]

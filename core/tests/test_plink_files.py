@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from unpooled.algorithms.chi_square import CHI_SQUARE
+from unpooled.algorithms.filters import lines
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.formats.plink import name_width
 from unpooled.panel import Panel
@@ -78,10 +79,10 @@ class Pooled:
         options = {"files": FILES, **plan}
         agreed = Plan("chi-square", "status", cohorts, bytes(32), autosomes=self.autosomes, **options)  # type: ignore[arg-type]
         panel = Panel.of(self.variants)
-        rows = run(agreed, panel, self.cohorts(cohorts, seed))["variants"]
+        tables = run(agreed, panel, self.cohorts(cohorts, seed))
         files = {}
         for suffix in agreed.files:
-            CHI_SQUARE.files[suffix](file := io.BytesIO(), panel, rows, agreed)
+            CHI_SQUARE.files[suffix](file := io.BytesIO(), panel, lines(suffix, tables), agreed)
             files[suffix] = file.getvalue()
         return files
 
@@ -187,6 +188,30 @@ def test_files_are_plinks_for_any_number_of_people(seed: int, plink: PooledPlink
     random = np.random.default_rng(seed)
     pooled = ordinary(seed, n=int(random.integers(3, 700)), missing=random.random() / 5)
     same(pooled.study(cohorts=3 + seed, seed=seed), plink(pooled))
+
+
+FILTERS: tuple[dict[str, float], ...] = (
+    {"maf": 0.1},
+    {"geno": 0.05},
+    {"hwe": 0.3},
+    {"maf": 0.05, "geno": 0.06, "hwe": 0.05},
+)
+
+
+@pytest.mark.parametrize("nonfounders", [False, True], ids=["founders", "nonfounders"])
+@pytest.mark.parametrize("filters", FILTERS, ids=" ".join)
+def test_filters(filters: dict[str, float], nonfounders: bool, plink: PooledPlink) -> None:
+    """The test is of the variants that pass; the other files have, as PLINK's, more lines."""
+    pooled = ordinary(9, n=400)
+    random = np.random.default_rng(1)  # IDs of any length: the width of a column is by all of them
+    named = [(c, at, name + b"x" * random.integers(9), *pair) for c, at, name, *pair in pooled.variants]
+    pooled = replace(pooled, variants=named)
+    flags = [word for name, value in filters.items() for word in (f"--{name}", str(value))]
+    ours = pooled.study(nonfounders=nonfounders, chunk_size=50, **filters)
+    assert 50 < ours["assoc"].count(b"\n") < len(pooled.variants)
+    same(ours, plink(pooled, *flags, *["--nonfounders"] * nonfounders))
+    (assoc,) = pooled.study(nonfounders=nonfounders, files=("assoc",), **filters).values()
+    assert assoc == ours["assoc"]
 
 
 def test_odd_alleles(plink: PooledPlink) -> None:

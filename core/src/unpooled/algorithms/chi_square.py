@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.algorithms import groups as people
-from unpooled.algorithms import summary
+from unpooled.algorithms import filters, summary
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.genotype_table import DIPLOID, MT, GenotypeTable, X, Y
 from unpooled.algorithms.groups import CASE, CONTROL, FINEST, FOUNDER, MEN, NO_PHENOTYPE, Group
@@ -29,6 +29,7 @@ from unpooled.formats import plink
 from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.panel import Panel
 from unpooled.plan import FILES, Plan
+from unpooled.protocol import codec
 from unpooled.step import Arrays, Count, Rows, Step, server_only
 
 TABLE = "variants"
@@ -57,9 +58,7 @@ class Census(Step):
     ring_bits: ClassVar[int] = 64
 
     chunks: tuple[Chunk, ...] = server_only(())
-    nonfounders: bool = server_only(False)
-    files: tuple[str, ...] = server_only(())
-    cohorts: int = server_only(0)
+    plan: bytes = server_only(b"")
 
     def local(self, cohort: Cohort) -> Arrays:
         sizes = [np.count_nonzero(people.members(group, cohort.samples)) for group in FINEST]
@@ -69,8 +68,9 @@ class Census(Step):
         sizes = dict(zip(FINEST, total["people"].tolist(), strict=True))
         cases, controls = (sum(sizes[group] for group in FINEST if word in group) for word in (CASE, CONTROL))
         yield summary.pool(cases + controls, cases, controls)
+        plan = filters.plan_of(self.plan)
         for start, stop, chromosome in self.chunks:
-            wanted = self._groups(chromosome, sizes)
+            wanted = _groups(chromosome, sizes, plan)
             yield CountGenotypes(
                 start=start,
                 stop=stop,
@@ -78,23 +78,27 @@ class Census(Step):
                 most=max(wanted.values(), default=0),
                 chromosome=chromosome,
                 people=sum(wanted.values()),
-                files=self.files,
-                cohorts=self.cohorts,
+                files=plan.files,
+                cohorts=plan.cohorts,
+                plan=self.plan,
             )
 
-    def _groups(self, chromosome: str, sizes: dict[Group, int]) -> dict[Group, int]:
-        """The groups to ask for on a chromosome, each with the number of people in the pool."""
-        wanted: dict[Group, int] = {}
-        for (phenotype, founder, sex), size in sizes.items():
-            if size and self._needed(phenotype, founder) and (chromosome != Y or sex == MEN):
-                parts = (phenotype, "" if self.nonfounders else founder, sex if chromosome in (X, Y) else "")
-                group = tuple(filter(None, parts))
-                wanted[group] = wanted.get(group, 0) + size
-        return wanted
 
-    def _needed(self, phenotype: str, founder: str) -> bool:
-        # Founders decide on A1, whatever their phenotype; other people without one matter for missingness.
-        return self.nonfounders or founder == FOUNDER or phenotype != NO_PHENOTYPE or "lmiss" in self.files
+def _groups(chromosome: str, sizes: dict[Group, int], plan: Plan) -> dict[Group, int]:
+    """The groups to ask for on a chromosome, each with the number of people in the pool."""
+    wanted: dict[Group, int] = {}
+    for (phenotype, founder, sex), size in sizes.items():
+        if size and _needed(phenotype, founder, plan) and (chromosome != Y or sex == MEN):
+            parts = (phenotype, "" if plan.nonfounders else founder, sex if chromosome in (X, Y) else "")
+            group = tuple(filter(None, parts))
+            wanted[group] = wanted.get(group, 0) + size
+    return wanted
+
+
+def _needed(phenotype: str, founder: str, plan: Plan) -> bool:
+    # Founders decide on A1, whatever their phenotype; other people without one matter for missingness.
+    in_reports = plan.nonfounders or founder == FOUNDER or phenotype != NO_PHENOTYPE
+    return in_reports or "lmiss" in plan.files or plan.geno < 1
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,7 @@ class CountGenotypes(Step):
     people: int = server_only(0)
     files: tuple[str, ...] = server_only(())
     cohorts: int = server_only(0)
+    plan: bytes = server_only(b"")
 
     def __post_init__(self) -> None:
         people.check(self.groups)
@@ -143,17 +148,44 @@ class CountGenotypes(Step):
         return {"genotypes": counts}
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
-        table = self.table(total["genotypes"])
-        variants = np.arange(self.start, self.stop, dtype=np.uint32)
+        plan, table = filters.plan_of(self.plan), self.table(total["genotypes"])
+        told = np.ones(self.variants, bool) if self.reports_filtered(plan) else filters.passing(table, plan)
         first, second = table.frequency_alleles()
-        tied = first == second
+        tied = told & (first == second)
         if tied.any():
-            yield AlleleOrder(variants[tied], self, table.counts[tied])
-        if not tied.all():
-            yield _rows(table.take(~tied), variants[~tied], (first < second)[~tied])
+            yield self.allele_order(self._variants(tied), table.counts[tied])
+        if (ready := told & ~tied).any():
+            yield from self.ordered(self._variants(ready), table.counts[ready], (first < second)[ready])
+
+    def reports_filtered(self, plan: Plan) -> bool:
+        """Whether a report has lines about variants that do not pass the filters."""
+        return filters.reports_filtered(plan)
+
+    def allele_order(self, variants: np.ndarray, counts: np.ndarray) -> Step:
+        """Asks which allele of these variants is A1."""
+        return AlleleOrder(variants, self, counts)
+
+    def ordered(
+        self, variants: np.ndarray, counts: np.ndarray, first_is_a1: np.ndarray
+    ) -> Iterator[Step | Rows]:
+        """What follows for variants (panel indices) whose A1 is known."""
+        plan, table = filters.plan_of(self.plan), self.table(counts)
+        passing = filters.passing(table, plan)
+        if not passing.all() and self.reports_filtered(plan):
+            out = ~passing
+            yield filters.filtered(table.take(out), variants[out], first_is_a1[out], plan)
+        if passing.any():
+            yield from self.fit(variants[passing], counts[passing], first_is_a1[passing])
+
+    def fit(self, variants: np.ndarray, counts: np.ndarray, first_is_a1: np.ndarray) -> Iterator[Step | Rows]:
+        """What follows for those that pass the filters."""
+        yield Rows(TABLE, {"variant": variants} | self.table(counts).columns(first_is_a1))
 
     def table(self, counts: np.ndarray) -> GenotypeTable:
         return GenotypeTable(counts, self.groups, self.people, self.chromosome, self.files)
+
+    def _variants(self, which: np.ndarray) -> np.ndarray:
+        return (self.start + np.flatnonzero(which)).astype(np.uint32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,11 +218,7 @@ class AlleleOrder(Step):
             raise ProtocolError("the order of alleles can only be settled where the counts are")
         # On a tie here, too, the panel's first allele: its pairs are in alphabetical order.
         first_is_a1 = 2 * total["first"] >= self.question.cohorts
-        yield _rows(self.question.table(self.genotypes), self.variants, first_is_a1)
-
-
-def _rows(table: GenotypeTable, variants: np.ndarray, first_is_a1: np.ndarray) -> Rows:
-    return Rows(TABLE, {"variant": variants} | table.columns(first_is_a1))
+        yield from self.question.ordered(self.variants, self.genotypes, first_is_a1)
 
 
 def chromosome_class(code: int, autosomes: int) -> str:
@@ -214,7 +242,7 @@ def chunks(panel: Panel, plan: Plan) -> Iterator[Chunk]:
 
 def first(plan: Plan, panel: Panel) -> Iterable[Step]:
     """A study starts with the census."""
-    return [Census(tuple(chunks(panel, plan)), plan.nonfounders, plan.files, plan.cohorts)]
+    return [Census(tuple(chunks(panel, plan)), codec.encode(plan))]
 
 
 CHI_SQUARE = Algorithm(
@@ -225,5 +253,6 @@ CHI_SQUARE = Algorithm(
     first=first,
     files=plink.WRITERS,
     usual_files=FILES,
-    options=frozenset({"mind", "ci"}),
+    options=frozenset({"maf", "geno", "hwe", "mind", "ci"}),
+    columns=filters.lines,
 )

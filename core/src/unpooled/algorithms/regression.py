@@ -11,16 +11,17 @@ Then each test goes on with `fit`. On X and Y men are kept apart; `unpooled.algo
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from unpooled.algorithms import chi_square, groups, summary
+from unpooled.algorithms import chi_square, filters, groups, summary
 from unpooled.algorithms.chi_square import MOST_PEOPLE, Chunk
 from unpooled.algorithms.coding import PLACES, X2_KNOWN, by_plink2, haploid, sexes, with_plink2
+from unpooled.algorithms.filters import COUNTED
+from unpooled.algorithms.filters import plan_of as plan_of
 from unpooled.algorithms.genotype_table import DIPLOID, MT, GenotypeTable, Y
 from unpooled.algorithms.groups import (
     CASE,
@@ -39,8 +40,7 @@ from unpooled.algorithms.groups import (
 from unpooled.algorithms.standardise import Follows, Magnitude
 from unpooled.cohort import Cohort
 from unpooled.errors import ProtocolError
-from unpooled.plan import EXACT, Covariate, Plan
-from unpooled.protocol import codec
+from unpooled.plan import EXACT, Plan
 from unpooled.step import Arrays, Count, Rows, Step, server_only
 
 OPTIONS = frozenset({"covariates", "missing", "maf", "geno", "hwe", "mind", "ci", "hide_covar"})
@@ -70,7 +70,7 @@ def table_of(chromosome: str) -> str:
 
 def columns_of(file: str, tables: Mapping[str, Arrays]) -> Arrays:
     """The result columns that a file is written from."""
-    columns = tables[TABLE]
+    columns = filters.lines(file, tables)
     if file != "glm" or TABLE_BY_PLINK2 not in tables:
         return columns
     others = tables[TABLE_BY_PLINK2]
@@ -95,15 +95,6 @@ _CASE_CONTROL: tuple[Group, ...] = tuple(
 def finest(trait: str) -> tuple[Group, ...]:
     """The groups of which all others are unions; together they are everyone."""
     return _QUANTITATIVE if trait == "quantitative" else _CASE_CONTROL
-
-
-@functools.lru_cache(maxsize=8)
-def plan_of(encoded: bytes) -> Plan:
-    """The plan that a step carries."""
-    plan = codec.decode(encoded, (Plan, Covariate))
-    if not isinstance(plan, Plan):
-        raise ProtocolError("a step carries no plan")
-    return plan
 
 
 @dataclass(frozen=True)
@@ -214,18 +205,11 @@ def wanted_groups(chromosome: str, sizes: Sizes, plan: Plan) -> dict[Group, int]
 class CountGenotypes(chi_square.CountGenotypes):
     """Genotype counts of one chunk in each group; then the variants that pass are fitted."""
 
-    plan: bytes = server_only(b"")
-    sex_varies: bool = server_only(False)
+    def allele_order(self, variants: np.ndarray, counts: np.ndarray) -> Step:
+        return AlleleOrder(variants, self, counts)
 
-    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
-        table = self.table(total["genotypes"])
-        kept = self.passes(table)
-        first, second = table.frequency_alleles()
-        tied = kept & (first == second)
-        if tied.any():
-            yield AlleleOrder(self._variants(tied), self, table.counts[tied])
-        if (ready := kept & ~tied).any():
-            yield from self.fit(self._variants(ready), table.counts[ready], (first < second)[ready])
+    def reports_filtered(self, plan: Plan) -> bool:
+        return super().reports_filtered(plan) and not by_plink2(self.chromosome)
 
     def fit(self, variants: np.ndarray, counts: np.ndarray, first_is_a1: np.ndarray) -> Iterator[Step | Rows]:
         """What follows for variants (panel indices) whose counts and A1 are known."""
@@ -233,33 +217,8 @@ class CountGenotypes(chi_square.CountGenotypes):
 
     def table(self, counts: np.ndarray) -> GenotypeTable:
         plan = plan_of(self.plan)
-        files = tuple(file for file in ("frq", "lmiss", "hwe") if file == "frq" or file in plan.files)
+        files = tuple(file for file in COUNTED if file == "frq" or file in plan.files)
         return GenotypeTable(counts, self.groups, self.people, PLACES[self.chromosome], files, hwe_rows(plan))
-
-    def passes(self, table: GenotypeTable) -> np.ndarray:
-        """Which variants pass --maf, --geno and --hwe: bool (m,)."""
-        plan = plan_of(self.plan)
-        first, second = table.frequency_alleles()
-        passing = np.ones(len(first), bool)
-        with np.errstate(invalid="ignore"):
-            if plan.maf > 0:  # PLINK's tolerance; without founders the frequency is 0/0, and stays
-                passing &= ~(np.minimum(first, second) / (first + second) < plan.maf * (1 - _TOLERANCE))
-            if plan.geno < 1:
-                missing = table.people - table.counts.sum(axis=(1, 2))
-                passing &= ~(missing > table.people * plan.geno * (1 + _TOLERANCE))
-        if plan.hwe > 0:
-            row = "all" if plan.trait == "quantitative" else "control"
-            tested = GenotypeTable(
-                table.counts, self.groups, self.people, table.chromosome, ("hwe",), (row,)
-            ).columns(np.ones(len(first), bool))
-            passing &= ~(tested[f"{row}_hwe_p"] < plan.hwe)
-        return passing
-
-    def _variants(self, which: np.ndarray) -> np.ndarray:
-        return (self.start + np.flatnonzero(which)).astype(np.uint32)
-
-
-_TOLERANCE = 2.0**-44
 
 
 def hwe_rows(plan: Plan) -> tuple[str, ...]:
@@ -272,12 +231,6 @@ class AlleleOrder(chi_square.AlleleOrder):
     """Which allele is A1 where both are equally frequent: as in most cohorts' files, else the alphabet."""
 
     name: ClassVar[str] = "regression/allele-order"
-
-    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
-        if not isinstance(self.question, CountGenotypes) or self.genotypes is None:
-            raise ProtocolError("the order of alleles can only be settled where the counts are")
-        first_is_a1 = 2 * total["first"] >= self.question.cohorts
-        yield from self.question.fit(self.variants, self.genotypes, first_is_a1)
 
 
 @dataclass(frozen=True, eq=False)

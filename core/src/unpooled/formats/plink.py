@@ -28,7 +28,7 @@ LARGEST_CHI_SQUARE = 2 * 0.99999 * 1022 * 0.69314718055995
 
 
 def name_width(lengths: Counts) -> int:
-    """Width of PLINK's SNP column for IDs of these lengths, in the order of the report.
+    """Width of PLINK's SNP column for IDs of these lengths, in the order of the panel.
 
     It starts at 4, and an ID that is longer than the width so far widens it to its own length plus two.
     So the width depends on the order of the IDs.
@@ -49,7 +49,8 @@ class Variants:
         self.pool, (_, alleles, self.labels, self._names) = Pool.of(
             codes, panel.alleles, labels, panel.name[variant]
         )
-        self.width = name_width((self.pool.end - self.pool.start)[self._names :])
+        # By all IDs of the panel, those that no line is about included.
+        self.width = name_width(np.strings.str_len(panel.name))
         self._chromosome = panel.chromosome[variant].astype(np.int64)
         self._position = panel.position[variant]
         first, second = panel.first[variant], panel.second[variant]

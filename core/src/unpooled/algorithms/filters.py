@@ -1,0 +1,95 @@
+"""Which variants pass --geno, --hwe and --maf, by the counts of the pool; and what is told of the others.
+
+As in PLINK 1.9 allele frequencies and missing calls are reported of all variants, the Hardy-Weinberg test of
+those that pass --geno, and the association test of those that pass all three.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from unpooled.algorithms.genotype_table import GenotypeTable
+from unpooled.algorithms.summary import VARIANTS
+from unpooled.errors import ProtocolError
+from unpooled.plan import FILES, Covariate, Plan
+from unpooled.protocol import codec
+from unpooled.step import Arrays, Rows
+
+FILTERED = "filtered"
+"""The result table of variants that do not pass: `variant`, the columns of the counted reports, and whether
+they pass --geno."""
+
+COUNTED = tuple(file for file in FILES if file != "assoc")
+"""Reports of genotype counts alone, that have lines about variants which do not pass."""
+
+_TOLERANCE = 2.0**-44
+
+
+@functools.lru_cache(maxsize=8)
+def plan_of(encoded: bytes) -> Plan:
+    """The plan that a step carries."""
+    plan = codec.decode(encoded, (Plan, Covariate))
+    if not isinstance(plan, Plan):
+        raise ProtocolError("a step carries no plan")
+    return plan
+
+
+def reports_filtered(plan: Plan) -> bool:
+    """Whether a report of the study has lines about variants that do not pass."""
+    return not set(COUNTED).isdisjoint(plan.files)
+
+
+def passing_geno(table: GenotypeTable, plan: Plan) -> np.ndarray:
+    """Which variants have no more than the allowed share of missing calls: bool (m,)."""
+    if plan.geno >= 1:
+        return np.ones(len(table.counts), bool)
+    missing = table.people - table.counts.sum(axis=(1, 2))
+    return np.asarray(missing <= table.people * plan.geno * (1 + _TOLERANCE))
+
+
+def passing(table: GenotypeTable, plan: Plan) -> np.ndarray:
+    """Which variants pass --geno, --hwe and --maf: bool (m,)."""
+    return passing_geno(table, plan) & _passing_hwe(table, plan) & _passing_maf(table, plan)
+
+
+def _passing_hwe(table: GenotypeTable, plan: Plan) -> np.ndarray:
+    """By the test of everyone, or of a case/control trait's controls; where there is none they pass."""
+    if plan.hwe <= 0:
+        return np.ones(len(table.counts), bool)
+    row = "all" if plan.trait == "quantitative" else "control"
+    some_order = np.ones(len(table.counts), bool)
+    p = replace(table, files=("hwe",), hwe_rows=(row,)).columns(some_order)[f"{row}_hwe_p"]
+    return ~(p < plan.hwe)
+
+
+def _passing_maf(table: GenotypeTable, plan: Plan) -> np.ndarray:
+    """With PLINK's tolerance. Without founders the frequency is 0/0, and the variant stays."""
+    if plan.maf <= 0:
+        return np.ones(len(table.counts), bool)
+    first, second = table.frequency_alleles()
+    with np.errstate(invalid="ignore"):
+        return ~(np.minimum(first, second) / (first + second) < plan.maf * (1 - _TOLERANCE))
+
+
+def filtered(table: GenotypeTable, variants: np.ndarray, first_is_a1: np.ndarray, plan: Plan) -> Rows:
+    """Rows of variants (panel indices) that do not pass."""
+    reported = replace(table, files=tuple(file for file in table.files if file in COUNTED))
+    columns = reported.columns(first_is_a1)
+    return Rows(FILTERED, {"variant": variants, **columns, "passes_geno": passing_geno(table, plan)})
+
+
+def lines(file: str, tables: Mapping[str, Arrays]) -> Arrays:
+    """Result columns of the variants that a report has lines about, in the order of the panel."""
+    rows = tables[VARIANTS]
+    if file not in COUNTED or FILTERED not in tables:
+        return rows
+    others = dict(tables[FILTERED])
+    passed = others.pop("passes_geno")
+    if file == "hwe":
+        others = {name: column[passed] for name, column in others.items()}
+    order = np.argsort(np.concatenate([rows["variant"], others["variant"]]), kind="stable")
+    return {name: np.concatenate([rows[name], column])[order] for name, column in others.items()}
