@@ -92,6 +92,29 @@ def test_odd_cohorts_give_the_pooled_files(
     assert {path.read_bytes() for path in delivered} == {Path(f"{ours}.assoc").read_bytes()}
 
 
+def test_variants_are_chosen_as_by_plink(
+    odd: Path,
+    plink: Callable[..., str],
+    rehearse: Callable[..., subprocess.CompletedProcess[str]],
+    tmp_path: Path,
+) -> None:
+    """By chromosome, by name, and by the filters; people by their missing calls in what is left."""
+    ids = [line.split()[1] for line in (odd / "pooled.bim").read_text().splitlines()]
+    extract, exclude = tmp_path / "extract", tmp_path / "exclude"
+    extract.write_text("\n".join([*ids[::2], "rs0", *ids[:4]]) + "\n")
+    exclude.write_text(" ".join([*ids[::10], "rs0"]))
+    flags = ["--chr", "1-3,21,X,26", "--extract", extract, "--exclude", exclude, "--mind", "0.007",
+             "--maf", "0.05", "--geno", "0.03", "--hwe", "0.01"]  # fmt: skip
+    pooled, ours = tmp_path / "pooled", tmp_path / "ours"
+    log = plink(
+        "--bfile", odd / "pooled", *flags, "--assoc", "--freq", "--missing", "--hardy", "--out", pooled
+    )
+    rehearse(*bfiles(odd), *flags, "--out", ours)
+    assert "people removed due to missing genotype data (--mind)" in log
+    for file in FILES:
+        assert Path(f"{ours}.{file}").read_bytes() == Path(f"{pooled}.{file}").read_bytes(), file
+
+
 @pytest.mark.parametrize(
     ("order", "flags"),
     [

@@ -98,7 +98,10 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("ours", "plinks"),
     [
         (("--ci", "0.95", "--chunk-size", "777"), ("--linear", "--ci", "0.95")),
-        (("--ring", "64", "--hide-covar", *FILTERS), ("--linear", "hide-covar", *FILTERS)),
+        (
+            ("--ring", "64", "--hide-covar", "--files", "assoc,frq,lmiss,hwe", *FILTERS),
+            ("--linear", "hide-covar", "--freq", "--missing", "--hardy", *FILTERS),
+        ),
     ],
     ids=["limits", "filters"],
 )  # fmt: skip
@@ -116,6 +119,8 @@ def test_generated_cohorts_give_the_pooled_file(
     plink("--bfile", people / "pooled", "--covar", people / "pooled.cov", *plinks, "--out", pooled)
     rehearse("--test", "linear", *bfiles(parts), *covar, *ours, *FLOORS, "--out", out)
     same(Path(f"{out}.assoc.linear"), Path(f"{pooled}.assoc.linear"))
+    for file in ("frq", "lmiss", "hwe") if "--freq" in plinks else ():
+        assert Path(f"{out}.{file}").read_bytes() == Path(f"{pooled}.{file}").read_bytes(), file
 
 
 def test_the_mean_rule_keeps_single_people_apart(people: Path, rehearse: Rehearse, tmp_path: Path) -> None:

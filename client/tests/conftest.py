@@ -46,7 +46,7 @@ class PlinkFiles:
 
     def options(self, **given: object) -> DataOptions:
         """Options for these files; names of files are taken in the folder."""
-        for name in ("bfile", "bed", "bim", "fam", "pheno", "covar", "keep", "remove"):
+        for name in ("bfile", "bed", "bim", "fam", "pheno", "covar", "keep", "remove", "extract", "exclude"):
             if given.get(name) is not None:
                 given[name] = self.folder / str(given[name])
         return DataOptions(**{"bfile": self.folder / "t", **given})  # type: ignore[arg-type]

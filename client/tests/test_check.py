@@ -224,6 +224,10 @@ FAULTS = {
     # floors
     "nobody kept": Fault(Code.NOBODY_LEFT, E, files={"k": "X Y\n"}, options={"keep": "k"}),
     "all removed": Fault(Code.NOBODY_LEFT, E, files={"k": text(FAM)}, options={"remove": "k"}),
+    "no variant kept": Fault(Code.NO_VARIANT_LEFT, E, files={"k": "rs9"}, options={"extract": "k"}),
+    "one variant kept": Fault(Code.VARIANT_NOT_CHOSEN, NOTE, count=2,
+        files={"k": "rs9 rs1\nrs3", "x": "rs3 rs3"}, options={"extract": "k", "exclude": "x"}),
+    "chromosome kept": Fault(Code.VARIANT_NOT_CHOSEN, NOTE, count=2, options={"chromosomes": ("2-5", "X")}),
     "49 samples": Fault(Code.TOO_FEW_SAMPLES, E, read="49", files={"k": text(FAM[:49])},
         options={"keep": "k"}),
     "higher floor": Fault(Code.TOO_FEW_SAMPLES, E, read="60", options={"min_samples": 61}),

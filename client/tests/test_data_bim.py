@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unpooled.chromosomes import chromosome_code, chromosome_name
 from unpooled_client.data.bim import Variants, read_bim
-from unpooled_client.data.chromosomes import chromosome_code, chromosome_name
 from unpooled_client.data.report import Code, Report
 
 GOOD = ["0", "1", "9", "01", "22", "23", "24", "25", "26", "X", "Y", "XY", "MT", "M", "x", "mt", "xY"]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from unpooled.chromosomes import chromosome_codes
 from unpooled.plan import Plan, PlanError
 
 
@@ -24,6 +25,11 @@ from unpooled.plan import Plan, PlanError
         {"panel_digest": bytes(32)},
         {"variance": float("nan")},
         {"ring_bits": 33},
+        {"chromosomes": ("27",)},
+        {"chromosomes": ("4-1",)},
+        {"chromosomes": ("1-2-3",)},
+        {"chromosomes": ("21",), "autosomes": 16},
+        {"chromosomes": ("1",), "panel_mode": "list", "panel_digest": bytes(32)},
     ],
 )
 def test_a_plan_that_cannot_be_names_its_field(field: dict[str, Any]) -> None:
@@ -37,3 +43,8 @@ def test_a_plan_that_cannot_be_names_its_field(field: dict[str, Any]) -> None:
     with pytest.raises(PlanError) as caught:
         Plan(**(sound | field))
     assert set(caught.value.problems) & {*field, "panel_digest"}
+
+
+def test_chromosomes_are_named_as_for_plink() -> None:
+    assert chromosome_codes(["1-3", "X", "chr22", "26"]) == {1, 2, 3, 22, 23, 26}
+    assert chromosome_codes(["Y-MT"], 19) == {21, 22, 23}

@@ -181,6 +181,7 @@ def plan_rows(plan: Plan) -> list[tuple[str, str]]:
         ("Phenotype", f"{plan.phenotype} ({plan.trait})"),
         *_regression_rows(plan),
         ("Genome build", f"{plan.build}, {plan.autosomes} autosomes"),
+        ("Chromosomes", ", ".join(plan.chromosomes) or "all"),
         ("Nonfounders", "counted in frequencies" if plan.nonfounders else "not counted in frequencies"),
         ("Unknown sex", "phenotype kept" if plan.allow_no_sex else "phenotype set missing"),
         ("Result files", ", ".join(plan.files)),

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from unpooled.chromosomes import chromosome_codes
 from unpooled.errors import UnpooledError
 from unpooled.protocol import VERSION, codec
 from unpooled.protocol.masking import Gaussian, Modular, Scheme
@@ -93,6 +94,8 @@ class Plan:
     trait: str = "case/control"
     build: str = "GRCh38"
     autosomes: int = 22
+    chromosomes: tuple[str, ...] = ()
+    """Only variants on these, as PLINK's --chr takes them: 1-4, 22, X. Empty for all."""
     nonfounders: bool = False
     allow_no_sex: bool = False
     files: tuple[str, ...] = FILES
@@ -133,6 +136,7 @@ class Plan:
             ("trait", self.trait in ("case/control", "quantitative"), "want case/control or quantitative"),
             ("build", _is_name(self.build, 40), "name the genome build, e.g. GRCh38"),
             ("autosomes", 1 <= self.autosomes <= 95, f"got {self.autosomes}; want 1 to 95"),
+            ("chromosomes", not (misnamed := self._misnamed_chromosome()), misnamed),
             (
                 "files",
                 bool(self.files) and set(self.files) <= set(ALL_FILES),
@@ -160,6 +164,15 @@ class Plan:
             ("max_iterations", 1 <= self.max_iterations <= 100, "want 1 to 100"),
             ("version", self.version == VERSION, f"this program speaks protocol version {VERSION}"),
         ]
+
+    def _misnamed_chromosome(self) -> str:
+        if self.chromosomes and self.panel_mode == "list":
+            return "goes with panel_mode names; a list says by itself which variants there are"
+        try:
+            chromosome_codes(self.chromosomes, self.autosomes)
+        except ValueError as error:
+            return str(error)
+        return ""
 
     def _bad_covariates(self) -> str:
         names = [column for covariate in self.covariates for column in covariate.columns]

@@ -320,6 +320,7 @@ def plan() -> Record:
             "trait": "case/control",
             "build": "GRCh38",
             "autosomes": 22,
+            "chromosomes": (),
             "nonfounders": False,
             "allow_no_sex": False,
             "files": ("assoc", "frq", "lmiss", "hwe"),

@@ -17,9 +17,9 @@ from typing import BinaryIO
 import numpy as np
 
 from unpooled import text
+from unpooled.chromosomes import HUMAN, chromosome_code, chromosome_name
 from unpooled.panel import UNNAMED, UNSEEN, Panel, canonical_order
 from unpooled.text import Bytes, Tokens
-from unpooled_client.data.chromosomes import HUMAN, chromosome_code, chromosome_name
 from unpooled_client.data.report import Code, Report, at_lines, shown
 from unpooled_client.data.source import (
     BYTE_ORDER_MARK,
@@ -51,6 +51,10 @@ class Variants:
 
     def __len__(self) -> int:
         return len(self.panel)
+
+    def take(self, chosen: np.ndarray) -> Variants:
+        """Some of them: bool (m,)."""
+        return Variants(self.panel.take(chosen), self.bed_row[chosen], self.a1_is_first[chosen], self.rows)
 
 
 @dataclass(frozen=True, eq=False)

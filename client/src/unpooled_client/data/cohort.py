@@ -16,7 +16,7 @@ from unpooled_client.data.fam import Fam, check_duplicates, read_fam
 from unpooled_client.data.options import DataOptions, check_options
 from unpooled_client.data.phenotype import read_phenotype
 from unpooled_client.data.report import Report, Severity
-from unpooled_client.data.selection import read_selection
+from unpooled_client.data.selection import read_selection, select_variants
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +74,8 @@ def open_cohort(options: DataOptions) -> tuple[PlinkData | None, Report]:
     bed = _bed(options, fam, variants, report)
     if fam is None:
         return None, report
+    if variants is not None:
+        variants = select_variants(variants, options, report)
     tables = (options.pheno, options.covar, options.keep, options.remove)
     check_duplicates(fam, any(path is not None for path in tables), report)
     before = len(report.of(Severity.ERROR))

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 import click
 
+from unpooled.chromosomes import HUMAN, MOST_AUTOSOMES
 from unpooled.plan import Plan
-from unpooled_client.data.chromosomes import HUMAN, MOST_AUTOSOMES
 from unpooled_client.data.report import Code, Report
 
 CASE_CONTROL, QUANTITATIVE = "case/control", "quantitative"
@@ -46,12 +46,16 @@ class DataOptions:
     covar_number: tuple[str, ...] = ()
     keep: Path | None = None
     remove: Path | None = None
+    extract: Path | None = None
+    exclude: Path | None = None
     missing_phenotype: int = -9
     one: bool = False
     allow_no_sex: bool = False
     chr_set: int = HUMAN
     min_samples: int | None = None
     min_per_class: int | None = None
+    chromosomes: tuple[str, ...] = ()
+    """What the plan says; empty for all."""
     one_class: bool = False
     """The data manager says: this cohort has only cases, or only controls."""
     trait: str | None = None
@@ -72,7 +76,9 @@ class DataOptions:
     def paths(self) -> dict[str, Path]:
         """All files that are read, by what they are."""
         files = {kind: self.file(kind) for kind in ("bed", "bim", "fam")}
-        others = {name: getattr(self, name) for name in ("pheno", "covar", "keep", "remove")}
+        others = {
+            name: getattr(self, name) for name in ("pheno", "covar", "keep", "remove", "extract", "exclude")
+        }
         return files | {name: path for name, path in others.items() if path is not None}
 
     def under(self, plan: Plan) -> DataOptions:
@@ -83,6 +89,7 @@ class DataOptions:
             covariates=tuple(Covariate(c.title, c.levels) for c in plan.covariates),
             from_plan=True,
             chr_set=plan.autosomes,
+            chromosomes=plan.chromosomes,
             allow_no_sex=plan.allow_no_sex,
             min_samples=max(plan.min_samples, self.min_samples or 0),
             min_per_class=max(plan.min_per_class, self.min_per_class or 0),
@@ -175,6 +182,8 @@ _OPTIONS = [
     click.option("--covar-number", multiple=True, metavar="N,M-P", help="Covariates by number, from 1."),
     click.option("--keep", type=_FILE, metavar="FILE", help="Only the samples listed (FID IID)."),
     click.option("--remove", type=_FILE, metavar="FILE", help="Not the samples listed (FID IID)."),
+    click.option("--extract", type=_FILE, metavar="FILE", help="Only the variants listed (IDs)."),
+    click.option("--exclude", type=_FILE, metavar="FILE", help="Not the variants listed (IDs)."),
     click.option(
         "--missing-phenotype", type=int, default=-9, show_default=True, metavar="N", help="Missing value."
     ),

@@ -83,6 +83,8 @@ class Code(enum.StrEnum):
     COVARIATE_EMPTY = "covariate-empty"
 
     NOBODY_LEFT = "nobody-left"
+    NO_VARIANT_LEFT = "no-variant-left"
+    VARIANT_NOT_CHOSEN = "variant-not-chosen"
     TOO_FEW_SAMPLES = "too-few-samples"
     TOO_FEW_CASES = "too-few-cases"
     TOO_FEW_CONTROLS = "too-few-controls"

@@ -1,8 +1,8 @@
-"""--keep and --remove: which samples count.
+"""--keep and --remove: which samples count. --chr, --extract and --exclude: which variants.
 
-As in plink1.9 (tried with v1.90b6.26): the first two words of a line are FID and IID, the rest is passed
-over; a sample that is not in the .fam is passed over, a sample that is listed twice counts once; --remove
-follows --keep.
+As in plink1.9 (tried with v1.90b6.26): in a list of samples the first two words of a line are FID and IID,
+the rest is passed over; a list of variants is IDs between blanks or on lines of their own. What is listed and
+not there is passed over, what is listed twice counts once; --remove follows --keep, --exclude --extract.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
+from unpooled.chromosomes import chromosome_codes
+from unpooled_client.data.bim import Variants
 from unpooled_client.data.fam import Fam
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.report import Code, Report
+from unpooled_client.data.source import read_bytes
 from unpooled_client.data.table import read_table
 
 
@@ -35,8 +38,39 @@ def read_selection(fam: Fam, options: DataOptions, report: Report) -> np.ndarray
     return kept
 
 
+def select_variants(variants: Variants, options: DataOptions, report: Report) -> Variants:
+    """The variants that are chosen; the report hears how many are not."""
+    chosen = np.ones(len(variants), bool)
+    if options.chromosomes:
+        codes = chromosome_codes(options.chromosomes, options.chr_set)
+        chosen &= np.isin(variants.panel.chromosome, list(codes))
+    if options.extract is not None:
+        chosen &= _listed_variants(options.extract, "the --extract file", variants, report)
+    if options.exclude is not None and not _is_empty(options.exclude):
+        chosen &= ~_listed_variants(options.exclude, "the --exclude file", variants, report)
+    if len(variants) and not chosen.any():
+        report.error(
+            Code.NO_VARIANT_LEFT,
+            "no variant is left after --chr, --extract and --exclude",
+            remedy="Look at the lists, and at the plan's chromosomes.",
+        )
+    if not chosen.all():
+        out = int(np.count_nonzero(~chosen))
+        report.note(Code.VARIANT_NOT_CHOSEN, "a variant is left out as was asked", count=out)
+        variants = variants.take(chosen)
+    return variants
+
+
+def _listed_variants(path: Path, what: str, variants: Variants, report: Report) -> np.ndarray:
+    """The variants that a file lists, bool (m,); all where it cannot be read."""
+    data = read_bytes(path, what, report)
+    if data is None:
+        return np.ones(len(variants), bool)
+    return np.isin(variants.panel.name, np.array(data.split(), np.bytes_))
+
+
 def _is_empty(path: Path) -> bool:
-    """An empty --remove removes nobody; an empty --keep is a mistake."""
+    """An empty --remove or --exclude leaves out nothing; an empty --keep or --extract is a mistake."""
     return path.is_file() and path.stat().st_size == 0
 
 

@@ -18,8 +18,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.algorithms import groups as people
 from unpooled.algorithms import filters, summary
+from unpooled.algorithms import groups as people
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.genotype_table import DIPLOID, MT, GenotypeTable, X, Y
 from unpooled.algorithms.groups import CASE, CONTROL, FINEST, FOUNDER, MEN, NO_PHENOTYPE, Group

@@ -53,7 +53,10 @@ def passing_geno(table: GenotypeTable, plan: Plan) -> np.ndarray:
 
 def passing(table: GenotypeTable, plan: Plan) -> np.ndarray:
     """Which variants pass --geno, --hwe and --maf: bool (m,)."""
-    return passing_geno(table, plan) & _passing_hwe(table, plan) & _passing_maf(table, plan)
+    found = passing_geno(table, plan)
+    found &= _passing_hwe(table, plan)
+    found &= _passing_maf(table, plan)
+    return found
 
 
 def _passing_hwe(table: GenotypeTable, plan: Plan) -> np.ndarray:
@@ -63,7 +66,7 @@ def _passing_hwe(table: GenotypeTable, plan: Plan) -> np.ndarray:
     row = "all" if plan.trait == "quantitative" else "control"
     some_order = np.ones(len(table.counts), bool)
     p = replace(table, files=("hwe",), hwe_rows=(row,)).columns(some_order)[f"{row}_hwe_p"]
-    return ~(p < plan.hwe)
+    return np.asarray(~(p < plan.hwe))
 
 
 def _passing_maf(table: GenotypeTable, plan: Plan) -> np.ndarray:
@@ -72,7 +75,7 @@ def _passing_maf(table: GenotypeTable, plan: Plan) -> np.ndarray:
         return np.ones(len(table.counts), bool)
     first, second = table.frequency_alleles()
     with np.errstate(invalid="ignore"):
-        return ~(np.minimum(first, second) / (first + second) < plan.maf * (1 - _TOLERANCE))
+        return np.asarray(~(np.minimum(first, second) / (first + second) < plan.maf * (1 - _TOLERANCE)))
 
 
 def filtered(table: GenotypeTable, variants: np.ndarray, first_is_a1: np.ndarray, plan: Plan) -> Rows:

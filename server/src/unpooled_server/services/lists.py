@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from unpooled import text
+from unpooled.chromosomes import chromosome_code
 from unpooled.errors import ProtocolError
 from unpooled.panel import Panel
 
@@ -41,13 +42,11 @@ def _from_words(data: bytes, autosomes: int) -> Panel:
 
 
 def _code(word: bytes, autosomes: int, row: int) -> int:
-    name = word.decode("ascii", "replace").upper().removeprefix("CHR")
-    named = {"X": 1, "Y": 2, "XY": 3, "MT": 4, "M": 4}
-    if name in named:
-        return autosomes + named[name]
-    if name.isdecimal() and int(name) <= autosomes + 4:
-        return int(name)
-    raise ProtocolError(f"list of variants, line {row + 1}: the chromosome {name[:20]!r} is not known")
+    name = word.decode("ascii", "replace")
+    code = chromosome_code(name, autosomes)
+    if code is None:
+        raise ProtocolError(f"list of variants, line {row + 1}: the chromosome {name[:20]!r} is not known")
+    return code
 
 
 def _number(word: bytes, row: int) -> int:

@@ -59,6 +59,9 @@ class PlanFields(serializers.Serializer[Any]):
     trait = serializers.ChoiceField(["case/control", "quantitative"], required=False)
     build = serializers.CharField(max_length=40, required=False)
     autosomes = serializers.IntegerField(required=False)
+    chromosomes = serializers.ListField(
+        child=serializers.CharField(), required=False, help_text="only these, such as 1-4, 22 and X"
+    )
     nonfounders = serializers.BooleanField(required=False)
     allow_no_sex = serializers.BooleanField(required=False)
     files = serializers.ListField(

@@ -15,7 +15,14 @@ from unpooled_webapp.rehearsal import rehearse as run_rehearsal
 from unpooled_webapp.rehearsal.report import lines
 from unpooled_webapp.rehearsal.screen import Screen
 
-PER_COHORT = ("pheno", "covar", "keep", "remove")  # given once for all cohorts, or once for each in order
+PER_COHORT = (
+    "pheno",
+    "covar",
+    "keep",
+    "remove",
+    "extract",
+    "exclude",
+)  # given once for all cohorts, or once for each in order
 
 
 def _paths(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> list[Path]:
@@ -53,7 +60,7 @@ def _levels(
 
 
 def _words(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> list[str]:
-    return [word for value in values for word in value.split(",") if word]
+    return [word.strip() for value in values for word in value.split(",") if word.strip()]
 
 
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -100,6 +107,10 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--keep", multiple=True, type=EXISTING, help="Samples to keep, once for all or once per cohort."
 )
 @click.option("--remove", multiple=True, type=EXISTING, help="Samples to remove, likewise.")
+@click.option("--chr", "chromosomes", multiple=True, callback=_words, metavar="N,M-P,X",
+              help="Only variants on these chromosomes.")  # fmt: skip
+@click.option("--extract", multiple=True, type=EXISTING, help="IDs of variants to keep, likewise.")
+@click.option("--exclude", multiple=True, type=EXISTING, help="IDs of variants to leave out, likewise.")
 @click.option("--allow-no-sex", is_flag=True, help="Keep phenotypes of samples of unknown sex.")
 @click.option("--nonfounders", is_flag=True, help="Count nonfounders in frequencies and HWE too.")
 @click.option("--chr-set", type=click.IntRange(1, 95), default=22, show_default=True, help="Autosomes.")
@@ -163,6 +174,7 @@ def _plan(options: dict[str, Any]) -> dict[str, Any]:
         "phenotype": options["pheno_name"] or "phenotype",
         "cohorts": len(options["bfile"]),
         "autosomes": options["chr_set"],
+        "chromosomes": options["chromosomes"],
         "nonfounders": options["nonfounders"],
         "allow_no_sex": options["allow_no_sex"],
         "files": _result_files(options),

@@ -7,6 +7,7 @@ XY = a+3 and MT = a+4. A number has at most two digits; `chr` may stand before a
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 HUMAN = 22
 MOST_AUTOSOMES = 95
@@ -32,3 +33,18 @@ def chromosome_name(code: int, autosomes: int = HUMAN) -> str:
     if code == 0:
         return "unplaced"
     return str(code) if code <= autosomes else _LETTERS[code - autosomes - 1]
+
+
+def chromosome_codes(words: Iterable[str], autosomes: int = HUMAN) -> frozenset[int]:
+    """The codes of some chromosomes, and of ranges such as `1-4`, as --chr takes them.
+
+    Raises ValueError, which names the word that is neither.
+    """
+    found: set[int] = set()
+    for word in words:
+        ends = [chromosome_code(end, autosomes) for end in word.split("-")]
+        first, last = ends[0], ends[-1]
+        if len(ends) > 2 or first is None or last is None or first > last:
+            raise ValueError(f"got {word!r}; want chromosomes and ranges such as 1-4, 22 and X")
+        found.update(range(first, last + 1))
+    return frozenset(found)
