@@ -5,9 +5,12 @@ Everything is computed from P itself, in PLINK's order of operations: the report
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from unpooled.statistics import chi_square_neg_log10_p, genomic_inflation, p_value, t_neg_log10_p
@@ -68,17 +71,27 @@ def _adjusted(p: Floats) -> dict[str, Floats]:
     left = tests - np.arange(n)
     rank = np.arange(1.0, tests + 1.0)
     harmonic = _harmonic(n)
-    with np.errstate(divide="ignore"):
-        many = np.where(p >= _SMALL_P, 1 - np.power(1 - p, tests), 1 - np.exp(tests * np.log1p(-p)))
-        fewer = np.where(p >= _SMALL_P, 1 - np.power(1 - p, left), 1 - np.exp(left * np.log1p(-p)))
     return {
         "BONF": np.minimum(p * tests, 1.0),
         "HOLM": np.maximum.accumulate(np.minimum(left * p, 1.0)),
-        "SIDAK_SS": many,
-        "SIDAK_SD": np.maximum.accumulate(fewer),
+        "SIDAK_SS": _in_any(p, np.full(n, tests)),
+        "SIDAK_SD": np.maximum.accumulate(_in_any(p, left)),
         "FDR_BH": _falling(tests / rank * p),
         "FDR_BY": _falling(np.minimum(harmonic / rank * p, 1.0)),
     }
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _in_any(p: Any, tests: Any) -> Any:
+    """1 - (1 - p)^tests, (k,). By the C library, as PLINK: NumPy's own functions differ in the last bit,
+    which near 1 is all that is left of a small result."""
+    result = np.empty_like(p)
+    for index in range(len(p)):
+        if p[index] >= _SMALL_P:
+            result[index] = 1.0 - math.pow(1.0 - p[index], tests[index])
+        else:
+            result[index] = 1.0 - math.exp(tests[index] * math.log1p(-p[index]))
+    return result
 
 
 def _harmonic(n: int) -> float:
