@@ -37,8 +37,18 @@ def inflation(said: str) -> str:
 @pytest.fixture(scope="session")
 def plink() -> Callable[..., str]:
     """plink1.9, called with its own flags; gives what it printed."""
-    program = shutil.which("plink1.9")
-    needed(program, "plink1.9", "plink1.9")
+    return _program("plink1.9")
+
+
+@pytest.fixture(scope="session")
+def plink2() -> Callable[..., str]:
+    """plink2, likewise."""
+    return _program("plink2")
+
+
+def _program(name: str) -> Callable[..., str]:
+    program = shutil.which(name)
+    needed(program, name, name)
 
     def call(*arguments: object) -> str:
         command = [str(program), *map(str, arguments)]

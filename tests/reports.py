@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +23,30 @@ def rows(report: Path) -> Iterator[Row]:
         titles = next(lines).split()
         for line in lines:
             yield dict(zip(titles, line.split(), strict=True))
+
+
+GLM = ("#CHROM", "POS", "ID", "REF", "ALT", "A1", "TEST", "OBS_CT", "ERRCODE")
+"""What plink2's reports and ours must say in the same words."""
+
+
+def glm(
+    plink: Plink,
+    plink2: Plink,
+    pooled: Path,
+    covariates: Path,
+    out: Path,
+    *flags: object,
+    chr_set: Sequence[object] = (),
+) -> Path:
+    """plink2's report on pooled data. Its A1 is the rarer allele, as it is where PLINK 1.9 has merged files.
+
+    It takes covariates of similar size only; so the lines about themselves are in other units than ours.
+    """
+    minor = out.with_name("minor")
+    plink("--bfile", pooled, *chr_set, "--allow-no-sex", "--make-bed", "--out", minor)
+    table = ("--covar", covariates, "--covar-variance-standardize")
+    plink2("--bfile", minor, *chr_set, "--glm", *flags, *table, "--threads", 1, "--out", out)
+    return next(out.parent.glob(f"{out.name}.*.glm.*"))
 
 
 def unit(text: str, digits: int) -> float:
@@ -46,9 +70,14 @@ class Agreement:
 
 
 def agreement(
-    ours: Path, theirs: Path, same: Sequence[str], bounds: dict[str, tuple[float, float]], digits: int
+    ours: Path,
+    theirs: Path,
+    same: Sequence[str],
+    bounds: Mapping[str, tuple[float, float]],
+    digits: int,
+    tests: Sequence[str] = (),
 ) -> Agreement:
-    """How two reports agree. Columns in `same` must hold the same words.
+    """How two reports agree, or their lines about some tests. Columns in `same` must hold the same words.
 
     `bounds` has of each column of numbers how far apart they may be, relative and absolute; both are rounded
     to `digits`, so together they may be off by one more in the last.
@@ -56,6 +85,8 @@ def agreement(
     found = Agreement()
     for a, b in zip(rows(ours), rows(theirs), strict=True):
         assert [a[title] for title in same] == [b[title] for title in same], (a, b)
+        if tests and a["TEST"] not in tests:
+            continue
         known = a["P"] != "NA", b["P"] != "NA"
         if known == (True, False):
             found.ours_alone.append((a, b))
@@ -81,10 +112,11 @@ def by_statsmodels(
     names: Iterable[str],
     folder: Path,
     *flags: object,
+    by_plink2: bool = False,
 ) -> dict[tuple[str, str], tuple[float, float]]:
     """(log odds ratio, its standard error) of some variants, by name and test, from the pooled data itself.
 
-    Men count 0 or 1 on X. Columns are centred and scaled for the fit only.
+    Genotypes are coded as PLINK 1.9 does, or plink2. Columns are centred and scaled for the fit only.
     """
     import statsmodels.api as sm
 
@@ -103,9 +135,9 @@ def by_statsmodels(
     found = {}
     for place, title in enumerate(header[6:], start=6):
         name = title.rpartition("_")[0]
-        copies = _coded(_numbers(row[place] for row in people), men, chromosomes[name])
+        copies = _coded(_numbers(row[place] for row in people), men, chromosomes[name], by_plink2)
         tests = ["ADD", *columns] + ["SEX"] * (chromosomes[name] == "23")
-        design = np.column_stack([copies, x, men])[:, : len(tests)]
+        design = np.column_stack([copies, x, men != by_plink2])[:, : len(tests)]
         inside = ~np.isnan(status) & ~np.isnan(design).any(axis=1)
         size = design[inside].std(axis=0)
         scaled = (design[inside] - design[inside].mean(axis=0)) / size
@@ -119,8 +151,10 @@ def _numbers(words: Iterable[str]) -> np.ndarray:
     return np.array([np.nan if word == "NA" else float(word) for word in words])
 
 
-def _coded(copies: np.ndarray, men: np.ndarray, chromosome: str) -> np.ndarray:
-    """Copies of A1, 0 or 1 where there is one, of which a heterozygous call is none; of a simulated study."""
-    single = {"23": men, "24": men, "26": np.ones(len(men), bool)}.get(chromosome, np.zeros(len(men), bool))
-    coded = np.where(single, np.where(copies == 1, np.nan, copies / 2), copies)
+def _coded(copies: np.ndarray, men: np.ndarray, chromosome: str, by_plink2: bool) -> np.ndarray:
+    """Copies of A1 from 0 to 2, or to 1 where there is one; chromosomes are numbered as in man."""
+    everyone = np.ones(len(men), bool)
+    single = {"23": men & (not by_plink2), "24": men, "26": everyone}.get(chromosome, ~everyone)
+    half = copies / 2 if by_plink2 else np.where(copies == 1, np.nan, copies / 2)
+    coded = np.where(single, half, copies)
     return np.where(men, coded, np.nan) if chromosome == "24" else coded

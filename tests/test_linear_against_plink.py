@@ -13,7 +13,7 @@ import pytest
 from unpooled.simulate import simulate
 
 from .conftest import inflation
-from .reports import Plink, bfiles
+from .reports import GLM, Plink, agreement, bfiles, glm
 
 SHARES = {3: (5, 3, 2), 7: (9, 2, 5, 1, 4, 3, 2)}
 FLOORS = ("--min-samples", 20)
@@ -94,22 +94,26 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+LIMITS = ("--ci", "0.95", "--chunk-size", "777", "--files", "assoc,glm")
+
+
 @pytest.mark.parametrize(
     ("ours", "plinks"),
     [
-        (("--ci", "0.95", "--chunk-size", "777"), ("--linear", "--ci", "0.95")),
+        (LIMITS, ("--linear", "--ci", "0.95")),
         (
             ("--ring", "64", "--hide-covar", "--files", "assoc,frq,lmiss,hwe", *FILTERS),
             ("--linear", "hide-covar", "--freq", "--missing", "--hardy", *FILTERS),
         ),
     ],
     ids=["limits", "filters"],
-)  # fmt: skip
+)
 def test_generated_cohorts_give_the_pooled_file(
     ours: tuple[str, ...],
     plinks: tuple[str, ...],
     people: Path,
     plink: Plink,
+    plink2: Plink,
     rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
@@ -121,6 +125,15 @@ def test_generated_cohorts_give_the_pooled_file(
     same(Path(f"{out}.assoc.linear"), Path(f"{pooled}.assoc.linear"))
     for file in ("frq", "lmiss", "hwe") if "--freq" in plinks else ():
         assert Path(f"{out}.{file}").read_bytes() == Path(f"{pooled}.{file}").read_bytes(), file
+    if ours == LIMITS:
+        table, flags = people / "pooled.cov", ("--ci", 0.95)
+        report = glm(plink, plink2, people / "pooled", table, tmp_path / "plink2", *flags)
+        bounds = {"SE": (1e-3, 0.0), "T_STAT": (0.0, 1e-3), "P": (1e-3, 0.0)}
+        found = agreement(
+            Path(f"{out}.phenotype.glm.linear"), report, GLM, bounds, digits=6, tests=("ADD", "SEX")
+        )
+        assert found.numbers > 8_000
+        assert not found.far and not found.ours_alone and not found.theirs_alone
 
 
 def test_the_mean_rule_keeps_single_people_apart(people: Path, rehearse: Rehearse, tmp_path: Path) -> None:
