@@ -19,7 +19,7 @@ check:
 
 bench:
 	@scripts/setup
-	@$(PY) bench/chi_square.py $(ARGS)
+	@$(PY) bench/association.py $(ARGS)
 
 docs:
 	@scripts/setup dev

@@ -352,7 +352,7 @@ class Sums(Step):
         z = standardised(cohort.samples, self.centre, self.exponent)
         apart = by_sex(self.chromosome, cohort.samples)
         columns = np.concatenate([z * who[:, None] for who in apart], axis=1)
-        sums = kernel.products(words, packed.swapped, kernel.Columns.of(columns))
+        sums = kernel.products(words, packed.swapped, columns)
         sums = sums.reshape(self.variants, self.sexes, self.columns)
         lacking = self.asked[self.asked > 0] == INCOMPLETE
         if self.exact:

@@ -339,13 +339,7 @@ class Start(OfVariants):
         unit = people.unit[:, None]
         columns = np.column_stack([residual, weight[:, None] * x]) * unit
         squared = weight[:, None] * unit**2
-        sums = np.concatenate(
-            [
-                kernel.products(words, second, kernel.Columns.of(columns)),
-                kernel.products(words, second, kernel.Columns.of(squared), squares=True),
-            ],
-            axis=1,
-        )
+        sums = kernel.products(words, second, columns, squared)
         if self.exact:
             i, j = pairs(len(self.beta))
             each = np.column_stack([likelihood, x * residual[:, None], x[:, i] * x[:, j] * weight[:, None]])

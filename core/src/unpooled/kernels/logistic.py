@@ -3,8 +3,9 @@
 For each variant a tile of samples goes through two passes over rows that stay in the first cache: first the
 weights w = p (1 - p) and residuals r = y - p, element by element; then the sums, two columns at a time.
 
-exp is written out, so that LLVM vectorises it: x = k ln 2 + f with k from `floor`, then Taylor's polynomial
-of degree 13 in f. The pass that holds it takes no liberty at all with the order of operations.
+exp is written out, so that LLVM vectorises it: x = k ln 2 + f with k rounded by adding and subtracting a
+large number, then Taylor's polynomial of degree 11 in f, good to 7e-15. The pass that holds it takes no
+liberty with the order of operations: `fastmath` would take the rounding away.
 """
 
 from __future__ import annotations
@@ -14,13 +15,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import njit, types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from unpooled.kernels.products import _COPIES, _FREEDOMS, TILE, _decode
+from unpooled.kernels.words import COPIES, first_sample, next_samples, without_call
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
+
+TILE = 256
+"""Samples of a tile: 2 KiB of a column."""
+
+_FREEDOMS = {"reassoc", "contract", "nsz"}
+"""Sums may be taken in any order, and a product need not be rounded before it is added: LLVM needs that to
+vectorise a sum. No other liberty of `fastmath` is taken."""
+
+_CODES = (np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 3
+_QUADS = np.ascontiguousarray(COPIES[:, _CODES.ravel()])
+"""(2, 256 x 4): copies of A1, and of A2, of the four samples of a byte."""
 
 CLIP = 40.0
 """Linear predictors are clipped at +-40: beyond, a probability is 0 or 1 in float64 anyway."""
@@ -63,70 +77,117 @@ def evaluate(
     A missing call leaves the person out if `exact`; else it is `fill`, (m, groups), in units of the genotype.
     """
     m, p = beta.shape
-    quads = np.ascontiguousarray(words).astype("<u8", copy=False).view(np.uint8)
     likelihood, gradient = np.zeros(m), np.zeros((m, p))
     hessian = np.zeros((m, p * (p + 1) // 2))
     filling = np.ascontiguousarray(fill) if len(fill) else np.zeros((m, 2))
     _evaluate(
-        quads, second, _COPIES, design.covariates, design.rows, np.ascontiguousarray(beta), filling, exact,
-        likelihood, gradient, hessian,
+        np.ascontiguousarray(words), second, _QUADS, design.covariates, design.rows,
+        np.ascontiguousarray(beta), filling, exact, likelihood, gradient, hessian,
     )  # fmt: skip
     return likelihood, gradient, hessian
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _evaluate(
-    quads: Any, second: Any, tables: Any, covariates: Any, rows: Any, beta: Any, fill: Any, exact: Any,
+    words: Any, second: Any, tables: Any, covariates: Any, rows: Any, beta: Any, fill: Any, exact: Any,
     likelihood: Any, gradient: Any, hessian: Any,
 ) -> None:  # fmt: skip
-    count = covariates.shape[1]
-    x = np.empty((count + 1, TILE))  # genotype, then covariates
-    valid, eta, e = np.empty(TILE), np.empty(TILE), np.empty(TILE)
+    genotype, valid, eta, e = np.empty(TILE), np.empty(TILE), np.empty(TILE), np.empty(TILE)
     weight, residual, terms = np.empty(TILE), np.empty(TILE), np.empty(TILE)
     bits = np.empty(TILE, np.int64)
     powers = bits.view(np.float64)
-    for v in range(quads.shape[0]):
+    for v in range(words.shape[0]):
         table = tables[np.int64(second[v])]
         for tile in range(covariates.shape[0]):
-            left = tile * (TILE // 4)
-            bytes_ = quads[v, left : min(left + TILE // 4, quads.shape[1])]
-            row = rows[tile]
-            _decode(bytes_, table, x[0])
+            part = words[v, tile * (TILE // 32) : (tile + 1) * (TILE // 32)]
+            inside, case, unit, group = rows[tile, 0], rows[tile, 1], rows[tile, 2], rows[tile, 3]
+            columns = covariates[tile]
+            _decode(part.view(np.uint8), table, genotype)
             for i in range(TILE):
-                x[0, i] *= row[2, i]
-                valid[i] = row[0, i]
-            _take_missing(bytes_, exact, fill[v], row[3], x[0], valid)
-            x[1:] = covariates[tile]
-            for i in range(TILE):
-                eta[i] = beta[v, 0] + beta[v, 1] * x[0, i]
-            for c in range(count):
-                slope = beta[v, c + 2]
-                for i in range(TILE):
-                    eta[i] += slope * x[c + 1, i]
+                genotype[i] *= unit[i]
+            if _lacks_calls(part):
+                valid[:] = inside
+                _take_missing(part, exact, fill[v], group, genotype, valid)
+                inside = valid
+            _predict(beta[v], genotype, columns, eta)
             _exponential(eta, bits, powers, e)
-            _weigh(eta, e, row[1], valid, weight, residual, terms)
-            likelihood[v] += _sum(x, weight, residual, terms, gradient[v], hessian[v])
+            _weigh(eta, e, case, inside, weight, residual, terms)
+            likelihood[v] += _sum(genotype, weight, residual, terms, gradient[v], hessian[v])
+            _sum_columns(columns, weight, residual, terms, gradient[v], hessian[v])
+
+
+@intrinsic
+def _move_four(context: Any, table: Any, row: Any, copies: Any, at: Any) -> Any:
+    """copies[at : at + 4] = table[4 * row : 4 * row + 4], as one vector: LLVM does not find it."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def four(array: int, index: Any) -> Any:
+            data = context.make_array(signature.args[array])(context, builder, arguments[array]).data
+            vector = ir.VectorType(ir.DoubleType(), 4).as_pointer()
+            return builder.bitcast(builder.gep(data, [index]), vector)
+
+        source = four(0, builder.mul(arguments[1], ir.Constant(ir.IntType(64), 4)))
+        builder.store(builder.load(source, align=8), four(2, arguments[3]), align=8)
+        return context.get_dummy_value()
+
+    return types.void(table, row, copies, at), generate
+
+
+_move: Any = _move_four
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _take_missing(quads: Any, exact: Any, fill: Any, group: Any, copies: Any, valid: Any) -> None:
-    """Leave out, or fill in, whoever has no call (01)."""
-    for k in range(quads.shape[0]):
-        low = quads[k] & ~(quads[k] >> 1) & 0x55
-        if low:
-            for j in range(4):
-                if (low >> (2 * j)) & 1:
-                    i = 4 * k + j
-                    if exact:
-                        valid[i] = 0.0
-                    else:
-                        copies[i] = fill[np.int64(group[i])]
+def _decode(quads: Any, table: Any, copies: Any) -> None:
+    """Copies of four samples a byte, then zeros. `table` is one of `_QUADS`, flat."""
+    for i in range(quads.shape[0]):
+        _move(table, np.int64(quads[i]), copies, np.int64(4 * i))
+    copies[4 * quads.shape[0] :] = 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _lacks_calls(words: Any) -> Any:
+    found = np.uint64(0)
+    for k in range(words.shape[0]):
+        found |= without_call(words[k])
+    return found != 0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _take_missing(words: Any, exact: Any, fill: Any, group: Any, copies: Any, valid: Any) -> None:
+    """Leave out, or fill in, whoever has no call."""
+    for k in range(words.shape[0]):
+        missing = without_call(words[k])
+        while missing:
+            i = 32 * k + first_sample(missing)
+            if exact:
+                valid[i] = 0.0
+            else:
+                copies[i] = fill[np.int64(group[i])]
+            missing = next_samples(missing)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+def _predict(beta: Any, genotype: Any, columns: Any, eta: Any) -> None:
+    """Linear predictors. Two columns at a time, so that they are stored and loaded half as often."""
+    count = columns.shape[0]
+    for i in range(TILE):
+        eta[i] = beta[0] + beta[1] * genotype[i]
+    for c in range(0, count - 1, 2):
+        y, z = columns[c], columns[c + 1]
+        of_y, of_z = beta[c + 2], beta[c + 3]
+        for i in range(TILE):
+            eta[i] += of_y * y[i] + of_z * z[i]
+    if count % 2:
+        y, of_y = columns[count - 1], beta[count + 1]
+        for i in range(TILE):
+            eta[i] += of_y * y[i]
 
 
 _LOG2_E = 1.0 / math.log(2.0)
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # their sum is ln 2 to 1e-26
-_TAYLOR = tuple(1.0 / math.factorial(k) for k in range(14))
-(_T0, _T1, _T2, _T3, _T4, _T5, _T6, _T7, _T8, _T9, _T10, _T11, _T12, _T13) = _TAYLOR
+_TAYLOR = tuple(1.0 / math.factorial(k) for k in range(12))
+(_T0, _T1, _T2, _T3, _T4, _T5, _T6, _T7, _T8, _T9, _T10, _T11) = _TAYLOR
+_ROUND = 1.5 * 2.0**52  # added, it leaves the nearest whole number in the lowest bits of a float64
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
@@ -137,16 +198,13 @@ def _exponential(eta: Any, bits: Any, powers: Any, e: Any) -> None:
     """
     for i in range(TILE):
         x = eta[i] if eta[i] < CLIP else CLIP
-        eta[i] = x if x > -CLIP else -CLIP
-    for i in range(TILE):
-        bits[i] = (np.int64(np.int32(np.floor(-abs(eta[i]) * _LOG2_E + 0.5))) + 1023) << 52
-    for i in range(TILE):
-        a = -abs(eta[i])
-        k = np.floor(a * _LOG2_E + 0.5)
-        f = (a - k * _LN2_HIGH) - k * _LN2_LOW
-        s = _T12 + f * _T13
-        s = _T11 + f * s
-        s = _T10 + f * s
+        x = x if x > -CLIP else -CLIP
+        eta[i] = x
+        shifted = -abs(x) * _LOG2_E + _ROUND
+        powers[i] = shifted
+        k = shifted - _ROUND
+        f = (-abs(x) - k * _LN2_HIGH) - k * _LN2_LOW
+        s = _T10 + f * _T11
         s = _T9 + f * s
         s = _T8 + f * s
         s = _T7 + f * s
@@ -157,6 +215,8 @@ def _exponential(eta: Any, bits: Any, powers: Any, e: Any) -> None:
         s = _T2 + f * s
         s = _T1 + f * s
         e[i] = _T0 + f * s
+    for i in range(TILE):
+        bits[i] = (bits[i] + 1023) << 52
     for i in range(TILE):
         e[i] *= powers[i]
 
@@ -175,51 +235,111 @@ def _weigh(eta: Any, e: Any, case: Any, valid: Any, weight: Any, residual: Any, 
         positive = eta[i] if eta[i] >= 0.0 else 0.0
         terms[i] = (case[i] * eta[i] - positive) * valid[i]
         e[i] = 1.0 + e[i] * valid[i]
+    # 256 factors from 1 to 2: their product is at most 2^256.
     for j in range(1, TILE // 16):
         for i in range(16):
             e[i] *= e[16 * j + i]
-    for i in range(16):
-        terms[i] -= np.log(e[i])
+    for i in range(1, 16):
+        e[0] *= e[i]
+    terms[0] -= np.log(e[0])
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=_FREEDOMS)
-def _sum(x: Any, weight: Any, residual: Any, terms: Any, gradient: Any, hessian: Any) -> Any:
-    """Add a tile's sums to gradient and Hessian; return its log-likelihood. Uses `terms` up."""
-    columns = x.shape[0]
-    likelihood = slope = total = 0.0
+def _sum(genotype: Any, weight: Any, residual: Any, terms: Any, gradient: Any, hessian: Any) -> Any:
+    """Add a tile's sums about intercept and genotype; return its log-likelihood.
+
+    `terms` then holds weight x genotype.
+    """
+    p = gradient.shape[0]
+    likelihood = slope = total = of_genotype = with_genotype = square = 0.0
     for i in range(TILE):
         likelihood += terms[i]
+    for i in range(TILE):
+        g = genotype[i]
+        term = weight[i] * g
         slope += residual[i]
         total += weight[i]
+        of_genotype += residual[i] * g
+        with_genotype += term
+        square += term * g
+        terms[i] = term
     gradient[0] += slope
+    gradient[1] += of_genotype
     hessian[0] += total
-    at = columns + 1  # the triangle's row of the intercept has columns + 1 entries
-    for c in range(columns):
-        column = x[c]
-        slope = total = square = 0.0
-        for i in range(TILE):
-            slope += residual[i] * column[i]
-            terms[i] = weight[i] * column[i]
-            total += terms[i]
-            square += terms[i] * column[i]
-        gradient[c + 1] += slope
-        hessian[c + 1] += total
-        hessian[at] += square
-        at += 1
-        for d in range(c + 1, columns - 1, 2):
-            y, z = x[d], x[d + 1]
-            of_y = of_z = 0.0
-            for i in range(TILE):
-                of_y += terms[i] * y[i]
-                of_z += terms[i] * z[i]
-            hessian[at] += of_y
-            hessian[at + 1] += of_z
-            at += 2
-        if (columns - c - 1) % 2:
-            y = x[columns - 1]
-            of_y = 0.0
-            for i in range(TILE):
-                of_y += terms[i] * y[i]
-            hessian[at] += of_y
-            at += 1
+    hessian[1] += with_genotype
+    hessian[p] += square
     return likelihood
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FREEDOMS)
+def _sum_columns(columns: Any, weight: Any, residual: Any, terms: Any, gradient: Any, hessian: Any) -> None:
+    """Add a tile's sums about covariates, two at a time; `terms` is weight x genotype."""
+    p, count = gradient.shape[0], columns.shape[0]
+    for c in range(0, count - 1, 2):
+        y, z = columns[c], columns[c + 1]
+        ry = rz = wy = wz = ty = tz = yy = yz = zz = 0.0
+        for i in range(TILE):
+            weighted_y, weighted_z = weight[i] * y[i], weight[i] * z[i]
+            ry += residual[i] * y[i]
+            rz += residual[i] * z[i]
+            wy += weighted_y
+            wz += weighted_z
+            ty += terms[i] * y[i]
+            tz += terms[i] * z[i]
+            yy += weighted_y * y[i]
+            yz += weighted_y * z[i]
+            zz += weighted_z * z[i]
+        gradient[c + 2] += ry
+        gradient[c + 3] += rz
+        hessian[c + 2] += wy
+        hessian[c + 3] += wz
+        hessian[p + c + 1] += ty
+        hessian[p + c + 2] += tz
+        at = _place(c + 2, p)
+        hessian[at] += yy
+        hessian[at + 1] += yz
+        hessian[_place(c + 3, p)] += zz
+        for d in range(c + 2, count - 1, 2):
+            _sum_products(
+                y, z, columns[d], columns[d + 1], weight, hessian, at + d - c, _place(c + 3, p) + d - c - 1
+            )
+    if count % 2:
+        last = columns[count - 1]
+        r = w = t = square = 0.0
+        for i in range(TILE):
+            weighted = weight[i] * last[i]
+            r += residual[i] * last[i]
+            w += weighted
+            t += terms[i] * last[i]
+            square += weighted * last[i]
+        gradient[p - 1] += r
+        hessian[p - 1] += w
+        hessian[2 * p - 2] += t
+        hessian[hessian.shape[0] - 1] += square
+        for c in range(count - 1):
+            y, total = columns[c], 0.0
+            for i in range(TILE):
+                total += weight[i] * y[i] * last[i]
+            hessian[_place(c + 2, p) + count - 1 - c] += total
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FREEDOMS)
+def _sum_products(y: Any, z: Any, s: Any, t: Any, weight: Any, hessian: Any, at_y: Any, at_z: Any) -> None:
+    """Add the weighted products of two covariates with two others, from places in the triangle on."""
+    ys = yt = zs = zt = 0.0
+    for i in range(TILE):
+        weighted_y, weighted_z = weight[i] * y[i], weight[i] * z[i]
+        ys += weighted_y * s[i]
+        yt += weighted_y * t[i]
+        zs += weighted_z * s[i]
+        zt += weighted_z * t[i]
+    hessian[at_y] += ys
+    hessian[at_y + 1] += yt
+    hessian[at_z] += zs
+    hessian[at_z + 1] += zt
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _place(row: Any, p: Any) -> Any:
+    """Where a row of the upper triangle begins, at its diagonal."""
+    return row * p - row * (row - 1) // 2

@@ -1,0 +1,221 @@
+"""Times federated association studies beside PLINK on the pooled file, in turn, on this machine.
+
+    make bench [ARGS="linear logistic --variants 580000 --samples 1781 --runs 3"]
+
+Federated: from the moment all cohorts are ready to the result files on disk, every party and HTTP included.
+PLINK: its whole run on the pooled file, read once before so that it comes from memory, as the cohorts' does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unpooled.simulate import simulate
+
+CACHE = Path(".cache/bench")
+COHORTS = 3
+COVARIATES = 4
+ILL = ["--pheno", "pooled.ill", "--pheno-name", "ill"]
+PLINK2 = ["--covar", "pooled.cov", "--covar-variance-standardize", "--threads", "2"]
+
+
+def same_bytes(ours: Path, theirs: Path) -> str:
+    """What is wrong with a file that must be PLINK's to the byte."""
+    return "" if ours.read_bytes() == theirs.read_bytes() else "differs from PLINK's"
+
+
+def same_numbers(ours: Path, theirs: Path) -> str:
+    """What is wrong with a regression, by its statistics: both files' lines for ADD, in the same order."""
+    mine, plinks = (_statistics(path) for path in (ours, theirs))
+    if len(mine) != len(plinks):
+        return f"has {len(mine)} variants, PLINK's {len(plinks)}"
+    both = ~np.isnan(mine) & ~np.isnan(plinks)
+    off = np.abs(mine - plinks)[both] > 0.01 * np.maximum(np.abs(plinks[both]), 1)
+    return f"has {off.sum()} statistics that are not PLINK's" if off.any() or both.mean() < 0.99 else ""
+
+
+def _statistics(path: Path) -> np.ndarray:
+    with path.open() as file:
+        header = file.readline().split()
+        test = header.index("TEST")
+        column = next(k for k, name in enumerate(header) if name in ("STAT", "T_STAT", "Z_STAT"))
+        words = (line.split() for line in file)
+        return np.array([float(row[column].replace("NA", "nan")) for row in words if row[test] == "ADD"])
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is timed, against what, and what was promised."""
+
+    ours: list[str]
+    program: str
+    theirs: list[str]
+    files: dict[str, str]
+    """Our result files, and those of PLINK that they are held against."""
+    check: Callable[[Path, Path], str]
+    ratio: float
+    megabytes: float
+
+
+STUDIES = {
+    "assoc": Study(
+        [*ILL, "--files", "assoc"],
+        "plink1.9",
+        ["--assoc", "--pheno", "pooled.ill"],
+        {"assoc": "assoc"},
+        same_bytes,
+        6,
+        80,
+    ),
+    "counts": Study(
+        [*ILL, "--files", "assoc,frq,lmiss,hwe"],
+        "plink1.9",
+        ["--assoc", "--freq", "--missing", "--hardy", "--pheno", "pooled.ill"],
+        {file: file for file in ("assoc", "frq", "lmiss", "hwe")},
+        same_bytes,
+        6,
+        80,
+    ),
+    "linear": Study(
+        [
+            "--test",
+            "linear",
+            "--pheno",
+            "pooled.trait",
+            "--pheno-name",
+            "trait",
+            "--covar",
+            "pooled.cov",
+            "--hide-covar",
+        ],
+        "plink2",
+        ["--glm", "hide-covar", "--pheno", "pooled.trait", "--pheno-name", "trait", *PLINK2],
+        {"assoc.linear": "trait.glm.linear"},
+        same_numbers,
+        0.5,
+        350,
+    ),
+    "logistic": Study(
+        ["--test", "logistic", *ILL, "--covar", "pooled.cov", "--hide-covar"],
+        "plink2",
+        ["--glm", "hide-covar", "no-firth", "--pheno", "pooled.ill", "--pheno-name", "ill", *PLINK2],
+        {"assoc.logistic": "ill.glm.logistic"},
+        same_numbers,
+        0.5,
+        1700,
+    ),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("studies", nargs="*", metavar="STUDY", help=f"of {', '.join(STUDIES)}; usually all")
+    parser.add_argument("--variants", type=int, default=580_000)
+    parser.add_argument("--samples", type=int, default=1_781, help="of each of three cohorts")
+    parser.add_argument("--runs", type=int, default=3)
+    arguments = parser.parse_args()
+    if unknown := set(arguments.studies) - set(STUDIES):
+        parser.error(f"no study is called {', '.join(unknown)}; there are {', '.join(STUDIES)}")
+    for program in ("plink1.9", "plink2"):
+        if not shutil.which(program):
+            sys.exit(f"bench: {program} is not installed: apt-get install {program}")
+    data = generated(arguments.variants, arguments.samples)
+    for name in arguments.studies or STUDIES:
+        pairs = []
+        for run in range(arguments.runs + 1):
+            pooled, report = time_plink(STUDIES[name], data), time_study(STUDIES[name], data)
+            if run:  # the first warms caches, compiled kernels among them
+                pairs.append((pooled, report))
+        show(name, STUDIES[name], pairs)
+
+
+def generated(variants: int, samples: int) -> Path:
+    """The simulated files; made once, and kept. Two phenotypes: `trait`, and `ill`, its upper half."""
+    data = CACHE / f"{variants}x{samples}"
+    if not (data / "pooled.ill").exists():
+        print(f"generating {COHORTS} cohorts of {samples} samples and {variants} variants", file=sys.stderr)
+        data.mkdir(parents=True, exist_ok=True)
+        simulate(
+            data,
+            cohorts=[samples] * COHORTS,
+            variants=variants,
+            missing_rate=(1 / 3, 0.005),
+            covariates=COVARIATES,
+            trait="quantitative",
+        )
+        write_phenotypes(data)
+    return data
+
+
+def write_phenotypes(data: Path) -> None:
+    """Phenotype files from the pooled .fam, whose last column becomes case or control by its median."""
+    people = [line.split() for line in (data / "pooled.fam").read_text().splitlines()]
+    middle = statistics.median(float(row[5]) for row in people)
+    for name, value in (
+        ("trait", lambda row: row[5]),
+        ("ill", lambda row: "2" if float(row[5]) > middle else "1"),
+    ):
+        lines = [f"FID IID {name}", *(f"{row[0]} {row[1]} {value(row)}" for row in people)]
+        (data / f"pooled.{name}").write_text("\n".join(lines) + "\n")
+
+
+def time_plink(study: Study, data: Path) -> float:
+    start = time.perf_counter()
+    subprocess.run(
+        [study.program, "--bfile", "pooled", *study.theirs, "--out", "plink"],
+        cwd=data,
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    return time.perf_counter() - start
+
+
+def time_study(study: Study, data: Path) -> dict[str, Any]:
+    """The report of a rehearsal whose files were held against PLINK's: fast and wrong is worth nothing."""
+    cohorts = [word for k in range(COHORTS) for word in ("--bfile", str(data / f"cohort{k + 1}"))]
+    words = [str(data / word) if word.startswith("pooled.") else word for word in study.ours]
+    command = [sys.executable, "-m", "unpooled_webapp", "rehearse", *cohorts, *words]
+    subprocess.run([*command, "--out", str(data / "ours"), "--quiet"], check=True)
+    for ours, theirs in study.files.items():
+        if wrong := study.check(data / f"ours.{ours}", data / f"plink.{theirs}"):
+            sys.exit(f"bench: {ours} {wrong}")
+    report: dict[str, Any] = json.loads((data / "ours.report.json").read_text())
+    return report
+
+
+def show(name: str, study: Study, pairs: list[tuple[float, dict[str, Any]]]) -> None:
+    ratios = [report["seconds"]["ready_to_files"] / pooled for pooled, report in pairs]
+    traffic = pairs[-1][1]["bytes"]
+    seconds = statistics.median(report["seconds"]["ready_to_files"] for _, report in pairs)
+    whole = statistics.median(report["seconds"]["command"] for _, report in pairs)
+    spread = f"from {min(ratios):.2f} to {max(ratios):.2f}"
+    print(f"\n{name}: {len(pairs)} runs, each beside {version(study.program)} on the pooled file")
+    print(f"  {study.program:<15} {statistics.median(pooled for pooled, _ in pairs):8.2f} s")
+    print(f"  federated       {seconds:8.2f} s")
+    print(f"  ratio           {statistics.median(ratios):8.2f}    ({spread}; goal {study.ratio:g})")
+    print(f"  whole command   {whole:8.2f} s")
+    print(f"  to the last sum {traffic['to_last_sum'] / 1e6:8.1f} MB  (goal {study.megabytes:g})")
+    print(f"  delivery        {traffic['delivery'] / 1e6:8.1f} MB")
+
+
+def version(program: str) -> str:
+    said = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout
+    return " ".join(said.split()[:3])
+
+
+if __name__ == "__main__":
+    main()
