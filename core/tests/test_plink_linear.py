@@ -145,8 +145,7 @@ def _neighbours(a: bytes, b: bytes) -> bool:
         unit = [abs(float(x)) for x in (a, b)]
     except ValueError:
         return False
-    # Near 1e-16 PLINK's Sidak columns, 1 - (1 - P)^n, go up and down in steps of half an epsilon.
-    step = max(10.0 ** (np.floor(np.log10(max(unit))) - 3), 2.0**-52 if max(unit) > 1e-16 else 0)
+    step = 10.0 ** (np.floor(np.log10(max(unit))) - 3)
     return abs(float(a) - float(b)) <= 1.001 * step
 
 
