@@ -311,8 +311,9 @@ def test_mice(flags: tuple[str, ...], plink: PooledPlink) -> None:
     pooled = mouse(5)
     ours, _ = pooled.study(nonfounders=bool(flags), shares=(1, 2, 5))
     plinks = plink(pooled, *flags)
-    for name, report in plinks.items():
-        same(ours[name], report)
+    same(ours["assoc"], plinks["assoc"])
+    # By P: variants whose P is the same but for rounding stand in any order.
+    same(*(b"\n".join(sorted(text.splitlines())) for text in (ours["adjusted"], plinks["adjusted"])))
 
 
 def test_the_mean_rule_is_imputing_the_pooled_mean() -> None:
@@ -355,9 +356,12 @@ def test_ties_of_the_alleles(plink: PooledPlink) -> None:
 
 def test_every_step_can_be_stored_and_sent() -> None:
     pooled = generated(1, n=200, each=4)
-    pooled.copies[:3] = 1  # a tie
-    covariates = tuple(map(Covariate, pooled.covariates))
-    plan = Plan("linear", "trait", 3, bytes(32), trait="quantitative", covariates=covariates, missing="exact")
+    pooled.copies[:3] = 1  # a tie, and out of equilibrium: not fitted, but reported
+    pooled.copies[3] = np.arange(200) % 3  # a tie that is fitted
+    plan = Plan(
+        "linear", "trait", 3, bytes(32), trait="quantitative", missing="exact", hwe=1e-20,
+        files=("assoc", "hwe"), covariates=tuple(map(Covariate, pooled.covariates)),
+    )  # fmt: skip
     cohorts = pooled.cohorts((1, 2, 4), 0)
     queue, seen = list(LINEAR.first(plan, Panel.of(pooled.variants))), set()
     while queue:

@@ -107,6 +107,8 @@ class CountGenotypes(Step):
 
     name: ClassVar[str] = "chi-square/genotypes"
     title: ClassVar[str] = "Count genotypes"
+    settles_ties: ClassVar[bool] = False
+    """Whether `fit` asks on, and finds out which of two equally frequent alleles is A1."""
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
             "genotypes",
@@ -149,9 +151,10 @@ class CountGenotypes(Step):
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         plan, table = filters.plan_of(self.plan), self.table(total["genotypes"])
-        told = np.ones(self.variants, bool) if self.reports_filtered(plan) else filters.passing(table, plan)
+        passing = filters.passing(table, plan)
+        told = passing | self.reports_filtered(plan)
         first, second = table.frequency_alleles()
-        tied = told & (first == second)
+        tied = told & (first == second) & ~(passing & self.settles_ties)
         if tied.any():
             yield self.allele_order(self._variants(tied), table.counts[tied])
         if (ready := told & ~tied).any():
@@ -168,7 +171,7 @@ class CountGenotypes(Step):
     def ordered(
         self, variants: np.ndarray, counts: np.ndarray, first_is_a1: np.ndarray
     ) -> Iterator[Step | Rows]:
-        """What follows for variants (panel indices) whose A1 is known."""
+        """What follows for variants (panel indices) whose A1 is known, or settled by `fit`."""
         plan, table = filters.plan_of(self.plan), self.table(counts)
         passing = filters.passing(table, plan)
         if not passing.all() and self.reports_filtered(plan):
@@ -216,9 +219,14 @@ class AlleleOrder(Step):
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         if self.question is None or self.genotypes is None:
             raise ProtocolError("the order of alleles can only be settled where the counts are")
-        # On a tie here, too, the panel's first allele: its pairs are in alphabetical order.
-        first_is_a1 = 2 * total["first"] >= self.question.cohorts
+        first_is_a1 = most_say_first(total["first"], self.question.cohorts)
         yield from self.question.ordered(self.variants, self.genotypes, first_is_a1)
+
+
+def most_say_first(first: np.ndarray, cohorts: int) -> np.ndarray:
+    """Whether the panel's first allele is A1, given how many cohorts' files call it so: bool (m,)."""
+    # On a tie here, too, the first allele: the panel's pairs are in alphabetical order.
+    return np.asarray(2 * first >= cohorts)
 
 
 def chromosome_class(code: int, autosomes: int) -> str:

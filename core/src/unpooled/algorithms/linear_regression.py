@@ -45,6 +45,7 @@ from unpooled.algorithms.groups import (
     members,
 )
 from unpooled.algorithms.regression import (
+    TIES,
     AlleleOrder,
     Calls,
     Census,
@@ -52,6 +53,7 @@ from unpooled.algorithms.regression import (
     asked_chunks,
     columns_of,
     plan_of,
+    settled,
     table_of,
     wanted_groups,
 )
@@ -213,11 +215,11 @@ class CountGenotypes(regression.CountGenotypes):
     products: np.ndarray = server_only(None)  # noqa: RUF009
 
     def fit(self, variants: np.ndarray, counts: np.ndarray, first_is_a1: np.ndarray) -> Iterator[Step | Rows]:
-        plan = plan_of(self.plan)
+        plan, tied = plan_of(self.plan), self.tied(counts)
         sizes = Sizes(plan.trait, self.sizes)
         calls = Calls.of(counts, self.groups, self.chromosome, sizes)
         asked = np.zeros(self.variants, np.uint8)
-        asked[variants - self.start] = np.where(calls.incomplete, INCOMPLETE, ALL_CALLED)
+        asked[variants - self.start] = ASKED + INCOMPLETE * calls.incomplete + TIED * tied
         means = np.zeros((0, len(sexes(self.chromosome))))
         if plan.missing != EXACT:
             means = _means(calls)[calls.incomplete]
@@ -243,7 +245,8 @@ def _means(calls: Calls) -> np.ndarray:
         return np.asarray(np.nan_to_num(calls.copies / calls.called))
 
 
-NOT_ASKED, ALL_CALLED, INCOMPLETE = range(3)
+NOT_ASKED, ASKED, INCOMPLETE, TIED = 0, 1, 2, 4
+"""Whether a variant is asked about; and, added, whether it has missing calls, and whether A1 is unsettled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,7 +255,8 @@ class Sums(Step):
 
     name: ClassVar[str] = "linear/sums"
     title: ClassVar[str] = "Sum genotypes, covariates and phenotype"
-    sends: ClassVar[tuple[Real, ...]] = (
+    sends: ClassVar[tuple[Count | Real, ...]] = (
+        TIES,
         Real(
             "genotype",
             ("variants", "sexes", "columns"),
@@ -289,7 +293,7 @@ class Sums(Step):
         good = (
             self.asked.dtype == np.uint8
             and self.asked.ndim == 1
-            and (not self.asked.size or int(self.asked.max()) <= INCOMPLETE)
+            and set(np.unique(self.asked).tolist()) <= {0, 1, 3, 5, 7}
             and self.chromosome in PLACES
             and self.centre.ndim == 1
             and self.centre.shape == self.exponent.shape
@@ -306,7 +310,11 @@ class Sums(Step):
 
     @property
     def _lacking(self) -> int:
-        return int(np.count_nonzero(self.asked == INCOMPLETE))
+        return int(np.count_nonzero(self.asked & INCOMPLETE))
+
+    @property
+    def tied(self) -> int:
+        return int(np.count_nonzero(self.asked & TIED))
 
     @property
     def incomplete(self) -> int:
@@ -354,18 +362,24 @@ class Sums(Step):
         columns = np.concatenate([z * who[:, None] for who in apart], axis=1)
         sums = kernel.products(words, packed.swapped, columns)
         sums = sums.reshape(self.variants, self.sexes, self.columns)
-        lacking = self.asked[self.asked > 0] == INCOMPLETE
+        first = 1 - packed.swapped[self._flagged(TIED)].astype(np.int64)
+        lacking = self._flagged(INCOMPLETE)
         if self.exact:
             over = kernel.over_missing(words[lacking], missing_values(z, cohort.samples, self.chromosome))
-            return {"genotype": sums, "missing": over}
+            return {"first": first, "genotype": sums, "missing": over}
         over = kernel.over_missing(words[lacking], columns).reshape(-1, self.sexes, self.columns)
         sums[lacking] += over * self.means[:, :, None]
-        return {"genotype": sums, "missing": np.zeros((0, self.pairs))}
+        return {"first": first, "genotype": sums, "missing": np.zeros((0, self.pairs))}
+
+    def _flagged(self, flag: int) -> np.ndarray:
+        """Which of the variants that are asked about have a flag: bool (m,)."""
+        return np.asarray((self.asked[self.asked > 0] & flag) > 0)
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         if self.question is None or self.counts is None or self.first_is_a1 is None:
             raise ProtocolError("variants can only be fitted where the counts are")
-        yield _Fit(self, self.question, self.counts, self.first_is_a1).rows(total)
+        first_is_a1 = settled(self.first_is_a1, self._flagged(TIED), total["first"], self.cohorts)
+        yield _Fit(self, self.question, self.counts, first_is_a1).rows(total)
 
 
 def missing_columns(columns: int, chromosome: str) -> int:

@@ -7,7 +7,7 @@ in them at a cohort, and what the server keeps meanwhile.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -24,7 +24,7 @@ from unpooled.algorithms.coding import (
 )
 from unpooled.algorithms.groups import complete
 from unpooled.algorithms.linear_regression import called_words, pairs
-from unpooled.algorithms.regression import Calls, CountGenotypes, Sizes, plan_of, table_of
+from unpooled.algorithms.regression import TIES, Calls, CountGenotypes, Sizes, plan_of, settled, table_of
 from unpooled.algorithms.standardise import Columns, fraction_bits
 from unpooled.cohort import MALE, Cohort, Samples
 from unpooled.errors import ProtocolError
@@ -44,9 +44,9 @@ SMALL_STEP = 3e-7
 
 _WORSE = 1e-9  # of the log-likelihood: less is rounding
 
-NOT_ASKED, FIRST, SECOND, INCOMPLETE = 0, 1, 2, 4
-"""What is asked of a variant: nothing; copies of the panel's first allele, or of its second; and whether it
-has missing calls (added)."""
+NOT_ASKED, FIRST, SECOND, INCOMPLETE, TIED = 0, 1, 2, 4, 8
+"""What is asked of a variant: nothing; copies of the panel's first allele, or of its second; and, added,
+whether it has missing calls, and whether A1 is to be settled: until then it is the first allele."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,13 +165,17 @@ class Work(Step):
     null: NullModel
     variants: np.ndarray
     counts: np.ndarray
-    first_is_a1: np.ndarray
     n: np.ndarray
+    code: np.ndarray
+    """Why there can be no estimate; FITTED if there may be one."""
+    counted: np.ndarray
+    """bool (m,): the genotype counts copies of the panel's first allele."""
+    first_is_a1: np.ndarray
 
     def some(self, which: np.ndarray) -> Work:
         """Some of the variants: bool (m,)."""
-        parts = (part[which] for part in (self.variants, self.counts, self.first_is_a1, self.n))
-        return Work(self.question, self.null, *parts)
+        parts = (self.variants, self.counts, self.n, self.code, self.counted, self.first_is_a1)
+        return Work(self.question, self.null, *(part[which] for part in parts))
 
     def frequency(self, sizes: Sizes) -> np.ndarray:
         """Frequency of A1 among the people in the regression: float64 (m,); NaN without a call."""
@@ -199,7 +203,9 @@ class Work(Step):
         if beta is not None and variance is not None:
             width = min(tests, len(null.units))
             good = np.isin(code, (codes.FITTED, *codes.REFUSED))[:, None]
-            shown["beta"][:, :width] = np.where(good, beta[:, 1:] * null.units, np.nan)[:, :width]
+            turned = np.where(done.counted == done.first_is_a1, 1.0, -1.0)
+            effect = np.column_stack([beta[:, 1] * turned, beta[:, 2:]])
+            shown["beta"][:, :width] = np.where(good, effect * null.units, np.nan)[:, :width]
             shown["se"][:, :width] = np.where(good, np.sqrt(variance[:, 1:]) * null.units, np.nan)[:, :width]
         for column in shown.values():
             column[:, 0] *= unit(self.question.chromosome)
@@ -237,7 +243,7 @@ class OfVariants(Bounded, Step):
         good = (
             self.asked.dtype == np.uint8
             and self.asked.ndim == 1
-            and set(np.unique(self.asked).tolist()) <= {0, 1, 2, 5, 6}
+            and set(np.unique(self.asked).tolist()) <= {0, 1, 2, 5, 6, 9, 13}
             and self.chromosome in PLACES
             and self.centre.ndim == 1
             and self.centre.shape == self.exponent.shape
@@ -272,6 +278,10 @@ class OfVariants(Bounded, Step):
         return int(np.count_nonzero(self.asked & INCOMPLETE))
 
     @property
+    def tied(self) -> int:
+        return int(np.count_nonzero(self.asked & TIED))
+
+    @property
     def parameters(self) -> int:
         """Intercept, genotype, covariates."""
         return 2 + len(self.centre) + self.with_sex
@@ -297,7 +307,8 @@ class Start(OfVariants):
 
     name: ClassVar[str] = "logistic/start"
     title: ClassVar[str] = "Start from the covariates' model"
-    sends: ClassVar[tuple[Real, ...]] = (
+    sends: ClassVar[tuple[Count | Real, ...]] = (
+        TIES,
         Real(
             "genotype",
             ("variants", "genotype_sums"),
@@ -340,17 +351,19 @@ class Start(OfVariants):
         columns = np.column_stack([residual, weight[:, None] * x]) * unit
         squared = weight[:, None] * unit**2
         sums = kernel.products(words, second, columns, squared)
+        # Of a tie copies of the first allele are counted: where `second`, that is the file's A2.
+        first = 1 - second[(self.asked[self.asked > 0] & TIED) > 0].astype(np.int64)
         if self.exact:
             i, j = pairs(len(self.beta))
             each = np.column_stack([likelihood, x * residual[:, None], x[:, i] * x[:, j] * weight[:, None]])
-            return {"genotype": sums, "missing": kernel.over_missing(words[lacking], each)}
+            return {"first": first, "genotype": sums, "missing": kernel.over_missing(words[lacking], each)}
         for k in range(self.fill.shape[1]):
             among = (people.group == k)[:, None]
             whole = np.column_stack([residual, weight[:, None] * x, weight])
             over = kernel.over_missing(words[lacking], np.ascontiguousarray(whole * among))
             fill = self.fill[:, k : k + 1]
             sums[lacking] += over * np.concatenate([np.repeat(fill, x.shape[1] + 1, axis=1), fill**2], axis=1)
-        return {"genotype": sums, "missing": np.zeros((0, self.missing_sums))}
+        return {"first": first, "genotype": sums, "missing": np.zeros((0, self.missing_sums))}
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         if self.work is None:
@@ -373,7 +386,11 @@ class Start(OfVariants):
         whole[:, 1, 1] = sums[:, 1 + q]
         hessian = whole[:, *pairs(q + 1)]
         beta = np.tile(np.insert(self.beta, 1, 0.0), (m, 1))
-        yield from _advance(self, self.work, 1, beta, likelihood, gradient, hessian, None)
+        tied = (self.asked[self.asked > 0] & TIED) > 0
+        order = settled(self.work.first_is_a1, tied, total["first"], self.cohorts)
+        yield from _advance(
+            self, replace(self.work, first_is_a1=order), 1, beta, likelihood, gradient, hessian, None
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,6 +447,7 @@ def _advance(
 ) -> Iterator[Step | Rows]:
     """Result rows of the variants that have converged or cannot, and the next evaluation of the others."""
     step, decrement, variance, code = newton(gradient, hessian)
+    code = np.where(work.code == codes.FITTED, code, work.code).astype(np.uint8)
     following, kept, kept_likelihood = beta + step, beta, likelihood
     worse = np.zeros(len(beta), bool)
     if before is not None:

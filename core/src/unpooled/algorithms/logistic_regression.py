@@ -33,8 +33,8 @@ from unpooled.algorithms.logistic_fit import (
     CONVERGED,
     FIRST,
     INCOMPLETE,
-    NOT_ASKED,
     SECOND,
+    TIED,
     Bounded,
     Evaluate,
     NullModel,
@@ -189,7 +189,7 @@ class CountGenotypes(regression.CountGenotypes):
     def fit(self, variants: np.ndarray, counts: np.ndarray, first_is_a1: np.ndarray) -> Iterator[Step | Rows]:
         if self.null is None:
             raise ProtocolError("variants can only be fitted where the null model is")
-        plan = plan_of(self.plan)
+        plan, tied = plan_of(self.plan), self.tied(counts)
         sizes = self.null.groups(plan)
         calls = Calls.of(counts, self.groups, self.chromosome, sizes)
         code = np.full(len(variants), self.null.code, np.uint8)
@@ -197,12 +197,13 @@ class CountGenotypes(regression.CountGenotypes):
         n = (calls.called if plan.missing == EXACT else calls.people + 0 * calls.called).sum(axis=1)
         code = np.where(_constant(calls), codes.CONSTANT, code)
         code = np.where(n <= len(self.null.beta) + 1, codes.TOO_FEW, code).astype(np.uint8)
-        open_ = code == codes.FITTED
-        work = Work(self, self.null, variants, counts, first_is_a1, n)
+        open_ = tied | (code == codes.FITTED)
+        first_is_a1 = tied | first_is_a1  # what is counted until a tie is settled
+        work = Work(self, self.null, variants, counts, n, code, first_is_a1, first_is_a1)
         if (~open_).any():
             yield work.rows(~open_, code[~open_])
         if open_.any():
-            ask = np.where(first_is_a1, FIRST, SECOND) + np.where(calls.incomplete, INCOMPLETE, NOT_ASKED)
+            ask = np.where(first_is_a1, FIRST, SECOND) + INCOMPLETE * calls.incomplete + TIED * tied
             asked = np.zeros(self.variants, np.uint8)
             asked[variants[open_] - self.start] = ask[open_]
             fill = np.zeros((0, len(sexes(self.chromosome))))

@@ -4,9 +4,10 @@
     (standardising)   only if there is any real column: unpooled.algorithms.standardise
     CountGenotypes    per variant the genotypes in each group. From these follow A1, the filters, the number
                       of calls, and the sums of the genotype and of its square: no later step sends them again
-    AlleleOrder       only for variants both of whose alleles are equally frequent: which one is A1
 
-Then each test goes on with `fit`. On X and Y men are kept apart; `unpooled.algorithms.coding` says why.
+Then each test goes on with `fit`, and asks in the same question which allele is A1 where both are equally
+frequent (`AlleleOrder` is only for variants that are reported without being fitted). On X and Y men are kept
+apart; `unpooled.algorithms.coding` says why.
 """
 
 from __future__ import annotations
@@ -205,6 +206,8 @@ def wanted_groups(chromosome: str, sizes: Sizes, plan: Plan) -> dict[Group, int]
 class CountGenotypes(chi_square.CountGenotypes):
     """Genotype counts of one chunk in each group; then the variants that pass are fitted."""
 
+    settles_ties: ClassVar[bool] = True
+
     def allele_order(self, variants: np.ndarray, counts: np.ndarray) -> Step:
         return AlleleOrder(variants, self, counts)
 
@@ -212,8 +215,13 @@ class CountGenotypes(chi_square.CountGenotypes):
         return super().reports_filtered(plan) and not by_plink2(self.chromosome)
 
     def fit(self, variants: np.ndarray, counts: np.ndarray, first_is_a1: np.ndarray) -> Iterator[Step | Rows]:
-        """What follows for variants (panel indices) whose counts and A1 are known."""
+        """What follows for variants (panel indices) whose counts are known, and A1 unless it is `tied`."""
         raise NotImplementedError
+
+    def tied(self, counts: np.ndarray) -> np.ndarray:
+        """Of which variants both alleles are equally frequent: bool (m,)."""
+        first, second = self.table(counts).frequency_alleles()
+        return np.asarray(first == second)
 
     def table(self, counts: np.ndarray) -> GenotypeTable:
         plan = plan_of(self.plan)
@@ -226,9 +234,24 @@ def hwe_rows(plan: Plan) -> tuple[str, ...]:
     return ("all",) if plan.trait == "quantitative" else ("all", "case", "control")
 
 
+TIES = Count(
+    "first",
+    ("tied",),
+    1,
+    "per variant of two equally frequent alleles: 1 if this cohort's files call its first allele A1",
+)
+
+
+def settled(first_is_a1: np.ndarray, tied: np.ndarray, first: np.ndarray, cohorts: int) -> np.ndarray:
+    """Which variants' first allele is A1, once the sums of `TIES` are known: bool (m,)."""
+    found = first_is_a1.copy()
+    found[tied] = chi_square.most_say_first(first, cohorts)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class AlleleOrder(chi_square.AlleleOrder):
-    """Which allele is A1 where both are equally frequent: as in most cohorts' files, else the alphabet."""
+    """Which allele is A1 where both are equally frequent, of variants that are reported, but not fitted."""
 
     name: ClassVar[str] = "regression/allele-order"
 

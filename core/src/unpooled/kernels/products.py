@@ -98,7 +98,7 @@ def _tabulate(columns: Any, values: Any, tables: Any) -> None:
 
 
 @intrinsic
-def _add_rows(context: Any, tables: Any, quads: Any, out: Any) -> Any:
+def _row_adder(context: Any, tables: Any, quads: Any, out: Any) -> Any:
     """out += the row of `tables` for the lower and for the upper half of each byte.
 
     Written in LLVM's own language, for it does not find vectors across a loop's turns. Four sums, of bytes
@@ -148,6 +148,9 @@ def _add_rows(context: Any, tables: Any, quads: Any, out: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(tables, quads, out), generate
+
+
+_add_rows: Any = _row_adder
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -17,11 +17,14 @@ _EVEN = np.uint64(0x5555555555555555)
 
 
 @intrinsic
-def _count_trailing_zeros(context: Any, word: Any) -> Any:
+def _cttz(context: Any, word: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
     return types.uint64(types.uint64), generate
+
+
+_trailing_zeros: Any = _cttz  # LLVM's own instruction
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
@@ -33,7 +36,7 @@ def without_call(word: Any) -> Any:
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def first_sample(bits: Any) -> Any:
     """Which of the 32 samples the lowest bit belongs to; there must be one."""
-    return np.int64(_count_trailing_zeros(bits)) // 2
+    return np.int64(_trailing_zeros(bits)) // 2
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
