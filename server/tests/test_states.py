@@ -151,7 +151,7 @@ def test_archiving(federation: Make) -> None:
         ({"files": ["assoc", "exe"]}, "plan.files"),
         ({"version": 99}, "plan.version"),
         ({"covariates": [{"name": "age"}]}, "plan.covariates"),
-        ({"maf": 0.01}, "plan.maf"),
+        ({"maf": 0.6}, "plan.maf"),
         ({"files": ["adjusted"]}, "plan.files"),
         ({"test": "linear", "beta": True}, "plan.beta"),
     ],
