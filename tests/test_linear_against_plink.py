@@ -154,3 +154,17 @@ def test_the_mean_rule_keeps_single_people_apart(people: Path, rehearse: Rehears
         words += line["bytes"] // 8
     assert sent
     assert words < 8_200 * 2 * columns  # no products of covariates per variant
+
+
+def test_a_level_of_nine_people_is_refused(people: Path, rehearse: Rehearse, tmp_path: Path) -> None:
+    parts = [people / f"cohort{number}" for number in (1, 2, 3)]
+    rows = [line.split()[:2] for part in parts for line in part.with_suffix(".fam").read_text().splitlines()]
+    table = tmp_path / "sites"
+    sites = ["north" if k % 50 == 0 and k < 450 else "south" for k in range(len(rows))]
+    lines = [" ".join([*row, site]) + "\n" for row, site in zip(rows, sites, strict=True)]
+    table.write_text("FID IID site\n" + "".join(lines))
+    done = rehearse("--test", "linear", *bfiles(parts), "--covar", table, "--categorical", "site=south,north",
+                    "--out", tmp_path / "refused", check=False)  # fmt: skip
+    assert done.returncode != 0
+    assert "fewer than 10 people of the pool have the level north of the covariate site" in done.stderr
+    assert not list(tmp_path.glob("refused*"))

@@ -2,6 +2,7 @@
 
 UnpooledError
 ├── DataProblem      an input file is not as expected; has file, line, column, remedy
+├── DisclosureError  what was asked would tell of so few people that it must not be
 ├── BoundError       a number is larger than was declared; names the quantity, never the value
 └── ProtocolError    a message, or an order of messages, that may not be
     └── CodecError   bytes that are no encoding of an expected value
@@ -35,6 +36,10 @@ class DataProblem(UnpooledError):
         where = ":".join(str(part) for part in (file, line, column) if part is not None)
         sentence = f"{what.rstrip('.')}."
         super().__init__(" ".join(part for part in (f"{where}:" if where else "", sentence, remedy) if part))
+
+
+class DisclosureError(UnpooledError):
+    """What was asked would tell of few people. The text says what, and the remedy, but not how many."""
 
 
 class BoundError(UnpooledError):

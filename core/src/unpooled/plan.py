@@ -42,6 +42,9 @@ OPTIONS: dict[str, object] = {
 }
 """Fields that not every test heeds, with what they are where nothing is asked."""
 
+FEWEST_AT_A_LEVEL = 10
+"""A level of a covariate that fewer people of the pool have is refused: sums over them are records."""
+
 EXACT, MEAN = "exact", "mean"
 """Rules for missing calls: leave the person out of that variant, as PLINK, or take the pooled mean."""
 
@@ -187,6 +190,12 @@ class Plan:
     def covariate_columns(self) -> tuple[str, ...]:
         """Names of the columns that the covariates become, in the order of `Samples.covariates`."""
         return tuple(column for covariate in self.covariates for column in covariate.columns)
+
+    @property
+    def dummies(self) -> tuple[int, ...]:
+        """Which of these columns say whether somebody has a level of a categorical covariate."""
+        categorical = [bool(covariate.levels) for covariate in self.covariates for _ in covariate.columns]
+        return tuple(k for k, dummy in enumerate(categorical) if dummy)
 
     def hash(self) -> bytes:
         """SHA-256 of the plan's canonical encoding."""

@@ -530,7 +530,6 @@ def _about_mean(squares: np.ndarray, total: np.ndarray, n: np.ndarray) -> np.nda
 
 def first(plan: Plan, panel: Panel) -> Iterable[Step]:
     """A study starts with the census."""
-    encoded = codec.encode(plan)
     nothing = np.zeros(0)
     block = Block(
         people=0,
@@ -539,9 +538,9 @@ def first(plan: Plan, panel: Panel) -> Iterable[Step]:
         exponent=nothing.astype(np.int64),
         cohorts=plan.cohorts,
         chunks=tuple(chunks(panel, plan)),
-        plan=encoded,
+        plan=codec.encode(plan),
     )
-    return [Census(plan.trait, block, encoded)]
+    return [Census.of(plan, block)]
 
 
 LINEAR = Algorithm(

@@ -259,7 +259,6 @@ def _separated(groups: tuple[tuple[str, ...], ...], counts: np.ndarray, chromoso
 
 def first(plan: Plan, panel: Panel) -> Iterable[Step]:
     """A study starts with the census."""
-    encoded = codec.encode(plan)
     null = Null(
         chromosome=DIPLOID,
         with_sex=False,
@@ -269,9 +268,9 @@ def first(plan: Plan, panel: Panel) -> Iterable[Step]:
         beta=np.zeros(1),
         cohorts=plan.cohorts,
         chunks=tuple(chunks(panel, plan)),
-        plan=encoded,
+        plan=codec.encode(plan),
     )
-    return [Census(plan.trait, null, encoded)]
+    return [Census.of(plan, null)]
 
 
 LOGISTIC = Algorithm(

@@ -1,6 +1,6 @@
 """What linear and logistic regression have in common: who is in, which allele is A1, which variants remain.
 
-    Census            how many people there are in each group
+    Census            how many people there are in each group, and at each level of a covariate
     (standardising)   only if there is any real column: unpooled.algorithms.standardise
     CountGenotypes    per variant the genotypes in each group. From these follow A1, the filters, the number
                       of calls, and the sums of the genotype and of its square: no later step sends them again
@@ -40,9 +40,10 @@ from unpooled.algorithms.groups import (
 )
 from unpooled.algorithms.standardise import Follows, Magnitude
 from unpooled.cohort import Cohort
-from unpooled.errors import ProtocolError
-from unpooled.plan import EXACT, Plan
-from unpooled.step import Arrays, Count, Rows, Step, server_only
+from unpooled.errors import DisclosureError, ProtocolError
+from unpooled.plan import EXACT, FEWEST_AT_A_LEVEL, Plan
+from unpooled.protocol import codec
+from unpooled.step import Arrays, Count, Real, Rows, Step, server_only
 
 OPTIONS = frozenset({"covariates", "missing", "maf", "geno", "hwe", "mind", "ci", "hide_covar"})
 """What of the plan every regression heeds."""
@@ -120,28 +121,72 @@ class Census(Step):
             MOST_PEOPLE,
             "number of people by phenotype (if case/control), complete data or not, founder or not, sex",
         ),
+        Count(
+            "levels",
+            ("level_count",),
+            MOST_PEOPLE,
+            "per level but the first of a categorical covariate: number of people with complete data",
+        ),
     )
     ring_bits: ClassVar[int] = 64
 
     trait: str
+    dummies: tuple[int, ...]
+    """Columns of covariates that say whether somebody has a level."""
     then: Counted | None = server_only(None)  # noqa: RUF009
     plan: bytes = server_only(b"")
+
+    @classmethod
+    def of(cls, plan: Plan, then: Counted) -> Census:
+        return cls(plan.trait, plan.dummies, then, codec.encode(plan))
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
+        return cls.sends if plan.dummies else cls.sends[:1]
 
     @property
     def group_count(self) -> int:
         return len(finest(self.trait))
 
+    @property
+    def level_count(self) -> int:
+        return len(self.dummies)
+
+    def agrees(self, plan: Plan) -> bool:
+        """The server has to look at every level."""
+        return self.dummies == plan.dummies
+
     def local(self, cohort: Cohort) -> Arrays:
         samples = cohort.samples
         sizes = [np.count_nonzero(groups.members(group, samples)) for group in finest(self.trait)]
-        return {"people": np.array(sizes)}
+        levels = samples.covariates[groups.complete(samples)][:, list(self.dummies)]
+        return {"people": np.array(sizes), "levels": np.count_nonzero(levels == 1, axis=0)}
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         if self.then is None:
             raise ProtocolError("what follows the census is known only where the study is run")
         sizes = Sizes(self.trait, tuple(total["people"].tolist()))
+        refuse_rare_levels(plan_of(self.plan), sizes.of(COMPLETE), total["levels"].tolist())
         yield sizes.pool()
         yield from self.then.counted(sizes.people)
+
+
+def refuse_rare_levels(plan: Plan, people: int, having: Iterable[int]) -> None:
+    """DisclosureError if few of the `people` of the pool have some level of a categorical covariate.
+
+    `having` says of each level but the first of each covariate, in the plan's order, how many have it.
+    """
+    counts = iter(having)
+    for covariate in (covariate for covariate in plan.covariates if covariate.levels):
+        others = [next(counts) for _ in covariate.levels[1:]]
+        for level, count in zip(covariate.levels, [people - sum(others), *others], strict=True):
+            if count < FEWEST_AT_A_LEVEL:
+                raise DisclosureError(
+                    f"fewer than {FEWEST_AT_A_LEVEL} people of the pool have the level {level} of the "
+                    f"covariate {covariate.title}, and sums over so few would tell of single people. "
+                    "Duplicate the study, and join the level to another in the files and in the plan, or do "
+                    "without the covariate"
+                )
 
 
 def standardise(step: Follows, people: int, columns: int, phenotype: bool, cohorts: int) -> Step:
