@@ -123,8 +123,18 @@ _MOST_TERMS = 10_000
 
 
 def p_value(neg_log10_p: Floats) -> Floats:
-    """P itself, for printing; 0 where it is below the smallest float64."""
-    return np.power(10.0, -np.asarray(neg_log10_p, np.float64))
+    """P itself, for printing; 0 where it is below the smallest float64.
+
+    As in PLINK it is twice one tail. Just above 0, where a float64 has few digits left, halving rounds.
+    """
+    return 2.0 * (0.5 * np.power(10.0, -np.asarray(neg_log10_p, np.float64)))
+
+
+def scaled_p_value(neg_log10_p: Floats) -> tuple[Floats, Counts]:
+    """P as a number from 1 to 10 and how often it is divided by 10, where P is small; else P, and 0."""
+    size = np.asarray(neg_log10_p, np.float64)
+    down = np.where(size > 300.0, np.ceil(size), 0.0)
+    return np.power(10.0, down - size), down.astype(np.int64)
 
 
 def genomic_inflation(chi_square: Floats) -> float:

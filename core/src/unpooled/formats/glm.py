@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unpooled.formats.plink import Variants
-from unpooled.formats.table import Column, Real, Text, Whole, write_table
+from unpooled.formats.table import Column, Real, Scaled, Text, Whole, write_table
 from unpooled.formats.tests import SEX, Lines, tests, tests_each
 from unpooled.kernels import least_squares as codes
 from unpooled.panel import Panel
 from unpooled.plan import Plan
-from unpooled.statistics import normal_quantile, p_value
+from unpooled.statistics import normal_quantile, scaled_p_value
 from unpooled.step import Arrays
 
 ERRORS = {
@@ -64,7 +64,7 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
         beta, se = rows["beta"][variant, test], rows["se"][variant, test]
         if SEX in names:  # plink2 counts a woman as 2 and a man as 1
             beta = np.where(test == names.index(SEX), -beta, beta)
-        p = p_value(rows["neg_log10_p"][variant, test])
+        p, down = scaled_p_value(rows["neg_log10_p"][variant, test])
         error = np.where(np.isnan(beta), rows["code"][variant], codes.FITTED).astype(np.int64)
         chromosome = panel.chromosome[rows["variant"][variant]].astype(np.int64)
         a1 = variants.a1(variant).values
@@ -86,7 +86,7 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
                 Real(titles[1], 0, se, digits=_DIGITS),
                 *(limits if plan.ci else []),
                 Real(titles[2], 0, beta / se, digits=_DIGITS),
-                Real("P", 0, p, digits=_DIGITS),
+                Scaled("P", 0, p, digits=_DIGITS, down=down),
                 Text("ERRCODE", 0, at_error + error),
             ]
 

@@ -173,6 +173,30 @@ def write_real(buffer: Any, at: Any, value: Any, digits: Any, width: Any) -> Any
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def write_scaled(buffer: Any, at: Any, value: Any, down: Any, digits: Any, width: Any) -> Any:
+    """A number from 1 to 10 times 10^-down, `down` above 1, with 1 to 8 significant digits, right-aligned."""
+    ten = np.uint32(10)
+    n = _round_half_even(value * _TENS[digits - 1], digits)
+    if n == _TENS[digits]:
+        n //= ten
+        down -= 1
+    decimals = digits - 1
+    while decimals and n % ten == 0:
+        n //= ten
+        decimals -= 1
+    unit = np.uint32(_TENS[decimals])
+    places = max(count_digits(down), 2)
+    at += max(width - (decimals + 2 if decimals else 1) - 2 - places, 0)
+    at = _write_digits(buffer, at, n // unit, 1)
+    if decimals:
+        buffer[at] = _POINT
+        at = _write_digits(buffer, at + 1, n % unit, decimals)
+    buffer[at] = _E
+    buffer[at + 1] = _MINUS
+    return _write_digits(buffer, at + 2, down, places)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def write_text(buffer: Any, at: Any, text: Any, start: Any, end: Any, width: Any) -> Any:
     """The bytes of `text` from `start` to `end`, right-aligned."""
     at += max(width - (end - start), 0)

@@ -8,14 +8,22 @@ header is aligned in the same way. A new report is a list of columns; nothing he
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from unpooled.formats.number import LONGEST, blanks, count_digits, write_real, write_text, write_whole
+from unpooled.formats.number import (
+    LONGEST,
+    blanks,
+    count_digits,
+    write_real,
+    write_scaled,
+    write_text,
+    write_whole,
+)
 
 BLOCK_ROWS = 16_384
 
@@ -90,6 +98,14 @@ class Real:
 
 
 @dataclass(frozen=True, eq=False)
+class Scaled(Real):
+    """A column of real numbers of which some are smaller than any float64: those are from 1 to 10, and to be
+    divided by 10 so many times as `down` says, (rows,); 0 for the others."""
+
+    down: NDArray[np.integer] = field(default_factory=lambda: np.zeros(0, np.int64))
+
+
+@dataclass(frozen=True, eq=False)
 class Slashed:
     """A column of three whole numbers with slashes between them, (3, rows)."""
 
@@ -98,10 +114,10 @@ class Slashed:
     values: NDArray[np.integer]
 
 
-Column: TypeAlias = Text | Whole | Real | Slashed
+Column: TypeAlias = Text | Whole | Real | Scaled | Slashed
 
-_KINDS = (Text, Whole, Real, Slashed)
-_TEXT, _WHOLE, _REAL, _SLASHED = range(4)
+_KINDS = (Text, Whole, Real, Scaled, Slashed)
+_TEXT, _WHOLE, _REAL, _SCALED, _SLASHED = range(5)
 _SLASH = ord("/")
 
 
@@ -134,12 +150,7 @@ def _render(columns: Sequence[Column], rows: int, pool: Pool, ending: bytes, sep
     """The bytes of some rows."""
     texts = _stack([column.values for column in columns if isinstance(column, Text)], rows, np.int64)
     reals = [column for column in columns if isinstance(column, Real)]
-    wholes = [
-        values
-        for column in columns
-        if isinstance(column, Whole | Slashed)
-        for values in np.atleast_2d(column.values)
-    ]
+    wholes = [values for column in columns for values in np.atleast_2d(_whole_numbers(column))]
     missing = [np.isnan(column.values) if column.missing is None else column.missing for column in reals]
     room = sum(LONGEST + column.width for column in columns) + len(ending)
     buffer = blanks(rows * room + int((pool.end - pool.start)[texts].sum()))
@@ -162,6 +173,13 @@ def _render(columns: Sequence[Column], rows: int, pool: Pool, ending: bytes, sep
         np.uint8(separator[0]),
     )
     return buffer[:end].data
+
+
+def _whole_numbers(column: Column) -> NDArray[np.integer]:
+    """Those of a column: (rows,), (3, rows), or none."""
+    if isinstance(column, Whole | Slashed):
+        return column.values
+    return column.down if isinstance(column, Scaled) else np.zeros((0, 0), np.int64)
 
 
 def _stack(columns: Sequence[NDArray[Any]], rows: int, dtype: type) -> NDArray[Any]:
@@ -190,7 +208,7 @@ def _write_rows(
     """Write all rows of a block, from index 0; return the index after the last.
 
     The arrays of each kind of column, (columns of that kind, rows), are used up in the order of the
-    columns; a slashed column takes three of `wholes`.
+    columns; a slashed column takes three of `wholes`, a scaled one takes one.
     """
     at = 0
     for row in range(rows):
@@ -207,12 +225,16 @@ def _write_rows(
             elif kind == _WHOLE:
                 at = write_whole(buffer, at, wholes[whole, row], width)
                 whole += 1
-            elif kind == _REAL:
+            elif kind in (_REAL, _SCALED):
+                down = wholes[whole, row] if kind == _SCALED else 0
                 if missing[real, row]:
                     at = write_text(buffer, at, instead, instead_at[real], instead_at[real + 1], width)
+                elif down:
+                    at = write_scaled(buffer, at, reals[real, row], down, digits[real], width)
                 else:
                     at = write_real(buffer, at, reals[real, row], digits[real], width)
                 real += 1
+                whole += kind == _SCALED
             else:
                 length = 2
                 for part in range(3):
