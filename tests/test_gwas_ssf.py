@@ -9,12 +9,14 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
 from unpooled.simulate import simulate
 
 from .conftest import inflation
+from .reports import Plink, glm, rows
 
 Rehearse = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -28,7 +30,8 @@ def test_the_catalogs_validator_takes_the_file(
     trait: str,
     effect: str,
     gwas_ssf: Callable[[Path], str],
-    plink: Callable[..., str],
+    plink: Plink,
+    plink2: Plink,
     rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
@@ -40,14 +43,15 @@ def test_the_catalogs_validator_takes_the_file(
         seed=4,
         trait=trait,
         covariates=2,
-        effects=[6.0] if test == "linear" else [2.0],
+        effects=[5.2] if test == "linear" else [2.0],
         sex_chromosomes=True,
         oddities=True,
     )
     assert made.pooled
     files = [word for path in made.cohorts for word in ("--bfile", path, "--covar", path.with_suffix(".cov"))]
-    home, out = tmp_path / "home", tmp_path / "ours"
-    said = rehearse("--test", test, *files, "--files", "assoc,ssf", "--keep-home", home, "--out", out).stdout
+    home, out, theirs = tmp_path / "home", tmp_path / "ours", tmp_path / "theirs"
+    said = rehearse("--test", test, *files, "--files", "assoc,adjusted,glm,ssf", "--allow-no-sex",
+                    "--keep-home", home, "--out", out).stdout  # fmt: skip
     data, text = Path(f"{out}.tsv.gz"), Path(f"{out}.tsv.gz-meta.yaml").read_text()
     verdict = gwas_ssf(data)
     assert "Validation status: True" in verdict, verdict
@@ -59,7 +63,15 @@ def test_the_catalogs_validator_takes_the_file(
     assert about["data_file_name"] == data.name
     assert about["data_file_md5sum"] == hashlib.md5(data.read_bytes(), usedforsecurity=False).hexdigest()
     log = plink(
-        "--bfile", made.pooled, "--covar", f"{made.pooled}.cov", f"--{test}", "--adjust", "--out", out
+        "--bfile",
+        made.pooled,
+        "--covar",
+        f"{made.pooled}.cov",
+        f"--{test}",
+        "--adjust",
+        "--allow-no-sex",
+        "--out",
+        theirs,
     )
     summary = json.loads(Path(f"{out}.report.json").read_text())["summary"]
     assert summary == json.loads(Path(f"{out}.manifest.json").read_text())["summary"]
@@ -70,6 +82,31 @@ def test_the_catalogs_validator_takes_the_file(
         summary[name] for name in ("people", "cases", "controls")
     )
 
+    if test == "linear":
+        two = glm(plink, plink2, made.pooled, Path(f"{made.pooled}.cov"), tmp_path / "two")
+        _tiny_p_is_printed_as_by_plink(made.planted[0], out, theirs, two)
+        columns = next(home.rglob("columns"))
+        p, code = (np.load(columns / f"{name}.npy") for name in ("neg_log10_p", "code"))
+        assert np.isfinite(p[code == 0]).all() and p[code == 0].max() > 300
+
     delivered = sorted(home.rglob("results/study.tsv.gz-meta.yaml"))
     assert len(delivered) == 3
     assert {path.read_text() for path in delivered} == {text.replace(data.name, "study.tsv.gz")}
+
+
+def _tiny_p_is_printed_as_by_plink(planted: str, ours: Path, theirs: Path, glm_of_plink2: Path) -> None:
+    """In each report the line of the variant whose P is below 1e-300, byte by byte; of plink2's, P."""
+    for suffix in ("assoc.linear", "assoc.linear.adjusted"):
+        found = [_lines_about(planted, Path(f"{prefix}.{suffix}")) for prefix in (ours, theirs)]
+        assert found[0] == found[1]
+        assert found[0]
+    p = [
+        next(row["P"] for row in rows(path) if row["ID"] == planted and row["TEST"] == "ADD")
+        for path in (next(ours.parent.glob(f"{ours.name}.*.glm.linear")), glm_of_plink2)
+    ]
+    assert p[0] == p[1]
+    assert int(p[0].partition("e-")[2]) > 300
+
+
+def _lines_about(variant: str, report: Path) -> list[str]:
+    return [line for line in report.read_text().splitlines() if line.split()[1] == variant]

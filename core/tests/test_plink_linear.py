@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -304,6 +305,34 @@ def mouse(phenotype: int) -> Pooled:
     ]
     order = [k for k in sorted(range(len(rows)), key=lambda k: rows[k][:3]) if rows[k][1] >= 0]
     return Pooled(samples, [rows[k] for k in order], copies[order], autosomes=19)
+
+
+def test_p_values_down_to_0(plink: PooledPlink) -> None:
+    """From 1e-150 to below the smallest float64; just above that PLINK's P has too few digits to compare."""
+    random = np.random.default_rng(1)
+    n = 1200
+    causal = random.binomial(2, 0.4, n)
+    near = np.where(
+        random.random((260, n)) < np.linspace(0, 0.2, 260)[:, None], random.permutation(causal), causal
+    )
+    everyone = np.ones(n, bool)
+    samples = Samples(
+        causal + random.normal(size=n) * 0.35,
+        np.ones(n, np.uint8),
+        everyone,
+        everyone,
+        random.normal(size=(n, 1)),
+    )
+    rows = [(1, k + 1, b"v%d" % k, b"A", b"C") for k in range(len(near))]
+    pooled = Pooled(samples, rows, near.astype(np.int8))
+    ours, columns = pooled.study()
+    assert np.isfinite(columns["neg_log10_p"]).all() and columns["neg_log10_p"].max() > 330
+    for name, report in plink(pooled).items():
+        pairs = list(zip(ours[name].splitlines(), report.splitlines(), strict=True))
+        assert any(line[-2:] == b" 0" or b"INF" in line for _, line in pairs)
+        fit = [pair for pair in pairs if not any(re.search(rb"e-3(1[4-9]|2.)", line) for line in pair)]
+        assert len(fit) > 0.9 * len(pairs)
+        same(*(b"\n".join(lines) for lines in zip(*fit, strict=True)))
 
 
 @pytest.mark.parametrize("flags", [(), ("--nonfounders",)], ids=["founders", "nonfounders"])
