@@ -124,17 +124,31 @@ class Pooled:
 
 
 def generated(
-    seed: int, n: int = 400, each: int = 12, missing: float = 0.02, covariates: int = 2, scale: float = 1.0
+    seed: int,
+    n: int = 400,
+    each: int = 12,
+    missing: float = 0.02,
+    covariates: int = 2,
+    scale: float = 1.0,
+    rare: bool = False,
+    apart: bool = False,
 ) -> Pooled:
+    """`rare`: most frequencies are below 1 %. `apart`: chromosome 1 nearly tells who is a case."""
     random = np.random.default_rng(seed)
     alleles = [(b"A", b"G"), (b"T", b"C"), (b"G", b"A")]
     rows = [(c, 1 + 7 * k, b"rs%d_%d" % (c, k), *alleles[k % 3]) for c in (1, 22, 23, 24, 25, 26)
             for k in range(each)]  # fmt: skip
-    copies = random.binomial(2, np.broadcast_to(random.random((len(rows), 1)) ** 2.5, (len(rows), n)))
+    frequency = random.random((len(rows), 1)) ** (7 if rare else 2.5)
+    copies = random.binomial(2, np.broadcast_to(frequency, (len(rows), n)))
     copies = np.where(random.random(copies.shape) < missing, -1, copies).astype(np.int8)
     cov = random.normal(size=(n, covariates))
     eta = 0.7 * np.maximum(copies[3], 0) + cov.sum(axis=1) / 2 - 0.7
     y = (random.random(n) < 1 / (1 + np.exp(-eta))).astype(float)
+    if apart:
+        for k in range(each):
+            others = [random.choice(np.flatnonzero(y == status), k // 2 + 1) for status in (0, 1)]
+            copies[k] = y + 1
+            copies[k, np.concatenate(others)] = 3 - copies[k, np.concatenate(others)]
     y[random.random(n) < 0.03] = np.nan
     if covariates:
         cov[random.random(n) < 0.02, 0] = np.nan
@@ -151,7 +165,12 @@ KINDS: dict[str, dict[str, object]] = {
     "many missing calls": {"missing": 0.3},
     "large values": {"scale": 1e9},
     "few people": {"n": 60},
+    "hardly more people than parameters": {"n": 36},
+    "rare variants": {"n": 1500, "rare": True},
+    "nearly separated": {"apart": True},
 }
+SEVEN = (1, 1, 2, 3, 5, 8, 13)
+"""Shares of seven uneven cohorts, of which the first has cases only."""
 
 
 @pytest.mark.parametrize("mean", [False, True], ids=["exact", "mean"])
@@ -160,14 +179,13 @@ def test_estimates_are_those_of_statsmodels(kind: str, mean: bool) -> None:
     import statsmodels.api as sm
 
     pooled = generated(len(kind), **KINDS[kind])  # type: ignore[arg-type]
-    shares = (1, 1, 2, 3, 5, 8, 13) if "four" in kind else (1, 2, 4)
-    _, rows = pooled.study(shares, missing="mean" if mean else "exact", chunk_size=30)
+    _, rows = pooled.study(SEVEN, missing="mean" if mean else "exact", chunk_size=30)
     assert len(rows["variant"]) == len(pooled.variants)
     fitted = 0
     for k, variant in enumerate(rows["variant"]):
         y, design = pooled.design(int(variant), bool(rows["first_is_a1"][k]), mean)
         assert rows["n"][k] == len(y)
-        if rows["code"][k] != codes.FITTED:
+        if rows["code"][k] not in (codes.FITTED, *codes.REFUSED):
             assert np.isnan(rows["beta"][k]).all()
             cases, controls = design[y == 1, 1], design[y == 0, 1]
             if rows["code"][k] == codes.SEPARATED and not mean:
@@ -187,6 +205,8 @@ def test_estimates_are_those_of_statsmodels(kind: str, mean: bool) -> None:
         np.testing.assert_allclose(found_se, se, rtol=1e-6)
         fitted += 1
     assert fitted > len(pooled.variants) / 3
+    if kind == "nearly separated":
+        assert np.nanmax(np.abs(rows["beta"][:, 0])) > 5
 
 
 def numbers(report: bytes) -> list[list[bytes]]:
@@ -249,6 +269,63 @@ def test_every_step_can_be_stored_and_sent() -> None:
         total = {name: sum(answer[name] for answer in answers) for name in answers[0]}
         queue += [found for found in again.aggregate(total) if isinstance(found, steps.Step)]  # type: ignore[arg-type]
     assert seen >= {"logistic/null", "logistic/start", "logistic/evaluate", "standardise/spread"}
+
+
+def with_covariates(pooled: Pooled, *columns: np.ndarray) -> Pooled:
+    return replace(pooled, samples=replace(pooled.samples, covariates=np.column_stack(columns)))
+
+
+def plinks_and_ours(pooled: Pooled, folder: Path, **options: object) -> tuple[np.ndarray, np.ndarray]:
+    """P of PLINK's report and of ours, of all lines: NaN where it says NA."""
+    needed(program := shutil.which("plink1.9"), "plink1.9")
+    pooled.write(folder / "pooled")
+    command = [str(program), "--bfile", str(folder / "pooled"), "--out", str(folder / "out"), "--logistic"]
+    command += ["--allow-no-sex", "--covar", str(folder / "pooled.cov")]
+    subprocess.run(command, capture_output=True, check=True)
+    reports = (folder / "out.assoc.logistic").read_bytes(), pooled.study(**options)[0]["assoc"]
+    plinks, ours = ([row[-1].replace(b"NA", b"nan") for row in numbers(report)[1:]] for report in reports)
+    return np.array(plinks, float), np.array(ours, float)
+
+
+def test_covariates_that_plink_refuses(tmp_path: Path) -> None:
+    """Unlike --linear it takes what is nearly collinear. It says NA if two estimates are nearly the same.
+
+    So it does for a covariate whose mean is far below zero, in units of its deviation: that estimate is
+    nearly the intercept's. A mean far above zero is as bad, but not refused.
+    """
+    pooled = generated(11, n=300)
+    random, n = np.random.default_rng(3), 300
+    a, b, noise = random.normal(size=n), random.normal(size=n), random.normal(size=n)
+    trials = {
+        "variance inflation of 70": ((a, a + 0.12 * noise), False),
+        "a third, nearly a sum": ((a, b, a + b + 0.05 * noise), False),
+        "two that oppose": ((a, -2 * a + 0.008 * noise), True),
+        "a mean far below zero": ((a - 1000, b), True),
+        "one who differs": (((np.arange(n) == 17).astype(float), a), None),
+        "collinear": ((a, b, a + b), True),
+        "deviations of 1e12": ((1e12 * a, b), True),
+    }
+    for name, (columns, refused) in trials.items():
+        plinks, ours = plinks_and_ours(with_covariates(pooled, *columns), tmp_path)
+        if refused is None:  # PLINK goes on to where its estimate is of no use
+            assert np.isnan(ours).all(), name
+            continue
+        assert np.array_equal(np.isnan(plinks), np.isnan(ours)), name
+        assert np.isnan(ours).all() == refused, name
+        np.testing.assert_allclose(ours, plinks, rtol=2e-3, err_msg=name)
+
+
+def test_one_person_far_away(tmp_path: Path) -> None:
+    """A covariate of 1e9 in one person: no float64 has an estimate, and PLINK's is that of its last step."""
+    pooled = generated(11, n=300)
+    random = np.random.default_rng(3)
+    a, b = random.normal(size=300), random.normal(size=300)
+    far = with_covariates(pooled, np.where(np.arange(300) == 5, 1e9, a), b)
+    _, rows = far.study()
+    assert np.isnan(rows["beta"]).all()
+    near = with_covariates(pooled, np.where(np.arange(300) == 5, 1e3, a), b)
+    _, rows = near.study()
+    assert np.isfinite(rows["beta"][:, 0]).sum() > 40
 
 
 def test_separated_by_a_covariate() -> None:
