@@ -8,6 +8,7 @@ import io
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,22 @@ def test_where_plink2_does_not_finish(tmp_path: Path) -> None:
         else:
             assert a["ERRCODE"] == b["ERRCODE"] or {a["ERRCODE"], b["ERRCODE"]} <= nothing
     assert unfinished == {*nothing, "."}
+
+
+@pytest.mark.parametrize("test", ["linear", "logistic"])
+def test_a_covariate_that_is_nearly_a_variant(test: str, tmp_path: Path) -> None:
+    """Linear: the codes of plink2. Logistic: PLINK 1.9 goes on, and so do we."""
+    pooled = _helpers(test).generated(3, each=10, missing=0.0)
+    noise = np.random.default_rng(1).normal(size=(2, len(pooled.samples)))
+    modifiers = ["no-firth"] if test == "logistic" else []
+    for size, reason in ((0.005, "CORR_TOO_HIGH"), (0.05, "VIF_TOO_HIGH")):
+        covariates = np.column_stack([pooled.copies[15] + size * noise[0], noise[1]])
+        trial = replace(pooled, samples=replace(pooled.samples, covariates=covariates))
+        found = pairs(trial.study(files=("glm",))[0]["glm"], plink2(trial, tmp_path, "--glm", *modifiers))
+        odd = {(a["ID"], a["ERRCODE"], b["ERRCODE"]) for a, b in found if a["ERRCODE"] != b["ERRCODE"]}
+        name = trial.variants[15][2].decode()
+        assert reason in {b["ERRCODE"] for _, b in found if b["ID"] == name}
+        assert odd == (set() if test == "linear" else {(name, ".", reason)})
 
 
 @pytest.mark.parametrize("test", ["linear", "logistic"])

@@ -1,8 +1,8 @@
 """Many small least-squares problems at once, with the refusals of PLINK 1.9.
 
 Each problem is given by its sums: for p predictors (without the intercept) the products A = X'X and X'y, both
-about the means, and the means themselves. The checks are those of PLINK 1.9's --linear, in its order, some of
-them one-sided as there: they are part of what its reports say NA to.
+about the means, and the means themselves. The checks are those of PLINK 1.9's --linear, in its order, the
+last of them one-sided as there: they are part of what its reports say NA to.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _checked_inverse(products: Any, people: Any, full: Any, spread: Any, inverse
     for i in range(p):
         for j in range(p):
             inverse[i, j] = products[i, j] / (spread[i] * spread[j])
-            if i != j and inverse[i, j] > MOST_CORRELATED:
+            if i != j and abs(inverse[i, j]) > MOST_CORRELATED:
                 return CORRELATED
         inverse[i, i] = 1.0
     if not _invert(inverse, half):
