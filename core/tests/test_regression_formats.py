@@ -148,6 +148,22 @@ def test_a_covariate_that_is_nearly_a_variant(test: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("test", ["linear", "logistic"])
+def test_a_mean_far_below_zero(test: str, tmp_path: Path) -> None:
+    """PLINK 1.9 says NA for the intercept's sake, plink2 does not; each file follows its own."""
+    pooled = _helpers(test).generated(3, each=10, missing=0.0)
+    a, b = np.random.default_rng(1).normal(size=(2, len(pooled.samples)))
+    trial = replace(pooled, samples=replace(pooled.samples, covariates=np.column_stack([a - 1000, b])))
+    files, _ = trial.study(files=("assoc", "adjusted", "glm", "ssf"))
+    assert all(line.endswith(b"NA") for line in files["assoc"].splitlines()[1:])
+    assert len(files["adjusted"].splitlines()) == 1 < len(gzip.decompress(files["ssf"]).splitlines())
+    modifiers = ["no-firth"] if test == "logistic" else []
+    for ours, plinks in pairs(files["glm"], plink2(trial, tmp_path, "--glm", *modifiers)):
+        assert ours["ERRCODE"] == plinks["ERRCODE"]
+        if ours["ERRCODE"] == ".":
+            assert_near(ours, plinks)
+
+
+@pytest.mark.parametrize("test", ["linear", "logistic"])
 def test_ssf(test: str) -> None:
     _, ours = result(test)
     text = gzip.decompress(ours["ssf"]).decode()

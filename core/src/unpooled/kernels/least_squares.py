@@ -53,8 +53,6 @@ def least_squares(
     spread, slope = np.empty(p), np.empty(p)
     for v in range(m):
         code[v] = _checked_inverse(products[v], people[v], full, spread, inverse, half)
-        if code[v] == FITTED and _entangled(inverse, spread, means[v], people[v]):
-            code[v] = UNSTABLE
         if code[v] != FITTED:
             continue
         explained = 0.0
@@ -74,6 +72,8 @@ def least_squares(
         if code[v] != FITTED:
             beta[v] = np.nan
             se[v] = np.nan
+        elif _entangled(inverse, spread, means[v], people[v]):
+            code[v] = UNSTABLE
     return beta, se, code
 
 
