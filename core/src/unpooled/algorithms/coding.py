@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from unpooled.algorithms.chi_square import Chunk
 from unpooled.algorithms.genotype_table import DIPLOID, MT, X, Y
 from unpooled.algorithms.groups import MEN, NOT_MEN, WOMEN, members
 from unpooled.cohort import MALE, Samples
@@ -24,8 +25,6 @@ PLACES = {DIPLOID: DIPLOID, X: X, Y: Y, MT: MT, X2: X, X2_KNOWN: X, Y2: Y, MT2: 
 _AGAIN = {X: X2, Y: Y2, MT: MT2}
 
 _SEXES = {X: (MEN, NOT_MEN), X2: (MEN, NOT_MEN), X2_KNOWN: (MEN, WOMEN), Y: (MEN,), Y2: (MEN,)}
-
-Chunk = tuple[int, int, str]
 
 
 def with_plink2(chunks: Iterable[Chunk], sex_known: bool) -> Iterator[Chunk]:
