@@ -107,11 +107,20 @@ def test_variants_are_chosen_as_by_plink(
              "--maf", "0.05", "--geno", "0.03", "--hwe", "0.01"]  # fmt: skip
     pooled, ours = tmp_path / "pooled", tmp_path / "ours"
     log = plink(
-        "--bfile", odd / "pooled", *flags, "--assoc", "--freq", "--missing", "--hardy", "--out", pooled
+        "--bfile",
+        odd / "pooled",
+        *flags,
+        "--assoc",
+        "--adjust",
+        "--freq",
+        "--missing",
+        "--hardy",
+        "--out",
+        pooled,
     )
-    rehearse(*bfiles(odd), *flags, "--out", ours)
+    rehearse(*bfiles(odd), *flags, "--adjust", "--out", ours)
     assert "people removed due to missing genotype data (--mind)" in log
-    for file in FILES:
+    for file in (*FILES, "assoc.adjusted"):
         assert Path(f"{ours}.{file}").read_bytes() == Path(f"{pooled}.{file}").read_bytes(), file
 
 

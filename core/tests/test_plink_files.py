@@ -103,7 +103,9 @@ def plink(tmp_path: Path) -> PooledPlink:
         command = [str(program), *prefixes, *reports, "--chr-set", str(pooled.autosomes), *flags]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
-        return {suffix: (tmp_path / f"out.{suffix}").read_bytes() for suffix in FILES}
+        found = {suffix: (tmp_path / f"out.{suffix}").read_bytes() for suffix in FILES}
+        adjusted = tmp_path / "out.assoc.adjusted"
+        return {**found, "adjusted": adjusted.read_bytes()} if "--adjust" in flags else found
 
     return call
 
@@ -270,6 +272,12 @@ def graded(people_of_each: int, case_alleles: np.ndarray, control_alleles: np.nd
     return Pooled(samples, [(1, 1 + k, b"v%d" % k, b"A", b"C") for k in range(len(copies))], copies)
 
 
+@pytest.mark.parametrize("kind", ["ordinary", "many people", "no founders", "two people", "unknown sex"])
+def test_adjusted(kind: str, plink: PooledPlink) -> None:
+    pooled = ordinary(**KINDS[kind])  # type: ignore[arg-type]
+    same(pooled.study(files=("assoc", "adjusted")), plink(pooled, "--adjust"))
+
+
 def test_halves_in_the_fifth_digit(plink: PooledPlink) -> None:
     shares = np.arange(2001)  # of 4000 case alleles; with few control alleles, A1 stays the rarer one
     pooled = graded(2000, shares, np.zeros_like(shares))
@@ -280,7 +288,7 @@ def test_p_values_down_to_0(plink: PooledPlink) -> None:
     # Chi-square from 0 to 3000 in small steps, through the point at which PLINK prints P as 0.
     few = np.arange(0, 1501)
     fine = graded(1500, 2990 - 2 * few, few)
-    same(fine.study(), plink(fine))
+    same(fine.study(files=(*FILES, "adjusted")), plink(fine, "--adjust"))
     # And closely around that point.
     case, control = np.meshgrid(np.arange(1700, 1800), np.arange(300, 330))
     close = graded(1500, case.ravel(), control.ravel())

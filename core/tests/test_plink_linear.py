@@ -17,10 +17,13 @@ import pytest
 
 from unpooled import step as steps
 from unpooled.algorithms.linear_regression import LINEAR
+from unpooled.algorithms.summary import chi_square
 from unpooled.cohort import ArrayCohort, Samples
+from unpooled.formats.number import number_text
 from unpooled.panel import Panel
 from unpooled.plan import Covariate, Plan
 from unpooled.run import run
+from unpooled.statistics import genomic_inflation
 
 MOUSE = Path("/usr/share/doc/gemma/example")
 
@@ -200,12 +203,14 @@ KINDS: dict[str, dict[str, object]] = {
 
 @pytest.mark.parametrize("shares", [(1, 2, 4), (1, 1, 2, 3, 5, 8, 13)], ids=["3 cohorts", "7 cohorts"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_reports_are_plinks(kind: str, shares: tuple[float, ...], plink: PooledPlink) -> None:
+def test_reports_are_plinks(kind: str, shares: tuple[float, ...], plink: PooledPlink, tmp_path: Path) -> None:
     pooled = generated(len(kind), **KINDS[kind])  # type: ignore[arg-type]
-    ours, _ = pooled.study(shares=shares, chunk_size=40)
+    ours, rows = pooled.study(shares=shares, chunk_size=40)
     plinks = plink(pooled)
     for name, report in plinks.items():
         same(ours[name], report, 0.995)
+    said = re.findall(r"median chisq\) = (.*)\.\n", (tmp_path / "out.log").read_text())
+    assert said == ([number_text(genomic_inflation(chi_square(rows)), 6)] if "adjusted" in plinks else [])
 
 
 def test_modifiers(plink: PooledPlink) -> None:

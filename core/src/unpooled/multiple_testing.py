@@ -13,7 +13,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from unpooled.statistics import chi_square_neg_log10_p, genomic_inflation, p_value, t_neg_log10_p
+from unpooled.statistics import (
+    chi_square_neg_log10_p,
+    chi_square_p_value,
+    genomic_inflation,
+    p_value,
+    t_neg_log10_p,
+)
 
 Floats = NDArray[np.float64]
 
@@ -61,7 +67,10 @@ def _rounded(p: Floats) -> Floats:
 
 
 def _two_sided(size: Floats, freedom: NDArray[np.int64] | None) -> Floats:
-    return p_value(chi_square_neg_log10_p(size * size) if freedom is None else t_neg_log10_p(size, freedom))
+    if freedom is not None:
+        return p_value(t_neg_log10_p(size, freedom))
+    chi_square = size * size
+    return chi_square_p_value(chi_square_neg_log10_p(chi_square), chi_square)
 
 
 def _adjusted(p: Floats) -> dict[str, Floats]:

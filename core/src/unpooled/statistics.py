@@ -130,6 +130,14 @@ def p_value(neg_log10_p: Floats) -> Floats:
     return 2.0 * (0.5 * np.power(10.0, -np.asarray(neg_log10_p, np.float64)))
 
 
+def chi_square_p_value(neg_log10_p: Floats, chi_square: Floats) -> Floats:
+    """P of chi-square with 1 df for printing: 0 above about 1416.78, where PLINK's function gives up."""
+    return np.where(chi_square > _LARGEST_CHI_SQUARE, 0.0, p_value(neg_log10_p))
+
+
+_LARGEST_CHI_SQUARE = 2 * 0.99999 * 1022 * 0.69314718055995  # shortly before exp gives up
+
+
 def scaled_p_value(neg_log10_p: Floats) -> tuple[Floats, Counts]:
     """P as a number from 1 to 10 and how often it is divided by 10, where P is small; else P, and 0."""
     size = np.asarray(neg_log10_p, np.float64)

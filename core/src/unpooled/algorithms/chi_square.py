@@ -26,6 +26,7 @@ from unpooled.algorithms.groups import CASE, CONTROL, FINEST, FOUNDER, MEN, NO_P
 from unpooled.cohort import Cohort
 from unpooled.errors import ProtocolError
 from unpooled.formats import plink
+from unpooled.formats.adjusted import write_adjusted
 from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.panel import Panel
 from unpooled.plan import FILES, Plan
@@ -78,10 +79,15 @@ class Census(Step):
                 most=max(wanted.values(), default=0),
                 chromosome=chromosome,
                 people=sum(wanted.values()),
-                files=plan.files,
+                files=_counted_files(plan),
                 cohorts=plan.cohorts,
                 plan=self.plan,
             )
+
+
+def _counted_files(plan: Plan) -> tuple[str, ...]:
+    """The reports whose columns are needed: adjusted P values are those of the test."""
+    return tuple(dict.fromkeys("assoc" if file == "adjusted" else file for file in plan.files))
 
 
 def _groups(chromosome: str, sizes: dict[Group, int], plan: Plan) -> dict[Group, int]:
@@ -259,8 +265,9 @@ CHI_SQUARE = Algorithm(
     traits=("case/control",),
     steps=(Census, CountGenotypes, AlleleOrder),
     first=first,
-    files=plink.WRITERS,
+    files={**plink.WRITERS, "adjusted": write_adjusted},
     usual_files=FILES,
     options=frozenset({"maf", "geno", "hwe", "mind", "ci"}),
+    file_name=lambda file, plan: "assoc.adjusted" if file == "adjusted" else file,
     columns=filters.lines,
 )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from unpooled.formats import adjusted
 from unpooled.statistics import genomic_inflation
 from unpooled.step import Arrays, Rows
 
@@ -39,13 +40,10 @@ def summarise(tables: Mapping[str, Arrays]) -> Summary:
 
 
 def chi_square(variants: Arrays) -> np.ndarray:
-    """The statistic whose median is the genomic inflation: float64 (m,), NaN without a test.
+    """The statistic whose median is the genomic inflation: float64 (m,), NaN where PLINK 1.9 has no test.
 
     Of a regression it is the square of t or z, as PLINK takes it, whatever the degrees of freedom.
     """
     if "chi_square" in variants:
         return variants["chi_square"]
-    if "beta" not in variants:
-        return np.empty(0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.square(variants["beta"][:, 0] / variants["se"][:, 0]))
+    return np.square(adjusted.statistic(variants)) if "beta" in variants else np.empty(0)

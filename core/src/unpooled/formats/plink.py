@@ -15,16 +15,13 @@ from numpy.typing import NDArray
 from unpooled.formats.table import Column, Pool, Real, Slashed, Text, Whole, write_table
 from unpooled.panel import Panel
 from unpooled.plan import Plan
-from unpooled.statistics import odds_ratio_interval, p_value
+from unpooled.statistics import chi_square_p_value, odds_ratio_interval
 from unpooled.step import Arrays
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.integer]
 Which: TypeAlias = slice | NDArray[np.int64]
 """Which variants of the result a block of lines is about."""
-
-LARGEST_CHI_SQUARE = 2 * 0.99999 * 1022 * 0.69314718055995
-"""About 1416.78. Above it PLINK prints P as 0: the function it uses gives up shortly before exp does."""
 
 
 def name_width(lengths: Counts) -> int:
@@ -105,16 +102,12 @@ def write_assoc(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
             Real("F_U", 8, _share(*table[2:])),
             variants.a2(part),
             Real("CHISQ", 12, rows["chi_square"][part]),
-            Real("P", 12, _printed_p(rows["neg_log10_p"][part], rows["chi_square"][part])),
+            Real("P", 12, chi_square_p_value(rows["neg_log10_p"][part], rows["chi_square"][part])),
             Real("OR", 12, rows["odds_ratio"][part]),
         ]
         return columns + (_limits(table, level) if level else [])
 
     write_table(file, len(variants), block, variants.pool, header_ending=b" \n", ending=b" \n")
-
-
-def _printed_p(neg_log10_p: Floats, chi_square: Floats) -> Floats:
-    return np.where(chi_square > LARGEST_CHI_SQUARE, 0.0, p_value(neg_log10_p))
 
 
 def _limits(table: Sequence[Counts], level: float) -> list[Column]:

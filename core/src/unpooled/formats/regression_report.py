@@ -1,4 +1,4 @@
-"""PLINK 1.9's reports of a regression: `.assoc.linear`, `.assoc.logistic`, and `.adjusted` of both.
+"""PLINK 1.9's reports of a regression: `.assoc.linear` and `.assoc.logistic`.
 
 Each writer takes an open binary file, the panel, the result columns (`unpooled.algorithms.regression` says
 what they are) and the plan. A variant has a row for ADD, then for each covariate, then on X for SEX.
@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unpooled.formats import glm, plink, ssf
+from unpooled.formats.adjusted import as_plink, write_adjusted
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Real, Text, Whole, write_table
 from unpooled.formats.tests import Lines, tests, tests_each
-from unpooled.kernels import least_squares as codes
-from unpooled.multiple_testing import Adjusted, adjust
 from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.statistics import normal_quantile, p_value
@@ -32,13 +31,6 @@ def write_linear(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None
 def write_logistic(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
     """`.assoc.logistic`: odds ratios, or their logarithms with `beta`."""
     _write(file, panel, rows, plan, "BETA" if plan.beta else "OR", odds=not plan.beta)
-
-
-def as_plink(rows: Arrays) -> Arrays:
-    """Result columns without the estimates that PLINK 1.9 says NA to."""
-    refused = np.isin(rows["code"], codes.REFUSED)[:, None]
-    shown = {name: np.where(refused, np.nan, rows[name]) for name in ("beta", "se", "neg_log10_p")}
-    return {**rows, **shown}
 
 
 def _write(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, effect: str, *, odds: bool) -> None:
@@ -76,36 +68,6 @@ def _write(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, effect: str, 
         ]
 
     write_table(file, len(lines), block, variants.pool, header_ending=b" \n")
-
-
-_ADJUSTED = ("UNADJ", "GC", "BONF", "HOLM", "SIDAK_SS", "SIDAK_SD", "FDR_BH", "FDR_BY")
-
-
-def adjusted(rows: Arrays) -> Adjusted:
-    """Adjusted P values of the variants' additive effects."""
-    rows = as_plink(rows)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        statistic = rows["beta"][:, 0] / rows["se"][:, 0]
-    return adjust(statistic, rows["freedom"].astype(np.int64) if "freedom" in rows else None)
-
-
-def write_adjusted(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
-    """`.adjusted`: the variants with a P, from the smallest P on. PLINK prints INF where P has become 0."""
-    found = adjusted(rows)
-    variants = Variants(panel, rows)
-
-    def block(part: slice) -> list[Column]:
-        which = found.order[part]
-        return [
-            variants.chromosome(which),
-            variants.name(which),
-            *(
-                Real(title, 10, p := found.columns[title][part], p <= 0, instead=b"INF")
-                for title in _ADJUSTED
-            ),
-        ]
-
-    write_table(file, len(found.order), block, variants.pool, ending=b" \n")
 
 
 Writer = Callable[[BinaryIO, Panel, Arrays, Plan], None]
