@@ -152,7 +152,7 @@ def test_archiving(federation: Make) -> None:
         ({"version": 99}, "plan.version"),
         ({"covariates": [{"name": "age"}]}, "plan.covariates"),
         ({"maf": 0.6}, "plan.maf"),
-        ({"files": ["adjusted"]}, "plan.files"),
+        ({"files": ["glm"]}, "plan.files"),
         ({"test": "linear", "beta": True}, "plan.beta"),
     ],
 )
