@@ -405,7 +405,7 @@ def test_two_workers_on_one_round_have_one_winner(trial: Federation, monkeypatch
         thread.join()
     assert errors == []
     following = Round.objects.filter(study=trial.study_id).exclude(pk=number)
-    assert len(following) == len(set(following.values_list("message", flat=True))) == 3
+    assert len(following) == len(set(following.values_list("asked__message", flat=True))) == 3
     monkeypatch.undo()
     trial.answer()
     to_the_end(trial)

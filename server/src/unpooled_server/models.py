@@ -138,9 +138,6 @@ class Round(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="rounds")
     step_name = models.CharField(max_length=80)
-    message = models.BinaryField()
-    # With the server's own fields; empty where the step has none, and is the message.
-    step = models.BinaryField(default=b"", blank=True)
     salt = models.BinaryField()
     question = models.BinaryField()
     scheme = models.CharField(max_length=60)
@@ -159,6 +156,19 @@ class Round(models.Model):
 
     def __str__(self) -> str:
         return f"{self.step_name} #{self.pk}"
+
+
+class Asked(models.Model):
+    """What a round asks, until it is aggregated. Apart from it: these are megabytes, and a round is looked at
+    and changed often."""
+
+    round = models.OneToOneField(Round, on_delete=models.CASCADE, primary_key=True, related_name="asked")
+    message = models.BinaryField()
+    # With the server's own fields; empty where the step has none, and is the message.
+    step = models.BinaryField(default=b"", blank=True)
+
+    def __str__(self) -> str:
+        return f"question of {self.round_id}"
 
 
 class Share(models.Model):

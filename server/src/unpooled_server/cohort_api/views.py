@@ -136,7 +136,7 @@ def questions(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
     """Open rounds that the cohort has not answered; waits until there is one, or the study is over."""
     seen = _numbers(request.GET.get("seen", ""))
 
-    asked = selectors.repeated(selectors.questions(cohort, seen).values_list("pk", "salt", "message"))
+    asked = selectors.repeated(selectors.questions(cohort, seen).values_list("pk", "salt", "asked__message"))
     over = selectors.repeated(Study.objects.filter(pk=cohort.study_id, state__in=OVER).values_list("pk"))
     found = waiting.until(lambda: asked() or ([] if over() else None), waiting.wanted_seconds(request))
     items = tuple(Question(number, bytes(salt), bytes(message)) for number, salt, message in found or ())

@@ -22,7 +22,7 @@ from unpooled.protocol.sealing import Box
 from unpooled.step import Rows, Step
 from unpooled_server import doorbell, store
 from unpooled_server.compensator_client import Compensator, compensator
-from unpooled_server.models import Round, RowFile, Share, Study
+from unpooled_server.models import Asked, Round, RowFile, Share, Study
 from unpooled_server.names import LIVE, UNFINISHED, Phase, RoundState
 from unpooled_server.services.guarding import guarded
 from unpooled_server.services.joining import locked, roster_of
@@ -43,7 +43,9 @@ def open_rounds(study: Study, asked: Iterable[Step]) -> None:
     BoundError if a sum could overflow.
     """
     plan = study.plan
-    Round.objects.bulk_create(_round(study, plan, step) for step in asked)
+    opened = [_round(study, plan, step) for step in asked]
+    Round.objects.bulk_create(opened)
+    Asked.objects.bulk_create(one.asked for one in opened)
 
 
 def _round(study: Study, plan: Plan, step: Step) -> Round:
@@ -54,16 +56,16 @@ def _round(study: Study, plan: Plan, step: Step) -> Round:
         steps.encode(step),
         os.urandom(masking.SALT_BYTES),
     )
-    return Round(
+    opened = Round(
         study=study,
         step_name=step.name,
-        message=message,
-        step=b"" if whole == message else whole,
         salt=salt,
         question=masking.question(salt, message, bytes.fromhex(study.panel_digest)),
         scheme=scheme.label,
         words=steps.words(step),
     )
+    opened.asked = Asked(round=opened, message=message, step=b"" if whole == message else whole)
+    return opened
 
 
 def advance(round_id: int) -> None:
@@ -169,7 +171,10 @@ def _total(
 ) -> tuple[Step, dict[str, np.ndarray]]:
     """The step and the sums over all cohorts: masked shares added up, less the sum of their masks."""
     plan = study.plan
-    step = steps.decode(bytes(current.step) or bytes(current.message), kinds(plan))
+    asked = Asked.objects.filter(round=current).first()
+    if asked is None:
+        raise store.LostFile("what was asked is gone")
+    step = steps.decode(bytes(asked.step) or bytes(asked.message), kinds(plan))
     scheme = masking.scheme(current.scheme)
     total = scheme.zeros(current.words)
     for share in shares:
@@ -207,6 +212,7 @@ def _conclude(current: Round, study: Study, outcomes: Iterable[Step | Rows]) -> 
             RowFile(study=study, round=current, number=number, table=part.table, columns=list(part.columns))
             for number, part in enumerate(rows)
         )
+        Asked.objects.filter(round=current).delete()
         open_rounds(study, following)
         if not Round.objects.filter(study=study, state__in=UNFINISHED).exists():
             touch(study.pk, last_sum_at=timezone.now())
