@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
@@ -40,22 +41,45 @@ MAX_QUESTIONS = 8
 # What is to do
 
 
+def repeated(query: QuerySet[Any, Any]) -> Callable[[], list[tuple[Any, ...]]]:
+    """Runs one query again and again without building its SQL again: who waits looks many times."""
+    sql, parameters = query.query.sql_with_params()
+
+    def run() -> list[tuple[Any, ...]]:
+        with connection.cursor() as cursor:
+            cursor.execute(sql, parameters)
+            return list(cursor.fetchall())
+
+    return run
+
+
 def rounds_to_advance() -> list[int]:
     """Rounds that a worker can carry further now, oldest first."""
-    return list(
+    return [pk for (pk,) in _rounds_to_advance()()]
+
+
+@functools.cache
+def _rounds_to_advance() -> Callable[[], list[tuple[Any, ...]]]:
+    return repeated(
         Round.objects.filter(state__in=[RoundState.COMPLETE, RoundState.RELEASED], study__state__in=LIVE)
         .exclude(study__pause_kind=PauseKind.ASKED)
         .order_by("id")
-        .values_list("id", flat=True)
+        .values_list("id")
     )
 
 
 def studies_to_advance() -> list[tuple[str, int]]:
     """Studies that wait for nobody but the platform, with their versions."""
+    return [(pk, version) for pk, version in _studies_to_advance()()]
+
+
+@functools.cache
+def _studies_to_advance() -> Callable[[], list[tuple[Any, ...]]]:
     working = Q(state__in=LIVE) & ~Q(pause_kind=PauseKind.ASKED)
     unfinished = Round.objects.filter(state__in=UNFINISHED).values("study_id")
     ready = Q(state=StudyState.READY) & (Q(auto_start=True) | Q(panel_digest=""))
-    return list(Study.objects.filter(ready | (working & ~Q(pk__in=unfinished))).values_list("id", "version"))
+    studies = Study.objects.order_by().filter(ready | (working & ~Q(pk__in=unfinished)))
+    return repeated(studies.values_list("id", "version"))
 
 
 def studies_to_clean() -> list[str]:
@@ -70,18 +94,6 @@ def is_anything_at_work() -> bool:
 
 
 # What a cohort sees
-
-
-def repeated(query: QuerySet[Any, Any]) -> Callable[[], list[tuple[Any, ...]]]:
-    """Runs one query again and again without building its SQL again: a long poll looks many times."""
-    sql, parameters = query.query.sql_with_params()
-
-    def run() -> list[tuple[Any, ...]]:
-        with connection.cursor() as cursor:
-            cursor.execute(sql, parameters)
-            return list(cursor.fetchall())
-
-    return run
 
 
 def questions(cohort: Cohort, seen: Iterable[int]) -> QuerySet[Round]:

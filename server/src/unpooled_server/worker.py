@@ -29,7 +29,8 @@ class Worker:
         self._not_before: dict[Hashable, float] = {}
         self._running: set[Hashable] = set()
         self._lock = threading.Lock()
-        self._next_sweep = 0.0
+        self._next_sweep = self._next_survey = 0.0
+        self._live = False
 
     def run(self) -> None:
         self._pool.submit(warm_up)
@@ -46,15 +47,22 @@ class Worker:
     def _look(self) -> bool:
         """Hand what is to do to the threads; whether a study is at work, so that it pays to look often."""
         self._sweep_now_and_then()
-        for study_id in selectors.studies_to_clean():
-            self._do(study_id, 0, studies.advance, study_id)
-        if not selectors.is_anything_at_work():
+        self._survey_now_and_then()
+        if not self._live:
             return False
         for round_id in selectors.rounds_to_advance():
             self._do(round_id, 0, rounds.advance, round_id)
         for study_id, version in selectors.studies_to_advance():
             self._do(study_id, version, studies.advance, study_id)
         return True
+
+    def _survey_now_and_then(self) -> None:
+        now = time.monotonic()
+        if now >= self._next_survey:
+            self._next_survey = now + IDLE
+            for study_id in selectors.studies_to_clean():
+                self._do(study_id, 0, studies.advance, study_id)
+            self._live = selectors.is_anything_at_work()
 
     def _sweep_now_and_then(self) -> None:
         now = time.monotonic()

@@ -23,7 +23,7 @@ from unpooled_webapp.rehearsal.screen import Screen
 
 ADMINISTRATOR = "admin"
 START_SECONDS = 120.0
-POLL_SECONDS = 0.1
+POLL_SECONDS = 0.25
 STOPPED = ("failed", "aborted")  # a pause of the platform's ends by itself, or one of the clients has ended
 
 
