@@ -25,7 +25,7 @@ from unpooled.errors import ProtocolError
 from unpooled.panel import Panel
 from unpooled.step import Rows
 
-BLOCK = 1 << 18
+BLOCK = 1 << 20
 
 
 class LostFile(ProtocolError):
