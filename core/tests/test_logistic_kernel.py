@@ -33,16 +33,18 @@ def test_against_the_definition(samples: int, count: int, exact: bool, size: flo
     random = np.random.default_rng(samples + count)
     m, p = 5, count + 2
     codes = random.integers(0, 4, (m, samples))
+    codes[0] = random.choice([0, 2, 3], samples)
+    lacking = np.arange(m) > 0
     covariates = random.normal(size=(samples, count))
     inside = random.random(samples) < 0.8
     case = random.integers(0, 2, samples).astype(float)
     group = random.integers(0, 2, samples)
-    unit = np.where(group == 0, 0.5, 1.0)
+    unit = np.where(group == 0, 0.5, 1.0) if count else np.ones(samples)
     beta, fill, second = random.normal(size=(m, p)) * size, random.random((m, 2)), random.random(m) < 0.5
     every = np.concatenate([codes, random.integers(0, 4, (m, -samples % 32))], axis=1).astype(np.uint64)
     words = np.bitwise_or.reduce(every.reshape(m, -1, 32) << (2 * np.arange(32, dtype=np.uint64)), axis=2)
     design = Design.of(covariates, inside, case, unit, group)
-    found = evaluate(words, second, design, beta, fill, exact)
+    found = evaluate(words, second, lacking, design, beta, fill, exact)
     for v in range(m):
         want = slow(codes[v], second[v], covariates, inside, case, unit, group, beta[v], fill[v], exact)
         for ours, theirs in zip(found, want, strict=True):

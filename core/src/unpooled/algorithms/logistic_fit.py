@@ -422,7 +422,7 @@ class Evaluate(OfVariants):
         fill = np.zeros((self.variants, 2))
         if not self.exact:
             fill[lacking, : self.fill.shape[1]] = self.fill
-        likelihood, gradient, hessian = evaluate(words, second, design, self.beta, fill, self.exact)
+        likelihood, gradient, hessian = evaluate(words, second, lacking, design, self.beta, fill, self.exact)
         return {"likelihood": likelihood, "gradient": gradient, "hessian": hessian}
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:

@@ -62,6 +62,7 @@ class Design:
         samples, count = covariates.shape
         tiles = max(1, -(-samples // TILE))
         padded = np.zeros((tiles * TILE, count + 4))
+        padded[samples:, count + 2] = 1
         padded[:samples, :count] = np.where(inside[:, None], covariates, 0)
         padded[:samples, count:] = np.column_stack([inside, np.where(inside, case, 0), unit, group])
         turned = padded.reshape(tiles, TILE, count + 4).transpose(0, 2, 1)
@@ -69,19 +70,26 @@ class Design:
 
 
 def evaluate(
-    words: Words, second: NDArray[np.bool_], design: Design, beta: Floats, fill: Floats, exact: bool
+    words: Words,
+    second: NDArray[np.bool_],
+    lacking: NDArray[np.bool_],
+    design: Design,
+    beta: Floats,
+    fill: Floats,
+    exact: bool,
 ) -> tuple[Floats, Floats, Floats]:
     """Log-likelihood (m,), gradient (m, p) and upper triangle of the negative Hessian (m, p (p + 1) / 2).
 
     Parameters are intercept, genotype, covariates. `second`: copies of the file's A2 count, else of A1.
-    A missing call leaves the person out if `exact`; else it is `fill`, (m, groups), in units of the genotype.
+    `lacking`: whether anyone may have no call. Such a call leaves the person out if `exact`; else it is
+    `fill`, (m, groups), in units of the genotype.
     """
     m, p = beta.shape
     likelihood, gradient = np.zeros(m), np.zeros((m, p))
     hessian = np.zeros((m, p * (p + 1) // 2))
     filling = np.ascontiguousarray(fill) if len(fill) else np.zeros((m, 2))
     _evaluate(
-        np.ascontiguousarray(words), second, _QUADS, design.covariates, design.rows,
+        np.ascontiguousarray(words), second, lacking, _QUADS, design.covariates, design.rows,
         np.ascontiguousarray(beta), filling, exact, likelihood, gradient, hessian,
     )  # fmt: skip
     return likelihood, gradient, hessian
@@ -89,13 +97,14 @@ def evaluate(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _evaluate(
-    words: Any, second: Any, tables: Any, covariates: Any, rows: Any, beta: Any, fill: Any, exact: Any,
-    likelihood: Any, gradient: Any, hessian: Any,
+    words: Any, second: Any, lacking: Any, tables: Any, covariates: Any, rows: Any, beta: Any, fill: Any,
+    exact: Any, likelihood: Any, gradient: Any, hessian: Any,
 ) -> None:  # fmt: skip
     genotype, valid, eta, e = np.empty(TILE), np.empty(TILE), np.empty(TILE), np.empty(TILE)
     weight, residual, terms = np.empty(TILE), np.empty(TILE), np.empty(TILE)
     bits = np.empty(TILE, np.int64)
     powers = bits.view(np.float64)
+    mixed = (rows[:, 2] != 1.0).any()
     for v in range(words.shape[0]):
         table = tables[np.int64(second[v])]
         for tile in range(covariates.shape[0]):
@@ -103,9 +112,10 @@ def _evaluate(
             inside, case, unit, group = rows[tile, 0], rows[tile, 1], rows[tile, 2], rows[tile, 3]
             columns = covariates[tile]
             _decode(part.view(np.uint8), table, genotype)
-            for i in range(TILE):
-                genotype[i] *= unit[i]
-            if _lacks_calls(part):
+            if mixed:
+                for i in range(TILE):
+                    genotype[i] *= unit[i]
+            if lacking[v]:
                 valid[:] = inside
                 _take_missing(part, exact, fill[v], group, genotype, valid)
                 inside = valid
@@ -142,14 +152,6 @@ def _decode(quads: Any, table: Any, copies: Any) -> None:
     for i in range(quads.shape[0]):
         _move(table, np.int64(quads[i]), copies, np.int64(4 * i))
     copies[4 * quads.shape[0] :] = 0.0
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _lacks_calls(words: Any) -> Any:
-    found = np.uint64(0)
-    for k in range(words.shape[0]):
-        found |= without_call(words[k])
-    return found != 0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
