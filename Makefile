@@ -19,6 +19,7 @@ check:
 
 bench:
 	@scripts/setup
+	@OPENBLAS_NUM_THREADS=1 $(PY) bench/kernels.py
 	@$(PY) bench/association.py $(ARGS)
 
 docs:

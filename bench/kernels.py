@@ -1,0 +1,95 @@
+"""Times a cohort's kernels alone, on one core, beside what the core can do at most.
+
+    OPENBLAS_NUM_THREADS=1 python bench/kernels.py
+
+Each figure is the best of several runs, in nanoseconds of processor time per person and variant. The ceilings
+are measured in the same run: additions or fused multiply-adds of float64, and bytes from memory.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from unpooled.kernels.counts import count_genotypes, group_masks
+from unpooled.kernels.logistic import Design, evaluate
+from unpooled.kernels.products import over_missing, products
+
+PEOPLE, VARIANTS, COVARIATES = 1_781, 10_000, 4
+MISSING = 0.005  # in a third of the variants
+RUNS = 15
+
+
+def best(work: Callable[[], object]) -> float:
+    """Seconds of processor time of the fastest run, after one that warms up."""
+    work()
+    seconds = []
+    for _ in range(RUNS):
+        start = time.thread_time()
+        work()
+        seconds.append(time.thread_time() - start)
+    return min(seconds)
+
+
+def main() -> None:
+    random = np.random.default_rng(1)
+    minor = random.uniform(0.02, 0.5, VARIANTS)
+    copies = random.binomial(2, minor[:, None], (VARIANTS, PEOPLE))
+    lacking = random.random(VARIANTS) < 1 / 3
+    missing = lacking[:, None] & (random.random(copies.shape) < MISSING)
+    words = packed(np.where(missing, 1, np.array([3, 2, 0])[copies]))
+    second = random.random(VARIANTS) < 0.1
+    covariates = random.normal(size=(PEOPLE, COVARIATES))
+    case = random.integers(0, 2, PEOPLE).astype(float)
+    everyone, ones = np.ones(PEOPLE, bool), np.ones(PEOPLE)
+    masks = group_masks(np.stack([case == 1, case == 0]))
+    linear = np.column_stack([covariates, random.normal(size=PEOPLE)])
+    start, squared = random.normal(size=(PEOPLE, 2 + COVARIATES)), random.random((PEOPLE, 1))
+    over = random.normal(size=(PEOPLE, 20))
+    design = Design.of(covariates, everyone, case, ones, np.zeros(PEOPLE, np.int64))
+    beta, fill = random.normal(size=(VARIANTS, 2 + COVARIATES)) * 0.05, np.zeros((VARIANTS, 2))
+    each = 1e9 / (PEOPLE * VARIANTS)
+
+    additions, memory = ceilings()
+    print(
+        f"{PEOPLE} people, {VARIANTS} variants, {COVARIATES} covariates; ns per person and variant, one core"
+    )
+    print(f"ceilings per ns: {additions:.1f} additions or multiply-adds, {memory:.0f} bytes from memory")
+    for name, work, least in (
+        ("counts of two groups", lambda: count_genotypes(words, masks), 0.25 / memory),
+        ("linear: sums with 5 columns", lambda: products(words, second, linear), 8 / 2 / additions),
+        ("logistic: sums with 7 columns", lambda: products(words, second, start, squared), 8 / 2 / additions),
+        ("over missing calls, 20 columns",
+         lambda: over_missing(words, over), 0.25 / memory + MISSING / 3 * 20 / additions),
+        ("logistic: one evaluation",
+         lambda: evaluate(words, second, lacking, design, beta, fill, True), OPERATIONS / additions),
+    ):  # fmt: skip
+        took = best(work) * each
+        print(f"  {name:32} {took:7.3f}   {least / took:5.0%} of the ceiling ({least:.3f})")
+
+
+OPERATIONS = 1 + COVARIATES + 16 + 12 + 5 + 28
+"""Of one person in an evaluation: linear predictor, exponential, weights, and sums about the intercept and
+genotype, and about covariates: 6 gradients and 21 second derivatives with the products that they need."""
+
+
+def packed(codes: np.ndarray) -> np.ndarray:
+    """PLINK's two-bit codes (m, n) as words."""
+    m, n = codes.shape
+    wide = np.zeros((m, -(-n // 32) * 32), np.uint64)
+    wide[:, :n] = codes
+    return np.asarray(
+        np.bitwise_or.reduce(wide.reshape(m, -1, 32) << (2 * np.arange(32, dtype=np.uint64)), axis=2)
+    )
+
+
+def ceilings() -> tuple[float, float]:
+    """Multiply-adds, and bytes read from memory, per ns of one core."""
+    a, large = np.random.default_rng(1).normal(size=(1024, 1024)), np.ones(32 << 20)
+    return a.shape[0] ** 3 / best(lambda: a @ a) / 1e9, large.nbytes / best(lambda: large @ large) / 1e9
+
+
+if __name__ == "__main__":
+    main()
