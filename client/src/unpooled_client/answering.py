@@ -12,6 +12,7 @@ from pathlib import Path
 
 from unpooled.protocol.messages import Question, Questions
 from unpooled_client.api import LONG_POLL, Refused, Study
+from unpooled_client.cluster import Cluster, Compute, compute_here
 from unpooled_client.data.options import DataOptions
 from unpooled_client.events import Event, Paused, Resumed, Sent, StepProgress
 from unpooled_client.joining import changed_terms
@@ -40,6 +41,7 @@ class Work:
     terms: Terms
     alignments: Alignments
     options: DataOptions
+    cluster: Cluster | None = None
     running: dict[int, Future[Share | None]] = field(default_factory=dict)
     done: Counter[str] = field(default_factory=Counter)
     variants: Counter[str] = field(default_factory=Counter)
@@ -52,7 +54,10 @@ class Work:
         acceptance = self.session.saved.acceptance
         if acceptance is None:
             raise AssertionError("nothing was accepted")
-        self.answerer = Answerer(self.terms, acceptance.seed)
+        compute: Compute = compute_here
+        if self.cluster is not None:
+            compute = self.cluster.reading(self.options.file("bed"), self.session.saved.files["bed"])
+        self.answerer = Answerer(self.terms, acceptance.seed, compute)
         self.places = threading.Semaphore(self.session.threads)
         self.outbox: list[Sent] = []
 
@@ -89,6 +94,8 @@ class Work:
         for question in new:
             self.session.not_waiting()
             self.running[question.round] = self.session.spawn(self._answer, question)
+        if self.cluster is not None and self.running and not self.cluster.threads():
+            yield from self.session.waiting(f"a worker of the Dask cluster at {self.cluster.address}", ())
 
     def _answer(self, question: Question) -> Share | None:
         """Compute one share and deliver it; None if the round is gone. Runs in a thread of its own."""

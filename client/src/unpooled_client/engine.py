@@ -33,6 +33,7 @@ from unpooled_client.session import OVER, Session, StudyEnded
 from unpooled_client.state import Saved, StateError, StateFolder, open_private, with_invitation
 
 if TYPE_CHECKING:
+    from unpooled_client.cluster import Cluster
     from unpooled_client.data.options import DataOptions
     from unpooled_client.trust import Terms
 
@@ -59,18 +60,21 @@ class Engine:
         options: DataOptions | None = None,
         out: Path | None = None,
         threads: int = 1,
+        dask: str | None = None,
         network: Network | None = None,
         join_anew: bool = False,
         only_join: bool = False,
     ) -> None:
         """`invitation` may be left out to go on with the study in `folder`; `options` too, once accepted.
 
-        `out` is the folder for the results; `only_join` ends the run once this cohort has joined.
+        `out` is the folder for the results; `dask` the address of a scheduler whose workers compute;
+        `only_join` ends the run once this cohort has joined.
         """
         self.folder, self.invitation, self.options, self.out = folder, invitation, options, out
-        self.threads, self.network = max(1, threads), network or Network()
+        self.threads, self.dask, self.network = max(1, threads), dask, network or Network()
         self.join_anew, self.only_join = join_anew, only_join
         self._session: Session | None = None
+        self._cluster: Cluster | None = None
 
     def accept(self, review: ReviewNeeded) -> None:
         """A person has read this review and accepts. May be called from another thread."""
@@ -102,6 +106,8 @@ class Engine:
         finally:
             if self._session is not None:
                 self._session.api.close()
+            if self._cluster is not None:
+                self._cluster.close()
 
     def _decide(self, accepted: bool, review: ReviewNeeded | None) -> None:
         if self._session is None or review is None or review is not self._session.review:
@@ -138,14 +144,25 @@ class Engine:
             saved = Saved.new(self.invitation)
         else:
             saved = self.folder.load()  # says what to do
+        threads = self._connect_cluster()
         api = Api(
             saved.invitation,
             saved.instance,
             ca_bundle=self.network.ca_bundle,
             allow_http=self.network.allow_http,
-            connections=self.threads + 8,
+            connections=threads + 8,
         )
-        return Session(self.folder, saved, api, self.threads)
+        return Session(self.folder, saved, api, threads)
+
+    def _connect_cluster(self) -> int:
+        """Connect to the Dask cluster, if one is to compute; how many questions are computed at once."""
+        if self.dask is None:
+            return self.threads
+        from unpooled_client.cluster import Cluster
+
+        self._cluster = Cluster(self.dask)
+        # A second question waits for each thread there, so that none is idle while this computer masks.
+        return max(self.threads, 2 * self._cluster.threads())
 
     def _take_part(self, session: Session, study: Study, terms: Terms) -> Iterator[Event]:
         """Everything from the data files to the last answer."""
@@ -160,13 +177,15 @@ class Engine:
                 return  # to read them again
             study = yield from session.study()
         yield from reading.announce(session, study, terms, data)
-        yield from Work(session, terms, reading.Alignments(data, terms.plan), options).answer_until_over()
+        alignments = reading.Alignments(data, terms.plan)
+        yield from Work(session, terms, alignments, options, self._cluster).answer_until_over()
 
     def _options(self, session: Session) -> DataOptions:
-        from unpooled_client.reading import from_json
+        from unpooled_client.reading import from_json, to_json
 
         if self.options is not None:
-            return self.options
+            # A worker of a cluster runs in another folder than this program.
+            return self.options if self.dask is None else from_json(to_json(self.options))
         if session.saved.options:
             return from_json(session.saved.options)
         raise UsageProblem("no data files are given.", "Give --bfile PREFIX.")
@@ -241,12 +260,15 @@ class Explanation:
 
 def _explain(error: Exception) -> Explanation | None:
     """None for an error that nobody has foreseen."""
+    from unpooled_client.cluster import NoCluster
     from unpooled_client.joining import Declined
 
     match error:
         case UsageProblem():
             return Explanation(Exit.USAGE, error.message, error.remedy)
         case StateError() | InvitationError():
+            return Explanation(Exit.USAGE, str(error))
+        case NoCluster():
             return Explanation(Exit.USAGE, str(error))
         case Declined():
             return Explanation(Exit.REFUSED, error.message, error.remedy, Problem.DECLINED)

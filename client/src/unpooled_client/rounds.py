@@ -20,6 +20,7 @@ from unpooled.protocol.masking import MaskContext
 from unpooled.protocol.messages import Question
 from unpooled.protocol.problems import Problem
 from unpooled.step import Step
+from unpooled_client.cluster import Compute, compute_here
 from unpooled_client.consent import steps_of
 from unpooled_client.trust import Distrust, Terms
 
@@ -55,6 +56,7 @@ class Answerer:
 
     terms: Terms
     seed: bytes = field(repr=False)
+    compute: Compute = compute_here
 
     def step(self, question: Question) -> Step:
         """The step that is asked for; Distrust unless the plan has it."""
@@ -127,7 +129,7 @@ class Answerer:
         )
 
     def _pack(self, step: Step, cohort: Cohort) -> np.ndarray:
-        arrays = step.local(cohort)
+        arrays = self.compute(step, cohort)
         plan = self.terms.plan
         try:
             return steps.pack(step, arrays, plan.scheme(step.ring_bits), plan.cohorts)

@@ -78,6 +78,11 @@ def join(invitation: str, **options: Any) -> int:
 @click.option(
     "--threads", type=click.IntRange(1), default=1, show_default=True, help="Questions computed at once."
 )
+@click.option(
+    "--dask",
+    metavar="ADDRESS",
+    help="Compute at the workers of your own Dask cluster: the address of its scheduler.",
+)
 @_engine_options
 def run(invitation: str | None, yes: bool, **options: Any) -> int:
     """Take part in a study until its results are here.
@@ -86,10 +91,10 @@ def run(invitation: str | None, yes: bool, **options: Any) -> int:
     study that was joined before. You see the plan, who takes part, and what will leave this computer, and are
     asked before any data file is opened. Stop it and start it again at any time: it goes on where it was.
     """
-    out, threads = options.pop("out"), options.pop("threads")
+    more = {name: options.pop(name) for name in ("out", "threads", "dask")}
     data = options_from(options)
     given = data if data.bfile or data.bed else None
-    engine = _engine(invitation, options, data=given, out=out, threads=threads)
+    engine = _engine(invitation, options, data=given, **more)
     return _follow(engine, _screen(options), yes=yes)
 
 

@@ -131,6 +131,7 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--min-per-class", type=click.IntRange(0), default=10, show_default=True,
               help="Each cohort's floor of cases and of controls.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Of each client.")
+@click.option("--dask", metavar="ADDRESS", help="Each client computes at this Dask cluster.")
 @click.option("--keep-home", type=click.Path(path_type=Path, file_okay=False),
               help="Keep all that the parties stored and logged in this folder.")  # fmt: skip
 @click.option("--quiet", is_flag=True, help="Print only what went wrong.")
@@ -232,6 +233,8 @@ def _client_arguments(options: dict[str, Any], cohort: int, cohorts: int) -> lis
     for name in ("pheno_name", "mpheno", "missing_phenotype"):
         if options[name] is not None:
             arguments += [f"--{name.replace('_', '-')}", str(options[name])]
+    if options["dask"]:
+        arguments += ["--dask", options["dask"]]
     if options["zero_one"]:
         arguments.append("--1")
     return arguments
