@@ -94,8 +94,8 @@ def test_every_option_can_be_given() -> None:
     assert read([]) == DataOptions()
     words = (
         "--bfile A --bed B --bim C --fam D --pheno E --mpheno 2 --pheno-name n --covar F --covar-name a,b-c "
-        "--covar-name d --covar-number 1,2-3 --keep G --remove H --missing-phenotype -8 --1 --allow-no-sex "
-        "--chr-set 19 --min-samples 5 --min-per-class 0 --one-class --trait quantitative --categorical s=x,y"
+        "--covar-name d --covar-number 1,2-3 --keep G --remove H --extract I --exclude J "
+        "--missing-phenotype -8 --1 --allow-no-sex --chr-set 19 --min-samples 5 --min-per-class 0 --one-class --trait quantitative --categorical s=x,y"
     )
     options = read(words.split())
     assert options.covar_name == ("a", "b-c", "d")
@@ -106,7 +106,7 @@ def test_every_option_can_be_given() -> None:
     same = {
         f.name for f in dataclasses.fields(options) if getattr(options, f.name) == getattr(default, f.name)
     }
-    assert same == {"from_plan"}
+    assert same == {"chromosomes", "from_plan"}  # of these a plan decides
 
 
 @pytest.mark.parametrize("word", ["site", "site=", "site=a", "=a,b", "site=a,a", "site=a,,b"])

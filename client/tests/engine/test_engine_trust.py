@@ -243,7 +243,7 @@ def test_sums_over_single_people_are_refused_unless_the_plan_allows_them(found: 
     centre = np.zeros(1)
     for exact in (True, False):
         step: Any = kind(  # type: ignore[call-arg]
-            start=0, asked=np.array([2], np.uint8), chromosome="diploid", exact=exact, means=means[exact],
+            start=0, asked=np.array([3], np.uint8), chromosome="diploid", exact=exact, means=means[exact],
             people=100, centre=centre, exponent=centre.astype(np.int64), cohorts=3,
         )  # fmt: skip
         for missing in ("exact", "mean"):
