@@ -95,7 +95,8 @@ def test_every_option_can_be_given() -> None:
     words = (
         "--bfile A --bed B --bim C --fam D --pheno E --mpheno 2 --pheno-name n --covar F --covar-name a,b-c "
         "--covar-name d --covar-number 1,2-3 --keep G --remove H --extract I --exclude J "
-        "--missing-phenotype -8 --1 --allow-no-sex --chr-set 19 --min-samples 5 --min-per-class 0 --one-class --trait quantitative --categorical s=x,y"
+        "--missing-phenotype -8 --1 --allow-no-sex --chr-set 19 "
+        "--min-samples 5 --min-per-class 0 --one-class --trait quantitative --categorical s=x,y"
     )
     options = read(words.split())
     assert options.covar_name == ("a", "b-c", "d")
