@@ -7,8 +7,8 @@ in them at a cohort, and what the server keeps meanwhile.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from unpooled.cohort import MALE, Cohort, Samples
 from unpooled.errors import ProtocolError
 from unpooled.kernels import least_squares as codes
 from unpooled.kernels import products as kernel
-from unpooled.kernels.logistic import Design, evaluate
+from unpooled.kernels.logistic import Design, approach, evaluate
 from unpooled.kernels.newton import entangled, newton
 from unpooled.plan import EXACT, Plan
 from unpooled.statistics import normal_neg_log10_p
@@ -416,14 +416,18 @@ class Evaluate(OfVariants):
             raise ProtocolError("a question about variants has the wrong number of coefficients")
 
     def local(self, cohort: Cohort) -> Arrays:
+        likelihood, gradient, hessian = evaluate(*self.arguments(cohort))
+        return {"likelihood": likelihood, "gradient": gradient, "hessian": hessian}
+
+    def arguments(self, cohort: Cohort) -> tuple[Any, ...]:
+        """Those of the kernel."""
         people = self.people_of(cohort)
         words, second, lacking = self.words_of(cohort)
         design = Design.of(people.covariates, people.inside, people.case, people.unit, people.group)
         fill = np.zeros((self.variants, 2))
         if not self.exact:
             fill[lacking, : self.fill.shape[1]] = self.fill
-        likelihood, gradient, hessian = evaluate(words, second, lacking, design, self.beta, fill, self.exact)
-        return {"likelihood": likelihood, "gradient": gradient, "hessian": hessian}
+        return words, second, lacking, design, self.beta, fill, self.exact
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         if self.work is None or self.before is None or self.before_likelihood is None:
@@ -433,6 +437,25 @@ class Evaluate(OfVariants):
             self, self.work, self.iteration + 1, self.beta, total["likelihood"], total["gradient"],
             total["hessian"], before,
         )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Approach(Evaluate):
+    """The same in single precision, once, one step from the null model: nothing is decided by it."""
+
+    name: ClassVar[str] = "logistic/approach"
+    title: ClassVar[str] = "Approach the estimates"
+    sends: ClassVar[tuple[Real, ...]] = tuple(array for array in Evaluate.sends if array.name != "likelihood")
+
+    def local(self, cohort: Cohort) -> Arrays:
+        gradient, hessian = approach(*self.arguments(cohort))
+        return {"gradient": gradient, "hessian": hessian}
+
+    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
+        step, _, _, code = newton(total["gradient"], total["hessian"])
+        good = (code == codes.FITTED) & np.isfinite(step).all(axis=1)
+        same = {field.name: getattr(self, field.name) for field in fields(self)}
+        yield Evaluate(**same | {"beta": np.where(good[:, None], self.beta + step, self.beta)})
 
 
 def _advance(
@@ -473,7 +496,8 @@ def _advance(
         left = np.zeros_like(asked.asked)
         left[places[going]] = asked.asked[places[going]]
         lacking = (asked.asked[places] & INCOMPLETE) > 0
-        yield Evaluate(
+        kind = Approach if isinstance(asked, Start) else Evaluate
+        yield kind(
             start=asked.start,
             asked=left,
             chromosome=asked.chromosome,

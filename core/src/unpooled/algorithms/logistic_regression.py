@@ -5,7 +5,8 @@
     CountGenotypes  per variant the genotype counts of cases and controls: A1, filters, separation
     Start           the first evaluation of every variant, at the null model: all have the same weights, so it
                     costs and sends what linear regression does
-    Evaluate        log-likelihood, gradient and Hessian at each variant's own coefficients; those that have
+    Approach        gradient and Hessian at each variant's own coefficients, in single precision
+    Evaluate        the same with the log-likelihood in double precision, again and again; those that have
                     converged leave (both in unpooled.algorithms.logistic_fit)
 
 A variant has converged where half the Newton decrement is at most 1e-12, and the step is small; its standard
@@ -35,6 +36,7 @@ from unpooled.algorithms.logistic_fit import (
     INCOMPLETE,
     SECOND,
     TIED,
+    Approach,
     Bounded,
     Evaluate,
     NullModel,
@@ -286,6 +288,7 @@ LOGISTIC = Algorithm(
         CountGenotypes,
         AlleleOrder,
         Start,
+        Approach,
         Evaluate,
         NullModel,
         Work,

@@ -6,6 +6,9 @@ weights w = p (1 - p) and residuals r = y - p, element by element; then the sums
 exp is written out, so that LLVM vectorises it: x = k ln 2 + f with k rounded by adding and subtracting a
 large number, then Taylor's polynomial of degree 11 in f, good to 7e-15. The pass that holds it takes no
 liberty with the order of operations: `fastmath` would take the rounding away.
+
+The same code runs in single precision, in half the time: good enough to come near an estimate. Numba makes
+every number written out a float64, so those that are needed come in an array of the right type.
 """
 
 from __future__ import annotations
@@ -49,6 +52,9 @@ class Design:
     rows: Floats
     """(tiles, 4, TILE): 1 if inside; 1 for a case; what a copy counts; whose mean fills a missing call."""
 
+    def in_single_precision(self) -> Design:
+        return Design(self.covariates.astype(np.float32), self.rows.astype(np.float32))
+
     @classmethod
     def of(
         cls,
@@ -84,13 +90,42 @@ def evaluate(
     `lacking`: whether anyone may have no call. Such a call leaves the person out if `exact`; else it is
     `fill`, (m, groups), in units of the genotype.
     """
+    return _run(words, second, lacking, design, beta, fill, exact)
+
+
+def approach(
+    words: Words,
+    second: NDArray[np.bool_],
+    lacking: NDArray[np.bool_],
+    design: Design,
+    beta: Floats,
+    fill: Floats,
+    exact: bool,
+) -> tuple[Floats, Floats]:
+    """Gradient and Hessian as `evaluate` gives them, to six digits or so."""
+    _, gradient, hessian = _run(words, second, lacking, design.in_single_precision(), beta, fill, exact)
+    return gradient, hessian
+
+
+def _run(
+    words: Words,
+    second: NDArray[np.bool_],
+    lacking: NDArray[np.bool_],
+    design: Design,
+    beta: Floats,
+    fill: Floats,
+    exact: bool,
+) -> tuple[Floats, Floats, Floats]:
+    """In the precision of the design; sums over tiles are float64."""
     m, p = beta.shape
+    precision = _PRECISIONS[design.rows.dtype.name]
     likelihood, gradient = np.zeros(m), np.zeros((m, p))
     hessian = np.zeros((m, p * (p + 1) // 2))
     filling = np.ascontiguousarray(fill) if len(fill) else np.zeros((m, 2))
     _evaluate(
-        np.ascontiguousarray(words), second, lacking, _QUADS, design.covariates, design.rows,
-        np.ascontiguousarray(beta), filling, exact, likelihood, gradient, hessian,
+        np.ascontiguousarray(words), second, lacking, precision.quads, design.covariates, design.rows,
+        beta.astype(design.rows.dtype, order="C"), filling, exact, precision.numbers, precision.exponent,
+        likelihood, gradient, hessian,
     )  # fmt: skip
     return likelihood, gradient, hessian
 
@@ -98,13 +133,20 @@ def evaluate(
 @njit(cache=True, nogil=True, error_model="numpy")
 def _evaluate(
     words: Any, second: Any, lacking: Any, tables: Any, covariates: Any, rows: Any, beta: Any, fill: Any,
-    exact: Any, likelihood: Any, gradient: Any, hessian: Any,
+    exact: Any, numbers: Any, exponent: Any, likelihood: Any, gradient: Any, hessian: Any,
 ) -> None:  # fmt: skip
-    genotype, valid, eta, e = np.empty(TILE), np.empty(TILE), np.empty(TILE), np.empty(TILE)
-    weight, residual, terms = np.empty(TILE), np.empty(TILE), np.empty(TILE)
-    bits = np.empty(TILE, np.int64)
-    powers = bits.view(np.float64)
+    kind = rows.dtype
+    genotype, valid, eta, e = (
+        np.empty(TILE, kind),
+        np.empty(TILE, kind),
+        np.empty(TILE, kind),
+        np.empty(TILE, kind),
+    )
+    weight, residual, terms = np.empty(TILE, kind), np.empty(TILE, kind), np.empty(TILE, kind)
+    bits = np.empty(TILE, exponent.dtype)
+    powers = bits.view(kind)
     mixed = (rows[:, 2] != 1.0).any()
+    precise = rows.itemsize == 8
     for v in range(words.shape[0]):
         table = tables[np.int64(second[v])]
         for tile in range(covariates.shape[0]):
@@ -120,10 +162,12 @@ def _evaluate(
                 _take_missing(part, exact, fill[v], group, genotype, valid)
                 inside = valid
             _predict(beta[v], genotype, columns, eta)
-            _exponential(eta, bits, powers, e)
-            _weigh(eta, e, case, inside, weight, residual, terms)
-            likelihood[v] += _sum(genotype, weight, residual, terms, gradient[v], hessian[v])
-            _sum_columns(columns, weight, residual, terms, gradient[v], hessian[v])
+            _exponential(eta, bits, powers, e, numbers, exponent)
+            _weigh(eta, e, case, inside, weight, residual, numbers)
+            _sum(genotype, weight, residual, terms, gradient[v], hessian[v], numbers)
+            _sum_columns(columns, weight, residual, terms, gradient[v], hessian[v], numbers)
+            if precise:
+                likelihood[v] += _likelihood(eta, e, case, inside)
 
 
 @intrinsic
@@ -133,11 +177,11 @@ def _move_four(context: Any, table: Any, row: Any, copies: Any, at: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         def four(array: int, index: Any) -> Any:
             data = context.make_array(signature.args[array])(context, builder, arguments[array]).data
-            vector = ir.VectorType(ir.DoubleType(), 4).as_pointer()
+            vector = ir.VectorType(data.type.pointee, 4).as_pointer()
             return builder.bitcast(builder.gep(data, [index]), vector)
 
         source = four(0, builder.mul(arguments[1], ir.Constant(ir.IntType(64), 4)))
-        builder.store(builder.load(source, align=8), four(2, arguments[3]), align=8)
+        builder.store(builder.load(source, align=4), four(2, arguments[3]), align=4)
         return context.get_dummy_value()
 
     return types.void(table, row, copies, at), generate
@@ -185,77 +229,105 @@ def _predict(beta: Any, genotype: Any, columns: Any, eta: Any) -> None:
             eta[i] += of_y * y[i]
 
 
-_LOG2_E = 1.0 / math.log(2.0)
-_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # their sum is ln 2 to 1e-26
-_TAYLOR = tuple(1.0 / math.factorial(k) for k in range(12))
-(_T0, _T1, _T2, _T3, _T4, _T5, _T6, _T7, _T8, _T9, _T10, _T11) = _TAYLOR
-_ROUND = 1.5 * 2.0**52  # added, it leaves the nearest whole number in the lowest bits of a float64
+@dataclass(frozen=True, eq=False)
+class _Precision:
+    """What the kernel needs to know of a type of floating-point numbers."""
+
+    quads: NDArray[np.floating]
+    numbers: NDArray[np.floating]
+    """0, 1, CLIP, 1 / ln 2, ln 2 in two parts, the number that rounds; and 1 / k! for k from 0 to 11."""
+    exponent: NDArray[np.integer]
+    """Its bias, and how far left its lowest bit is."""
+
+    @classmethod
+    def of(cls, kind: type, ln2: tuple[float, float], digits: int, bias: int, whole: type) -> _Precision:
+        # Added, the number leaves the nearest whole one in the lowest bits.
+        numbers = [0, 1, CLIP, 1 / math.log(2), *ln2, 1.5 * 2.0**digits]
+        numbers += [1 / math.factorial(k) for k in range(12)]
+        return cls(_QUADS.astype(kind), np.array(numbers, kind), np.array([bias, digits], whole))
+
+
+_PRECISIONS = {
+    "float64": _Precision.of(
+        np.float64, (6.93147180369123816490e-01, 1.90821492927058770002e-10), 52, 1023, np.int64
+    ),
+    "float32": _Precision.of(np.float32, (0.693359375, -2.12194440054690583e-4), 23, 127, np.int32),
+}
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-def _exponential(eta: Any, bits: Any, powers: Any, e: Any) -> None:
+def _exponential(eta: Any, bits: Any, powers: Any, e: Any, numbers: Any, exponent: Any) -> None:
     """Clip linear predictors, and e = exp(-|eta|). Loops of few arrays each, or LLVM does not vectorise them.
 
-    `powers` are the same bytes as `bits`: 2^k is put together as a float64's exponent.
+    `powers` are the same bytes as `bits`: 2^k is put together as a floating-point number's exponent.
     """
+    clip, per_ln2, high, low, rounding = numbers[2], numbers[3], numbers[4], numbers[5], numbers[6]
+    t0, t1, t2, t3, t4, t5 = numbers[7], numbers[8], numbers[9], numbers[10], numbers[11], numbers[12]
+    t6, t7, t8, t9, t10, t11 = numbers[13], numbers[14], numbers[15], numbers[16], numbers[17], numbers[18]
     for i in range(TILE):
-        x = eta[i] if eta[i] < CLIP else CLIP
-        x = x if x > -CLIP else -CLIP
+        x = eta[i] if eta[i] < clip else clip
+        x = x if x > -clip else -clip
         eta[i] = x
-        shifted = -abs(x) * _LOG2_E + _ROUND
+        shifted = -abs(x) * per_ln2 + rounding
         powers[i] = shifted
-        k = shifted - _ROUND
-        f = (-abs(x) - k * _LN2_HIGH) - k * _LN2_LOW
-        s = _T10 + f * _T11
-        s = _T9 + f * s
-        s = _T8 + f * s
-        s = _T7 + f * s
-        s = _T6 + f * s
-        s = _T5 + f * s
-        s = _T4 + f * s
-        s = _T3 + f * s
-        s = _T2 + f * s
-        s = _T1 + f * s
-        e[i] = _T0 + f * s
+        k = shifted - rounding
+        f = (-abs(x) - k * high) - k * low
+        s = t10 + f * t11
+        s = t9 + f * s
+        s = t8 + f * s
+        s = t7 + f * s
+        s = t6 + f * s
+        s = t5 + f * s
+        s = t4 + f * s
+        s = t3 + f * s
+        s = t2 + f * s
+        s = t1 + f * s
+        e[i] = t0 + f * s
+    bias, left = exponent[0], exponent[1]
     for i in range(TILE):
-        bits[i] = (bits[i] + 1023) << 52
+        bits[i] = (bits[i] + bias) << left
     for i in range(TILE):
         e[i] *= powers[i]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-def _weigh(eta: Any, e: Any, case: Any, valid: Any, weight: Any, residual: Any, terms: Any) -> None:
-    """Weights, residuals and terms of the log-likelihood, given exp(-|eta|). Uses `e` up."""
+def _weigh(eta: Any, e: Any, case: Any, valid: Any, weight: Any, residual: Any, numbers: Any) -> None:
+    """Weights and residuals, given exp(-|eta|)."""
+    zero, one = numbers[0], numbers[1]
     for i in range(TILE):
-        inverse = 1.0 / (1.0 + e[i])
+        inverse = one / (one + e[i])
         other = e[i] * inverse
         weight[i] = other * inverse * valid[i]
-        p = inverse if eta[i] >= 0.0 else other
+        p = inverse if eta[i] >= zero else other
         residual[i] = (case[i] - p) * valid[i]
-    # log-likelihood: y eta - max(eta, 0) - log(1 + e); the logarithm is taken of products
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FREEDOMS)
+def _likelihood(eta: Any, e: Any, case: Any, valid: Any) -> Any:
+    """A tile's log-likelihood: y eta - max(eta, 0) - log(1 + e), the logarithm taken of a product.
+
+    Uses `e` up. Not for single precision: the product of 256 factors from 1 to 2 may be too large.
+    """
+    total = 0.0
     for i in range(TILE):
         positive = eta[i] if eta[i] >= 0.0 else 0.0
-        terms[i] = (case[i] * eta[i] - positive) * valid[i]
+        total += (case[i] * eta[i] - positive) * valid[i]
         e[i] = 1.0 + e[i] * valid[i]
-    # 256 factors from 1 to 2: their product is at most 2^256.
     for j in range(1, TILE // 16):
         for i in range(16):
             e[i] *= e[16 * j + i]
     for i in range(1, 16):
         e[0] *= e[i]
-    terms[0] -= np.log(e[0])
+    return total - np.log(e[0])
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=_FREEDOMS)
-def _sum(genotype: Any, weight: Any, residual: Any, terms: Any, gradient: Any, hessian: Any) -> Any:
-    """Add a tile's sums about intercept and genotype; return its log-likelihood.
-
-    `terms` then holds weight x genotype.
-    """
+def _sum(
+    genotype: Any, weight: Any, residual: Any, terms: Any, gradient: Any, hessian: Any, numbers: Any
+) -> None:
+    """Add a tile's sums about intercept and genotype. `terms` becomes weight x genotype."""
     p = gradient.shape[0]
-    likelihood = slope = total = of_genotype = with_genotype = square = 0.0
-    for i in range(TILE):
-        likelihood += terms[i]
+    slope = total = of_genotype = with_genotype = square = numbers[0]
     for i in range(TILE):
         g = genotype[i]
         term = weight[i] * g
@@ -270,16 +342,17 @@ def _sum(genotype: Any, weight: Any, residual: Any, terms: Any, gradient: Any, h
     hessian[0] += total
     hessian[1] += with_genotype
     hessian[p] += square
-    return likelihood
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=_FREEDOMS)
-def _sum_columns(columns: Any, weight: Any, residual: Any, terms: Any, gradient: Any, hessian: Any) -> None:
+def _sum_columns(
+    columns: Any, weight: Any, residual: Any, terms: Any, gradient: Any, hessian: Any, numbers: Any
+) -> None:
     """Add a tile's sums about covariates, two at a time; `terms` is weight x genotype."""
     p, count = gradient.shape[0], columns.shape[0]
     for c in range(0, count - 1, 2):
         y, z = columns[c], columns[c + 1]
-        ry = rz = wy = wz = ty = tz = yy = yz = zz = 0.0
+        ry = rz = wy = wz = ty = tz = yy = yz = zz = numbers[0]
         for i in range(TILE):
             weighted_y, weighted_z = weight[i] * y[i], weight[i] * z[i]
             ry += residual[i] * y[i]
@@ -302,12 +375,11 @@ def _sum_columns(columns: Any, weight: Any, residual: Any, terms: Any, gradient:
         hessian[at + 1] += yz
         hessian[_place(c + 3, p)] += zz
         for d in range(c + 2, count - 1, 2):
-            _sum_products(
-                y, z, columns[d], columns[d + 1], weight, hessian, at + d - c, _place(c + 3, p) + d - c - 1
-            )
+            at_z = _place(c + 3, p) + d - c - 1
+            _sum_products(y, z, columns[d], columns[d + 1], weight, hessian, at + d - c, at_z, numbers)
     if count % 2:
         last = columns[count - 1]
-        r = w = t = square = 0.0
+        r = w = t = square = numbers[0]
         for i in range(TILE):
             weighted = weight[i] * last[i]
             r += residual[i] * last[i]
@@ -319,16 +391,18 @@ def _sum_columns(columns: Any, weight: Any, residual: Any, terms: Any, gradient:
         hessian[2 * p - 2] += t
         hessian[hessian.shape[0] - 1] += square
         for c in range(count - 1):
-            y, total = columns[c], 0.0
+            y, total = columns[c], numbers[0]
             for i in range(TILE):
                 total += weight[i] * y[i] * last[i]
             hessian[_place(c + 2, p) + count - 1 - c] += total
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=_FREEDOMS)
-def _sum_products(y: Any, z: Any, s: Any, t: Any, weight: Any, hessian: Any, at_y: Any, at_z: Any) -> None:
+def _sum_products(
+    y: Any, z: Any, s: Any, t: Any, weight: Any, hessian: Any, at_y: Any, at_z: Any, numbers: Any
+) -> None:
     """Add the weighted products of two covariates with two others, from places in the triangle on."""
-    ys = yt = zs = zt = 0.0
+    ys = yt = zs = zt = numbers[0]
     for i in range(TILE):
         weighted_y, weighted_z = weight[i] * y[i], weight[i] * z[i]
         ys += weighted_y * s[i]
