@@ -10,7 +10,7 @@ from federation_fixtures import Federation, work
 
 from unpooled_server import compensator_client, selectors, store
 from unpooled_server.errors import Conflict, Refused, Unavailable
-from unpooled_server.models import Cohort, LogEntry, Study
+from unpooled_server.models import Asked, Cohort, LogEntry, Study
 from unpooled_server.names import PauseKind, StudyState
 from unpooled_server.services import invitations, studies, transitions
 
@@ -98,6 +98,8 @@ def test_an_ended_study_is_deleted_with_its_files(federation: Make) -> None:
     trial.answer()
     work()
     studies.abort(trial.study, "me")
+    work()
+    assert not Asked.objects.exists()  # what was asked holds sums
     studies.delete(trial.study)
     assert not Study.objects.filter(pk=trial.study_id).exists()
     assert not store.study_folder(trial.study_id).exists()

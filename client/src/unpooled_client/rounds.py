@@ -138,9 +138,9 @@ class Answerer:
 
 
 def variants_of(step: Step) -> int:
-    """How many of the panel's variants a step is about, if it is about a range of them."""
-    start, stop = getattr(step, "start", None), getattr(step, "stop", None)
-    return stop - start if isinstance(start, int) and isinstance(stop, int) else 0
+    """How many of the panel's variants a step goes over, if it goes over a range of them."""
+    start = getattr(step, "start", None)
+    return step.reach - start if isinstance(start, int) else 0
 
 
 def _named_in(message: str, step: Step) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -58,6 +59,14 @@ def _engine_options(command: _Command) -> _Command:
     return command
 
 
+MOST_THREADS = 8
+"""A server has no more questions open at once."""
+
+
+def _cores() -> int:
+    return min(os.cpu_count() or 1, MOST_THREADS)
+
+
 @click.command(epilog=EXIT_CODES)
 @click.argument("invitation")
 @_engine_options
@@ -75,9 +84,8 @@ def join(invitation: str, **options: Any) -> int:
 @data_options
 @click.option("--out", type=_FOLDER, metavar="DIR", help="Folder for the results.  [unpooled-STUDY]")
 @click.option("--yes", is_flag=True, help="Accept plan and roster without asking. For scripts.")
-@click.option(
-    "--threads", type=click.IntRange(1), default=1, show_default=True, help="Questions computed at once."
-)
+@click.option("--threads", type=click.IntRange(1), default=_cores, metavar="N",
+              help=f"Questions computed at once.  [all cores, {MOST_THREADS} at most]")  # fmt: skip
 @click.option(
     "--dask",
     metavar="ADDRESS",

@@ -16,7 +16,7 @@ from unpooled.plan import Plan, PlanError
 from unpooled_server import store
 from unpooled_server.compensator_client import CompensatorAway, CompensatorRefused, compensator
 from unpooled_server.errors import Conflict, Refused, Unavailable
-from unpooled_server.models import LogEntry, Round, Study
+from unpooled_server.models import Asked, LogEntry, Round, Study
 from unpooled_server.names import BEFORE_START, LIVE, OVER, UNFINISHED, PauseKind, Phase, StudyState
 from unpooled_server.services import panels, results, rounds
 from unpooled_server.services.guarding import guarded
@@ -291,8 +291,9 @@ def _ask_for_presence(study: Study) -> None:
 
 
 def _clean_up(study: Study) -> None:
-    """What nobody needs any more after the end: masked shares, rows, and the seeds at the compensator."""
+    """What nobody needs any more after the end: masked shares, questions, rows, seeds at the compensator."""
     store.drop_what_cohorts_sent(study.pk)
+    Asked.objects.filter(round__study=study).delete()
     if study.state == StudyState.DONE and not study.columns and study.row_files.exists():
         results.keep_table(study)
     store.drop_rows(study.pk)
