@@ -351,28 +351,37 @@ def test_mice(flags: tuple[str, ...], plink: PooledPlink) -> None:
 
 
 def test_the_mean_rule_is_imputing_the_pooled_mean() -> None:
-    """Against least squares on the pooled data in which each missing call is its variant's mean."""
+    """Against least squares on the pooled data, each missing call being the mean of its variant and sex."""
     pooled = generated(4, n=150, each=8)
     _, rows = pooled.study(missing="mean")
-    s = pooled.samples
-    inside = ~np.isnan(s.phenotype) & ~np.isnan(s.covariates).any(axis=1)
+    s, fitted = pooled.samples, set()
     for row, variant in enumerate(rows["variant"]):
-        if pooled.variants[variant][0] not in (0, 1, 22, 25):
-            continue
-        _, _, _, a1, a2 = pooled.variants[variant]
+        chromosome, _, _, a1, a2 = pooled.variants[variant]
+        inside = ~np.isnan(s.phenotype) & ~np.isnan(s.covariates).any(axis=1)
+        men = s.sex == 1
+        if chromosome == 24:
+            inside &= men
+        single = men if chromosome in (23, 24) else np.full(len(men), chromosome == 26)
         of_first = rows["first_is_a1"][row] == (a1 < a2)
-        g = pooled.copies[variant, inside].astype(float)
-        g = np.where(g < 0, np.nan, g if of_first else 2 - g)
-        g = np.where(np.isnan(g), np.nanmean(g), g)
-        design = np.column_stack([np.ones(len(g)), g, s.covariates[inside]])
+        g = pooled.copies[variant].astype(float)
+        g = np.where((g < 0) | (single & (g == 1)), np.nan, g if of_first else 2 - g)
+        g = np.where(single, g / 2, g)
+        for alike in [men, ~men] if chromosome == 23 else [np.ones(len(men), bool)]:
+            g[alike & np.isnan(g)] = np.nanmean(g[alike & inside])
+        sex = [men[inside]] if chromosome == 23 else []
+        g = g[inside]
+        design = np.column_stack([np.ones(len(g)), g, s.covariates[inside], *sex])
         if np.ptp(g) == 0:
             assert rows["code"][row]
             continue
+        fitted.add(chromosome)
         beta, rss, *_ = np.linalg.lstsq(design, s.phenotype[inside], rcond=None)
         variance = rss[0] / (len(g) - design.shape[1]) * np.linalg.inv(design.T @ design)
-        np.testing.assert_allclose(rows["beta"][row, :3], beta[1:], rtol=1e-8)
-        np.testing.assert_allclose(rows["se"][row, :3], np.sqrt(np.diag(variance))[1:], rtol=1e-8)
+        shown = len(beta) - 1
+        np.testing.assert_allclose(rows["beta"][row, :shown], beta[1:], rtol=1e-8)
+        np.testing.assert_allclose(rows["se"][row, :shown], np.sqrt(np.diag(variance))[1:], rtol=1e-8)
         assert rows["n"][row] == inside.sum()
+    assert fitted == {0, 1, 22, 23, 24, 25, 26}
 
 
 def test_ties_of_the_alleles(plink: PooledPlink) -> None:

@@ -49,6 +49,11 @@ def haploid(chromosome: str, sex: str) -> bool:
     return chromosome in (Y, MT) or (chromosome == X and sex == MEN)
 
 
+def most_copies(chromosome: str) -> np.ndarray:
+    """How many copies a homozygous call counts in each of the `sexes`, 1 or 2: float64 (s,)."""
+    return np.array([1.0 if haploid(chromosome, sex) else 2.0 for sex in sexes(chromosome)])
+
+
 def sexes(chromosome: str) -> tuple[str, ...]:
     """Groups of people whose sums are kept apart on a class of chromosomes; an empty word is everyone."""
     return _SEXES.get(chromosome, ("",))

@@ -28,7 +28,7 @@ from unpooled.algorithms.coding import (
     X2_KNOWN,
     by_sex,
     counted,
-    haploid,
+    most_copies,
     of_one_copy,
     on_x,
     sexes,
@@ -222,7 +222,8 @@ class CountGenotypes(regression.CountGenotypes):
         asked[variants - self.start] = ASKED + INCOMPLETE * calls.incomplete + TIED * tied
         means = np.zeros((0, len(sexes(self.chromosome))))
         if plan.missing != EXACT:
-            means = _means(calls)[calls.incomplete]
+            # The kernel counts a homozygous call as 2 everywhere.
+            means = (2 / most_copies(self.chromosome) * _means(calls))[calls.incomplete]
         yield Sums(
             start=self.start,
             asked=asked,
@@ -281,6 +282,8 @@ class Sums(Step):
     chromosome: str
     exact: bool
     means: np.ndarray
+    """By the rule `mean`, per variant with missing calls and each of the `sexes`: from 0 to 2, where 2 means
+    homozygous for the first allele, even if that is one copy. float64 (lacking, s)."""
     people: int
     centre: np.ndarray
     exponent: np.ndarray
@@ -424,12 +427,11 @@ class _Fit:
         calls = Calls.of(self.counts, self.question.groups, chromosome, sizes)
         people, g, gg, lacking = self._genotype_sums(calls)
         # Copies count 0 to 1 where there is one; the kernel counts homozygotes as 2.
-        copies = np.array([0.5 if haploid(chromosome, sex) else 1.0 for sex in sexes(chromosome)])
-        gz = total["genotype"] * copies[:, None]
+        most = most_copies(chromosome)
+        gz = total["genotype"] * (most / 2)[:, None]
         z, zz, men_z = self._columns(total, lacking)
         # From the panel's first allele to A1.
         turn = ~self.first_is_a1
-        most = 2.0 * copies
         called_z = np.stack([men_z, z - men_z], axis=1) if on_x(chromosome) else z[:, None]
         gz[turn] = most[:, None] * called_z[turn] - gz[turn]
         gg[turn] = (most**2 * people - 2 * most * g + gg)[turn]

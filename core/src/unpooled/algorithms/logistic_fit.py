@@ -17,7 +17,7 @@ from unpooled.algorithms.coding import (
     PLACES,
     X2_KNOWN,
     counted,
-    haploid,
+    most_copies,
     of_one_copy,
     sexes,
     unit,
@@ -181,9 +181,8 @@ class Work(Step):
         """Frequency of A1 among the people in the regression: float64 (m,); NaN without a call."""
         chromosome = self.question.chromosome
         calls = Calls.of(self.counts, self.question.groups, chromosome, sizes)
-        most = np.array([1.0 if haploid(chromosome, sex) else 2.0 for sex in sexes(chromosome)])
         with np.errstate(invalid="ignore", divide="ignore"):
-            share = calls.copies.sum(axis=1) / (calls.called * most).sum(axis=1)
+            share = calls.copies.sum(axis=1) / (calls.called * most_copies(chromosome)).sum(axis=1)
         return np.asarray(np.where(self.first_is_a1, share, 1 - share))
 
     def rows(

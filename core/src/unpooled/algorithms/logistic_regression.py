@@ -26,7 +26,7 @@ import numpy as np
 from unpooled.algorithms import regression
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.chi_square import Chunk, chunks
-from unpooled.algorithms.coding import MT2, X2, X2_KNOWN, Y2, haploid, on_x, sexes
+from unpooled.algorithms.coding import MT2, X2, X2_KNOWN, Y2, haploid, most_copies, on_x, sexes
 from unpooled.algorithms.genotype_table import DIPLOID, MT, X, Y
 from unpooled.algorithms.groups import CASE, COMPLETE, CONTROL, MEN, UNKNOWN
 from unpooled.algorithms.linear_regression import pairs
@@ -229,10 +229,9 @@ class CountGenotypes(regression.CountGenotypes):
 
 def _means(calls: Calls, first_is_a1: np.ndarray, chromosome: str) -> np.ndarray:
     """Mean of the coded genotype (copies of A1, 0/1 where there is one) among those called: (m, s)."""
-    most = np.array([1.0 if haploid(chromosome, sex) else 2.0 for sex in sexes(chromosome)])
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.nan_to_num(calls.copies / calls.called)
-    return np.asarray(np.where(first_is_a1[:, None], mean, most - mean))
+    return np.asarray(np.where(first_is_a1[:, None], mean, most_copies(chromosome) - mean))
 
 
 def _constant(calls: Calls) -> np.ndarray:
