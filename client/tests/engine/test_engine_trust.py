@@ -16,7 +16,7 @@ from unpooled.algorithms import ALGORITHMS
 from unpooled.algorithms.presence import Presence
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.panel import Panel
-from unpooled.plan import Plan
+from unpooled.plan import Covariate, Plan
 from unpooled.protocol import masking
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Question, Roster
@@ -254,6 +254,85 @@ def test_sums_over_single_people_are_refused_unless_the_plan_allows_them(found: 
             else:
                 with pytest.raises(Distrust):
                     answerer.step(asked(step))
+
+
+GENOTYPES = {"start": 0, "asked": np.array([1, 5], np.uint8), "chromosome": "diploid", "exact": False}
+COLUMNS = {"people": 100, "centre": np.zeros(2), "exponent": np.zeros(2, np.int64), "cohorts": 3}
+COUNTED = {"start": 0, "stop": 2, "most": 9, "groups": (("complete", "founder"),)}
+FILL = {"fill": np.ones((1, 1)), "with_sex": False}
+GOOD: dict[str, dict[str, Any]] = {
+    "standardise/magnitude": {
+        "people": 100, "columns": 2, "highest": np.zeros(2, np.int64), "distance": 2, "cohorts": 3,
+    },
+    "standardise/mean": {"people": 100, "columns": 2, "magnitude": np.zeros(2, np.int64), "cohorts": 3},
+    "standardise/spread": {
+        "people": 100, "columns": 2, "centre": np.zeros(2), "magnitude": np.zeros(2, np.int64), "cohorts": 3,
+    },
+    "linear/block": {"sex_known": False, **COLUMNS},
+    "linear/sums": {**GENOTYPES, "asked": np.array([1, 3], np.uint8), "means": np.ones((1, 1)), **COLUMNS},
+    "linear/genotypes": COUNTED,
+    "logistic/genotypes": COUNTED,
+    "logistic/null": {"chromosome": "diploid", "with_sex": False, "beta": np.zeros(3), **COLUMNS},
+    "logistic/start": {**GENOTYPES, **FILL, "beta": np.zeros(3), **COLUMNS},
+    "logistic/evaluate": {**GENOTYPES, **FILL, "beta": np.zeros((2, 4)), **COLUMNS},
+}  # fmt: skip
+"""Questions about two covariates, or one and a phenotype, that a plan by the rule `mean` allows."""
+
+NO_NUMBER = np.array([np.nan, 0])
+CANNOT_BE: dict[str, tuple[Any, ...]] = {
+    "people": (-1, 1 << 40),
+    "cohorts": (0, -3, 4),
+    "columns": (1, 3, -2),
+    "centre": (NO_NUMBER, NO_NUMBER + np.inf, np.zeros(2, np.int64), np.zeros((2, 1)), np.zeros(3)),
+    "exponent": (np.zeros(2), np.array([0, 1101]), np.array([0, -(2**63)]), np.zeros(1, np.int64)),
+    "magnitude": (np.zeros(2), np.array([0, 1101]), np.array([-1101, 0]), np.zeros((1, 2), np.int64)),
+    "highest": (np.zeros(2), np.array([0, 1101]), np.zeros(1, np.int64)),
+    "distance": (0, 1 << 60),
+    "means": (np.zeros((1, 1), np.int64), np.full((1, 1), np.nan), np.full((1, 1), 2.5), np.zeros((2, 1))),
+    "fill": (np.full((1, 1), -0.5), np.full((1, 1), 1e300), np.zeros(1), np.zeros((1, 2))),
+    "beta": (
+        np.zeros(2),
+        np.zeros((1, 4)),
+        np.zeros(3, np.int64),
+        NO_NUMBER[[0, 0, 0]],
+        NO_NUMBER[[[0] * 4] * 2],
+    ),
+    "groups": ((("complete", "female"),), (("unknown sex",),), (("nobody",),)),
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_question_whose_fields_cannot_be_is_refused(found: Terms, name: str) -> None:
+    test = "logistic" if name.startswith("logistic") else "linear"
+    fields = dict(GOOD[name])
+    if name.startswith("standardise"):
+        fields["phenotype"] = True
+    both = (Covariate("age"), Covariate("weight"))
+    trial = {"covariates": both, "test": test} if test == "logistic" else {"covariates": both[:1], **LINEAR}
+    plan = replace(found.plan, **{**trial, "files": ("assoc",), "missing": "mean"})
+    answerer = Answerer(replace(found, plan=plan), os.urandom(32))
+    kind: Any = next(kind for kind in ALGORITHMS[test].steps if kind.name == name)
+    assert answerer.step(asked(kind(**fields)))
+    for field in CANNOT_BE.keys() & fields.keys():
+        for value in CANNOT_BE[field]:
+            step = kind(**fields)
+            object.__setattr__(step, field, value)  # as only another program would build it
+            with pytest.raises(Distrust) as caught:
+                answerer.step(asked(step))
+            assert caught.value.problem is Problem.QUESTION, (field, value)
+
+
+def test_groups_of_another_trait_are_refused(found: Terms) -> None:
+    plan = replace(found.plan, **LINEAR)
+    answerer = Answerer(replace(found, plan=plan), os.urandom(32))
+    kinds: dict[str, Any] = {kind.name: kind for kind in ALGORITHMS["linear"].steps}
+    assert answerer.step(asked(kinds["regression/census"](trait="quantitative", dummies=())))
+    for step in (
+        kinds["regression/census"](trait="case/control", dummies=()),
+        kinds["linear/genotypes"](start=0, stop=2, most=9, groups=(("case", "complete"),)),
+    ):
+        with pytest.raises(Distrust):
+            answerer.step(asked(step))
 
 
 def test_a_question_before_there_is_a_panel_is_refused(found: Terms) -> None:

@@ -20,9 +20,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.algorithms import regression
+from unpooled.algorithms import plausible, regression
 from unpooled.algorithms.algorithm import Algorithm
-from unpooled.algorithms.chi_square import MOST_PEOPLE, Chunk, chunks
+from unpooled.algorithms.chi_square import Chunk, chunks
 from unpooled.algorithms.coding import (
     PLACES,
     X2_KNOWN,
@@ -130,6 +130,10 @@ class Block(regression.Counted):
     plan: bytes = server_only(b"")
     sizes: tuple[int, ...] = server_only(())
 
+    def __post_init__(self) -> None:
+        good = plausible.pool(self.people, self.cohorts) and plausible.columns(self.centre, self.exponent)
+        plausible.require(good, "covariates and phenotype")
+
     @property
     def columns(self) -> int:
         return len(self.centre)
@@ -165,7 +169,8 @@ class Block(regression.Counted):
 
     def agrees(self, plan: Plan) -> bool:
         """People of unknown sex apart only by the rule that shows single people."""
-        return plan.missing == EXACT or not self.sex_known
+        allowed = plan.missing == EXACT or not self.sex_known
+        return allowed and (self.columns, self.cohorts) == (len(plan.covariate_columns) + 1, plan.cohorts)
 
     def counted(self, people: tuple[int, ...]) -> Iterator[Step | Rows]:
         plan = plan_of(self.plan)
@@ -298,14 +303,12 @@ class Sums(Step):
             and self.asked.ndim == 1
             and set(np.unique(self.asked).tolist()) <= {0, 1, 3, 5, 7}
             and self.chromosome in PLACES
-            and self.centre.ndim == 1
-            and self.centre.shape == self.exponent.shape
-            and self.means.shape == (0 if self.exact else self._lacking, self.sexes)
-            and 0 <= self.people <= MOST_PEOPLE
+            and plausible.columns(self.centre, self.exponent)
+            and plausible.copies(self.means, (0 if self.exact else self._lacking, self.sexes))
+            and plausible.pool(self.people, self.cohorts)
             and self.start >= 0
         )
-        if not good:
-            raise ProtocolError("a question about sums has fields that cannot be")
+        plausible.require(good, "sums")
 
     @property
     def variants(self) -> int:
@@ -353,8 +356,8 @@ class Sums(Step):
 
     def agrees(self, plan: Plan) -> bool:
         """Values of single people only by the plan's rule for missing calls."""
-        allowed = self.exact or self.chromosome != X2_KNOWN
-        return self.exact == (plan.missing == EXACT) and allowed and self.cohorts == plan.cohorts
+        allowed = self.exact == (plan.missing == EXACT) and (self.exact or self.chromosome != X2_KNOWN)
+        return allowed and (self.columns, self.cohorts) == (len(plan.covariate_columns) + 1, plan.cohorts)
 
     def local(self, cohort: Cohort) -> Arrays:
         index = self.start + np.flatnonzero(self.asked)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from unpooled.algorithms.chi_square import MOST_PEOPLE
+from unpooled.algorithms import plausible
 from unpooled.algorithms.coding import (
     PLACES,
     X2_KNOWN,
@@ -244,16 +244,18 @@ class OfVariants(Bounded, Step):
             and self.asked.ndim == 1
             and set(np.unique(self.asked).tolist()) <= {0, 1, 2, 5, 6, 9, 13}
             and self.chromosome in PLACES
-            and self.centre.ndim == 1
-            and self.centre.shape == self.exponent.shape
-            and self.fill.shape == (0 if self.exact else self.lacking, len(sexes(self.chromosome)))
-            and self.beta.dtype == np.float64
-            and bool(np.isfinite(self.beta).all())
-            and 0 <= self.people <= MOST_PEOPLE
+            and plausible.columns(self.centre, self.exponent)
+            and plausible.copies(self.fill, (0 if self.exact else self.lacking, len(sexes(self.chromosome))))
+            and plausible.real(self.beta, self.coefficients)
+            and plausible.pool(self.people, self.cohorts)
             and self.start >= 0
         )
-        if not good:
-            raise ProtocolError("a question about variants has fields that cannot be")
+        plausible.require(good, "variants")
+
+    @property
+    def coefficients(self) -> tuple[int, ...]:
+        """The shape of `beta`."""
+        raise NotImplementedError
 
     @property
     def reach(self) -> int:
@@ -265,8 +267,8 @@ class OfVariants(Bounded, Step):
 
     def agrees(self, plan: Plan) -> bool:
         """Values of single people only by the plan's rule for missing calls."""
-        allowed = self.exact or self.chromosome != X2_KNOWN
-        return self.exact == (plan.missing == EXACT) and allowed and self.cohorts == plan.cohorts
+        allowed = self.exact == (plan.missing == EXACT) and (self.exact or self.chromosome != X2_KNOWN)
+        return allowed and (len(self.centre), self.cohorts) == (len(plan.covariate_columns), plan.cohorts)
 
     @property
     def variants(self) -> int:
@@ -328,6 +330,10 @@ class Start(OfVariants):
     )
 
     work: Work | None = server_only(None)  # noqa: RUF009
+
+    @property
+    def coefficients(self) -> tuple[int, ...]:
+        return (self.parameters - 1,)  # without genotype
 
     @property
     def incomplete(self) -> int:
@@ -409,10 +415,9 @@ class Evaluate(OfVariants):
     before: np.ndarray | None = server_only(None)  # noqa: RUF009
     before_likelihood: np.ndarray | None = server_only(None)  # noqa: RUF009
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.beta.shape != (self.variants, self.parameters):
-            raise ProtocolError("a question about variants has the wrong number of coefficients")
+    @property
+    def coefficients(self) -> tuple[int, ...]:
+        return self.variants, self.parameters
 
     def local(self, cohort: Cohort) -> Arrays:
         likelihood, gradient, hessian = evaluate(*self.arguments(cohort))

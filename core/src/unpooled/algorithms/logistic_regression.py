@@ -23,10 +23,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.algorithms import regression
+from unpooled.algorithms import plausible, regression
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.chi_square import Chunk, chunks
-from unpooled.algorithms.coding import MT2, X2, X2_KNOWN, Y2, haploid, most_copies, on_x, sexes
+from unpooled.algorithms.coding import MT2, PLACES, X2, X2_KNOWN, Y2, haploid, most_copies, on_x, sexes
 from unpooled.algorithms.genotype_table import DIPLOID, MT, X, Y
 from unpooled.algorithms.groups import CASE, COMPLETE, CONTROL, MEN, UNKNOWN
 from unpooled.algorithms.linear_regression import pairs
@@ -93,6 +93,15 @@ class Null(Bounded, regression.Counted):
     plan: bytes = server_only(b"")
     sizes: tuple[int, ...] = server_only(())
 
+    def __post_init__(self) -> None:
+        good = (
+            self.chromosome in PLACES
+            and plausible.pool(self.people, self.cohorts)
+            and plausible.columns(self.centre, self.exponent)
+            and plausible.real(self.beta, (1 + len(self.centre) + self.with_sex,))
+        )
+        plausible.require(good, "covariates")
+
     @property
     def parameters(self) -> int:
         return len(self.beta)
@@ -113,7 +122,8 @@ class Null(Bounded, regression.Counted):
 
     def agrees(self, plan: Plan) -> bool:
         """Without people of unknown sex only by the rule that shows single people."""
-        return plan.missing == EXACT or self.chromosome != X2_KNOWN
+        allowed = plan.missing == EXACT or self.chromosome != X2_KNOWN
+        return allowed and (len(self.centre), self.cohorts) == (len(plan.covariate_columns), plan.cohorts)
 
     def counted(self, people: tuple[int, ...]) -> Iterator[Step | Rows]:
         plan = plan_of(self.plan)
@@ -147,7 +157,7 @@ class Null(Bounded, regression.Counted):
         plan = plan_of(self.plan)
         step, decrement, _, code = newton(total["gradient"][None], total["hessian"][None])
         if code[0] == codes.FITTED and decrement[0] > CONVERGED:
-            if self.iteration < plan.max_iterations and np.isfinite(step).all():
+            if self.iteration < plan.max_iterations and np.isfinite(self.beta + step[0]).all():
                 yield replace(self, beta=self.beta + step[0], iteration=self.iteration + 1)
                 return
             code[0] = codes.UNFINISHED

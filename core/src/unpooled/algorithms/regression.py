@@ -153,8 +153,8 @@ class Census(Step):
         return len(self.dummies)
 
     def agrees(self, plan: Plan) -> bool:
-        """The server has to look at every level."""
-        return self.dummies == plan.dummies
+        """The groups are those of the plan's trait, and the server has to look at every level."""
+        return (self.trait, self.dummies) == (plan.trait, plan.dummies)
 
     def local(self, cohort: Cohort) -> Arrays:
         samples = cohort.samples
@@ -252,6 +252,13 @@ class CountGenotypes(chi_square.CountGenotypes):
     """Genotype counts of one chunk in each group; then the variants that pass are fitted."""
 
     settles_ties: ClassVar[bool] = True
+
+    def agrees(self, plan: Plan) -> bool:
+        """Groups of the plan's trait; unknown sex apart only by the rule that shows single people."""
+        words = {word for group in finest(plan.trait) for word in group}
+        if plan.missing != EXACT:
+            words -= {WOMEN, UNKNOWN}
+        return words.issuperset(word for group in self.groups for word in group)
 
     def allele_order(self, variants: np.ndarray, counts: np.ndarray) -> Step:
         return AlleleOrder(variants, self, counts)

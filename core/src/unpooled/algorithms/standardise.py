@@ -22,9 +22,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from unpooled.algorithms import plausible
 from unpooled.algorithms.groups import complete
 from unpooled.cohort import Cohort, Samples
 from unpooled.errors import ProtocolError
+from unpooled.plan import Plan
 from unpooled.step import Arrays, Count, Real, Rows, Step, server_only
 
 THRESHOLDS = 32
@@ -85,8 +87,24 @@ def fraction_bits(bound: int, cohorts: int, ring_bits: int = 128) -> int:
     return ring_bits - 2 - math.ceil(math.log2(bound * cohorts + 1))
 
 
+class OfColumns:
+    """A question about the real columns of everyone with complete data."""
+
+    people: int
+    columns: int
+    phenotype: bool
+    cohorts: int
+
+    def agrees(self, plan: Plan) -> bool:
+        """About the plan's covariates, and its phenotype if that is a number."""
+        phenotype = plan.trait == "quantitative"
+        columns = len(plan.covariate_columns) + phenotype
+        asked = self.columns, self.phenotype, self.cohorts
+        return asked == (columns, phenotype, plan.cohorts)
+
+
 @dataclass(frozen=True, eq=False)
-class Magnitude(Step):
+class Magnitude(OfColumns, Step):
     """How many values of each column are at most 2^e, for e = highest, highest - distance, ... ."""
 
     name: ClassVar[str] = "standardise/magnitude"
@@ -107,6 +125,10 @@ class Magnitude(Step):
     distance: int
     cohorts: int
     then: Follows | None = server_only(None)  # noqa: RUF009
+
+    def __post_init__(self) -> None:
+        good = plausible.pool(self.people, self.cohorts) and self.distance in (_COARSE, _FINE)
+        plausible.require(good and plausible.exponents(self.highest, self.columns), "magnitudes")
 
     @classmethod
     def first(cls, people: int, columns: int, phenotype: bool, cohorts: int, then: Follows) -> Magnitude:
@@ -138,7 +160,7 @@ class Magnitude(Step):
 
 
 @dataclass(frozen=True, eq=False)
-class Mean(Step):
+class Mean(OfColumns, Step):
     """Sums of the columns in units of their magnitude."""
 
     name: ClassVar[str] = "standardise/mean"
@@ -157,6 +179,10 @@ class Mean(Step):
     cohorts: int
     then: Follows | None = server_only(None)  # noqa: RUF009
 
+    def __post_init__(self) -> None:
+        good = plausible.pool(self.people, self.cohorts)
+        plausible.require(good and plausible.exponents(self.magnitude, self.columns), "means")
+
     @property
     def bits(self) -> int:
         return fraction_bits(self.people, self.cohorts)
@@ -173,7 +199,7 @@ class Mean(Step):
 
 
 @dataclass(frozen=True, eq=False)
-class Spread(Step):
+class Spread(OfColumns, Step):
     """Sums of the deviations from a centre, and of their squares, in units of 2^magnitude and its square."""
 
     name: ClassVar[str] = "standardise/spread"
@@ -191,6 +217,10 @@ class Spread(Step):
     magnitude: np.ndarray
     cohorts: int
     then: Follows | None = server_only(None)  # noqa: RUF009
+
+    def __post_init__(self) -> None:
+        good = plausible.pool(self.people, self.cohorts) and self.columns == len(self.centre)
+        plausible.require(good and plausible.columns(self.centre, self.magnitude), "deviations")
 
     @property
     def bits(self) -> int:
