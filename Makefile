@@ -1,5 +1,5 @@
 # `make demo` runs a whole study on this machine; `make test` runs every test. Both set themselves up.
-.PHONY: demo test check bench docs clean
+.PHONY: demo test check bench bench-memory docs clean
 PY := .venv/bin/python
 
 demo:
@@ -21,6 +21,10 @@ bench:
 	@scripts/setup
 	@OPENBLAS_NUM_THREADS=1 $(PY) bench/kernels.py
 	@$(PY) bench/association.py $(ARGS)
+
+bench-memory:
+	@scripts/setup
+	@$(PY) bench/memory.py $(ARGS)
 
 docs:
 	@scripts/setup dev

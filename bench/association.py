@@ -186,15 +186,20 @@ def time_plink(study: Study, data: Path) -> float:
 
 def time_study(study: Study, data: Path) -> dict[str, Any]:
     """The report of a rehearsal whose files were held against PLINK's: fast and wrong is worth nothing."""
-    cohorts = [word for k in range(COHORTS) for word in ("--bfile", str(data / f"cohort{k + 1}"))]
-    words = [str(data / word) if word.startswith("pooled.") else word for word in study.ours]
-    command = [sys.executable, "-m", "unpooled_webapp", "rehearse", *cohorts, *words]
-    subprocess.run([*command, "--out", str(data / "ours"), "--quiet"], check=True)
+    subprocess.run(command(study, data), check=True)
     for ours, theirs in study.files.items():
         if wrong := study.check(data / f"ours.{ours}", data / f"plink.{theirs}"):
             sys.exit(f"bench: {ours} {wrong}")
     report: dict[str, Any] = json.loads((data / "ours.report.json").read_text())
     return report
+
+
+def command(study: Study, data: Path) -> list[str]:
+    """A rehearsal of a study over the cohorts in `data`."""
+    cohorts = [word for k in range(COHORTS) for word in ("--bfile", str(data / f"cohort{k + 1}"))]
+    words = [str(data / word) if word.startswith("pooled.") else word for word in study.ours]
+    rehearse = [sys.executable, "-m", "unpooled_webapp", "rehearse", *cohorts, *words]
+    return [*rehearse, "--out", str(data / "ours"), "--quiet"]
 
 
 def show(name: str, study: Study, pairs: list[tuple[float, dict[str, Any]]]) -> None:

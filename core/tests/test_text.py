@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unpooled.text import classes, distinct, integers, strings, tokenize
+from unpooled.text import blocks, classes, distinct, integers, strings, tokenize
 
 # The first call of a kernel compiles it, which takes longer than hypothesis lets an example take.
 settings.register_profile("kernels", deadline=None)
@@ -39,6 +39,15 @@ def test_words_rows_and_line_numbers(text: bytes) -> None:
 @given(texts, st.integers(1, 10**6))
 def test_a_block_can_start_at_any_line(text: bytes, first: int) -> None:
     assert (tokenize(text, first).line == tokenize(text).line + first - 1).all()
+
+
+@given(texts, st.integers(1, 30))
+def test_blocks_are_whole_lines(text: bytes, size: int) -> None:
+    pieces = list(blocks(text, size))
+    assert b"".join(piece for piece, _ in pieces) == text
+    assert all(piece.endswith(b"\n") for piece, _ in pieces[:-1])
+    found = [line for piece, first in pieces for line in tokenize(piece, first).line.tolist()]
+    assert found == tokenize(text).line.tolist()
 
 
 @given(st.lists(words, max_size=30))

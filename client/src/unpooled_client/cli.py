@@ -11,6 +11,7 @@ import traceback
 import click
 
 from unpooled.errors import UnpooledError
+from unpooled.memory import share_one_heap
 
 _COMMANDS = {
     "check": ("unpooled_client.data.check_command:check", "Check data files offline; sends nothing."),
@@ -63,6 +64,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run a command; errors become one message with its remedy, and an exit status that means something."""
+    share_one_heap()
     for stream in (sys.stdout, sys.stderr):  # a terminal that lacks a character is no reason to fail
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +31,8 @@ UNNAMED = b"."
 _COMPLEMENT = {b"A": b"T", b"T": b"A", b"C": b"G", b"G": b"C", UNSEEN: UNSEEN}
 
 Pair = tuple[bytes, bytes]
+
+_BLOCK_ROWS = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,45 +69,38 @@ class Panel:
             self.second[index],
         )
 
-    @functools.cached_property
+    @property
     def canonical(self) -> bytes:
         """The text that is digested and sent: a line per variant, its five words between tabs."""
-        rows = zip(
-            self.chromosome.tolist(),
-            self.position.tolist(),
-            self.name.tolist(),
-            self.first.tolist(),
-            self.second.tolist(),
-            strict=True,
-        )
-        alleles = self.alleles
-        return b"".join(
-            [b"%d\t%d\t%b\t%b\t%b\n" % (c, p, n, alleles[f], alleles[s]) for c, p, n, f, s in rows]
-        )
+        return b"".join(self._blocks())
 
     @functools.cached_property
     def digest(self) -> bytes:
-        return hashlib.sha256(self.canonical).digest()
+        """SHA-256 of the canonical text."""
+        sha256 = hashlib.sha256()
+        for block in self._blocks():
+            sha256.update(block)
+        return sha256.digest()
+
+    def _blocks(self) -> Iterator[bytes]:
+        """The canonical text in pieces: the list of all rows, as Python's objects, has ten times its size."""
+        alleles, columns = self.alleles, (self.chromosome, self.position, self.name, self.first, self.second)
+        for start in range(0, len(self), _BLOCK_ROWS):
+            rows = zip(*(column[start : start + _BLOCK_ROWS].tolist() for column in columns), strict=True)
+            yield b"".join(
+                [b"%d\t%d\t%b\t%b\t%b\n" % (c, p, n, alleles[f], alleles[s]) for c, p, n, f, s in rows]
+            )
 
     @classmethod
     def from_canonical(cls, data: bytes) -> Panel:
         """The panel in a canonical text; ProtocolError for any other text."""
         if not data:
             return cls.of([])
-        tokens = text.tokenize(data)
-        _check_form(data, tokens)
-        start, end = (np.concatenate(sides) for sides in zip(tokens.column(3), tokens.column(4), strict=True))
-        code, alleles = text.distinct(tokens.text, start, end)
-        first, second = np.split(code, 2)
-        panel = cls(
-            _number(tokens, 0, 255).astype(np.uint8),
-            _number(tokens, 1, 2**31 - 1).astype(np.int32),
-            text.strings(tokens.text, *tokens.column(2)),
-            tuple(alleles),
-            first,
-            second,
-        )
-        panel.__dict__["canonical"] = data  # what the cached property would build again
+        alleles: dict[bytes, int] = {}
+        blocks = [_columns(block, line, alleles) for block, line in text.blocks(data)]
+        chromosome, position, name, first, second = map(np.concatenate, zip(*blocks, strict=True))
+        panel = cls(chromosome, position, name, tuple(alleles), first, second)
+        panel.__dict__["digest"] = hashlib.sha256(data).digest()  # what the cached property would find, too
         panel._check_order()
         return panel
 
@@ -133,6 +128,19 @@ class Panel:
         order = canonical_order(chromosome, position, names)
         panel = cls(chromosome, position, names, alleles, *pairs.astype(np.uint32).T)
         return panel.take(order)
+
+
+def _columns(data: bytes, line: int, alleles: dict[bytes, int]) -> tuple[np.ndarray, ...]:
+    """The columns of some lines of a canonical text, the first of which is `line`; numbers new `alleles`."""
+    tokens = text.tokenize(data, line)
+    _check_form(data, tokens)
+    pair = []
+    for j in (3, 4):
+        code, words = text.distinct(tokens.text, *tokens.column(j))
+        pair.append(np.array([alleles.setdefault(word, len(alleles)) for word in words], np.uint32)[code])
+    chromosome, position = _number(tokens, 0, 255), _number(tokens, 1, 2**31 - 1)
+    name = text.strings(tokens.text, *tokens.column(2))
+    return chromosome.astype(np.uint8), position.astype(np.int32), name, *pair
 
 
 def _check_form(data: bytes, tokens: text.Tokens) -> None:
@@ -262,8 +270,9 @@ def reconcile(lists: Mapping[str, Panel]) -> Agreement:
     cohorts = sorted(lists)
     panels = [lists[cohort] for cohort in cohorts]
     distinct = {panel.digest: panel for panel in panels}
-    tables = dict(zip(distinct, _by_name(list(distinct.values())), strict=True))
-    return _Reconciliation(cohorts, panels, [tables[panel.digest] for panel in panels]).agreement()
+    places = {digest: place for place, digest in enumerate(distinct)}
+    which = [places[panel.digest] for panel in panels]
+    return _Reconciliation(cohorts, which, list(distinct.values())).agreement()
 
 
 def _by_name(panels: Sequence[Panel]) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -275,9 +284,9 @@ def _by_name(panels: Sequence[Panel]) -> list[tuple[np.ndarray, np.ndarray]]:
     tables, at = [], 0
     for panel in panels:
         own = code[at : at + len(panel)]
-        row = np.full(len(first), -1)
-        row[own[::-1]] = np.arange(len(panel))[::-1]
-        tables.append((row, np.bincount(own, minlength=len(first))))
+        row = np.full(len(first), -1, np.int32)
+        row[own[::-1]] = np.arange(len(panel), dtype=np.int32)[::-1]
+        tables.append((row, np.bincount(own, minlength=len(first)).astype(np.int32)))
         at += len(panel)
     return tables
 
@@ -285,10 +294,11 @@ def _by_name(panels: Sequence[Panel]) -> list[tuple[np.ndarray, np.ndarray]]:
 class _Reconciliation:
     """One call of `reconcile`: goes through the rules, and keeps what is to be said."""
 
-    def __init__(self, cohorts: list[str], panels: list[Panel], tables: list[tuple[np.ndarray, np.ndarray]]):
-        self.cohorts, self.panels = cohorts, panels
-        self.rows = np.stack([row for row, _ in tables])  # (cohorts, IDs)
-        self.times = np.stack([times for _, times in tables])
+    def __init__(self, cohorts: list[str], which: list[int], panels: list[Panel]):
+        """`panels` are the different lists, by the first cohort that has each; `which` is each cohort's."""
+        self.cohorts, self.which, self.panels = cohorts, which, panels
+        rows, times = zip(*_by_name(panels), strict=True)
+        self.rows, self.times = np.stack(rows), np.stack(times)  # (lists, IDs)
         self.remarks: list[Remark] = []
 
     def agreement(self) -> Agreement:
@@ -311,7 +321,7 @@ class _Reconciliation:
         return self._leave_out(variants, self.rows[:, variants] < 0, "absent at")
 
     def _leave_out(self, variants: np.ndarray, bad: np.ndarray, what: str) -> np.ndarray:
-        """Leave out what is bad, bool (cohorts, variants), at any cohort; bool (variants,): what stays."""
+        """Leave out what is bad, bool (lists, variants), in any list; bool (variants,): what stays."""
         good = ~np.asarray(bad.any(axis=0))
         for at, members in _cases(bad[:, ~good]):
             self._remark(variants[~good][members], False, f"{what} {self._who(at)}")
@@ -336,7 +346,7 @@ class _Reconciliation:
         pairs = np.stack([self._pairs(k, variants, code) for k in range(len(self.panels))])
         chosen = np.zeros((len(variants), 2), np.uint32)
         keep = np.zeros(len(variants), bool)
-        # All variants for which the cohorts name the same pairs share their fate: look at each case once.
+        # All variants for which the lists name the same pairs share their fate: look at each case once.
         for case, members in _cases(pairs):
             target = self._settle(tuple((alleles[a], alleles[b]) for a, b in case), variants[members])
             if target is not None:
@@ -347,17 +357,18 @@ class _Reconciliation:
         )
         return panel.take(canonical_order(panel.chromosome, panel.position, panel.name))
 
-    def _pairs(self, cohort: int, variants: np.ndarray, code: Mapping[bytes, int]) -> np.ndarray:
-        """This cohort's allele pairs, (variants, 2), as numbers that all cohorts share."""
-        panel, rows = self.panels[cohort], self.rows[cohort, variants]
-        shared = np.array([code[allele] for allele in panel.alleles], np.int64)
+    def _pairs(self, k: int, variants: np.ndarray, code: Mapping[bytes, int]) -> np.ndarray:
+        """The allele pairs of a list, (variants, 2), as numbers that all lists share."""
+        panel, rows = self.panels[k], self.rows[k, variants]
+        shared = np.array([code[allele] for allele in panel.alleles], np.uint32)
         return np.stack([shared[panel.first[rows]], shared[panel.second[rows]]], axis=1)
 
     def _settle(self, pairs: tuple[Pair, ...], variants: np.ndarray) -> Pair | None:
-        """The pair for variants of which the cohorts name `pairs`, one each; None if there is none."""
-        target = agree(pairs)
+        """The pair for variants of which the lists name `pairs`, one each; None if there is none."""
+        of_cohorts = tuple(pairs[k] for k in self.which)
+        target = agree(of_cohorts)
         if target is None:
-            named = [f"{_text(pair)} at {who}" for pair, who in zip(pairs, self.cohorts, strict=True)]
+            named = [f"{_text(pair)} at {who}" for pair, who in zip(of_cohorts, self.cohorts, strict=True)]
             self._remark(variants, False, f"alleles cannot be reconciled: {', '.join(named)}")
             return None
         flipped = np.array([strand(pair, target) < 0 for pair in pairs])
@@ -367,8 +378,9 @@ class _Reconciliation:
             self._remark(variants, True, "A/T or C/G: the strand cannot be told, taken as it stands")
         return target
 
-    def _who(self, which: np.ndarray) -> str:
-        return ", ".join(cohort for cohort, at in zip(self.cohorts, which, strict=True) if at)
+    def _who(self, lists: np.ndarray) -> str:
+        """The cohorts that have one of these lists, bool (lists,)."""
+        return ", ".join(cohort for cohort, k in zip(self.cohorts, self.which, strict=True) if lists[k])
 
     def _remark(self, variants: np.ndarray, kept: bool, text: str) -> None:
         if len(variants):

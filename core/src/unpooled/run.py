@@ -6,7 +6,7 @@ For notebooks and tests: what the server, the compensator and the clients do wit
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -40,15 +40,16 @@ def run(plan: Plan, panel: Panel, cohorts: Sequence[Cohort]) -> dict[str, dict[s
 
 def collect(rows: Iterable[Rows]) -> dict[str, dict[str, np.ndarray]]:
     """Result tables from the rows of all steps, each table sorted by its column `variant`."""
-    parts: dict[str, list[Mapping[str, np.ndarray]]] = {}
+    parts: dict[str, list[dict[str, np.ndarray]]] = {}
     for part in rows:
-        parts.setdefault(part.table, []).append(part.columns)
+        parts.setdefault(part.table, []).append(dict(part.columns))
     return {table: _joined(columns) for table, columns in parts.items()}
 
 
-def _joined(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+def _joined(parts: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """The parts as one table. They are taken apart on the way: tables are large."""
     order = np.argsort(np.concatenate([part["variant"] for part in parts]), kind="stable")
-    return {column: np.concatenate([part[column] for part in parts])[order] for column in parts[0]}
+    return {column: np.concatenate([part.pop(column) for part in parts])[order] for column in list(parts[0])}
 
 
 class _Federation:

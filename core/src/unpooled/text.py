@@ -7,6 +7,7 @@ functions below turn a column of positions into numbers or strings. Each has a s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,6 +58,19 @@ def tokenize(text: bytes | Bytes, first_line: int = 1) -> Tokens:
     row, line = np.empty(rows + 1, np.int64), np.empty(rows, np.int64)
     _fill(data, first_line, start, end, row, line)
     return Tokens(data, start, end, row, line)
+
+
+def blocks(text: bytes, size: int = 1 << 20) -> Iterator[tuple[bytes, int]]:
+    """A text in pieces of whole lines of about `size` bytes, each with the number of its first line.
+
+    The positions of all words of a text at once would take many times its size.
+    """
+    start, line = 0, 1
+    while start < len(text):
+        stop = text.rfind(b"\n", start, start + size) + 1 or text.find(b"\n", start + size) + 1 or len(text)
+        yield text[start:stop], line
+        line += text.count(b"\n", start, stop)
+        start = stop
 
 
 def strings(text: Bytes, start: Positions, end: Positions) -> NDArray[np.bytes_]:

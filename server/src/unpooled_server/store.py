@@ -199,7 +199,8 @@ def _remember(panel: Panel) -> None:
 
 
 def keep_agreed_panel(study: str, panel: Panel) -> None:
-    keep_bytes(panel_path(study), panel.canonical)
+    own = list_path(study, panel.digest.hex())  # often the list of a cohort
+    keep_bytes(panel_path(study), own.read_bytes() if own.exists() else panel.canonical)
     _remember(panel)
 
 

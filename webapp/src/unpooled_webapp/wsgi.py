@@ -4,5 +4,8 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
+from unpooled.memory import share_one_heap
+
+share_one_heap()
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "unpooled_webapp.settings")
 application = get_wsgi_application()

@@ -75,13 +75,14 @@ def read_bim(path: Path, report: Report, autosomes: int = HUMAN, block: int = BL
         return None
     reader = _Reader(path, autosomes, report)
     try:
-        blocks = [reader.block(data, line) for data, line in _blocks(path, block, report)]
+        read = (reader.block(data, line) for data, line in _blocks(path, block, report))
+        blocks = [block for block in read if block is not None]
     except OSError as error:
         unreadable(error, path, WHAT, report)
         return None
     if not report.ok and not blocks:
         return None
-    return reader.variants([b for b in blocks if b is not None])
+    return reader.variants(blocks)
 
 
 def _blocks(path: Path, size: int, report: Report) -> Iterator[tuple[bytes, int]]:
@@ -222,14 +223,15 @@ class _Reader:
         )
 
     def variants(self, blocks: list[_Block]) -> Variants | None:
-        """Put the blocks together, in canonical order."""
+        """Put the blocks together, in canonical order. They are gone then: both would take twice the room."""
         if not blocks:
             if self.report.ok:
                 self.report.error(
                     Code.FILE_EMPTY, f"{WHAT} has no variants", file=self.path, remedy="Write it anew."
                 )
             return None
-        whole = blocks[0] if len(blocks) == 1 else _joined(blocks)
+        whole = _joined(blocks)
+        blocks.clear()
         here = self._placed(whole)
         self._check_names(whole, here)
         alleles = sorted(self.alleles)

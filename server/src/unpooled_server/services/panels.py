@@ -134,7 +134,7 @@ def agree_by_names(study: Study) -> None:
     agreement = reconcile(own)
     panel = agreement.panel
     if len(by_digest) == 1 and len(panel) == len(first := next(iter(by_digest.values()))):
-        panel = first  # nothing was left out of the one list: its text is at hand
+        panel = first  # nothing was left out of the one list: its digest is at hand
     settle_panel(study, panel, agreement.table())
 
 

@@ -13,6 +13,9 @@ def worker(threads: int) -> None:
     """Look into the database, and carry studies and rounds further."""
     import django
 
+    from unpooled.memory import share_one_heap
+
+    share_one_heap()
     django.setup()
     from unpooled.algorithms import ALGORITHMS
     from unpooled_server.worker import Worker

@@ -1,0 +1,44 @@
+"""What a process holds after its threads have freed most of what they took, read from the system."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+
+import pytest
+
+IN_TURN = """
+import threading
+import numpy as np
+from unpooled.memory import share_one_heap
+
+def take_and_free(done):
+    blocks = [np.ones(1 << 20, np.uint8) for _ in range(20)]
+    del blocks[:-1]
+    done.set()
+    end.wait()
+
+{call}
+first = np.ones(24 << 20, np.uint8)
+del first  # from here on glibc takes blocks of up to this size from a heap
+end = threading.Event()
+for _ in range(8):
+    done = threading.Event()
+    threading.Thread(target=take_and_free, args=(done,)).start()
+    done.wait()
+print(open("/proc/self/status").read().split("VmRSS:")[1].split()[0])
+end.set()
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="about glibc")
+def test_what_a_thread_frees_serves_the_next() -> None:
+    apart, shared = (held(call) for call in ("", "share_one_heap()"))
+    assert apart - shared > 100_000  # kB
+
+
+def held(call: str) -> int:
+    script = IN_TURN.format(call=call)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return int(done.stdout)
