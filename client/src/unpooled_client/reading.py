@@ -6,12 +6,13 @@ import dataclasses
 import hashlib
 import time
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unpooled.algorithms.coding import fits
 from unpooled.algorithms.presence import Presence
 from unpooled.cohort import Cohort, Packed, Samples
 from unpooled.errors import DataProblem, ProtocolError, UnpooledError
@@ -169,7 +170,12 @@ class Alignments:
     listed: ListedCohort | None = None
     agreed: tuple[PlinkCohort, bytes] | None = None
     """The data beside the agreed panel, and that panel's digest."""
-    variants: int = 0
+    chromosomes: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint8))
+    """Of the agreed panel's variants: their codes."""
+
+    @property
+    def variants(self) -> int:
+        return len(self.chromosomes)
 
     def cohort_for(self, step: Step) -> tuple[Cohort, bytes]:
         """The data as a step asks them, and the digest of the agreed panel, empty if it is not about that.
@@ -188,6 +194,13 @@ class Alignments:
                 Problem.QUESTION,
                 f"the server asks for variants up to {step.reach:,} of {self.variants:,}.",
                 "Nothing was sent for it. Tell the server's operator.",
+            )
+        filled = step.filled()
+        if filled is not None and not fits(filled.coding, self.chromosomes[filled.variants], self.plan):
+            raise Distrust(
+                Problem.QUESTION,
+                f"the server asks for variants as if they were on another chromosome ({step.title}).",
+                "Nothing was sent for it. Tell the coordinator and the server's operator.",
             )
         return found[0], found[1]
 
@@ -215,7 +228,7 @@ class Alignments:
             _check_known(panel, aligned.rows)
         if self.plan.mind < 1:
             aligned = yield from session.wait_for(self._without_incomplete, aligned, panel)
-        self.agreed, self.variants = (aligned, digest), len(panel)
+        self.agreed, self.chromosomes = (aligned, digest), panel.chromosome
         yield PanelAgreed(len(panel), len(self.data.panel), digest.hex())
 
     def _without_incomplete(self, aligned: PlinkCohort, panel: Panel) -> PlinkCohort:

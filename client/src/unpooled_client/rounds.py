@@ -22,6 +22,7 @@ from unpooled.protocol.problems import Problem
 from unpooled.step import Step
 from unpooled_client.cluster import Compute, compute_here
 from unpooled_client.consent import steps_of
+from unpooled_client.fills import Fills
 from unpooled_client.trust import Distrust, Terms
 
 MAX_SHARE_BYTES = 1 << 30
@@ -57,6 +58,7 @@ class Answerer:
     terms: Terms
     seed: bytes = field(repr=False)
     compute: Compute = compute_here
+    fills: Fills = field(default_factory=Fills)
 
     def step(self, question: Question) -> Step:
         """The step that is asked for; Distrust unless the plan has it."""
@@ -82,20 +84,16 @@ class Answerer:
                 f"round {question.round} asks for {words:,} numbers at once.",
                 "Nothing was sent for it. Tell the server's operator.",
             )
-        if not step.agrees(plan):
-            raise Distrust(
-                Problem.QUESTION,
-                f"round {question.round} asks what the accepted plan does not allow.",
-                "Nothing was sent for it. Tell the coordinator.",
-            )
         return step
 
     def share(self, question: Question, step: Step, cohort: Cohort, panel: bytes = b"") -> Share:
         """This cohort's masked answer to a question, of which `step` was decoded.
 
         `panel` is the digest of the agreed variants that `cohort` is aligned with, empty before.
-        Raises BeyondBound for numbers that cannot be summed safely.
+        Raises BeyondBound for numbers that cannot be summed safely, and Distrust where a missing call would
+        count otherwise than in an answer before.
         """
+        self.fills.check(step, panel)
         started = time.perf_counter()
         scheme = self.terms.plan.scheme(step.ring_bits)
         nonce = os.urandom(masking.NONCE_BYTES)

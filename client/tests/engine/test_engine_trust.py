@@ -322,6 +322,62 @@ def test_a_question_whose_fields_cannot_be_is_refused(found: Terms, name: str) -
             assert caught.value.problem is Problem.QUESTION, (field, value)
 
 
+@pytest.mark.parametrize("name", ["linear/sums", "logistic/evaluate"])
+def test_missing_calls_are_filled_in_only_once(found: Terms, cohort: ArrayCohort, name: str) -> None:
+    """Two sums that differ in nothing but this differ by the people who lack a call."""
+    test = name.split("/")[0]
+    samples = replace(cohort.samples, covariates=np.zeros((40, 1 if test == "linear" else 2)))
+    cohort = replace(cohort, samples=samples)
+    kind: Any = next(kind for kind in ALGORITHMS[test].steps if kind.name == name)
+    (fill,) = GOOD[name].keys() & {"means", "fill"}
+    answerer = Answerer(found, os.urandom(32))
+
+    def ask(panel: bytes = b"panel", **changes: Any) -> None:
+        step = kind(**{**GOOD[name], **changes})
+        answerer.share(asked(step), step, cohort, panel)
+
+    none, complete = np.zeros((0, 1)), np.array([1, 1], np.uint8)
+    ask()
+    ask()  # as after a reply that was lost
+    ask(start=2, **{fill: np.full((1, 1), 0.5)})
+    for changes in (
+        {fill: np.full((1, 1), 0.5)},
+        {fill: none, "asked": complete},
+        {"start": 1, fill: none, "asked": complete},  # one that was complete, one that was not
+        {"panel": b"another"},
+    ):
+        with pytest.raises(Distrust) as caught:
+            ask(**changes)
+        assert caught.value.problem is Problem.QUESTION
+    if test == "logistic":
+        with pytest.raises(Distrust):
+            ask(asked=np.array([2, 5], np.uint8))
+
+
+def test_variants_are_counted_as_on_their_own_chromosome(found: Terms) -> None:
+    """Else heterozygous calls could be made missing ones, and summed apart."""
+    chromosomes = np.array([22, 22, 23, 23, 26, 26], np.uint8)
+    kind: Any = next(kind for kind in ALGORITHMS["linear"].steps if kind.name == "linear/sums")
+    for files, start, chromosome, good in (
+        (("assoc",), 0, "diploid", True),
+        (("assoc",), 0, "MT", False),
+        (("assoc",), 1, "diploid", False),
+        (("assoc",), 4, "MT", True),
+        (("assoc",), 4, "MT by plink2", False),
+        (("glm",), 4, "MT by plink2", True),
+        (("glm",), 0, "MT by plink2", False),
+    ):
+        plan = replace(found.plan, **{**LINEAR, "files": files})
+        aligned: Any = object()
+        alignments = Alignments(aligned, plan, agreed=(aligned, b"panel"), chromosomes=chromosomes)
+        step = kind(**GOOD["linear/sums"] | {"start": start, "chromosome": chromosome})
+        if good:
+            assert alignments.cohort_for(step) == (aligned, b"panel")
+            continue
+        with pytest.raises(Distrust):
+            alignments.cohort_for(step)
+
+
 def test_groups_of_another_trait_are_refused(found: Terms) -> None:
     plan = replace(found.plan, **LINEAR)
     answerer = Answerer(replace(found, plan=plan), os.urandom(32))

@@ -25,7 +25,19 @@ from unpooled.protocol import codec
 from unpooled.protocol.codec import server_only
 from unpooled.protocol.masking import Scheme
 
-__all__ = ["Arrays", "Count", "Real", "Rows", "Step", "check_fits", "pack", "server_only", "unpack", "words"]
+__all__ = [
+    "Arrays",
+    "Count",
+    "Filled",
+    "Real",
+    "Rows",
+    "Step",
+    "check_fits",
+    "pack",
+    "server_only",
+    "unpack",
+    "words",
+]
 
 Arrays: TypeAlias = Mapping[str, np.ndarray]
 
@@ -65,6 +77,18 @@ class Rows:
     columns: Mapping[str, np.ndarray]
 
 
+@dataclass(frozen=True, eq=False)
+class Filled:
+    """What a question takes missing calls for."""
+
+    coding: str
+    """How copies are counted: two questions are compared where this is the same."""
+    variants: np.ndarray
+    """Panel indices, (m,)."""
+    values: np.ndarray
+    """float64 (m, 3): flags of the question, and what a missing call counts in up to two groups of people."""
+
+
 class Step:
     """Base of all steps. Subclasses are frozen dataclasses listed by their algorithm."""
 
@@ -86,6 +110,10 @@ class Step:
     def agrees(self, plan: Any) -> bool:
         """Whether the accepted plan allows this question: asked at the cohort, before `local`."""
         return True
+
+    def filled(self) -> Filled | None:
+        """What missing calls are taken for, where the question says so: a cohort keeps to the first."""
+        return None
 
     def local(self, cohort: Cohort) -> Arrays:
         """At the cohort: the declared arrays, of int64 or float64."""

@@ -28,6 +28,7 @@ from unpooled.algorithms.coding import (
     X2_KNOWN,
     by_sex,
     counted,
+    filled,
     most_copies,
     of_one_copy,
     on_x,
@@ -74,7 +75,7 @@ from unpooled.panel import Panel
 from unpooled.plan import EXACT, Plan
 from unpooled.protocol import codec
 from unpooled.statistics import t_neg_log10_p
-from unpooled.step import Arrays, Count, Real, Rows, Step, server_only
+from unpooled.step import Arrays, Count, Filled, Real, Rows, Step, server_only
 
 _EVEN = np.uint64(0x5555555555555555)
 _ONE = np.uint64(1)
@@ -358,6 +359,11 @@ class Sums(Step):
         """Values of single people only by the plan's rule for missing calls."""
         allowed = self.exact == (plan.missing == EXACT) and (self.exact or self.chromosome != X2_KNOWN)
         return allowed and (self.columns, self.cohorts) == (len(plan.covariate_columns) + 1, plan.cohorts)
+
+    def filled(self) -> Filled | None:
+        if self.exact:
+            return None
+        return filled(self.chromosome, self.start, self.asked, INCOMPLETE, INCOMPLETE, self.means)
 
     def local(self, cohort: Cohort) -> Arrays:
         index = self.start + np.flatnonzero(self.asked)

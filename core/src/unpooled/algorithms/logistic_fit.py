@@ -17,6 +17,7 @@ from unpooled.algorithms.coding import (
     PLACES,
     X2_KNOWN,
     counted,
+    filled,
     most_copies,
     of_one_copy,
     sexes,
@@ -34,7 +35,7 @@ from unpooled.kernels.logistic import Design, approach, evaluate
 from unpooled.kernels.newton import entangled, newton
 from unpooled.plan import EXACT, Plan
 from unpooled.statistics import normal_neg_log10_p
-from unpooled.step import Arrays, Count, Real, Rows, Step, server_only
+from unpooled.step import Arrays, Count, Filled, Real, Rows, Step, server_only
 
 CONVERGED = 1e-12
 """Half the Newton decrement at which a variant leaves."""
@@ -269,6 +270,12 @@ class OfVariants(Bounded, Step):
         """Values of single people only by the plan's rule for missing calls."""
         allowed = self.exact == (plan.missing == EXACT) and (self.exact or self.chromosome != X2_KNOWN)
         return allowed and (len(self.centre), self.cohorts) == (len(plan.covariate_columns), plan.cohorts)
+
+    def filled(self) -> Filled | None:
+        if self.exact:
+            return None
+        says = INCOMPLETE | SECOND
+        return filled(self.chromosome, self.start, self.asked, says, INCOMPLETE, self.fill)
 
     @property
     def variants(self) -> int:
