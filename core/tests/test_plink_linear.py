@@ -397,13 +397,15 @@ def test_ties_of_the_alleles(plink: PooledPlink) -> None:
     assert np.array_equal(rows["founder_a1"][on_autosomes], rows["founder_a2"][on_autosomes])
 
 
-def test_every_step_can_be_stored_and_sent() -> None:
+@pytest.mark.parametrize("autosomes", [22, 30])
+def test_every_step_can_be_stored_and_sent(autosomes: int) -> None:
+    """With 30 autosomes none of these variants is on X or Y, and no sum is about men."""
     pooled = generated(1, n=200, each=4)
     pooled.copies[:3] = 1  # a tie, and out of equilibrium: not fitted, but reported
     pooled.copies[3] = np.arange(200) % 3  # a tie that is fitted
     plan = Plan(
         "linear", "trait", 3, bytes(32), trait="quantitative", missing="exact", hwe=1e-20,
-        files=("assoc", "hwe"), covariates=tuple(map(Covariate, pooled.covariates)),
+        files=("assoc", "hwe"), covariates=tuple(map(Covariate, pooled.covariates)), autosomes=autosomes,
     )  # fmt: skip
     cohorts = pooled.cohorts((1, 2, 4), 0)
     queue, seen = list(LINEAR.first(plan, Panel.of(pooled.variants))), set()
@@ -415,6 +417,8 @@ def test_every_step_can_be_stored_and_sent() -> None:
         assert asked.agrees(plan)
         if step.name == "linear/sums":  # nobody's values without the rule that sends them
             assert not asked.agrees(replace(plan, missing="mean"))
+        if step.name == "linear/block":
+            assert asked.men_apart == (autosomes == 22)  # type: ignore[attr-defined]
         answers = [asked.local(cohort) for cohort in cohorts]
         total = {name: sum(answer[name] for answer in answers) for name in answers[0]}
         queue += [found for found in again.aggregate(total) if isinstance(found, steps.Step)]  # type: ignore[arg-type]

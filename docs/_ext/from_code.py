@@ -56,7 +56,9 @@ def _shape(array: Count | Real) -> str:
 
 
 def _bound(array: Count | Real) -> str:
-    return f"`{array.bound}` in the question" if isinstance(array.bound, str) else f"{array.bound:,}"
+    if isinstance(array.bound, str):
+        return "from the number of people in the question"
+    return f"{array.bound:,}"
 
 
 def _form(step: type[Step], array: Count | Real) -> str:

@@ -196,7 +196,7 @@ def plan_rows(plan: Plan) -> list[tuple[str, str]]:
 _MISSING_CALLS = {
     EXACT: "exact, as PLINK: the server sees covariates and phenotype of single people who lack a call, "
     "without name or cohort",
-    MEAN: "mean: taken as the pool's mean; nothing is sent about the people who lack a call",
+    MEAN: "mean: taken as the pool's mean; no question is about the people who lack a call",
 }
 
 

@@ -268,7 +268,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "standardise/spread": {
         "people": 100, "columns": 2, "centre": np.zeros(2), "magnitude": np.zeros(2, np.int64), "cohorts": 3,
     },
-    "linear/block": {"sex_known": False, **COLUMNS},
+    "linear/block": {"men_apart": True, "sex_known": False, **COLUMNS},
     "linear/sums": {**GENOTYPES, "asked": np.array([1, 3], np.uint8), "means": np.ones((1, 1)), **COLUMNS},
     "linear/genotypes": COUNTED,
     "logistic/genotypes": COUNTED,

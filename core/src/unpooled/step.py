@@ -197,7 +197,9 @@ def _may_be_sent(step: Step, array: Count | Real, largest: Any, scheme: Scheme, 
     """Whether a cohort's largest number may go into the sum. NaN may not.
 
     A bound that the step names is the server's to choose: a cohort that stopped at it would tell, question
-    by question, how large its numbers are. There only what the ring holds counts.
+    by question, how large its numbers are. There only what the ring holds counts. Of real numbers the server
+    also chooses the bits after the point, hence what the ring holds: so a question can still find out whether
+    a cohort stops. Without the stop an honest study would end with wrong numbers, and no one would know.
     """
     if isinstance(array.bound, str):
         return scheme.fits(cohorts, largest.item(), _fraction_bits(step, array))

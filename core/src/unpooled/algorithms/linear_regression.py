@@ -8,8 +8,8 @@
                     over the people without a call, which is what the block has too much there
 
 The residual sum of squares follows from the sums: y'y - b'X'y, harmless after standardising. By the rule
-`mean` a missing call is taken to be the mean of the pool's calls (on X, of the same sex), and nothing is sent
-about the people without a call.
+`mean` a missing call is taken to be the mean of the pool's calls (on X, of the same sex), and no sum is over
+the people without a call alone.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from unpooled.algorithms.coding import (
     sexes,
     unit,
 )
-from unpooled.algorithms.genotype_table import Y
+from unpooled.algorithms.genotype_table import X, Y
 from unpooled.algorithms.groups import (
     COMPLETE,
     MEN,
@@ -115,15 +115,18 @@ class Block(regression.Counted):
             ("sexes", "columns"),
             "bound",
             "bits",
-            "sums of covariates and phenotype, men apart; with plink2's report by the rule `exact` people of "
-            "unknown sex, too, who may be few",
+            "sums of covariates and phenotype; if there are variants on X or Y, men apart, and with plink2's "
+            "report by the rule `exact` people of unknown sex: either may be few",
         ),
         Real("products", ("sexes", "pairs"), "bound", "bits", "sums of products of two of these, likewise"),
     )
     ring_bits: ClassVar[int] = 128
 
     people: int
+    men_apart: bool
+    """For variants on X and Y."""
     sex_known: bool
+    """There are plink2's numbers of X to be had, without people of unknown sex."""
     centre: np.ndarray
     exponent: np.ndarray
     cohorts: int
@@ -145,6 +148,8 @@ class Block(regression.Counted):
 
     @property
     def _apart(self) -> tuple[str, ...]:
+        if not self.men_apart:
+            return ("",)
         return (MEN, WOMEN, UNKNOWN) if self.sex_known else (MEN, NOT_MEN)
 
     @property
@@ -162,7 +167,7 @@ class Block(regression.Counted):
     def local(self, cohort: Cohort) -> Arrays:
         z = standardised(cohort.samples, self.centre, self.exponent)
         i, j = pairs(self.columns)
-        parts = [z[members((sex,), cohort.samples)] for sex in self._apart]
+        parts = [z[members((sex,) if sex else (), cohort.samples)] for sex in self._apart]
         return {
             "sums": np.array([part.sum(axis=0) for part in parts]),
             "products": np.array([np.einsum("ni,ni->i", part[:, i], part[:, j]) for part in parts]),
@@ -178,8 +183,14 @@ class Block(regression.Counted):
         sizes = Sizes(plan.trait, people)
         among = sizes.of(COMPLETE)
         columns = len(plan.covariate_columns) + 1
-        sex_known = any(chunk[2] == X2_KNOWN for chunk in asked_chunks(self.chunks, sizes, plan))
-        following = replace(self, people=among, sizes=people, sex_known=sex_known)
+        codings = {coding for _, _, coding in asked_chunks(self.chunks, sizes, plan)}
+        following = replace(
+            self,
+            people=among,
+            sizes=people,
+            men_apart=any(PLACES[coding] in (X, Y) for coding in codings),
+            sex_known=X2_KNOWN in codings,
+        )
         yield regression.standardise(following, among, columns, True, plan.cohorts)
 
     def standardised(self, centre: np.ndarray, exponent: np.ndarray) -> Iterator[Step | Rows]:
@@ -544,6 +555,7 @@ def first(plan: Plan, panel: Panel) -> Iterable[Step]:
     nothing = np.zeros(0)
     block = Block(
         people=0,
+        men_apart=False,
         sex_known=False,
         centre=nothing,
         exponent=nothing.astype(np.int64),
