@@ -194,6 +194,12 @@ def test_removed_samples_count_nowhere(panel: Panel) -> None:
     )
 
 
+@pytest.mark.parametrize("words", [("case", "female"), ("unknown sex",), ("control", "complete")])
+def test_other_groups_are_not_agreed_to(words: tuple[str, ...]) -> None:
+    assert CountGenotypes(start=0, stop=1, groups=(("case", "male"),), most=5).agrees(make_plan())
+    assert not CountGenotypes(start=0, stop=1, groups=(words,), most=5).agrees(make_plan())
+
+
 def test_ties_go_to_most_cohorts_then_to_the_alphabet() -> None:
     """Everyone is heterozygous; four cohorts of which 4, 3, 2, 1, 0 call the panel's first allele A1."""
     panel = Panel.of([(1, k, b"v%d" % k, b"A", b"G") for k in range(5)])

@@ -147,6 +147,11 @@ class CountGenotypes(Step):
     def group_count(self) -> int:
         return len(self.groups)
 
+    def agrees(self, plan: Plan) -> bool:
+        """Only groups that the census counts."""
+        words = {word for group in FINEST for word in group}
+        return words.issuperset(word for group in self.groups for word in group)
+
     def local(self, cohort: Cohort) -> Arrays:
         packed = cohort.packed(slice(self.start, self.stop))
         inside = [people.members(group, cohort.samples) for group in self.groups]

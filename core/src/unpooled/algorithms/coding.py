@@ -24,6 +24,8 @@ X2, X2_KNOWN, Y2, MT2 = "X by plink2", "X by plink2, sex known", "Y by plink2", 
 PLACES = {DIPLOID: DIPLOID, X: X, Y: Y, MT: MT, X2: X, X2_KNOWN: X, Y2: Y, MT2: MT}
 """Where the variants of each class are."""
 
+_EVEN, _ONE = np.uint64(0x5555555555555555), np.uint64(1)
+
 _AGAIN = {X: X2, Y: Y2, MT: MT2}
 
 _SEXES = {X: (MEN, NOT_MEN), X2: (MEN, NOT_MEN), X2_KNOWN: (MEN, WOMEN), Y: (MEN,), Y2: (MEN,)}
@@ -100,3 +102,14 @@ def of_one_copy(chromosome: str, samples: Samples) -> np.ndarray:
     if chromosome in (X, Y):
         return np.asarray(samples.sex == MALE)
     return np.full(len(samples), chromosome == MT)
+
+
+def called_words(words: np.ndarray, samples: Samples, chromosome: str) -> np.ndarray:
+    """Genotypes in which heterozygous calls are missing calls wherever there is one copy."""
+    if not (single := of_one_copy(chromosome, samples)).any():
+        return words
+    places = np.zeros(words.shape[1] * 32, np.uint64)
+    places[: len(samples)] = single
+    mask = np.bitwise_or.reduce(places.reshape(-1, 32) << (2 * np.arange(32, dtype=np.uint64)), axis=1)
+    het = (words >> _ONE) & ~words & _EVEN & mask
+    return np.asarray(words ^ (het | het << _ONE))

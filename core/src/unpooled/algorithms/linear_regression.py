@@ -26,14 +26,6 @@ from unpooled.algorithms.chi_square import Chunk, chunks
 from unpooled.algorithms.coding import (
     PLACES,
     X2_KNOWN,
-    by_sex,
-    counted,
-    filled,
-    most_copies,
-    of_one_copy,
-    on_x,
-    sexes,
-    unit,
 )
 from unpooled.algorithms.genotype_table import X, Y
 from unpooled.algorithms.groups import (
@@ -42,65 +34,30 @@ from unpooled.algorithms.groups import (
     NOT_MEN,
     UNKNOWN,
     WOMEN,
-    complete,
     members,
 )
+from unpooled.algorithms.linear_fit import CountGenotypes, Sums, pairs, standardised
 from unpooled.algorithms.regression import (
-    TIES,
     AlleleOrder,
-    Calls,
     Census,
     Sizes,
     asked_chunks,
     columns_of,
     plan_of,
-    settled,
-    table_of,
     wanted_groups,
 )
 from unpooled.algorithms.standardise import (
-    Columns,
     Magnitude,
     Mean,
     Spread,
     fraction_bits,
-    real_columns,
 )
-from unpooled.cohort import MALE, Cohort, Samples
-from unpooled.errors import ProtocolError
+from unpooled.cohort import Cohort
 from unpooled.formats import regression_report
-from unpooled.kernels import products as kernel
-from unpooled.kernels.least_squares import least_squares
 from unpooled.panel import Panel
 from unpooled.plan import EXACT, Plan
 from unpooled.protocol import codec
-from unpooled.statistics import t_neg_log10_p
-from unpooled.step import Arrays, Count, Filled, Real, Rows, Step, server_only
-
-_EVEN = np.uint64(0x5555555555555555)
-_ONE = np.uint64(1)
-
-
-def standardised(samples: Samples, centre: np.ndarray, exponent: np.ndarray) -> np.ndarray:
-    """Covariates and phenotype, standardised: float64 (n, columns); 0 for whoever has incomplete data."""
-    values = real_columns(samples, phenotype=True)
-    if values.shape[1] != len(centre):
-        raise ProtocolError("the question has another number of columns than this cohort's data")
-    inside = complete(samples)
-    return np.where(inside[:, None], Columns(centre, exponent).apply(np.where(inside[:, None], values, 0)), 0)
-
-
-def pairs(columns: int) -> tuple[np.ndarray, np.ndarray]:
-    """The products of two columns that are sent, i <= j, in order."""
-    return np.triu_indices(columns)
-
-
-def square(products: np.ndarray, columns: int) -> np.ndarray:
-    """Symmetric matrices (..., columns, columns) from their upper triangles (..., pairs)."""
-    i, j = pairs(columns)
-    matrix = np.zeros((*products.shape[:-1], columns, columns))
-    matrix[..., i, j] = matrix[..., j, i] = products
-    return matrix
+from unpooled.step import Arrays, Real, Rows, Step, server_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,337 +174,6 @@ class Block(regression.Counted):
                 sums=total["sums"],
                 products=total["products"],
             )
-
-
-@dataclass(frozen=True, eq=False)
-class CountGenotypes(regression.CountGenotypes):
-    """Genotype counts of one chunk, with what fitting its variants will need."""
-
-    name: ClassVar[str] = "linear/genotypes"
-
-    sizes: tuple[int, ...] = server_only(())
-    centre: np.ndarray = server_only(None)  # noqa: RUF009
-    exponent: np.ndarray = server_only(None)  # noqa: RUF009
-    sums: np.ndarray = server_only(None)  # noqa: RUF009
-    products: np.ndarray = server_only(None)  # noqa: RUF009
-
-    def fit(self, variants: np.ndarray, counts: np.ndarray, first_is_a1: np.ndarray) -> Iterator[Step | Rows]:
-        plan, tied = plan_of(self.plan), self.tied(counts)
-        sizes = Sizes(plan.trait, self.sizes)
-        calls = Calls.of(counts, self.groups, self.chromosome, sizes)
-        asked = np.zeros(self.variants, np.uint8)
-        asked[variants - self.start] = ASKED + INCOMPLETE * calls.incomplete + TIED * tied
-        means = np.zeros((0, len(sexes(self.chromosome))))
-        if plan.missing != EXACT:
-            # The kernel counts a homozygous call as 2 everywhere.
-            means = (2 / most_copies(self.chromosome) * _means(calls))[calls.incomplete]
-        yield Sums(
-            start=self.start,
-            asked=asked,
-            chromosome=self.chromosome,
-            exact=plan.missing == EXACT,
-            means=means,
-            people=sizes.of(COMPLETE),
-            centre=self.centre,
-            exponent=self.exponent,
-            cohorts=plan.cohorts,
-            question=self,
-            counts=counts,
-            first_is_a1=first_is_a1,
-        )
-
-
-def _means(calls: Calls) -> np.ndarray:
-    """Mean copies among those called, (m, s); 0 where nobody is."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.nan_to_num(calls.copies / calls.called))
-
-
-NOT_ASKED, ASKED, INCOMPLETE, TIED = 0, 1, 2, 4
-"""Whether a variant is asked about; and, added, whether it has missing calls, and whether A1 is unsettled."""
-
-
-@dataclass(frozen=True, eq=False)
-class Sums(Step):
-    """Sums of genotype times column for some variants of a chunk; over missing calls, where exact."""
-
-    name: ClassVar[str] = "linear/sums"
-    title: ClassVar[str] = "Sum genotypes, covariates and phenotype"
-    sends: ClassVar[tuple[Count | Real, ...]] = (
-        TIES,
-        Real(
-            "genotype",
-            ("variants", "sexes", "columns"),
-            "bound",
-            "bits",
-            "per variant: sums of genotype times covariate, and of genotype times phenotype",
-        ),
-        Real(
-            "missing",
-            ("incomplete", "pairs"),
-            "bound",
-            "bits",
-            "per variant with missing calls, by the rule `exact` only: sums over the people without a call "
-            "of covariates, phenotype, and products of two of these. With few missing calls these are values "
-            "of single people, without name or cohort",
-        ),
-    )
-    ring_bits: ClassVar[int] = 64
-
-    start: int
-    asked: np.ndarray
-    chromosome: str
-    exact: bool
-    means: np.ndarray
-    """By the rule `mean`, per variant with missing calls and each of the `sexes`: from 0 to 2, where 2 means
-    homozygous for the first allele, even if that is one copy. float64 (lacking, s)."""
-    people: int
-    centre: np.ndarray
-    exponent: np.ndarray
-    cohorts: int
-    question: CountGenotypes | None = server_only(None)  # noqa: RUF009
-    counts: np.ndarray | None = server_only(None)  # noqa: RUF009
-    first_is_a1: np.ndarray | None = server_only(None)  # noqa: RUF009
-
-    def __post_init__(self) -> None:
-        good = (
-            self.asked.dtype == np.uint8
-            and self.asked.ndim == 1
-            and set(np.unique(self.asked).tolist()) <= {0, 1, 3, 5, 7}
-            and self.chromosome in PLACES
-            and plausible.columns(self.centre, self.exponent)
-            and plausible.copies(self.means, (0 if self.exact else self._lacking, self.sexes))
-            and plausible.pool(self.people, self.cohorts)
-            and self.start >= 0
-        )
-        plausible.require(good, "sums")
-
-    @property
-    def variants(self) -> int:
-        return int(np.count_nonzero(self.asked))
-
-    @property
-    def _lacking(self) -> int:
-        return int(np.count_nonzero(self.asked & INCOMPLETE))
-
-    @property
-    def tied(self) -> int:
-        return int(np.count_nonzero(self.asked & TIED))
-
-    @property
-    def incomplete(self) -> int:
-        return self._lacking if self.exact else 0
-
-    @property
-    def sexes(self) -> int:
-        return len(sexes(self.chromosome))
-
-    @property
-    def columns(self) -> int:
-        return len(self.centre)
-
-    @property
-    def pairs(self) -> int:
-        return missing_columns(self.columns, self.chromosome)
-
-    @property
-    def bound(self) -> int:
-        return 4 * max(self.people, 1)
-
-    @property
-    def bits(self) -> int:
-        return fraction_bits(self.bound, self.cohorts, 64)
-
-    @property
-    def reach(self) -> int:
-        return self.start + len(self.asked)
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
-        return tuple(array for array in cls.sends if plan.missing == EXACT or array.name != "missing")
-
-    def agrees(self, plan: Plan) -> bool:
-        """Values of single people only by the plan's rule for missing calls."""
-        allowed = self.exact == (plan.missing == EXACT) and (self.exact or self.chromosome != X2_KNOWN)
-        return allowed and (self.columns, self.cohorts) == (len(plan.covariate_columns) + 1, plan.cohorts)
-
-    def filled(self) -> Filled | None:
-        if self.exact:
-            return None
-        return filled(self.chromosome, self.start, self.asked, INCOMPLETE, INCOMPLETE, self.means)
-
-    def local(self, cohort: Cohort) -> Arrays:
-        index = self.start + np.flatnonzero(self.asked)
-        packed = cohort.packed(index)
-        words = called_words(packed.words, cohort.samples, self.chromosome)
-        z = standardised(cohort.samples, self.centre, self.exponent)
-        apart = by_sex(self.chromosome, cohort.samples)
-        columns = np.concatenate([z * who[:, None] for who in apart], axis=1)
-        sums = kernel.products(words, packed.swapped, columns)
-        sums = sums.reshape(self.variants, self.sexes, self.columns)
-        first = 1 - packed.swapped[self._flagged(TIED)].astype(np.int64)
-        lacking = self._flagged(INCOMPLETE)
-        if self.exact:
-            over = kernel.over_missing(words[lacking], missing_values(z, cohort.samples, self.chromosome))
-            return {"first": first, "genotype": sums, "missing": over}
-        over = kernel.over_missing(words[lacking], columns).reshape(-1, self.sexes, self.columns)
-        sums[lacking] += over * self.means[:, :, None]
-        return {"first": first, "genotype": sums, "missing": np.zeros((0, self.pairs))}
-
-    def _flagged(self, flag: int) -> np.ndarray:
-        """Which of the variants that are asked about have a flag: bool (m,)."""
-        return np.asarray((self.asked[self.asked > 0] & flag) > 0)
-
-    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
-        if self.question is None or self.counts is None or self.first_is_a1 is None:
-            raise ProtocolError("variants can only be fitted where the counts are")
-        first_is_a1 = settled(self.first_is_a1, self._flagged(TIED), total["first"], self.cohorts)
-        yield _Fit(self, self.question, self.counts, first_is_a1).rows(total)
-
-
-def missing_columns(columns: int, chromosome: str) -> int:
-    """How many numbers are sent of a variant with missing calls."""
-    return columns + columns * (columns + 1) // 2 + (columns if on_x(chromosome) else 0)
-
-
-def missing_values(z: np.ndarray, samples: Samples, chromosome: str) -> np.ndarray:
-    """What is summed over people without a call: columns, products, and on X the columns of men."""
-    z = z * counted(chromosome, samples)[:, None]
-    i, j = pairs(z.shape[1])
-    men = (samples.sex == MALE)[:, None]
-    parts = [z, z[:, i] * z[:, j]] + ([z * men] if on_x(chromosome) else [])
-    return np.concatenate(parts, axis=1)
-
-
-def called_words(words: np.ndarray, samples: Samples, chromosome: str) -> np.ndarray:
-    """Genotypes in which heterozygous calls are missing calls wherever there is one copy."""
-    if not (single := of_one_copy(chromosome, samples)).any():
-        return words
-    places = np.zeros(words.shape[1] * 32, np.uint64)
-    places[: len(samples)] = single
-    mask = np.bitwise_or.reduce(places.reshape(-1, 32) << (2 * np.arange(32, dtype=np.uint64)), axis=1)
-    het = (words >> _ONE) & ~words & _EVEN & mask
-    return np.asarray(words ^ (het | het << _ONE))
-
-
-@dataclass(frozen=True, eq=False)
-class _Fit:
-    """The regressions of some variants of a chunk, from sums to result rows."""
-
-    step: Sums
-    question: CountGenotypes
-    counts: np.ndarray
-    first_is_a1: np.ndarray
-
-    def rows(self, total: Arrays) -> Rows:
-        plan = plan_of(self.question.plan)
-        sizes = Sizes(plan.trait, self.question.sizes)
-        chromosome = self.step.chromosome
-        with_sex = on_x(chromosome) and sizes.sex_varies
-        calls = Calls.of(self.counts, self.question.groups, chromosome, sizes)
-        people, g, gg, lacking = self._genotype_sums(calls)
-        # Copies count 0 to 1 where there is one; the kernel counts homozygotes as 2.
-        most = most_copies(chromosome)
-        gz = total["genotype"] * (most / 2)[:, None]
-        z, zz, men_z = self._columns(total, lacking)
-        # From the panel's first allele to A1.
-        turn = ~self.first_is_a1
-        called_z = np.stack([men_z, z - men_z], axis=1) if on_x(chromosome) else z[:, None]
-        gz[turn] = most[:, None] * called_z[turn] - gz[turn]
-        gg[turn] = (most**2 * people - 2 * most * g + gg)[turn]
-        g[turn] = (most * people - g)[turn]
-
-        c = self.step.columns - 1
-        m, p = len(g), 1 + c + with_sex
-        n = people.sum(axis=1)
-        a, b, sums = np.zeros((m, p, p)), np.zeros((m, p)), np.zeros((m, p))
-        a[:, 0, 0] = gg.sum(axis=1)
-        a[:, 0, 1 : c + 1] = a[:, 1 : c + 1, 0] = gz[:, :, :c].sum(axis=1)
-        a[:, 1 : c + 1, 1 : c + 1] = zz[:, :c, :c]
-        b[:, 0], b[:, 1 : c + 1] = gz[:, :, c].sum(axis=1), zz[:, :c, c]
-        sums[:, 0], sums[:, 1 : c + 1] = g.sum(axis=1), z[:, :c]
-        if with_sex:
-            men = people[:, 0]
-            a[:, 0, -1] = a[:, -1, 0] = g[:, 0]
-            a[:, 1 : c + 1, -1] = a[:, -1, 1 : c + 1] = men_z[:, :c]
-            a[:, -1, -1] = sums[:, -1] = men
-            b[:, -1] = men_z[:, c]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            means = sums / n[:, None]
-            y_squares = zz[:, c, c] - z[:, c] ** 2 / n
-            about = a - sums[:, :, None] * means[:, None, :]
-        about[:, 0, 0] = _about_mean(gg.sum(axis=1), g.sum(axis=1), n)
-        b = b - means * z[:, c, None]
-        scale = np.ldexp(1.0, self.step.exponent.astype(np.int32))
-        centre = self.step.centre / scale
-        means[:, 1 : c + 1] += centre[:c]
-        scales = np.concatenate([[1.0], scale[:c], [1.0] * with_sex, scale[c:]])
-        full = np.concatenate([[0.0], np.full(c, float(self.step.people)), [0.0] * with_sex])
-        beta, se, code = least_squares(about, b, y_squares, np.rint(n).astype(np.int64), means, scales, full)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            frequency = g.sum(axis=1) / (most * people).sum(axis=1)
-        beta[:, 0] *= unit(chromosome)
-        se[:, 0] *= unit(chromosome)
-        return Rows(
-            table_of(chromosome), {"a1_freq": frequency, **self._report(plan, sizes, n, beta, se, code)}
-        )
-
-    def _report(
-        self, plan: Plan, sizes: Sizes, n: np.ndarray, beta: np.ndarray, se: np.ndarray, code: np.ndarray
-    ) -> dict[str, np.ndarray]:
-        c = len(plan.covariate_columns)
-        tests = 1 if plan.hide_covar else 1 + c + sizes.sex_varies
-        shown = {"beta": beta, "se": se}
-        for name, values in shown.items():
-            column = np.full((len(beta), tests), np.nan)
-            width = min(tests, values.shape[1])
-            column[:, :width] = values[:, :width]
-            shown[name] = column
-        freedom = np.rint(n).astype(np.int64) - beta.shape[1] - 1
-        first = np.flatnonzero(self.step.asked)
-        return {
-            "variant": (self.step.start + first).astype(np.uint32),
-            "n": np.rint(n).astype(np.int32),
-            "freedom": freedom.astype(np.int32),
-            "code": code,
-            **shown,
-            "neg_log10_p": t_neg_log10_p(shown["beta"] / shown["se"], freedom[:, None]),
-            **self.question.table(self.counts).columns(self.first_is_a1),
-        }
-
-    def _genotype_sums(self, calls: Calls) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """People, copies and squares in the regression, float64 (m, s), and who lacks calls, bool (m,)."""
-        people, g, gg = (part.astype(np.float64) for part in (calls.called, calls.copies, calls.squares))
-        lacking = calls.incomplete
-        if not self.step.exact:
-            mean = _means(calls)
-            without = calls.people - people
-            g, gg, people = g + without * mean, gg + without * mean**2, people + without
-        return people, g, gg, lacking
-
-    def _columns(self, total: Arrays, lacking: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Sums, products and sums in men of the columns over each variant's people: (m, c + 1), ... ."""
-        q, m, chromosome = self.step.columns, len(lacking), self.step.chromosome
-        sums, products = self.question.sums, self.question.products
-        if PLACES[chromosome] == Y:
-            sums, products = sums[:1], products[:1]
-        if chromosome == X2_KNOWN:
-            sums, products = sums[:2], products[:2]
-        z = np.repeat(sums.sum(axis=0)[None], m, axis=0)
-        zz = np.repeat(products.sum(axis=0)[None], m, axis=0)
-        men = np.repeat(sums[:1], m, axis=0)
-        if self.step.exact:
-            missing = total["missing"]
-            z[lacking] -= missing[:, :q]
-            zz[lacking] -= missing[:, q : q + zz.shape[1]]
-            if on_x(chromosome):
-                men[lacking] -= missing[:, q + zz.shape[1] :]
-        return z, square(zz, q), men
-
-
-def _about_mean(squares: np.ndarray, total: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """Squares about the mean, exact for whole numbers; 0 of nobody."""
-    return np.asarray((n * squares - total * total) / np.maximum(n, 1))
 
 
 def first(plan: Plan, panel: Panel) -> Iterable[Step]:

@@ -29,7 +29,7 @@ from unpooled.algorithms.chi_square import Chunk, chunks
 from unpooled.algorithms.coding import MT2, PLACES, X2, X2_KNOWN, Y2, haploid, most_copies, on_x, sexes
 from unpooled.algorithms.genotype_table import DIPLOID, MT, X, Y
 from unpooled.algorithms.groups import CASE, COMPLETE, CONTROL, MEN, UNKNOWN
-from unpooled.algorithms.linear_regression import pairs
+from unpooled.algorithms.linear_fit import pairs
 from unpooled.algorithms.logistic_fit import (
     CONVERGED,
     FIRST,
@@ -37,13 +37,12 @@ from unpooled.algorithms.logistic_fit import (
     SECOND,
     TIED,
     Approach,
-    Bounded,
     Evaluate,
     NullModel,
-    People,
     Start,
     Work,
 )
+from unpooled.algorithms.logistic_people import Bounded, People
 from unpooled.algorithms.regression import (
     AlleleOrder,
     Calls,
