@@ -52,7 +52,7 @@ MAY_USE: dict[str, tuple[str, ...]] = {
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("unpooled.errors", "unpooled.chromosomes", "unpooled.memory"),
     ("unpooled.protocol",),
-    ("unpooled.cohort", "unpooled.text", "unpooled.formats.number"),
+    ("unpooled.cohort", "unpooled.text", "unpooled.formats.number", "unpooled.schema", "unpooled.scaler"),
     ("unpooled.panel", "unpooled.plan", "unpooled.step"),
     ("unpooled.kernels", "unpooled.statistics", "unpooled.multiple_testing", "unpooled.formats"),
     ("unpooled.algorithms",),
@@ -228,5 +228,13 @@ for module in pkgutil.walk_packages({package}.__path__, "{package}."):
 @pytest.mark.parametrize("package", ["unpooled.protocol", "unpooled_compensator"])
 def test_the_base_of_the_library_is_enough_for(package: str) -> None:
     script = BASE.format(absent=("scipy", "numba", "pandas", "django", "celery", "httpx"), package=package)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_numpy_is_enough_for_the_scaler() -> None:
+    """Whoever has the parameters of a normalization can use them without the platform."""
+    absent = ("scipy", "numba", "cryptography", "sklearn", "django", "httpx")
+    script = f"import sys; sys.modules.update(dict.fromkeys({absent!r})); import unpooled.scaler"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

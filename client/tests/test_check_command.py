@@ -6,6 +6,7 @@ import dataclasses
 import io
 import json
 import socket
+from pathlib import Path
 from typing import Any
 
 import click
@@ -107,7 +108,7 @@ def test_every_option_can_be_given() -> None:
     same = {
         f.name for f in dataclasses.fields(options) if getattr(options, f.name) == getattr(default, f.name)
     }
-    assert same == {"chromosomes", "from_plan"}  # of these a plan decides
+    assert same == {"chromosomes", "schema", "from_plan", "table"}  # a plan decides, or there is a table
 
 
 @pytest.mark.parametrize("word", ["site", "site=", "site=a", "=a,b", "site=a,a", "site=a,,b"])
@@ -115,3 +116,14 @@ def test_levels_that_are_none(files: Any, word: str) -> None:
     result = run(files, "--categorical", word)
     assert result.exit_code == 2
     assert "NAME=LEVEL" in result.output
+
+
+def test_a_table_is_checked_as_its_schema_says(tmp_path: Path) -> None:
+    table, schema = tmp_path / "table.csv", tmp_path / "schema.csv"
+    table.write_text("age,site\n" + "61,Graz\n" * 50)
+    schema.write_text("name,type\nage,integer\nsite,text\n")
+    found = CliRunner().invoke(check, ["--table", str(table), "--schema", str(schema)])
+    assert found.exit_code == 0 and "rows 50, features 1" in found.output
+    found = CliRunner().invoke(check, ["--table", str(table)])
+    assert found.exit_code == 1
+    assert f"{table}:2:2: the column site holds text (50 times) [value-text]" in found.output

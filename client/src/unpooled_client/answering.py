@@ -17,7 +17,7 @@ from unpooled_client.data.options import DataOptions
 from unpooled_client.events import Event, Paused, Resumed, Sent, StepProgress
 from unpooled_client.joining import changed_terms
 from unpooled_client.ledger import Form
-from unpooled_client.reading import Alignments, announce, guard
+from unpooled_client.reading import Alignments, Unaligned, announce, guard
 from unpooled_client.rounds import Answerer, Share
 from unpooled_client.session import OVER, Session
 from unpooled_client.trust import Terms, check_identity
@@ -39,7 +39,7 @@ class Work:
 
     session: Session
     terms: Terms
-    alignments: Alignments
+    alignments: Alignments | Unaligned
     options: DataOptions
     cluster: Cluster | None = None
     running: dict[int, Future[Share | None]] = field(default_factory=dict)

@@ -36,7 +36,7 @@ def _lines(plan: Plan) -> Iterator[Leaving]:
         Form.SEALED,
         "the compensator",
     )
-    yield _variants(plan)
+    yield _agreed(plan)
     for step in steps_of(plan):
         for array in step.sends_under(plan):
             yield Leaving(f"{step.title}: {array.name}", array.meaning, masked(plan), EVERYONE_BY_SUM)
@@ -49,7 +49,16 @@ def _lines(plan: Plan) -> Iterator[Leaving]:
     )
 
 
-def _variants(plan: Plan) -> Leaving:
+def _agreed(plan: Plan) -> Leaving:
+    """What is sent so that the cohorts can agree on what the study is about."""
+    if plan.of_tables:
+        return Leaving(
+            "Digest of the plan",
+            "says that this cohort's table is read and has the plan's columns; the table stays here, and so "
+            "does the normalized one",
+            Form.CLEAR,
+            SERVER,
+        )
     if plan.panel_mode == "list":
         return Leaving(
             "Digest of the coordinator's list",

@@ -177,7 +177,7 @@ class Engine:
                 return  # to read them again
             study = yield from session.study()
         yield from reading.announce(session, study, terms, data)
-        alignments = reading.Alignments(data, terms.plan)
+        alignments = reading.aligned(data, terms.plan)
         yield from Work(session, terms, alignments, options, self._cluster).answer_until_over()
 
     def _options(self, session: Session) -> DataOptions:
@@ -188,15 +188,19 @@ class Engine:
             return self.options if self.dask is None else from_json(to_json(self.options))
         if session.saved.options:
             return from_json(session.saved.options)
-        raise UsageProblem("no data files are given.", "Give --bfile PREFIX.")
+        raise UsageProblem("no data files are given.", "Give --bfile PREFIX, or --table FILE.")
 
     def _end(self, session: Session, study: Study) -> Iterator[Event]:
         from unpooled_client.delivery import deliver
+        from unpooled_client.transforming import transform
 
         if study.state != "done":
             raise StudyEnded(study)
         with session.clock("results"):
-            yield from deliver(session, study.results, self.out or Path(f"unpooled-{study.id}"))
+            folder = self.out or Path(f"unpooled-{study.id}")
+            yield from deliver(session, study.results, folder)
+            if study.plan is not None and study.plan.of_tables:
+                yield from transform(session, study.plan, self._options(session), folder)
         reporting = yield from session.report_timing()
         with contextlib.suppress(TimeoutError):
             reporting.exception(timeout=_LAST_WORD)

@@ -191,6 +191,13 @@ class Results(Event):
 
 
 @dataclass(frozen=True)
+class Transformed(Event):
+    """The cohort's own table, normalized, lies beside it."""
+
+    file: str
+
+
+@dataclass(frozen=True)
 class Finished(Event):
     """The end, reached: what it took. Bytes include the headers of HTTP."""
 

@@ -8,19 +8,20 @@ import time
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from unpooled.algorithms.coding import fits
 from unpooled.algorithms.presence import Presence
-from unpooled.cohort import Cohort, Packed, Samples
+from unpooled.cohort import ArrayTable, Cohort, Packed, Samples
 from unpooled.errors import DataProblem, ProtocolError, UnpooledError
 from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.protocol.problems import Problem
 from unpooled.step import Step
 from unpooled_client.api import Study
+from unpooled_client.data.csv_table import open_table
 from unpooled_client.data.fingerprint import Fingerprint, check_unchanged, fingerprints
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.report import Code, Report
@@ -72,7 +73,7 @@ def from_json(values: Mapping[str, Any]) -> DataOptions:
 
 def open_data(
     session: Session, terms: Terms, options: DataOptions, *, accepted: bool
-) -> Generator[Event, None, PlinkData]:
+) -> Generator[Event, None, PlinkData | ArrayTable]:
     """Read and check the files; `accepted`: they must be the ones that were accepted before.
 
     Raises DataRefused, or DataChanged.
@@ -85,7 +86,7 @@ def open_data(
         files = None
     else:
         files = session.spawn(fingerprints, paths)
-    data, report = yield from session.wait_for(_open, options.under(terms.plan))
+    data, report = yield from session.wait_for(_open, options.under(terms.plan), terms.plan.of_tables)
     yield Checked(report.ok, report.to_json(), time.perf_counter() - started)
     if data is None:
         raise DataRefused(report)
@@ -96,9 +97,16 @@ def open_data(
     return data
 
 
-def _open(options: DataOptions) -> tuple[PlinkData | None, Report]:
+def _open(options: DataOptions, of_tables: bool) -> tuple[PlinkData | ArrayTable | None, Report]:
     from unpooled_client.data.cohort import open_cohort
 
+    report = Report()
+    if of_tables != (options.table is not None):
+        kind, remedy = ("a table", "--table FILE") if of_tables else ("genotypes", "--bfile PREFIX")
+        report.error(Code.OPTION, f"the study is about {kind}", remedy=f"Give {remedy}.")
+        return None, report
+    if options.table is not None:
+        return open_table(options.table, options.schema, options.min_samples, report), report
     return open_cohort(options)
 
 
@@ -125,12 +133,17 @@ def guard(accepted: dict[str, Fingerprint], paths: dict[str, Path]) -> None:
         raise DataChanged(str(error)) from error
 
 
-def announce(session: Session, study: Study, terms: Terms, data: PlinkData) -> Iterator[Event]:
+def announce(session: Session, study: Study, terms: Terms, data: PlinkData | ArrayTable) -> Iterator[Event]:
     """Send the digest of this cohort's list of variants, and the list itself where it is not known yet.
 
     Under a coordinator's list the digest is that list's, and nothing of the cohort's own variants is sent.
+    Of a table it is the plan's, and says that the table is read.
     """
     if study.cohort_state == "ready":
+        return
+    if isinstance(data, ArrayTable):
+        yield session.record("Digest of the plan", terms.plan_hash, Form.CLEAR, "server")
+        yield from session.wait_for(session.api.put_panel_digest, terms.plan_hash)
         return
     by_list = terms.plan.panel_mode == "list"
     digest = terms.plan.panel_digest if by_list else data.panel.digest
@@ -243,6 +256,34 @@ class Alignments:
         if not report.ok:
             raise DataRefused(report)
         return dataclasses.replace(aligned, samples=samples)
+
+
+@dataclass
+class Unaligned:
+    """A cohort's table: it has the columns of the plan already, and nothing is agreed beside that."""
+
+    data: ArrayTable
+    variants: int = 0
+
+    def cohort_for(self, step: Step) -> tuple[Cohort, bytes]:
+        """The table as a step asks it, and no digest, for there is no panel."""
+        return cast(Cohort, self.data), b""
+
+    def fetch_list(self, session: Session, terms: Terms) -> Iterator[Event]:
+        yield from ()
+
+    def fetch_panel(self, session: Session, digest: bytes) -> Iterator[Event]:
+        """Distrust: an honest server has none."""
+        raise Distrust(
+            Problem.PANEL,
+            "the server names a list of variants, and the study is about tables.",
+            "Nothing was sent for it. Tell the server's operator.",
+        )
+
+
+def aligned(data: PlinkData | ArrayTable, plan: Plan) -> Alignments | Unaligned:
+    """The data as the study's questions will find them."""
+    return Unaligned(data) if isinstance(data, ArrayTable) else Alignments(data, plan)
 
 
 def _panel(text: bytes, digest: bytes) -> Panel:

@@ -82,6 +82,7 @@ def join(invitation: str, **options: Any) -> int:
 @click.command(epilog=EXIT_CODES)
 @click.argument("invitation", required=False)
 @data_options
+@click.option("--table", type=_FILE, metavar="FILE", help="A CSV table, in a study of tables.")
 @click.option("--out", type=_FOLDER, metavar="DIR", help="Folder for the results.  [unpooled-STUDY]")
 @click.option("--yes", is_flag=True, help="Accept plan and roster without asking. For scripts.")
 @click.option("--threads", type=click.IntRange(1), default=_cores, metavar="N",
@@ -101,7 +102,9 @@ def run(invitation: str | None, yes: bool, **options: Any) -> int:
     """
     more = {name: options.pop(name) for name in ("out", "threads", "dask")}
     data = options_from(options)
-    given = data if data.bfile or data.bed else None
+    if data.table is not None and more["dask"]:
+        raise click.UsageError("--dask is for genotypes: a table is computed here")
+    given = data if data.bfile or data.bed or data.table else None
     engine = _engine(invitation, options, data=given, **more)
     return _follow(engine, _screen(options), yes=yes)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from unpooled.algorithms import algorithm
 from unpooled.plan import EXACT, MEAN, OPTIONS, Plan
 from unpooled.protocol.sealing import fingerprint
+from unpooled.schema import Column
 from unpooled_client.events import (
     Accepted,
     Checked,
@@ -26,6 +27,7 @@ from unpooled_client.events import (
     ReviewNeeded,
     Sent,
     StepProgress,
+    Transformed,
     Unreachable,
     Waiting,
 )
@@ -49,7 +51,7 @@ def lines(event: Event) -> list[str]:
         case ReviewNeeded():
             return review(event)
         case Proposal():
-            return [*proposal(event), "Go on with: unpooled-client run --bfile PREFIX"]
+            return [*proposal(event), f"Go on with: unpooled-client run {_data(event.plan)}"]
         case Accepted():
             return ["Plan and roster accepted; the mask seed was sent, sealed to the compensator"]
         case Checked():
@@ -66,11 +68,17 @@ def lines(event: Event) -> list[str]:
             return [f"{event.server} answers again, after {duration(event.after)}"]
         case Results():
             return [f"Results: {len(event.files)} files in {event.folder}"]
+        case Transformed():
+            return [f"Normalized table, which stays here: {event.file}"]
         case Finished():
             return [finished(event)]
         case Failed():
             return [failure(event)]
     return [text] if (text := status(event)) else []
+
+
+def _data(plan: Plan) -> str:
+    return "--table FILE" if plan.of_tables else "--bfile PREFIX"
 
 
 def status(event: Event) -> str:
@@ -167,13 +175,40 @@ def _you(name: str, event: ReviewNeeded) -> str:
 
 def plan_rows(plan: Plan) -> list[tuple[str, str]]:
     """The plan, a row for each thing that decides a number or who sees it."""
-    panel = {
-        "names": "the cohorts' lists of variants, by names in clear",
-        "list": f"the coordinator's list {plan.panel_digest.hex()[:16]}…, answered masked",
-    }
     masks = {
         "modular": f"uniform, in a ring of at least {plan.ring_bits} bits: a share says nothing by itself",
         "gaussian": f"normal, of variance {plan.variance:g}: hides less, for comparison with the literature",
+    }
+    return [
+        *(_table_rows(plan) if plan.of_tables else _variant_rows(plan)),
+        ("Result files", ", ".join(plan.files)),
+        ("Cohorts", str(plan.cohorts)),
+        ("Masks", masks[plan.masking]),
+    ]
+
+
+def _table_rows(plan: Plan) -> list[tuple[str, str]]:
+    """What a study of tables says of them: a row for each column."""
+    return [
+        ("Method", f"{plan.test}: {algorithm(plan.test).title}"),
+        *(("Column", _column(column)) for column in plan.schema),
+        ("Floor", f"{plan.min_samples} rows at each cohort"),
+    ]
+
+
+def _column(column: Column) -> str:
+    kind = f"{column.type}, {column.unit}" if column.unit else column.type
+    return (
+        f"{column.title} ({kind})"
+        if column.is_number
+        else f"{column.title} ({kind}: neither read nor changed)"
+    )
+
+
+def _variant_rows(plan: Plan) -> list[tuple[str, str]]:
+    panel = {
+        "names": "the cohorts' lists of variants, by names in clear",
+        "list": f"the coordinator's list {plan.panel_digest.hex()[:16]}…, answered masked",
     }
     classes = f", {plan.min_per_class} cases and controls" if plan.trait == "case/control" else ""
     return [
@@ -184,11 +219,8 @@ def plan_rows(plan: Plan) -> list[tuple[str, str]]:
         ("Chromosomes", ", ".join(plan.chromosomes) or "all"),
         ("Nonfounders", "counted in frequencies" if plan.nonfounders else "not counted in frequencies"),
         ("Unknown sex", "phenotype kept" if plan.allow_no_sex else "phenotype set missing"),
-        ("Result files", ", ".join(plan.files)),
-        ("Cohorts", str(plan.cohorts)),
         ("Floor", f"{plan.min_samples} samples{classes} at each cohort"),
         ("Panel", panel[plan.panel_mode]),
-        ("Masks", masks[plan.masking]),
         ("Chunk", f"{plan.chunk_size:,} variants a question"),
     ]
 

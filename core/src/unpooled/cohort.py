@@ -50,6 +50,22 @@ class Cohort(Protocol):
         """The genotypes of some variants, by panel index."""
 
 
+class Table(Protocol):
+    """One cohort's data in a study of tables."""
+
+    @property
+    def values(self) -> np.ndarray:
+        """float64 (n, c): n rows, and the plan's features in its order; NaN is missing, the rest finite."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayTable:
+    """A table in memory: what a reader of files makes, and notebooks and tests."""
+
+    values: np.ndarray
+    """float64 (n, c), as in `Table`."""
+
+
 @dataclass(frozen=True, eq=False)
 class ArrayCohort:
     """A cohort in memory, for notebooks and tests."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -18,12 +18,14 @@ from unpooled.protocol import VERSION, codec
 from unpooled.protocol.masking import Gaussian, Modular, Scheme
 from unpooled.protocol.messages import MIN_COHORTS, digest
 from unpooled.protocol.ring import Ring
+from unpooled.schema import Column, schema_problem
 
 DEFAULT_CHUNK = 20_000
 FILES = ("assoc", "frq", "lmiss", "hwe")
 REGRESSION_FILES = ("assoc", "adjusted", "glm", "ssf")
 """What a regression can also write; its `assoc` is PLINK 1.9's `.assoc.linear` or `.assoc.logistic`."""
-ALL_FILES = tuple(dict.fromkeys((*FILES, *REGRESSION_FILES)))
+NORMALIZATION_FILES = ("parameters",)
+ALL_FILES = tuple(dict.fromkeys((*FILES, *REGRESSION_FILES, *NORMALIZATION_FILES)))
 
 MOST_COVARIATES = 60
 """Columns of covariates: what a cohort computes and sends for a variant grows with their square."""
@@ -44,6 +46,9 @@ OPTIONS: dict[str, object] = {
 
 FEWEST_AT_A_LEVEL = 10
 """A level of a covariate that fewer people of the pool have is refused: sums over them are records."""
+
+NONE = "none"
+"""Trait, and way to agree on variants, of a study of tables: it has no phenotype and no variants."""
 
 EXACT, MEAN = "exact", "mean"
 """Rules for missing calls: leave the person out of that variant, as PLINK, or take the pooled mean."""
@@ -120,6 +125,8 @@ class Plan:
     hide_covar: bool = False
     beta: bool = False
     max_iterations: int = 25
+    schema: tuple[Column, ...] = ()
+    """Columns of the cohorts' tables, in a study of tables."""
     version: int = VERSION
 
     def __post_init__(self) -> None:
@@ -129,14 +136,13 @@ class Plan:
 
     def _rules(self) -> list[tuple[str, bool, str]]:
         return [
-            ("phenotype", _is_name(self.phenotype, 200), "name the phenotype in 1 to 200 characters"),
+            *self._rules_of_its_kind(),
             (
                 "cohorts",
                 MIN_COHORTS <= self.cohorts <= 1000,
                 f"got {self.cohorts}; want {MIN_COHORTS} to 1000",
             ),
             ("compensator_key", len(self.compensator_key) == 32, "want the compensator's 32-byte public key"),
-            ("trait", self.trait in ("case/control", "quantitative"), "want case/control or quantitative"),
             ("build", _is_name(self.build, 40), "name the genome build, e.g. GRCh38"),
             ("autosomes", 1 <= self.autosomes <= 95, f"got {self.autosomes}; want 1 to 95"),
             ("chromosomes", not (misnamed := self._misnamed_chromosome()), misnamed),
@@ -148,7 +154,6 @@ class Plan:
             ("min_samples", self.min_samples >= 1, "want at least 1"),
             ("min_per_class", self.min_per_class >= 0, "want at least 0"),
             ("chunk_size", 1 <= self.chunk_size <= 1_000_000, "want 1 to 1,000,000 variants"),
-            ("panel_mode", self.panel_mode in ("names", "list"), "want names or list"),
             (
                 "panel_digest",
                 len(self.panel_digest) == (32 if self.panel_mode == "list" else 0),
@@ -167,6 +172,31 @@ class Plan:
             ("max_iterations", 1 <= self.max_iterations <= 100, "want 1 to 100"),
             ("version", self.version == VERSION, f"this program speaks protocol version {VERSION}"),
         ]
+
+    def _rules_of_its_kind(self) -> list[tuple[str, bool, str]]:
+        """What a study of variants needs, or one of tables: the columns instead of phenotype and panel."""
+        if self.of_tables:
+            return [
+                ("phenotype", self.phenotype == "", "a study of tables has none"),
+                ("panel_mode", self.panel_mode == NONE, f"want {NONE}: a study of tables has no variants"),
+                ("schema", not (bad := schema_problem(self.schema)), bad),
+            ]
+        return [
+            ("phenotype", _is_name(self.phenotype, 200), "name the phenotype in 1 to 200 characters"),
+            ("trait", self.trait in ("case/control", "quantitative"), "want case/control or quantitative"),
+            ("panel_mode", self.panel_mode in ("names", "list"), "want names or list"),
+            ("schema", not self.schema, f"goes with the trait {NONE}: a study of tables"),
+        ]
+
+    @property
+    def of_tables(self) -> bool:
+        """Whether the study is about tables, and not about variants."""
+        return self.trait == NONE
+
+    @property
+    def features(self) -> tuple[Column, ...]:
+        """The columns of the schema that hold numbers, in its order."""
+        return tuple(column for column in self.schema if column.is_number)
 
     def _misnamed_chromosome(self) -> str:
         if self.chromosomes and self.panel_mode == "list":
@@ -251,6 +281,8 @@ def _plain(value: Any) -> Any:
         return value.hex()
     if isinstance(value, Covariate):
         return {"name": value.title, "levels": list(value.levels)}
+    if isinstance(value, Column):
+        return value.to_json()
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
@@ -261,7 +293,7 @@ def _typed(value: Any, hint: Any) -> Any:
         return float(value)
     if isinstance(value, list):
         item = typing.get_args(hint)[0] if typing.get_origin(hint) is tuple else None
-        value = tuple(_covariate(entry) if item is Covariate else entry for entry in value)
+        value = tuple(map(_RECORDS[item], value)) if item in _RECORDS else tuple(value)
     if not codec.conforms(value, hint):
         raise ValueError(f"got {value!r}; want {getattr(hint, '__name__', hint)}")
     return value
@@ -279,3 +311,7 @@ def _covariate(value: Any) -> Covariate:
     ):
         raise ValueError(f"got {value!r}; want a name and, of a categorical covariate, its levels")
     return Covariate(value["name"], tuple(levels))
+
+
+_RECORDS: dict[Any, Callable[[Any], Any]] = {Covariate: _covariate, Column: Column.from_json}
+"""How the entries of a plan's lists are read that are no plain values."""

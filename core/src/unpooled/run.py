@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 import numpy as np
 
 from unpooled import step as steps
 from unpooled.algorithms import algorithm
-from unpooled.cohort import Cohort
+from unpooled.cohort import Cohort, Table
 from unpooled.errors import ProtocolError
 from unpooled.panel import Panel
 from unpooled.plan import Plan
@@ -22,8 +23,11 @@ from unpooled.protocol.messages import Roster
 from unpooled.step import Arrays, Rows, Step
 
 
-def run(plan: Plan, panel: Panel, cohorts: Sequence[Cohort]) -> dict[str, dict[str, np.ndarray]]:
-    """The result tables of a study over cohorts that are aligned with the panel."""
+def run(plan: Plan, panel: Panel, cohorts: Sequence[Cohort | Table]) -> dict[str, dict[str, np.ndarray]]:
+    """The result tables of a study over cohorts that are aligned with the panel.
+
+    In a study of tables the cohorts are tables, and the panel is that of no variants.
+    """
     test = algorithm(plan.test)
     federation = _Federation(plan, cohorts)
     open_steps: list[Step] = list(test.first(plan, panel))
@@ -39,7 +43,7 @@ def run(plan: Plan, panel: Panel, cohorts: Sequence[Cohort]) -> dict[str, dict[s
 
 
 def collect(rows: Iterable[Rows]) -> dict[str, dict[str, np.ndarray]]:
-    """Result tables from the rows of all steps, each table sorted by its column `variant`."""
+    """Result tables from the rows of all steps, each table sorted by its first column."""
     parts: dict[str, list[dict[str, np.ndarray]]] = {}
     for part in rows:
         parts.setdefault(part.table, []).append(dict(part.columns))
@@ -48,14 +52,15 @@ def collect(rows: Iterable[Rows]) -> dict[str, dict[str, np.ndarray]]:
 
 def _joined(parts: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
     """The parts as one table. They are taken apart on the way: tables are large."""
-    order = np.argsort(np.concatenate([part["variant"] for part in parts]), kind="stable")
+    index = next(iter(parts[0]))
+    order = np.argsort(np.concatenate([part[index] for part in parts]), kind="stable")
     return {column: np.concatenate([part.pop(column) for part in parts])[order] for column in list(parts[0])}
 
 
 class _Federation:
     """Cohorts, their seeds, and the sums that a server and a compensator would form."""
 
-    def __init__(self, plan: Plan, cohorts: Sequence[Cohort]) -> None:
+    def __init__(self, plan: Plan, cohorts: Sequence[Cohort | Table]) -> None:
         self.plan, self.cohorts = plan, cohorts
         self.seeds = [os.urandom(masking.SEED_BYTES) for _ in cohorts]
         self.roster = Roster(tuple((f"cohort {k:04}", os.urandom(32)) for k in range(len(cohorts))))
@@ -71,7 +76,7 @@ class _Federation:
         for cohort, seed, (name, _) in zip(self.cohorts, self.seeds, self.roster.members, strict=True):
             if not asked.agrees(self.plan):
                 raise ProtocolError(f"{step.title}: the plan does not allow this question")
-            share = steps.pack(asked, asked.local(cohort), scheme, k)
+            share = steps.pack(asked, asked.local(cast(Cohort, cohort)), scheme, k)
             context = MaskContext(
                 study="in process",
                 plan_hash=self.plan.hash(),

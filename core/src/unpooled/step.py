@@ -71,7 +71,10 @@ class Real:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Finished result rows: columns of equal length for a named table; `variant` is a panel index."""
+    """Finished result rows: columns of equal length for a named table.
+
+    The first is the index by which the table is sorted: of a variant in the panel, of a feature in the plan.
+    """
 
     table: str
     columns: Mapping[str, np.ndarray]

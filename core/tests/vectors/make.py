@@ -342,6 +342,7 @@ def plan() -> Record:
             "hide_covar": False,
             "beta": False,
             "max_iterations": 25,
+            "schema": (),
             "version": VERSION,
         },
     )

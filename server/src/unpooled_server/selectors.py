@@ -213,7 +213,7 @@ def seconds(study: Study) -> dict[str, float]:
     marks = {
         "joining": (study.opened_at, study.ready_at),
         "panel": (study.ready_at, study.panel_at),
-        "rounds": (study.panel_at, study.last_sum_at),
+        "rounds": (study.panel_at or study.started_at, study.last_sum_at),
         "files": (study.last_sum_at, study.ended_at),
     }
     return {
@@ -281,7 +281,7 @@ def _plain(values: np.ndarray) -> list[Any]:
 
 
 def manifest(
-    study: Study, summary: Summary, files: Iterable[ResultFile], began: datetime, ended: datetime
+    study: Study, summary: Summary | None, files: Iterable[ResultFile], began: datetime, ended: datetime
 ) -> dict[str, Any]:
     """What a reader of the results needs to judge and to repeat them."""
     plan = study.plan
@@ -301,7 +301,7 @@ def manifest(
             for cohort in cohorts
         ],
         "compensator": {"fingerprint": sealing.fingerprint(plan.compensator_key)},
-        "panel": {"variants": study.panel_size, "sha256": study.panel_digest},
+        "panel": None if plan.of_tables else {"variants": study.panel_size, "sha256": study.panel_digest},
         "summary": summary,
         "files": [{"name": file.name, "bytes": file.size, "sha256": file.sha256} for file in files],
         "rounds": Round.objects.filter(study=study).count(),

@@ -8,7 +8,7 @@ import logging
 import numpy as np
 
 from unpooled import run
-from unpooled.algorithms import ALGORITHMS
+from unpooled.algorithms import TESTS
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.panel import Panel, reconcile
@@ -21,7 +21,7 @@ _PEOPLE = 8
 
 def warm_up() -> None:
     """Run a study of a few invented people for each test. What goes wrong here will show where it matters."""
-    for test in ALGORITHMS.values():
+    for test in TESTS.values():
         try:
             _run(test)
         except Exception:

@@ -3,28 +3,53 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
+from unpooled.schema import Column, read_schema
 from unpooled_client.data.cohort import open_cohort
-from unpooled_client.data.options import data_options, options_from, plan_options
+from unpooled_client.data.csv_table import open_table, read_lines
+from unpooled_client.data.options import DataOptions, data_options, options_from, plan_options
+from unpooled_client.data.report import Report
 from unpooled_client.data.show import as_json, show
+
+_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
 @click.command()
 @data_options
 @plan_options
+@click.option("--table", type=_FILE, metavar="FILE", help="Check a CSV table instead.")
+@click.option("--schema", type=_FILE, metavar="FILE",
+              help="CSV with the lines name,type,unit of its columns.  [all numbers]")  # fmt: skip
 @click.option("--json", "to_json", is_flag=True, help="Findings and summary as JSON.")
-def check(to_json: bool, **given: Any) -> None:
-    """Check PLINK files offline: everything that would stop a study, with file, line and remedy.
+def check(to_json: bool, schema: Path | None, **given: Any) -> None:
+    """Check PLINK files, or a table, offline: everything that would stop a study, with file, line and remedy.
 
     Ends with status 1 if there are errors, with 0 otherwise. Nothing leaves this computer.
     """
-    _, report = open_cohort(options_from(given))
+    options = options_from(given)
+    report = (
+        open_cohort(options)[1] if options.table is None else _check_table(options.table, schema, options)
+    )
     if to_json:
         click.echo(as_json(report))
     else:
         show(report, Console(file=sys.stdout))
     sys.exit(0 if report.ok else 1)
+
+
+def _check_table(table: Path, schema: Path | None, options: DataOptions) -> Report:
+    """What a study would say of a table whose columns are those of the schema, or else all numbers."""
+    report = Report()
+    if schema is not None:
+        columns = read_schema(schema.read_text("utf-8", errors="replace"), str(schema))
+    elif (lines := read_lines(table, report)) is not None:
+        columns = tuple(map(Column, lines.header))
+    else:
+        return report
+    open_table(table, columns, options.min_samples, report)
+    return report

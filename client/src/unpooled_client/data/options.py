@@ -15,6 +15,7 @@ import click
 
 from unpooled.chromosomes import HUMAN, MOST_AUTOSOMES
 from unpooled.plan import Plan
+from unpooled.schema import Column
 from unpooled_client.data.report import Code, Report
 
 CASE_CONTROL, QUANTITATIVE = "case/control", "quantitative"
@@ -34,6 +35,8 @@ class Covariate:
 class DataOptions:
     """Everything that decides how a cohort's files are read. None stands for "not given"."""
 
+    table: Path | None = None
+    """In a study of tables, and then alone."""
     bfile: Path | None = None
     bed: Path | None = None
     bim: Path | None = None
@@ -62,6 +65,8 @@ class DataOptions:
     """What the plan says; None lets the values decide, as PLINK does."""
     covariates: tuple[Covariate, ...] = ()
     """Covariates whose kind is known: those of the plan, or of --categorical."""
+    schema: tuple[Column, ...] = ()
+    """Columns of the table, as the plan names them."""
     from_plan: bool = False
     """`covariates` are all that the plan has, in its order: --covar-name and --covar-number do not choose."""
 
@@ -75,6 +80,8 @@ class DataOptions:
     @property
     def paths(self) -> dict[str, Path]:
         """All files that are read, by what they are."""
+        if self.table is not None:
+            return {"table": self.table}
         files = {kind: self.file(kind) for kind in ("bed", "bim", "fam")}
         others = {
             name: getattr(self, name) for name in ("pheno", "covar", "keep", "remove", "extract", "exclude")
@@ -87,6 +94,7 @@ class DataOptions:
             self,
             trait=plan.trait,
             covariates=tuple(Covariate(c.title, c.levels) for c in plan.covariates),
+            schema=plan.schema,
             from_plan=True,
             chr_set=plan.autosomes,
             chromosomes=plan.chromosomes,

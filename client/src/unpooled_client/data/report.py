@@ -82,6 +82,13 @@ class Code(enum.StrEnum):
     COVARIATE_MISSING = "covariate-missing"
     COVARIATE_EMPTY = "covariate-empty"
 
+    CSV = "csv"
+    COLUMN_MISSING = "column-missing"
+    COLUMN_EMPTY = "column-empty"
+    VALUE_TEXT = "value-text"
+    VALUE_INFINITE = "value-infinite"
+    VALUE_FRACTION = "value-fraction"
+
     NOBODY_LEFT = "nobody-left"
     NO_VARIANT_LEFT = "no-variant-left"
     VARIANT_NOT_CHOSEN = "variant-not-chosen"

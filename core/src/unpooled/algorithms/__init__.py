@@ -6,10 +6,15 @@ from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.chi_square import CHI_SQUARE
 from unpooled.algorithms.linear_regression import LINEAR
 from unpooled.algorithms.logistic_regression import LOGISTIC
+from unpooled.algorithms.normalization import NORMALIZATIONS
 from unpooled.errors import UnpooledError
-from unpooled.plan import Plan, PlanError
+from unpooled.plan import NONE, Plan, PlanError
 
-ALGORITHMS: dict[str, Algorithm] = {algorithm.name: algorithm for algorithm in (CHI_SQUARE, LINEAR, LOGISTIC)}
+TESTS: dict[str, Algorithm] = {test.name: test for test in (CHI_SQUARE, LINEAR, LOGISTIC)}
+"""Those of variants."""
+METHODS: dict[str, Algorithm] = {method.name: method for method in NORMALIZATIONS}
+"""Those of tables."""
+ALGORITHMS = TESTS | METHODS
 
 
 def algorithm(name: str) -> Algorithm:
@@ -28,6 +33,10 @@ def check(plan: Plan) -> Algorithm:
 
 
 def usual(test: str) -> dict[str, object]:
-    """What a plan of this test says where its author said nothing: the trait, and the result files."""
+    """What a plan of this test says where its author said nothing: the trait, and the result files.
+
+    One of tables has no phenotype and no variants.
+    """
     found = algorithm(test)
-    return {"trait": found.traits[0], "files": list(found.usual_files)}
+    of_tables = {"phenotype": "", "panel_mode": NONE} if test in METHODS else {}
+    return {"trait": found.traits[0], "files": list(found.usual_files), **of_tables}

@@ -33,14 +33,22 @@ class Algorithm:
     """Those of the plan's `OPTIONS` that this test heeds; a plan may set no others."""
     file_name: Callable[[str, Plan], str] = lambda file, plan: file
     """How the name of a result file ends, from its name in `files`: `assoc` may become `assoc.linear`."""
-    columns: Callable[[str, Mapping[str, Arrays]], Arrays] = lambda file, tables: tables[summary.VARIANTS]
-    """The result columns that a file is written from, among the result tables."""
+    table: str = summary.VARIANTS
+    """The result table without which there are no results."""
+    columns: Callable[[str, Mapping[str, Arrays]], Arrays] | None = None
+    """The result columns that a file is written from, among the result tables; those of `table` if None."""
+    summarise: Callable[[Mapping[str, Arrays]], summary.Summary | None] = summary.summarise
+    """The result tables in a few numbers, for people."""
+
+    def columns_for(self, file: str, tables: Mapping[str, Arrays]) -> Arrays:
+        """The result columns that a file is written from."""
+        return self.columns(file, tables) if self.columns else tables[self.table]
 
     def problems(self, plan: Plan) -> dict[str, str]:
         """What a plan asks of this test that it does not have, by the plan's field."""
         found = {}
         if plan.trait not in self.traits:
-            found["trait"] = f"{self.title} is for a {' or '.join(self.traits)} trait"
+            found["trait"] = f"{self.title} is for the trait {' or '.join(self.traits)}"
         if unknown := [file for file in plan.files if file not in self.files]:
             found["files"] = (
                 f"{self.title} has no file {', '.join(unknown)}; want some of {', '.join(self.files)}"

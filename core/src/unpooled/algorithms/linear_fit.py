@@ -332,7 +332,7 @@ class _Fit:
         beta[:, 0] *= unit(chromosome)
         se[:, 0] *= unit(chromosome)
         return Rows(
-            table_of(chromosome), {"a1_freq": frequency, **self._report(plan, sizes, n, beta, se, code)}
+            table_of(chromosome), {**self._report(plan, sizes, n, beta, se, code), "a1_freq": frequency}
         )
 
     def _report(

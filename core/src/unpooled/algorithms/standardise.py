@@ -32,7 +32,7 @@ from unpooled.step import Arrays, Count, Real, Rows, Step, server_only
 THRESHOLDS = 32
 """Exponents that are asked about in one round."""
 
-_COARSE, _FINE = 64, 2  # distances of exponents in the two rounds; 32 of the one span one of the other
+COARSE, FINE = 64, 2  # distances of exponents in the two rounds; 32 of the one span one of the other
 _LARGEST = 1024  # all finite numbers are below 2^1024
 _SPARE = 128 - 2  # a sign, and room for rounding up
 
@@ -77,9 +77,57 @@ def _values(cohort: Cohort, columns: int, phenotype: bool) -> np.ndarray:
     return np.asarray(values)
 
 
-def _sums(values: np.ndarray) -> np.ndarray:
+def sums(values: np.ndarray) -> np.ndarray:
     """Sums of columns, each rounded once."""
     return np.array([math.fsum(column) for column in values.T.tolist()], np.float64)
+
+
+def first_exponents(columns: int) -> np.ndarray:
+    """What `exponents` begins with for each column: all finite numbers are below 2 to this power."""
+    return np.full(columns, _LARGEST, np.int64)
+
+
+def exponents(highest: np.ndarray, distance: int) -> np.ndarray:
+    """int64 (columns, 32), falling from `highest`, int64 (columns,), by `distance`."""
+    return np.asarray(highest[:, None] - distance * np.arange(THRESHOLDS))
+
+
+def count_within(values: np.ndarray, powers: np.ndarray) -> np.ndarray:
+    """How many of each column's values are at most 2^power: int64 (columns, powers). NaN never is."""
+    size = np.abs(values)
+    # x <= 2^e iff x's own exponent is at most e, or x is 2^e itself; frexp has x = f 2^k, 1/2 <= f < 1.
+    fraction, power = np.frexp(size)
+    needed = np.where(fraction == 0.5, power - 1, power)
+    needed = np.where(size == 0, -2 * _LARGEST, needed)
+    needed = np.where(np.isnan(size), 2 * _LARGEST, needed)
+    pairs = zip(np.sort(needed, axis=0).T, powers, strict=True)
+    counts = [np.searchsorted(column, own, side="right") for column, own in pairs]
+    return np.array(counts, np.int64).reshape(powers.shape)
+
+
+def covering(within: np.ndarray, people: int | np.ndarray, powers: np.ndarray) -> np.ndarray:
+    """The smallest of each column's powers within which all `people` of the pool are: int64 (columns,)."""
+    covers = within == np.reshape(people, (-1, 1))
+    covers[:, 0] = True  # all finite numbers are below the highest
+    smallest = THRESHOLDS - 1 - np.argmax(covers[:, ::-1], axis=1)
+    return np.asarray(powers[np.arange(len(powers)), smallest])
+
+
+def settle(
+    total: Arrays, people: int | np.ndarray, centre: np.ndarray, magnitude: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of each column of the pool the mean, the deviation in units of 2^magnitude, and whether it is constant.
+
+    `total` has the sums of the deviations from `centre` and of their squares, in units of 2^magnitude and of
+    its square. The centre is a mean that was rounded; the one that is returned is right to the last bit or
+    so, and of a constant column it is the column's value.
+    """
+    n = np.maximum(people, 1)
+    mean = total["deviations"] / n
+    squares = total["squares"] - total["deviations"] * mean
+    constant = squares <= _CONSTANT * total["squares"]
+    deviation = np.sqrt(np.maximum(squares, 0) / n)
+    return centre + np.ldexp(mean, magnitude.astype(np.int32)), deviation, constant
 
 
 def fraction_bits(bound: int, cohorts: int, ring_bits: int = 128) -> int:
@@ -127,34 +175,21 @@ class Magnitude(OfColumns, Step):
     then: Follows | None = server_only(None)  # noqa: RUF009
 
     def __post_init__(self) -> None:
-        good = plausible.pool(self.people, self.cohorts) and self.distance in (_COARSE, _FINE)
+        good = plausible.pool(self.people, self.cohorts) and self.distance in (COARSE, FINE)
         plausible.require(good and plausible.exponents(self.highest, self.columns), "magnitudes")
 
     @classmethod
     def first(cls, people: int, columns: int, phenotype: bool, cohorts: int, then: Follows) -> Magnitude:
-        highest = np.full(columns, _LARGEST, np.int64)
-        return cls(people, columns, phenotype, highest, _COARSE, cohorts, then)
-
-    def exponents(self) -> np.ndarray:
-        """int64 (columns, 32), falling."""
-        return self.highest[:, None] - self.distance * np.arange(THRESHOLDS)
+        return cls(people, columns, phenotype, first_exponents(columns), COARSE, cohorts, then)
 
     def local(self, cohort: Cohort) -> Arrays:
-        size = np.abs(_values(cohort, self.columns, self.phenotype))
-        # x <= 2^e iff x's own exponent is at most e, or x is 2^e itself; frexp has x = f 2^k, 1/2 <= f < 1.
-        fraction, power = np.frexp(size)
-        needed = np.where(fraction == 0.5, power - 1, power)
-        needed = np.where(size == 0, -2 * _LARGEST, needed)
-        within = needed.T[:, None, :] <= self.exponents()[:, :, None]
-        return {"within": within.sum(axis=2)}
+        values = _values(cohort, self.columns, self.phenotype)
+        return {"within": count_within(values, exponents(self.highest, self.distance))}
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
-        covers = total["within"] == self.people
-        covers[:, 0] = True  # all finite numbers are below the highest
-        smallest = THRESHOLDS - 1 - np.argmax(covers[:, ::-1], axis=1)
-        exponent = self.exponents()[np.arange(self.columns), smallest]
-        if self.distance == _COARSE:
-            yield replace(self, highest=exponent, distance=_FINE)
+        exponent = covering(total["within"], self.people, exponents(self.highest, self.distance))
+        if self.distance == COARSE:
+            yield replace(self, highest=exponent, distance=FINE)
         else:
             yield Mean(self.people, self.columns, self.phenotype, exponent, self.cohorts, self.then)
 
@@ -189,7 +224,7 @@ class Mean(OfColumns, Step):
 
     def local(self, cohort: Cohort) -> Arrays:
         values = _values(cohort, self.columns, self.phenotype)
-        return {"sum": _sums(np.ldexp(values, -self.magnitude.astype(np.int32)))}
+        return {"sum": sums(np.ldexp(values, -self.magnitude.astype(np.int32)))}
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         centre = np.ldexp(total["sum"] / max(self.people, 1), self.magnitude.astype(np.int32))
@@ -229,19 +264,12 @@ class Spread(OfColumns, Step):
     def local(self, cohort: Cohort) -> Arrays:
         values = _values(cohort, self.columns, self.phenotype)
         deviations = Columns(self.centre, self.magnitude).apply(values)
-        return {"deviations": _sums(deviations), "squares": _sums(deviations * deviations)}
+        return {"deviations": sums(deviations), "squares": sums(deviations * deviations)}
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         if self.then is None:
             raise ProtocolError("what follows the standardising is known only where the study is run")
-        magnitude = self.magnitude.astype(np.int32)
-        n = max(self.people, 1)
-        mean = total["deviations"] / n
-        squares = total["squares"] - total["deviations"] * mean
-        constant = squares <= _CONSTANT * total["squares"]
-        # The first mean is rounded; with this the centre of a constant column is its value.
-        centre = self.centre + np.ldexp(mean, magnitude)
-        deviation = np.sqrt(np.maximum(squares, 0) / n)
+        centre, deviation, constant = settle(total, self.people, self.centre, self.magnitude)
         exponent = np.frexp(deviation * (1 + 1e-6))[1].astype(np.int64) + self.magnitude
         exponent = np.where(constant, 0, exponent)
         yield from self.then.standardised(centre, exponent)

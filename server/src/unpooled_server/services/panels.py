@@ -119,6 +119,11 @@ def set_list(study: Study, data: bytes, who: str) -> None:
         note(study.pk, who, f"supplied a list of {len(panel)} variants")
 
 
+def agreed(study: Study) -> Panel:
+    """The panel that a study has agreed on; of a study of tables that of no variants."""
+    return Panel.of([]) if study.plan.of_tables else store.agreed_panel(study.pk, study.panel_digest)
+
+
 def agree_by_names(study: Study) -> None:
     """Reconcile the cohorts' lists and keep the panel."""
     own: dict[str, Panel] = {}

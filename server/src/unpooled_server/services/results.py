@@ -21,6 +21,7 @@ from unpooled.plan import Plan
 from unpooled_server import selectors, store
 from unpooled_server.models import ResultFile, RowFile, Study
 from unpooled_server.names import LIVE, PauseKind, StudyState
+from unpooled_server.services import panels
 from unpooled_server.services.transitions import PLATFORM, fail, move
 
 PREFIX = "study"
@@ -40,12 +41,13 @@ def tables(study: Study) -> dict[str, dict[str, np.ndarray]]:
 def finish(study: Study) -> None:
     """Write the result files into a folder of their own; the first to name it in the database has won."""
     started = timezone.now()
-    panel = store.agreed_panel(study.pk, study.panel_digest)
+    panel = panels.agreed(study)
     found, plan = tables(study), study.plan
-    if summary.VARIANTS not in found:
+    test = algorithm(plan.test)
+    if test.table not in found:
         fail(study.pk, NO_VARIANT)
         return
-    test, numbers = algorithm(plan.test), summary.summarise(found)
+    numbers = test.summarise(found)
     folder = secrets.token_hex(8)
     path = store.results_path(study.pk, folder)
 
@@ -57,15 +59,16 @@ def finish(study: Study) -> None:
         return keep(name, lambda out: out.write(text))
 
     def keep_report(file: str) -> ResultFile:
-        write, columns = test.files[file], test.columns(file, found)
+        write, columns = test.files[file], test.columns_for(file, found)
         return keep(f"{PREFIX}.{test.file_name(file, plan)}", lambda out: write(out, panel, columns, plan))
 
     with ThreadPoolExecutor(WRITERS) as pool:  # compiled code writes the numbers, so threads run side by side
         files = list(pool.map(keep_report, plan.files))
-    if "ssf" in plan.files:
+    if "ssf" in plan.files and numbers is not None:
         data = path / f"{PREFIX}.{test.file_name('ssf', plan)}"
         files.append(keep_text(data.name + ssf.METADATA, _metadata(plan, data, numbers)))
-    files.append(keep_text(f"{PREFIX}.variants.tsv", store.remarks_path(study.pk).read_bytes()))
+    if not plan.of_tables:
+        files.append(keep_text(f"{PREFIX}.variants.tsv", store.remarks_path(study.pk).read_bytes()))
     manifest = selectors.manifest(study, numbers, files, started, timezone.now())
     files.append(keep_text(MANIFEST, json.dumps(manifest, indent=2).encode() + b"\n"))
     if not _publish(study, folder, numbers, files):
@@ -100,7 +103,7 @@ def keep_table(study: Study) -> None:
     Study.objects.filter(pk=study.pk).update(columns=["chromosome", "position", "id", "a1", "a2", *columns])
 
 
-def _publish(study: Study, folder: str, numbers: summary.Summary, files: list[ResultFile]) -> bool:
+def _publish(study: Study, folder: str, numbers: summary.Summary | None, files: list[ResultFile]) -> bool:
     with transaction.atomic():
         won = move(
             study.pk,

@@ -260,7 +260,7 @@ def _go_on(study: Study) -> None:
         return
     if study.begun:
         results.finish(study)
-    elif study.panel_digest:
+    elif study.panel_digest or study.plan.of_tables:
         _begin(study)
     elif study.plan.panel_mode == "names":
         panels.agree_by_names(study)
@@ -272,7 +272,7 @@ def _go_on(study: Study) -> None:
 
 def _begin(study: Study) -> None:
     """Ask the first steps of the study's test."""
-    plan, panel = study.plan, store.agreed_panel(study.pk, study.panel_digest)
+    plan, panel = study.plan, panels.agreed(study)
     asked = list(algorithm(plan.test).first(plan, panel))
     with transaction.atomic():
         if Study.objects.filter(
@@ -294,7 +294,8 @@ def _clean_up(study: Study) -> None:
     """What nobody needs any more after the end: masked shares, questions, rows, seeds at the compensator."""
     store.drop_what_cohorts_sent(study.pk)
     Asked.objects.filter(round__study=study).delete()
-    if study.state == StudyState.DONE and not study.columns and study.row_files.exists():
+    of_variants = not study.plan.of_tables
+    if of_variants and study.state == StudyState.DONE and not study.columns and study.row_files.exists():
         results.keep_table(study)
     store.drop_rows(study.pk)
     store.drop_results(study.pk, keep=study.results_folder)

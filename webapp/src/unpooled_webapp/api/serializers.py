@@ -9,6 +9,7 @@ from rest_framework import serializers
 
 from unpooled.plan import ALL_FILES
 from unpooled.protocol import problems, sealing
+from unpooled.schema import TYPES
 from unpooled_server.models import Cohort, LogEntry, ResultFile, Study
 from unpooled_server.names import CohortState, Phase, StudyState
 from unpooled_server.services.studies import why_not_startable
@@ -50,13 +51,25 @@ class PlanCovariate(serializers.Serializer[Any]):
     )
 
 
+class PlanColumn(serializers.Serializer[Any]):
+    """A column of the cohorts' tables."""
+
+    name = serializers.CharField(max_length=200)
+    type = serializers.ChoiceField(
+        TYPES, required=False, help_text="`number` if not given; `text` is neither read nor changed"
+    )
+    unit = serializers.CharField(max_length=40, required=False)
+
+
 class PlanFields(serializers.Serializer[Any]):
     """Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key."""
 
     test = serializers.CharField()
-    phenotype = serializers.CharField(max_length=200)
+    phenotype = serializers.CharField(max_length=200, help_text="empty in a study of tables")
     cohorts = serializers.IntegerField(help_text="how many take part, at least 3")
-    trait = serializers.ChoiceField(["case/control", "quantitative"], required=False)
+    trait = serializers.ChoiceField(
+        ["case/control", "quantitative", "none"], required=False, help_text="none: a study of tables"
+    )
     build = serializers.CharField(max_length=40, required=False)
     autosomes = serializers.IntegerField(required=False)
     chromosomes = serializers.ListField(
@@ -72,7 +85,9 @@ class PlanFields(serializers.Serializer[Any]):
     min_samples = serializers.IntegerField(required=False, help_text="per cohort")
     min_per_class = serializers.IntegerField(required=False, help_text="cases, and controls, per cohort")
     chunk_size = serializers.IntegerField(required=False, help_text="variants in one round")
-    panel_mode = serializers.ChoiceField(["names", "list"], required=False)
+    panel_mode = serializers.ChoiceField(
+        ["names", "list", "none"], required=False, help_text="none: a study of tables"
+    )
     masking = serializers.ChoiceField(["modular", "gaussian"], required=False)
     variance = serializers.FloatField(required=False, help_text="of Gaussian masks")
     ring_bits = serializers.IntegerField(required=False, help_text="32, 64 or 128")
@@ -90,6 +105,7 @@ class PlanFields(serializers.Serializer[Any]):
     hide_covar = serializers.BooleanField(required=False, help_text="no rows for covariates in the report")
     beta = serializers.BooleanField(required=False, help_text="logarithms instead of odds ratios")
     max_iterations = serializers.IntegerField(required=False, help_text="of a logistic regression")
+    schema = PlanColumn(many=True, required=False, help_text="in a study of tables, their columns")
 
 
 class FrozenPlan(PlanFields):

@@ -258,6 +258,8 @@ class TableView(APIView):
         """Rows of the result table, in the panel's order."""
         found = visible(request, study)
         start, count = _number(request, "start", 0, 2**31), _number(request, "count", 1000, 10_000)
+        if found.plan.of_tables:
+            raise Missing("no-table", "A study of tables has no table of variants.", "See its result files.")
         if not found.columns:
             raise Missing("no-table", "This study has no results yet.", "Wait until it is done.")
         return Response(selectors.table(found, start, count))

@@ -1,4 +1,4 @@
-"""`unpooled rehearse`: a whole federation on this machine, over HTTP, one client process for each --bfile."""
+"""`unpooled rehearse`: a whole federation on this machine, over HTTP, one client process for each cohort."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 
 import click
 
-from unpooled.algorithms import ALGORITHMS
+from unpooled.algorithms import METHODS, TESTS
 from unpooled.plan import ALL_FILES, DEFAULT_CHUNK, EXACT, MEAN
+from unpooled.protocol.messages import MIN_COHORTS
+from unpooled.schema import Column, read_schema, schema_of_header
 from unpooled_webapp.rehearsal import Settings, covariates
 from unpooled_webapp.rehearsal import rehearse as run_rehearsal
 from unpooled_webapp.rehearsal.report import lines
@@ -23,6 +25,10 @@ PER_COHORT = (
     "extract",
     "exclude",
 )  # given once for all cohorts, or once for each in order
+
+
+FOR_TABLES = {"normalize", "table", "schema"}
+FOR_BOTH = {"out", "masking", "variance", "ring", "min_samples", "threads", "keep_home", "quiet"}
 
 
 def _paths(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> list[Path]:
@@ -67,11 +73,14 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command()
-@click.option(
-    "--test", type=click.Choice(sorted(ALGORITHMS)), default="chi-square", help="The association test."
-)
-@click.option("--bfile", multiple=True, required=True, callback=_paths, metavar="PREFIX",
+@click.option("--test", type=click.Choice(sorted(TESTS)), default="chi-square", help="The association test.")
+@click.option("--bfile", multiple=True, callback=_paths, metavar="PREFIX",
               help="PLINK files of one cohort; give it three times or more.")  # fmt: skip
+@click.option("--normalize", type=click.Choice(list(METHODS)), help="No test: normalize tables.")
+@click.option("--table", multiple=True, type=EXISTING, metavar="FILE",
+              help="The CSV table of one cohort, for --normalize; give it three times or more.")  # fmt: skip
+@click.option("--schema", type=EXISTING, metavar="FILE",
+              help="CSV with the lines name,type,unit of the columns.  [all numbers]")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="PREFIX", help="Result files.")
 @click.option(
     "--pheno", multiple=True, type=EXISTING, help="Phenotype file, once for all or once per cohort."
@@ -150,16 +159,20 @@ def rehearse(**options: Any) -> None:
 
 
 def _settings(options: dict[str, Any]) -> Settings:
-    prefixes = options["bfile"]
-    if len(prefixes) < 3:
-        raise click.UsageError(f"a study needs at least 3 cohorts; --bfile is given {len(prefixes)} times")
+    kind = "table" if options["normalize"] else "bfile"
+    _refuse_options_of_the_other(kind)
+    data = options[kind]
+    if len(data) < MIN_COHORTS:
+        raise click.UsageError(
+            f"a study needs at least {MIN_COHORTS} cohorts; --{kind} is given {len(data)} times"
+        )
     if not options["out"].parent.is_dir():
         raise click.BadParameter(f"no such folder: {options['out'].parent}", param_hint="--out")
     return Settings(
-        plan=_plan(options),
+        plan=_plan_of_tables(options) if kind == "table" else _plan(options),
         arguments=[
-            [*_client_arguments(options, cohort, len(prefixes)), "--bfile", str(prefix)]
-            for cohort, prefix in enumerate(prefixes)
+            [*_client_arguments(options, cohort, len(data)), f"--{kind}", str(path)]
+            for cohort, path in enumerate(data)
         ],
         panel_list=options["panel_list"],
         out=options["out"],
@@ -167,11 +180,55 @@ def _settings(options: dict[str, Any]) -> Settings:
     )
 
 
+def _refuse_options_of_the_other(kind: str) -> None:
+    """UsageError if what was typed is about variants in a study of tables, or the other way round."""
+    context = click.get_current_context()
+    typed = {
+        name
+        for name in context.params
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    }
+    wrong = typed - FOR_BOTH - FOR_TABLES if kind == "table" else typed & FOR_TABLES
+    if wrong:
+        named = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(wrong))
+        raise click.UsageError(f"{named}: not in a study of {'tables' if kind == 'table' else 'variants'}")
+
+
+def _plan_of_tables(options: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "test": options["normalize"],
+        "schema": [column.to_json() for column in _schema(options)],
+        "cohorts": len(options["table"]),
+        **_common(options),
+    }
+
+
+def _schema(options: dict[str, Any]) -> tuple[Column, ...]:
+    """The columns as --schema names them, or as the first table does."""
+    path = options["schema"] or options["table"][0]
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise click.BadParameter(f"{path} is not in UTF-8", param_hint="--schema or --table") from error
+    return read_schema(text, str(path)) if options["schema"] else schema_of_header(text)
+
+
+def _common(options: dict[str, Any]) -> dict[str, Any]:
+    """What every plan says."""
+    return {
+        "min_samples": options["min_samples"],
+        "masking": options["masking"],
+        "variance": options["variance"],
+        "ring_bits": int(options["ring"]),
+    }
+
+
 def _plan(options: dict[str, Any]) -> dict[str, Any]:
     return {
         **_regression(options),
+        **_common(options),
         "test": options["test"],
-        "trait": ALGORITHMS[options["test"]].traits[0],
+        "trait": TESTS[options["test"]].traits[0],
         "phenotype": options["pheno_name"] or "phenotype",
         "cohorts": len(options["bfile"]),
         "autosomes": options["chr_set"],
@@ -179,13 +236,9 @@ def _plan(options: dict[str, Any]) -> dict[str, Any]:
         "nonfounders": options["nonfounders"],
         "allow_no_sex": options["allow_no_sex"],
         "files": _result_files(options),
-        "min_samples": options["min_samples"],
         "min_per_class": options["min_per_class"],
         "chunk_size": options["chunk_size"],
         "panel_mode": "list" if options["panel_list"] else "names",
-        "masking": options["masking"],
-        "variance": options["variance"],
-        "ring_bits": int(options["ring"]),
     }
 
 
@@ -193,7 +246,7 @@ def _regression(options: dict[str, Any]) -> dict[str, Any]:
     """Fields of the plan that not every test has; what is not asked for is left out."""
     names = ("maf", "geno", "hwe", "mind", "ci")
     fields = {name: options[name] for name in names if options[name] is not None}
-    if "missing" in ALGORITHMS[options["test"]].options:
+    if "missing" in TESTS[options["test"]].options:
         fields["missing"] = options["missing"]
     fields |= {name: True for name in ("hide_covar", "beta") if options[name]}
     if options["covar"]:
@@ -217,7 +270,7 @@ def _covariates(options: dict[str, Any]) -> list[dict[str, object]]:
 
 def _result_files(options: dict[str, Any]) -> list[str]:
     """As asked, else as is usual for the test; with --adjust also the adjusted P values."""
-    files = options["files"] or list(ALGORITHMS[options["test"]].usual_files)
+    files = options["files"] or list(TESTS[options["test"]].usual_files)
     return [*files, *(["adjusted"] if options["adjust"] and "adjusted" not in files else [])]
 
 

@@ -8,7 +8,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from unpooled_webapp.rehearsal.screen import Screen
 ADMINISTRATOR = "admin"
 START_SECONDS = 120.0
 POLL_SECONDS = 0.25
+EVENTS = "events.jsonl"  # what a client tells
 STOPPED = ("failed", "aborted")  # a pause of the platform's ends by itself, or one of the clients has ended
 
 
@@ -131,6 +132,7 @@ def run_study(running: Platform, settings: Settings, screen: Screen) -> Rehearsa
         fetched = time.time()
         screen.phase("Delivering the results to every cohort")
         _await_delivery(clients)
+        files += _normalized(running, study, clients)
     figures = report(
         coordinator.study(study),
         coordinator.progress(study),
@@ -144,7 +146,7 @@ def run_study(running: Platform, settings: Settings, screen: Screen) -> Rehearsa
 
 
 def _client(running: Platform, study: str, cohort: str, invitation: str, arguments: Sequence[str]) -> Process:
-    folder = running.home / "cohorts" / study / cohort
+    folder = _folder(running, study, cohort)
     folder.mkdir(parents=True)
     # In a file, not among the arguments, where everybody on this machine could read it.
     letter = folder / "invitation.txt"
@@ -155,7 +157,7 @@ def _client(running: Platform, study: str, cohort: str, invitation: str, argumen
         "unpooled_client",
         ["run", str(letter), *places, *arguments],
         folder / "client.log",
-        output=folder / "events.jsonl",
+        output=folder / EVENTS,
     )
 
 
@@ -201,6 +203,20 @@ def _name_data_files(files: Sequence[Path]) -> None:
 def _suffix(name: str) -> str:
     """`assoc` of `study.assoc`, `manifest.json` of `manifest.json`."""
     return name.removeprefix("study.")
+
+
+def _normalized(running: Platform, study: str, clients: Iterable[str]) -> list[Path]:
+    """The normalized tables that the cohorts have written beside their own, as their clients tell."""
+    found = []
+    for cohort in clients:
+        lines = (_folder(running, study, cohort) / EVENTS).read_text("utf-8").splitlines()
+        events = map(json.loads, lines)
+        found += [Path(event["file"]) for event in events if event["event"] == "transformed"]
+    return found
+
+
+def _folder(running: Platform, study: str, cohort: str) -> Path:
+    return running.home / "cohorts" / study / cohort
 
 
 def _await_delivery(clients: dict[str, Process]) -> None:

@@ -45,8 +45,10 @@ def report(
     }
 
 
-def lines(summary: dict[str, Any]) -> list[str]:
-    """The study in a few words; the genomic inflation as PLINK's log has it."""
+def lines(summary: dict[str, Any] | None) -> list[str]:
+    """The study in a few words, if it is about variants; the genomic inflation as PLINK's log has it."""
+    if summary is None:
+        return []
     people = f"{summary['people']:,} people"
     if summary["cases"] is not None:
         people += f" ({summary['cases']:,} cases, {summary['controls']:,} controls)"

@@ -1,0 +1,160 @@
+"""Studies of tables through the real platform: parameters for all, and each cohort's own normalized table."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from client_trials import Member, Platform, Trial
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
+
+from unpooled.protocol.invitation import Invitation
+from unpooled_client import ledger
+from unpooled_client.data.options import DataOptions
+from unpooled_client.events import Checked, Exit, Failed, Finished, PanelAgreed, Proposal, Transformed
+from unpooled_client.words import lines
+
+REFERENCES: dict[str, Any] = {"z-score": StandardScaler, "min-max": MinMaxScaler, "robust": RobustScaler}
+COHORTS = 3
+
+
+class Table(Member):
+    """A cohort of which `bfile` is a table."""
+
+    def engine(self, **changes: Any) -> Any:
+        return super().engine(**({"options": DataOptions(table=self.bfile)} | changes))
+
+
+@pytest.fixture(scope="session")
+def pooled() -> np.ndarray:
+    """Wine's features, some missing; sorted by the first, so that the cohorts' ranges do not overlap."""
+    values: np.ndarray = load_wine().data.copy()
+    values = values[np.argsort(values[:, 0])]
+    values[np.random.default_rng(2).random(values.shape) < 0.1] = np.nan
+    return values
+
+
+@pytest.fixture
+def study(platform: Platform, pooled: np.ndarray, tmp_path: Path) -> Callable[..., Trial]:
+    names = load_wine().feature_names
+
+    def make(method: str, **changes: Any) -> Trial:
+        schema = [{"name": "bottle", "type": "text"}, *({"name": name, "unit": "g/l"} for name in names)]
+        plan = {"test": method, "cohorts": COHORTS, "schema": schema, "min_samples": 20, **changes}
+        made = platform.call("POST", "studies", json={"name": "tables", "plan": plan})["id"]
+        members: list[Member] = []
+        for number, rows in enumerate(np.array_split(pooled, COHORTS), 1):
+            path = tmp_path / f"cohort{number}" / "wine.csv"
+            path.parent.mkdir()
+            write(path, names, rows)
+            text = platform.call("POST", f"studies/{made}/invitations", json={"cohort": f"cohort{number}"})
+            invitation = Invitation.from_text(text["invitation"])
+            members.append(Table(f"cohort{number}", invitation, path, path.parent))
+        return Trial(platform, made, members)
+
+    return make
+
+
+def write(path: Path, names: list[str], rows: np.ndarray) -> None:
+    with path.open("w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow([*names[:2], "bottle", *names[2:]])
+        for k, row in enumerate(rows.tolist()):
+            cells = ["NA" if np.isnan(value) else repr(value) for value in row]
+            out.writerow([*cells[:2], f"no. {k}, dry", *cells[2:]])
+
+
+def read(path: Path) -> tuple[list[str], np.ndarray]:
+    """The texts and the numbers of a table."""
+    with path.open(newline="") as file:
+        _, *rows = csv.reader(file)
+    numbers = [[np.nan if cell == "NA" else float(cell) for cell in row[:2] + row[3:]] for row in rows]
+    return [row[2] for row in rows], np.array(numbers)
+
+
+MakeStudy = Callable[..., Trial]
+
+
+@pytest.mark.parametrize("method", REFERENCES)
+def test_every_cohort_gets_parameters_and_its_own_table(
+    study: MakeStudy, pooled: np.ndarray, method: str
+) -> None:
+    trial = study(method)
+    trial.run_all()
+    assert [type(member.events[-1]) for member in trial.members] == [Finished] * COHORTS
+    assert len({(member.out / "study.parameters.json").read_bytes() for member in trial.members}) == 1
+    wanted = np.array_split(REFERENCES[method]().fit_transform(pooled), COHORTS)
+    for member, rows in zip(trial.members, wanted, strict=True):
+        (told,) = member.told(Transformed)
+        assert Path(told.file) == member.bfile.with_name(f"wine.{method}.csv")
+        texts, numbers = read(Path(told.file))
+        assert texts == read(member.bfile)[0]
+        np.testing.assert_allclose(numbers, rows, rtol=1e-11, atol=1e-12)
+    found = json.loads((trial.members[0].out / "study.parameters.json").read_text())
+    assert found["features"][0]["unit"] == "g/l"
+
+
+def test_what_a_person_reads_and_what_leaves(study: MakeStudy) -> None:
+    trial = study("z-score")
+    trial.run_all()
+    member = trial.members[0]
+    said = "\n".join(line for event in member.told(Proposal) for line in lines(event))
+    assert "z-score: Normalization to mean 0" in said and "alcohol (number, g/l)" in said
+    assert "bottle (text: neither read nor changed)" in said and "the table stays here" in said
+    assert "variant" not in said and "phenotype" not in said.lower()
+    assert not member.told(PanelAgreed)
+    sent = {entry.quantity: entry for entry in ledger.read(member.state.ledger)}
+    clear = {name for name, entry in sent.items() if entry.form == ledger.Form.CLEAR}
+    assert clear == {"Public signing key", "Digest of the plan", "Seconds per phase"}
+    assert "Average features: sum" in sent
+
+
+def test_a_client_that_comes_again_writes_its_table_again(study: MakeStudy) -> None:
+    trial = study("min-max")
+    trial.run_all()
+    member = trial.members[0]
+    target = member.bfile.with_name("wine.min-max.csv")
+    before = target.read_bytes()
+    target.unlink()
+    assert isinstance(member.run(member.engine(options=None)), Finished)
+    assert target.read_bytes() == before
+    member.bfile.write_bytes(member.bfile.read_bytes().replace(b"dry", b"wet"))
+    assert isinstance(failed := member.run(), Failed)
+    assert failed.exit == Exit.DATA and "has changed" in failed.message
+
+
+def test_bad_tables_are_refused_before_anything_is_sent(study: MakeStudy) -> None:
+    trial = study("z-score")
+    others = [member.beside() for member in trial.members[1:]]
+    member = trial.members[0]
+    good = member.bfile.read_bytes()
+    member.bfile.write_bytes(good.replace(b"NA", b"unknown", 1))
+    assert isinstance(failed := member.run(), Failed)
+    assert failed.exit == Exit.DATA and failed.told_server == "data"
+    assert f"{member.bfile}:" in failed.message and not member.told(Checked)[0].ok
+    wrong = member.engine(options=DataOptions(bfile=member.bfile))
+    assert isinstance(failed := member.run(wrong), Failed) and "--table FILE" in failed.message
+    member.bfile.write_bytes(good)
+    assert isinstance(member.run(), Finished)
+    for thread in others:
+        thread.join(60)
+    assert trial.state == "done"
+
+
+def test_genotypes_are_wanted_and_a_table_is_given(platform: Platform, study: MakeStudy) -> None:
+    trial = study("z-score")
+    plan = {"test": "chi-square", "phenotype": "gout", "cohorts": COHORTS, "min_samples": 20}
+    made = platform.call("POST", "studies", json={"name": "variants", "plan": plan})["id"]
+    for member in trial.members:
+        text = platform.call("POST", f"studies/{made}/invitations", json={"cohort": member.name})
+        member.invitation = Invitation.from_text(text["invitation"])
+    threads = [member.beside() for member in trial.members]
+    for thread in threads:
+        thread.join(60)
+    assert all("--bfile PREFIX" in member.told(Failed)[0].message for member in trial.members)

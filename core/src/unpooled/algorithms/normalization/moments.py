@@ -1,0 +1,177 @@
+"""Mean and standard deviation of each feature of the pool.
+
+    FindMagnitude   the smallest power of two that covers the pool, in two rounds of masked counts
+    Average         sums in units of it, in the 128-bit ring
+    MeasureSpread   sums of the deviations from the mean, and of their squares, likewise
+
+The same sums, and the same reasons for them, as in `unpooled.algorithms.standardise`; here each feature has
+missing values of its own. The deviation is that of the population: squares are divided by n, as in
+scikit-learn's StandardScaler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms import plausible
+from unpooled.algorithms.normalization.table import FEATURES, table_values
+from unpooled.algorithms.standardise import (
+    COARSE,
+    FINE,
+    THRESHOLDS,
+    Columns,
+    count_within,
+    covering,
+    exponents,
+    first_exponents,
+    fraction_bits,
+    settle,
+    sums,
+)
+from unpooled.cohort import Cohort
+from unpooled.plan import Plan
+from unpooled.step import Arrays, Count, Real, Rows, Step
+
+
+@dataclass(frozen=True, eq=False)
+class _OfFeatures(Step):
+    """What these steps have in common: features, of which the pool has so many values each."""
+
+    values: np.ndarray
+    """int64 (features,)"""
+    cohorts: int
+
+    def __post_init__(self) -> None:
+        good = self.values.dtype == np.int64 and self.values.ndim == 1 and self.values.size > 0
+        good = good and plausible.pool(int(self.values.min()), self.cohorts)
+        plausible.require(good and plausible.pool(self.most, self.cohorts) and self._plausible(), "features")
+
+    def _plausible(self) -> bool:
+        """Whether the other fields are of a question that can be."""
+        raise NotImplementedError
+
+    @property
+    def features(self) -> int:
+        return len(self.values)
+
+    @property
+    def most(self) -> int:
+        """The largest number of values of a feature."""
+        return max(1, int(self.values.max()))
+
+    @property
+    def bits(self) -> int:
+        return fraction_bits(self.most, self.cohorts)
+
+    def agrees(self, plan: Plan) -> bool:
+        return self.features == len(plan.features) and self.cohorts == plan.cohorts
+
+
+@dataclass(frozen=True, eq=False)
+class FindMagnitude(_OfFeatures):
+    """How many values of each feature are at most 2^e, for e = highest, highest - distance, ... ."""
+
+    name: ClassVar[str] = "normalization/magnitude"
+    title: ClassVar[str] = "Find the magnitude of features"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "within",
+            ("features", THRESHOLDS),
+            "most",
+            "per feature: how many values are at most 2^e in size, for 32 e",
+        ),
+    )
+
+    highest: np.ndarray
+    distance: int
+
+    def _plausible(self) -> bool:
+        return self.distance in (COARSE, FINE) and plausible.exponents(self.highest, self.features)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        values = table_values(cohort, self.features)
+        return {"within": count_within(values, exponents(self.highest, self.distance))}
+
+    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
+        exponent = covering(total["within"], self.values, exponents(self.highest, self.distance))
+        if self.distance == COARSE:
+            yield replace(self, highest=exponent, distance=FINE)
+        else:
+            yield Average(self.values, self.cohorts, exponent)
+
+
+@dataclass(frozen=True, eq=False)
+class Average(_OfFeatures):
+    """Sums of the features in units of their magnitude."""
+
+    name: ClassVar[str] = "normalization/mean"
+    title: ClassVar[str] = "Average features"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real("sum", ("features",), "most", "bits", "per feature: the sum of its values"),
+    )
+    ring_bits: ClassVar[int] = 128
+
+    magnitude: np.ndarray
+
+    def _plausible(self) -> bool:
+        return plausible.exponents(self.magnitude, self.features)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        values = table_values(cohort, self.features)
+        return {"sum": sums(_known(np.ldexp(values, -self.magnitude.astype(np.int32))))}
+
+    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
+        centre = np.ldexp(total["sum"] / np.maximum(self.values, 1), self.magnitude.astype(np.int32))
+        yield MeasureSpread(self.values, self.cohorts, centre, self.magnitude + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class MeasureSpread(_OfFeatures):
+    """Sums of the deviations from a centre, and of their squares, in units of 2^magnitude and its square."""
+
+    name: ClassVar[str] = "normalization/spread"
+    title: ClassVar[str] = "Measure the spread of features"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real("deviations", ("features",), "most", "bits", "per feature: the sum of x - mean"),
+        Real("squares", ("features",), "most", "bits", "per feature: the sum of (x - mean)^2"),
+    )
+    ring_bits: ClassVar[int] = 128
+
+    centre: np.ndarray
+    magnitude: np.ndarray
+
+    def _plausible(self) -> bool:
+        return len(self.centre) == self.features and plausible.columns(self.centre, self.magnitude)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        values = table_values(cohort, self.features)
+        deviations = _known(Columns(self.centre, self.magnitude).apply(values))
+        return {"deviations": sums(deviations), "squares": sums(deviations * deviations)}
+
+    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
+        mean, deviation, constant = settle(total, self.values, self.centre, self.magnitude)
+        deviation = np.where(constant, 0, np.ldexp(deviation, self.magnitude.astype(np.int32)))
+        known = self.values > 0
+        yield Rows(
+            FEATURES,
+            {
+                "feature": np.arange(self.features),
+                "n": self.values,
+                "mean": np.where(known, mean, np.nan),
+                "deviation": np.where(known, deviation, np.nan),
+            },
+        )
+
+
+def _known(values: np.ndarray) -> np.ndarray:
+    """Zero for missing values, which add nothing to a sum."""
+    return np.where(np.isnan(values), 0.0, values)
+
+
+def first(values: np.ndarray, cohorts: int) -> FindMagnitude:
+    """The first question, given how many values each feature has: int64 (features,)."""
+    return FindMagnitude(values, cohorts, first_exponents(len(values)), COARSE)

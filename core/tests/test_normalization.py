@@ -1,0 +1,329 @@
+"""Normalization: the parameters that scikit-learn finds in the pooled table, whoever has which row."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import datasets
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
+
+from unpooled import run, step
+from unpooled.algorithms import METHODS, check
+from unpooled.algorithms.normalization.order import Narrow, first, keys, values_of
+from unpooled.cohort import ArrayTable
+from unpooled.errors import CodecError, DataProblem, DisclosureError
+from unpooled.panel import Panel
+from unpooled.plan import Plan, PlanError
+from unpooled.scaler import CONSTANT, EMPTY, Scaler
+from unpooled.schema import Column, read_schema
+from unpooled.step import Rows, Step
+
+NOBODY = Panel.of([])
+REFERENCES: dict[str, Callable[[], Any]] = {
+    "z-score": StandardScaler,
+    "min-max": MinMaxScaler,
+    "robust": RobustScaler,
+}
+
+
+def plan_of(method: str, features: int, cohorts: int = 3, **changes: Any) -> Plan:
+    columns = tuple(Column(f"feature {k}") for k in range(features))
+    fixed = {"phenotype": "", "trait": "none", "panel_mode": "none", "files": ("parameters",)}
+    named: dict[str, Any] = {
+        "test": method,
+        "cohorts": cohorts,
+        "compensator_key": bytes(32),
+        "schema": columns,
+        **fixed,
+    }
+    return Plan(**(named | changes))
+
+
+def fit(method: str, parts: list[np.ndarray]) -> dict[str, Any]:
+    """The content of the parameters file, through the real encodings and masks."""
+    plan = plan_of(method, parts[0].shape[1], len(parts))
+    test = check(plan)
+    tables = run.run(plan, NOBODY, [ArrayTable(part) for part in parts])
+    test.files["parameters"](out := io.BytesIO(), NOBODY, test.columns_for("parameters", tables), plan)
+    found: dict[str, Any] = json.loads(out.getvalue())
+    return found
+
+
+def column(found: dict[str, Any], name: str) -> np.ndarray:
+    return np.array([feature[name] for feature in found["features"]], float)
+
+
+def loaded(name: str, missing: float = 0.0) -> np.ndarray:
+    values: np.ndarray = getattr(datasets, f"load_{name}")().data.astype(float)
+    values = values.copy()
+    values[np.random.default_rng(5).random(values.shape) < missing] = np.nan
+    return values
+
+
+def evenly(values: np.ndarray, cohorts: int) -> list[np.ndarray]:
+    return [values[k::cohorts] for k in range(cohorts)]
+
+
+def by_size(values: np.ndarray, cohorts: int) -> list[np.ndarray]:
+    shares = np.cumsum(2.0 ** np.arange(cohorts))
+    return np.split(values, (len(values) * shares[:-1] / shares[-1]).astype(int))
+
+
+def sorted_by_a_feature(values: np.ndarray, cohorts: int) -> list[np.ndarray]:
+    """Ranges of the first feature do not overlap."""
+    return np.array_split(values[np.argsort(values[:, 0])], cohorts)
+
+
+SPLITS = (evenly, by_size, sorted_by_a_feature)
+TABLES = [
+    ("breast_cancer", 0.0),
+    ("wine", 0.1),
+    ("diabetes", 0.0),
+    ("iris", 0.2),
+    ("digits", 0.05),
+]
+
+
+def assert_as_pooled(method: str, found: dict[str, Any], pooled: np.ndarray) -> None:
+    reference = REFERENCES[method]().fit(pooled)
+    assert column(found, "n").tolist() == (~np.isnan(pooled)).sum(axis=0).tolist()
+    if method == "z-score":
+        scale = np.maximum(np.abs(reference.mean_), reference.scale_)
+        assert np.all(np.abs(column(found, "mean") - reference.mean_) <= 1e-12 * scale)
+        np.testing.assert_allclose(column(found, "deviation"), np.sqrt(reference.var_), rtol=1e-12)
+    elif method == "min-max":
+        assert np.array_equal(column(found, "min"), reference.data_min_)
+        assert np.array_equal(column(found, "max"), reference.data_max_)
+    else:
+        assert np.array_equal(column(found, "median"), reference.center_)
+        quartiles = np.nanpercentile(pooled, [25, 75], axis=0)
+        assert np.array_equal(column(found, "lower_quartile"), quartiles[0])
+        assert np.array_equal(column(found, "upper_quartile"), quartiles[1])
+    scaled, wanted = Scaler(found).transform(pooled), reference.transform(pooled)
+    if method == "z-score":
+        np.testing.assert_allclose(scaled, wanted, rtol=1e-11, atol=1e-12)
+    else:
+        assert np.array_equal(scaled, wanted, equal_nan=True)
+
+
+@pytest.mark.parametrize(("table", "missing"), TABLES)
+@pytest.mark.parametrize("method", REFERENCES)
+def test_real_tables_give_what_the_pooled_table_gives(method: str, table: str, missing: float) -> None:
+    pooled = loaded(table, missing)
+    found = [fit(method, split(pooled, cohorts)) for split in SPLITS for cohorts in (3, 8)]
+    for one in found:
+        assert_as_pooled(method, one, pooled)
+        if method != "z-score":  # these rest on counts
+            assert one == found[0]
+
+
+def odd_table() -> np.ndarray:
+    """Ties, a constant, denormals, +-1e300, integers, both zeros, a large mean; 40 rows."""
+    random = np.random.default_rng(3)
+    return np.column_stack(
+        [
+            random.integers(0, 3, 40).astype(float),
+            np.full(40, -1234.567),
+            random.integers(0, 9, 40) * 5e-324,
+            np.where(random.random(40) < 0.5, 1e300, -1e300),
+            random.integers(-(2**40), 2**40, 40).astype(float),
+            np.where(random.random(40) < 0.5, 0.0, -0.0),
+            1e9 + random.normal(size=40),
+        ]
+    )
+
+
+def test_odd_values() -> None:
+    pooled = odd_table()
+    found = fit("robust", evenly(pooled, 4))
+    assert np.array_equal(column(found, "median"), np.median(pooled, axis=0))
+    assert np.array_equal(column(found, "lower_quartile"), np.quantile(pooled, 0.25, axis=0))
+    assert np.array_equal(column(found, "upper_quartile"), np.quantile(pooled, 0.75, axis=0))
+    found = fit("min-max", evenly(pooled, 4))
+    assert np.array_equal(column(found, "min"), pooled.min(axis=0))
+    assert np.array_equal(column(found, "max"), pooled.max(axis=0))
+    found = fit("z-score", evenly(pooled, 4))
+    assert column(found, "deviation")[1] == column(found, "deviation")[5] == 0
+    assert found["features"][1]["note"] == CONSTANT and found["features"][1]["mean"] == -1234.567
+    usual = [0, 4, 6]
+    np.testing.assert_allclose(column(found, "mean")[usual], pooled[:, usual].mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(column(found, "deviation")[usual], pooled[:, usual].std(axis=0), rtol=1e-12)
+    for method in REFERENCES:
+        scaled = Scaler(fit(method, evenly(pooled, 4))).transform(pooled)
+        assert np.isfinite(scaled).all() and np.ptp(scaled[:, 1]) == 0
+
+
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.one_of(FLOATS, st.sampled_from([0.0, -0.0, 1.0, 5e-324])), min_size=3, max_size=12))
+def test_every_element_is_that_of_numpy(values: list[float]) -> None:
+    own = np.array(values)
+    n = len(own)
+    question: Step | Rows = first(np.array([n]), np.arange(1, n + 1)[None])
+    while isinstance(question, Step):
+        parts = [question.local(ArrayTable(own[k::3, None])) for k in range(3)]  # type: ignore[arg-type]
+        (question,) = question.aggregate({"within": sum(part["within"] for part in parts)})
+    (elements,) = question.columns["elements"]
+    assert np.array_equal(elements, [np.partition(own, k)[k] for k in range(n)])
+
+
+@settings(max_examples=200, deadline=None)
+@given(FLOATS, FLOATS)
+def test_keys_keep_the_order(a: float, b: float) -> None:
+    low, high = keys(np.array([a, b]))
+    assert (a < b, a == b) == (low < high, low == high)
+    assert np.array_equal(values_of(keys(np.array([a, b]))), [a, b])
+
+
+@pytest.mark.parametrize("method", REFERENCES)
+def test_missing_values_of_a_whole_cohort_and_of_all(method: str) -> None:
+    pooled = loaded("iris")
+    parts = evenly(pooled, 3)
+    parts[1][:, 2] = np.nan
+    for part in parts:
+        part[:, 3] = np.nan
+    found = fit(method, parts)
+    assert found["features"][2]["n"] == 100 and found["features"][3]["n"] == 0
+    assert found["features"][3]["note"] == EMPTY
+    pooled = np.concatenate(parts)
+    scaled = Scaler(found).transform(pooled)
+    assert np.isnan(scaled[:, 3]).all()
+    np.testing.assert_allclose(
+        scaled[:, :3], REFERENCES[method]().fit_transform(pooled[:, :3]), rtol=1e-11, atol=1e-12
+    )
+
+
+def test_a_feature_with_few_values_is_refused() -> None:
+    parts = evenly(loaded("iris"), 3)
+    for part in parts:
+        part[3:, 1] = np.nan
+    with pytest.raises(DisclosureError, match="values of feature 1"):
+        fit("z-score", parts)
+
+
+def test_the_transformer_in_a_pipeline(tmp_path: Path) -> None:
+    cancer = datasets.load_breast_cancer()
+    found = fit("z-score", evenly(cancer.data, 3))
+    file = tmp_path / "study.parameters.json"
+    file.write_text(json.dumps(found))
+    scaler = Scaler.from_file(file)
+    model = make_pipeline(clone(scaler), LogisticRegression()).fit(cancer.data, cancer.target)
+    reference = make_pipeline(StandardScaler(), LogisticRegression()).fit(cancer.data, cancer.target)
+    assert np.array_equal(model.predict(cancer.data), reference.predict(cancer.data))
+    assert model[:-1].get_feature_names_out().tolist() == [f["name"] for f in found["features"]]
+    for method in REFERENCES:
+        back = Scaler(fit(method, evenly(cancer.data, 3)))
+        np.testing.assert_allclose(
+            back.inverse_transform(back.transform(cancer.data)), cancer.data, rtol=1e-12, atol=1e-12
+        )
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({"version": 2}, "want unpooled/normalization 1"),
+        ({"method": "guess"}, "want z-score"),
+        ({"features": [{}]}, "no parameters"),
+    ],
+)
+def test_other_files_are_no_parameters(tmp_path: Path, changed: dict[str, Any], complaint: str) -> None:
+    found = fit("min-max", evenly(loaded("iris"), 3)) | changed
+    file = tmp_path / "other.json"
+    file.write_text(json.dumps(found))
+    with pytest.raises(DataProblem, match=complaint):
+        Scaler.from_file(file)
+    file.write_text("{")
+    with pytest.raises(DataProblem, match="cannot be read"):
+        Scaler.from_file(file)
+
+
+def test_a_table_of_another_form_is_not_transformed() -> None:
+    scaler = Scaler(fit("min-max", evenly(loaded("iris"), 3)))
+    with pytest.raises(ValueError, match="want 4 columns"):
+        scaler.transform(np.zeros((3, 5)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"schema": ()}, "schema"),
+        ({"schema": (Column("a"), Column("a"))}, "schema"),
+        ({"schema": (Column("a", "word"),)}, "schema"),
+        ({"schema": (Column("a", "text"),)}, "schema"),
+        ({"schema": (Column("a\x1b[2J"),)}, "schema"),
+        ({"phenotype": "BMI"}, "phenotype"),
+        ({"panel_mode": "names"}, "panel_mode"),
+        ({"trait": "quantitative", "phenotype": "BMI", "panel_mode": "names"}, "schema"),
+        ({"cohorts": 2}, "cohorts"),
+    ],
+)
+def test_plans_of_tables_that_cannot_be(changes: dict[str, Any], field: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        plan_of("z-score", 2, **changes)
+    assert set(caught.value.problems) == {field}
+
+
+def test_a_plan_of_tables_in_json() -> None:
+    plan = plan_of("robust", 2, schema=(Column("age", "integer", "years"), Column("site", "text")))
+    assert Plan.from_text(json.dumps(plan.to_json())) == plan
+    assert [column.title for column in plan.features] == ["age"]
+    with pytest.raises(PlanError, match="does not have this"):
+        check(plan_of("robust", 2, maf=0.1))
+    with pytest.raises(PlanError, match="schema: got 3"):
+        Plan.from_json({**plan.to_json(), "schema": [3]})
+
+
+def test_a_schema_is_read_from_csv() -> None:
+    text = "name,type,unit\nage,integer,years\nglucose,,mmol/l\nsite,text\n"
+    assert read_schema(text, "f") == (
+        Column("age", "integer", "years"),
+        Column("glucose", "number", "mmol/l"),
+        Column("site", "text"),
+    )
+    for bad, line in (("age\n1\n", 1), ("name,type\nage,float\n", 2), ("name\na\nb,number\n", 3), ("", 1)):
+        with pytest.raises(DataProblem) as caught:
+            read_schema(bad, "schema.csv")
+        assert caught.value.line == line and caught.value.remedy
+
+
+@pytest.mark.parametrize("method", REFERENCES)
+def test_questions_travel_and_hide_what_only_the_server_needs(method: str) -> None:
+    test, parts = METHODS[method], evenly(loaded("iris"), 3)
+    open_steps: list[Step] = list(test.first(plan_of(method, 4), NOBODY))
+    seen = set()
+    while open_steps:
+        asked = open_steps.pop()
+        seen.add(asked.name)
+        again = step.decode(step.encode(asked), test.steps)
+        assert step.encode(again) == step.encode(asked)
+        question = step.decode(step.encode_for_cohorts(asked), test.steps)
+        assert question.agrees(plan_of(method, 4)) and not question.agrees(plan_of(method, 5))
+        assert not getattr(question, "titles", ()) and getattr(question, "wanted", None) is None
+        answers = [question.local(ArrayTable(part)) for part in parts]  # type: ignore[arg-type]
+        total = {name: sum(answer[name] for answer in answers) for name in answers[0]}
+        open_steps += [found for found in again.aggregate(total) if isinstance(found, Step)]
+    assert seen == {kind.name for kind in test.steps}
+
+
+def test_questions_of_another_form_are_no_questions() -> None:
+    good = first(np.array([9]), np.array([[1]]))
+    for field, value in (("shift", 4), ("prefix", np.zeros(3, np.uint64)), ("prefix", np.zeros((1, 1)))):
+        fields = {"most": 9, "prefix": good.prefix, "shift": 56, field: value}
+        made = object.__new__(Narrow)
+        for name, content in {**fields, "n": None, "wanted": None, "column": None}.items():
+            object.__setattr__(made, name, content)
+        with pytest.raises(CodecError):
+            step.decode(step.encode(made), (Narrow,))
