@@ -32,13 +32,30 @@ end.set()
 """
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="about glibc")
+HOLES = """
+import numpy as np
+from unpooled.memory import give_back_what_is_free
+
+blocks = [np.ones(100_000, np.uint8) for _ in range(2_000)]
+del blocks[:-1]
+{call}
+print(open("/proc/self/status").read().split("VmRSS:")[1].split()[0])
+"""
+
+about_glibc = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="about glibc")
+
+
+@about_glibc
 def test_what_a_thread_frees_serves_the_next() -> None:
-    apart, shared = (held(call) for call in ("", "share_one_heap()"))
-    assert apart - shared > 100_000  # kB
+    assert held(IN_TURN, "") - held(IN_TURN, "share_one_heap()") > 100_000  # kB
 
 
-def held(call: str) -> int:
-    script = IN_TURN.format(call=call)
+@about_glibc
+def test_holes_in_the_heap_go_back() -> None:
+    assert held(HOLES, "") - held(HOLES, "give_back_what_is_free()") > 100_000  # kB
+
+
+def held(script: str, call: str) -> int:
+    script = script.format(call=call)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     return int(done.stdout)

@@ -14,8 +14,22 @@ def share_one_heap() -> None:
 
     glibc gives threads heaps of their own, up to eight per core, so that they need not wait for one another,
     and each keeps what was freed in it. Our threads take few and large blocks in turn: of a million variants
-    a third more memory was held than is used. See mallopt(3). Does nothing with another C library.
+    a third more memory was held than is used. See mallopt(3).
     """
+    _call("mallopt", _M_ARENA_MAX, 1)
+
+
+def give_back_what_is_free() -> None:
+    """Return to the system what is free within the heap. To be called where large tables were dropped.
+
+    Else what comes next, in larger pieces than the holes that they left, is held beside them. It takes a few
+    milliseconds; see malloc_trim(3).
+    """
+    _call("malloc_trim", 0)
+
+
+def _call(function: str, *arguments: int) -> None:
+    """Does nothing with another C library."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
+            getattr(ctypes.CDLL(None), function)(*arguments)

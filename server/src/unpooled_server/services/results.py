@@ -17,6 +17,7 @@ from django.utils import timezone
 from unpooled import run
 from unpooled.algorithms import algorithm, summary
 from unpooled.formats import ssf
+from unpooled.memory import give_back_what_is_free
 from unpooled.plan import Plan
 from unpooled_server import selectors, store
 from unpooled_server.models import ResultFile, RowFile, Study
@@ -32,10 +33,13 @@ NO_VARIANT = "no variant passes the plan's filters; duplicate the study with oth
 
 def tables(study: Study) -> dict[str, dict[str, np.ndarray]]:
     """The result tables so far, from the row files of all aggregated rounds."""
-    return run.collect(
+    give_back_what_is_free()  # of the lists of variants, and behind the many small columns of the files
+    found = run.collect(
         store.load_rows(store.rows_path(study.pk, row.round_id, row.number), row.table, row.columns)
         for row in RowFile.objects.filter(study=study)
     )
+    give_back_what_is_free()
+    return found
 
 
 def finish(study: Study) -> None:
