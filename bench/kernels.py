@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from unpooled.kernels.counts import count_genotypes, group_masks
-from unpooled.kernels.logistic import Design, evaluate
+from unpooled.kernels.logistic import Design, approach, evaluate
 from unpooled.kernels.products import over_missing, products
 
 PEOPLE, VARIANTS, COVARIATES = 1_781, 10_000, 4
@@ -63,6 +63,8 @@ def main() -> None:
         ("logistic: sums with 7 columns", lambda: products(words, second, start, squared), 8 / 2 / additions),
         ("over missing calls, 20 columns",
          lambda: over_missing(words, over), 0.25 / memory + MISSING / 3 * 20 / additions),
+        ("logistic: one, single precision",
+         lambda: approach(words, second, lacking, design, beta, fill, True), OPERATIONS / 2 / additions),
         ("logistic: one evaluation",
          lambda: evaluate(words, second, lacking, design, beta, fill, True), OPERATIONS / additions),
     ):  # fmt: skip
