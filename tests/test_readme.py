@@ -42,7 +42,7 @@ def shell_commands(page: Path) -> Iterator[list[str]]:
 
 
 def targets() -> set[str]:
-    return set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
+    return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
 
 
 def check(words: list[str]) -> None:
