@@ -26,7 +26,7 @@ def worker() -> Iterator[Worker]:
     thread.start()
     yield made
     made.stop.set()
-    thread.join(20)
+    thread.join(300)  # it may be compiling its kernels
     assert not thread.is_alive()
 
 
