@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -28,6 +30,7 @@ CACHE = Path(".cache/bench")
 COHORTS = 3
 COVARIATES = 4
 ILL = ["--pheno", "pooled.ill", "--pheno-name", "ill"]
+LOADED = re.compile(r"calling init: (\S*lib(?:blas|lapack|openblas|mkl)\S*)")
 PLINK2 = ["--covar", "pooled.cov", "--covar-variance-standardize", "--threads", "2"]
 
 
@@ -218,8 +221,15 @@ def show(name: str, study: Study, pairs: list[tuple[float, dict[str, Any]]]) -> 
 
 
 def version(program: str) -> str:
-    said = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout
-    return " ".join(said.split()[:3])
+    """A program's version, and the libraries of linear algebra that it loads: its speed depends on them.
+
+    The loader is asked, since Debian's plink2 is a script that chooses the program for this processor.
+    """
+    traced = os.environ | {"LD_DEBUG": "libs"}
+    done = subprocess.run([program, "--version"], check=True, capture_output=True, text=True, env=traced)
+    paths = {Path(path).resolve() for path in LOADED.findall(done.stderr)}
+    libraries = sorted(f"{path.parent.name}/{path.name}" for path in paths)
+    return f"{' '.join(done.stdout.split()[:3])} ({', '.join(libraries) or 'no shared BLAS'})"
 
 
 if __name__ == "__main__":
