@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -25,6 +28,7 @@ class Child:
     _started: float = 0.0
     _not_before: float = 0.0
     _pause: float = field(default=0.5)
+    _group: int | None = None
 
     def start(self) -> None:
         self._started = time.monotonic()
@@ -36,6 +40,7 @@ class Child:
             pass_fds=self.pass_fds,
             start_new_session=True,
         )
+        self._group = self.process.pid
 
     @property
     def is_running(self) -> bool:
@@ -47,6 +52,7 @@ class Child:
             return None
         now = time.monotonic()
         if self._not_before <= self._started:  # seen dead for the first time
+            self._kill_group()
             self._pause = 0.5 if now - self._started > _STEADY else min(2 * self._pause, _SLOWEST)
             self._not_before = now + self._pause
             status = self.process.returncode
@@ -70,6 +76,17 @@ class Child:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        self._kill_group()
+
+    def _kill_group(self) -> None:
+        """End what a process that is dead has left: Celery's beat goes on without its worker.
+
+        Once only: afterwards the number may be another group's.
+        """
+        if self._group is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._group, signal.SIGKILL)
+        self._group = None
 
 
 def python(*arguments: str) -> list[str]:
