@@ -6,13 +6,21 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import worker_ready
+from celery.signals import celeryd_init, worker_ready
+
+from unpooled.memory import share_one_heap
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "unpooled_webapp.settings")
 app = Celery("unpooled")
 app.set_default()  # for every thread of the web process, not only for the one that imports this
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["unpooled_server"])
+
+
+@celeryd_init.connect
+def keep_memory_together(**_: Any) -> None:
+    """A worker's threads take large tables in turn, as those of `unpooled worker` do."""
+    share_one_heap()
 
 
 @worker_ready.connect
