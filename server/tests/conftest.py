@@ -7,3 +7,4 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from federation_fixtures import *  # noqa: F403
 from platform_fixtures import *  # noqa: F403
+from round_fixtures import *  # noqa: F403
