@@ -239,11 +239,11 @@ def test_the_servers_bound_does_not_decide_whether_a_question_is_answered(
 
 def test_sums_over_single_people_are_refused_unless_the_plan_allows_them(found: Terms) -> None:
     kind = next(kind for kind in ALGORITHMS["linear"].steps if kind.name == "linear/sums")
-    means = {True: np.zeros((0, 1)), False: np.zeros((1, 1))}
+    fill = {True: np.zeros((0, 1)), False: np.zeros((1, 1))}
     centre = np.zeros(1)
     for exact in (True, False):
         step: Any = kind(  # type: ignore[call-arg]
-            start=0, asked=np.array([3], np.uint8), chromosome="diploid", exact=exact, means=means[exact],
+            start=0, asked=np.array([5], np.uint8), chromosome="diploid", exact=exact, fill=fill[exact],
             people=100, centre=centre, exponent=centre.astype(np.int64), cohorts=3,
         )  # fmt: skip
         for missing in ("exact", "mean"):
@@ -269,7 +269,7 @@ GOOD: dict[str, dict[str, Any]] = {
         "people": 100, "columns": 2, "centre": np.zeros(2), "magnitude": np.zeros(2, np.int64), "cohorts": 3,
     },
     "linear/block": {"men_apart": True, "sex_known": False, **COLUMNS},
-    "linear/sums": {**GENOTYPES, "asked": np.array([1, 3], np.uint8), "means": np.ones((1, 1)), **COLUMNS},
+    "linear/sums": {**GENOTYPES, "fill": np.ones((1, 1)), **COLUMNS},
     "linear/genotypes": COUNTED,
     "logistic/genotypes": COUNTED,
     "logistic/null": {"chromosome": "diploid", "with_sex": False, "beta": np.zeros(3), **COLUMNS},
@@ -288,8 +288,15 @@ CANNOT_BE: dict[str, tuple[Any, ...]] = {
     "magnitude": (np.zeros(2), np.array([0, 1101]), np.array([-1101, 0]), np.zeros((1, 2), np.int64)),
     "highest": (np.zeros(2), np.array([0, 1101]), np.zeros(1, np.int64)),
     "distance": (0, 1 << 60),
-    "means": (np.zeros((1, 1), np.int64), np.full((1, 1), np.nan), np.full((1, 1), 2.5), np.zeros((2, 1))),
-    "fill": (np.full((1, 1), -0.5), np.full((1, 1), 1e300), np.zeros(1), np.zeros((1, 2))),
+    "fill": (
+        np.zeros((1, 1), np.int64),
+        np.full((1, 1), np.nan),
+        np.full((1, 1), -0.5),
+        np.full((1, 1), 2.5),
+        np.zeros(1),
+        np.zeros((2, 1)),
+        np.zeros((1, 2)),
+    ),
     "beta": (
         np.zeros(2),
         np.zeros((1, 4)),
@@ -329,7 +336,6 @@ def test_missing_calls_are_filled_in_only_once(found: Terms, cohort: ArrayCohort
     samples = replace(cohort.samples, covariates=np.zeros((40, 1 if test == "linear" else 2)))
     cohort = replace(cohort, samples=samples)
     kind: Any = next(kind for kind in ALGORITHMS[test].steps if kind.name == name)
-    (fill,) = GOOD[name].keys() & {"means", "fill"}
     answerer = Answerer(found, os.urandom(32))
 
     def ask(panel: bytes = b"panel", **changes: Any) -> None:
@@ -339,11 +345,11 @@ def test_missing_calls_are_filled_in_only_once(found: Terms, cohort: ArrayCohort
     none, complete = np.zeros((0, 1)), np.array([1, 1], np.uint8)
     ask()
     ask()  # as after a reply that was lost
-    ask(start=2, **{fill: np.full((1, 1), 0.5)})
+    ask(start=2, fill=np.full((1, 1), 0.5))
     for changes in (
-        {fill: np.full((1, 1), 0.5)},
-        {fill: none, "asked": complete},
-        {"start": 1, fill: none, "asked": complete},  # one that was complete, one that was not
+        {"fill": np.full((1, 1), 0.5)},
+        {"fill": none, "asked": complete},
+        {"start": 1, "fill": none, "asked": complete},  # one that was complete, one that was not
         {"panel": b"another"},
     ):
         with pytest.raises(Distrust) as caught:

@@ -33,8 +33,8 @@ from unpooled.plan import FILES, Plan
 from unpooled.protocol import codec
 from unpooled.step import Arrays, Count, Rows, Step, server_only
 
-TABLE = "variants"
-"""The result table: a row per variant, with the columns that `GenotypeTable.columns` lists."""
+TABLE = summary.VARIANTS
+"""A row per variant, with the columns that `GenotypeTable.columns` lists."""
 
 MOST_PEOPLE = (1 << 30) - 1  # more than are in any pool; their alleles can still be counted in 32 bits
 

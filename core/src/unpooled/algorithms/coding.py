@@ -17,7 +17,6 @@ from unpooled.algorithms.genotype_table import DIPLOID, MT, X, Y
 from unpooled.algorithms.groups import MEN, NOT_MEN, WOMEN, members
 from unpooled.cohort import MALE, Samples
 from unpooled.plan import Plan
-from unpooled.step import Filled
 
 X2, X2_KNOWN, Y2, MT2 = "X by plink2", "X by plink2, sex known", "Y by plink2", "MT by plink2"
 
@@ -48,19 +47,6 @@ def fits(chromosome: str, codes: np.ndarray, plan: Plan) -> bool:
     """Whether variants with these chromosome codes may be counted so in a study."""
     places = {chromosome_class(code, plan.autosomes) for code in np.unique(codes).tolist()}
     return places <= {PLACES[chromosome]} and ("glm" in plan.files or not by_plink2(chromosome))
-
-
-def filled(
-    chromosome: str, start: int, asked: np.ndarray, says: int, lacking: int, values: np.ndarray
-) -> Filled:
-    """Of a question with the flags `asked`: `says` are those that count, and `values`, (m, s), are what a
-    missing call counts at the m variants with the flag `lacking`."""
-    index = np.flatnonzero(asked)
-    flags = asked[index]
-    table = np.zeros((len(index), 3))
-    table[:, 0] = flags & says
-    table[(flags & lacking) > 0, 1 : 1 + values.shape[1]] = values
-    return Filled(chromosome, start + index, table)
 
 
 def on_x(chromosome: str) -> bool:

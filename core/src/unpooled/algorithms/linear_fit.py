@@ -11,44 +11,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.algorithms import plausible, regression
-from unpooled.algorithms.coding import (
-    PLACES,
-    X2_KNOWN,
-    by_sex,
-    called_words,
-    counted,
-    filled,
-    most_copies,
-    on_x,
-    sexes,
-    unit,
-)
+from unpooled.algorithms import regression
+from unpooled.algorithms.about_variants import FIRST, INCOMPLETE, TIED, AboutVariants
+from unpooled.algorithms.coding import PLACES, X2_KNOWN, by_sex, counted, most_copies, on_x, unit
 from unpooled.algorithms.genotype_table import Y
-from unpooled.algorithms.groups import (
-    COMPLETE,
-    complete,
-)
-from unpooled.algorithms.regression import (
-    TIES,
-    Calls,
-    Sizes,
-    plan_of,
-    settled,
-    table_of,
-)
-from unpooled.algorithms.standardise import (
-    Columns,
-    fraction_bits,
-    real_columns,
-)
+from unpooled.algorithms.groups import COMPLETE, complete
+from unpooled.algorithms.regression import TIES, Calls, Sizes, plan_of, settled, table_of
+from unpooled.algorithms.standardise import Columns, real_columns
 from unpooled.cohort import MALE, Cohort, Samples
 from unpooled.errors import ProtocolError
 from unpooled.kernels import products as kernel
 from unpooled.kernels.least_squares import least_squares
 from unpooled.plan import EXACT, Plan
 from unpooled.statistics import t_neg_log10_p
-from unpooled.step import Arrays, Count, Filled, Real, Rows, Step, server_only
+from unpooled.step import Arrays, Count, Real, Rows, Step, server_only
 
 
 def standardised(samples: Samples, centre: np.ndarray, exponent: np.ndarray) -> np.ndarray:
@@ -90,17 +66,14 @@ class CountGenotypes(regression.CountGenotypes):
         sizes = Sizes(plan.trait, self.sizes)
         calls = Calls.of(counts, self.groups, self.chromosome, sizes)
         asked = np.zeros(self.variants, np.uint8)
-        asked[variants - self.start] = ASKED + INCOMPLETE * calls.incomplete + TIED * tied
-        means = np.zeros((0, len(sexes(self.chromosome))))
-        if plan.missing != EXACT:
-            # The kernel counts a homozygous call as 2 everywhere.
-            means = (2 / most_copies(self.chromosome) * _means(calls))[calls.incomplete]
+        asked[variants - self.start] = FIRST + INCOMPLETE * calls.incomplete + TIED * tied
+        fill = calls.means[calls.incomplete & (plan.missing != EXACT)]
         yield Sums(
             start=self.start,
             asked=asked,
             chromosome=self.chromosome,
             exact=plan.missing == EXACT,
-            means=means,
+            fill=fill,
             people=sizes.of(COMPLETE),
             centre=self.centre,
             exponent=self.exponent,
@@ -111,18 +84,8 @@ class CountGenotypes(regression.CountGenotypes):
         )
 
 
-def _means(calls: Calls) -> np.ndarray:
-    """Mean copies among those called, (m, s); 0 where nobody is."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.nan_to_num(calls.copies / calls.called))
-
-
-NOT_ASKED, ASKED, INCOMPLETE, TIED = 0, 1, 2, 4
-"""Whether a variant is asked about; and, added, whether it has missing calls, and whether A1 is unsettled."""
-
-
 @dataclass(frozen=True, eq=False)
-class Sums(Step):
+class Sums(AboutVariants):
     """Sums of genotype times column for some variants of a chunk; over missing calls, where exact."""
 
     name: ClassVar[str] = "linear/sums"
@@ -146,55 +109,11 @@ class Sums(Step):
             "of single people, without name or cohort",
         ),
     )
-    ring_bits: ClassVar[int] = 64
+    alleles: ClassVar[frozenset[int]] = frozenset({FIRST})
 
-    start: int
-    asked: np.ndarray
-    chromosome: str
-    exact: bool
-    means: np.ndarray
-    """By the rule `mean`, per variant with missing calls and each of the `sexes`: from 0 to 2, where 2 means
-    homozygous for the first allele, even if that is one copy. float64 (lacking, s)."""
-    people: int
-    centre: np.ndarray
-    exponent: np.ndarray
-    cohorts: int
     question: CountGenotypes | None = server_only(None)  # noqa: RUF009
     counts: np.ndarray | None = server_only(None)  # noqa: RUF009
     first_is_a1: np.ndarray | None = server_only(None)  # noqa: RUF009
-
-    def __post_init__(self) -> None:
-        good = (
-            self.asked.dtype == np.uint8
-            and self.asked.ndim == 1
-            and set(np.unique(self.asked).tolist()) <= {0, 1, 3, 5, 7}
-            and self.chromosome in PLACES
-            and plausible.columns(self.centre, self.exponent)
-            and plausible.copies(self.means, (0 if self.exact else self._lacking, self.sexes))
-            and plausible.pool(self.people, self.cohorts)
-            and self.start >= 0
-        )
-        plausible.require(good, "sums")
-
-    @property
-    def variants(self) -> int:
-        return int(np.count_nonzero(self.asked))
-
-    @property
-    def _lacking(self) -> int:
-        return int(np.count_nonzero(self.asked & INCOMPLETE))
-
-    @property
-    def tied(self) -> int:
-        return int(np.count_nonzero(self.asked & TIED))
-
-    @property
-    def incomplete(self) -> int:
-        return self._lacking if self.exact else 0
-
-    @property
-    def sexes(self) -> int:
-        return len(sexes(self.chromosome))
 
     @property
     def columns(self) -> int:
@@ -204,58 +123,26 @@ class Sums(Step):
     def pairs(self) -> int:
         return missing_columns(self.columns, self.chromosome)
 
-    @property
-    def bound(self) -> int:
-        return 4 * max(self.people, 1)
-
-    @property
-    def bits(self) -> int:
-        return fraction_bits(self.bound, self.cohorts, 64)
-
-    @property
-    def reach(self) -> int:
-        return self.start + len(self.asked)
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
-        return tuple(array for array in cls.sends if plan.missing == EXACT or array.name != "missing")
-
-    def agrees(self, plan: Plan) -> bool:
-        """Values of single people only by the plan's rule for missing calls."""
-        allowed = self.exact == (plan.missing == EXACT) and (self.exact or self.chromosome != X2_KNOWN)
-        return allowed and (self.columns, self.cohorts) == (len(plan.covariate_columns) + 1, plan.cohorts)
-
-    def filled(self) -> Filled | None:
-        if self.exact:
-            return None
-        return filled(self.chromosome, self.start, self.asked, INCOMPLETE, INCOMPLETE, self.means)
-
     def local(self, cohort: Cohort) -> Arrays:
-        index = self.start + np.flatnonzero(self.asked)
-        packed = cohort.packed(index)
-        words = called_words(packed.words, cohort.samples, self.chromosome)
+        words, second, lacking = self.words_of(cohort)
         z = standardised(cohort.samples, self.centre, self.exponent)
         apart = by_sex(self.chromosome, cohort.samples)
         columns = np.concatenate([z * who[:, None] for who in apart], axis=1)
-        sums = kernel.products(words, packed.swapped, columns)
+        sums = kernel.products(words, second, columns)
         sums = sums.reshape(self.variants, self.sexes, self.columns)
-        first = 1 - packed.swapped[self._flagged(TIED)].astype(np.int64)
-        lacking = self._flagged(INCOMPLETE)
+        first = self.first_of_ties(second)
         if self.exact:
             over = kernel.over_missing(words[lacking], missing_values(z, cohort.samples, self.chromosome))
             return {"first": first, "genotype": sums, "missing": over}
         over = kernel.over_missing(words[lacking], columns).reshape(-1, self.sexes, self.columns)
-        sums[lacking] += over * self.means[:, :, None]
+        # The kernel counts a homozygous call as 2 everywhere.
+        sums[lacking] += over * (2 / most_copies(self.chromosome) * self.fill)[:, :, None]
         return {"first": first, "genotype": sums, "missing": np.zeros((0, self.pairs))}
-
-    def _flagged(self, flag: int) -> np.ndarray:
-        """Which of the variants that are asked about have a flag: bool (m,)."""
-        return np.asarray((self.asked[self.asked > 0] & flag) > 0)
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         if self.question is None or self.counts is None or self.first_is_a1 is None:
             raise ProtocolError("variants can only be fitted where the counts are")
-        first_is_a1 = settled(self.first_is_a1, self._flagged(TIED), total["first"], self.cohorts)
+        first_is_a1 = settled(self.first_is_a1, self.flagged(TIED), total["first"], self.cohorts)
         yield _Fit(self, self.question, self.counts, first_is_a1).rows(total)
 
 
@@ -363,8 +250,7 @@ class _Fit:
         people, g, gg = (part.astype(np.float64) for part in (calls.called, calls.copies, calls.squares))
         lacking = calls.incomplete
         if not self.step.exact:
-            mean = _means(calls)
-            without = calls.people - people
+            mean, without = calls.means, calls.people - people
             g, gg, people = g + without * mean, gg + without * mean**2, people + without
         return people, g, gg, lacking
 

@@ -148,7 +148,7 @@ class Block(regression.Counted):
             men_apart=any(PLACES[coding] in (X, Y) for coding in codings),
             sex_known=X2_KNOWN in codings,
         )
-        yield regression.standardise(following, among, columns, True, plan.cohorts)
+        yield Magnitude.first(among, columns, True, plan.cohorts, following)
 
     def standardised(self, centre: np.ndarray, exponent: np.ndarray) -> Iterator[Step | Rows]:
         yield replace(self, centre=centre, exponent=exponent)

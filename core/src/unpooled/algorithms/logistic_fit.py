@@ -8,32 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from unpooled.algorithms import plausible
-from unpooled.algorithms.coding import (
-    PLACES,
-    X2_KNOWN,
-    called_words,
-    filled,
-    most_copies,
-    sexes,
-    unit,
-)
+from unpooled.algorithms.about_variants import INCOMPLETE, TIED, AboutVariants
+from unpooled.algorithms.coding import most_copies, unit
 from unpooled.algorithms.linear_fit import pairs
-from unpooled.algorithms.logistic_people import Bounded, People
+from unpooled.algorithms.logistic_people import LikelihoodBounded, People
 from unpooled.algorithms.regression import TIES, Calls, CountGenotypes, Sizes, plan_of, settled, table_of
 from unpooled.cohort import Cohort
 from unpooled.errors import ProtocolError
 from unpooled.kernels import least_squares as codes
 from unpooled.kernels import products as kernel
-from unpooled.kernels.logistic import Design, approach, evaluate
+from unpooled.kernels.logistic import Design, evaluate
 from unpooled.kernels.newton import entangled, newton
-from unpooled.plan import EXACT, Plan
+from unpooled.plan import Plan
 from unpooled.statistics import normal_neg_log10_p
-from unpooled.step import Arrays, Count, Filled, Real, Rows, Step, server_only
+from unpooled.step import Arrays, Count, Real, Rows, Step, server_only
 
 CONVERGED = 1e-12
 """Half the Newton decrement at which a variant leaves."""
@@ -42,10 +35,6 @@ SMALL_STEP = 3e-7
 """And the largest step left, in log odds: so that the Hessian is the estimate's, even if nearly separated."""
 
 _WORSE = 1e-9  # of the log-likelihood: less is rounding
-
-NOT_ASKED, FIRST, SECOND, INCOMPLETE, TIED = 0, 1, 2, 4, 8
-"""What is asked of a variant: nothing; copies of the panel's first allele, or of its second; and, added,
-whether it has missing calls, and whether A1 is to be settled: until then it is the first allele."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +70,8 @@ class NullModel(Step):
         code = np.where(tiny, codes.NO_RESIDUAL, codes.FITTED)
         return np.where(entangled(hessian, means), codes.UNSTABLE, code)
 
-    def groups(self, plan: Plan) -> Sizes:
-        """The pool's people."""
+    def pool(self, plan: Plan) -> Sizes:
+        """The pool's people, in the finest groups."""
         return Sizes(plan.trait, self.sizes)
 
 
@@ -128,7 +117,7 @@ class Work(Step):
         """Result rows of some variants; estimates, if any, are for the standardised covariates."""
         done, null = self.some(which), self.null
         plan = plan_of(self.question.plan)
-        sizes = null.groups(plan)
+        sizes = null.pool(plan)
         c = len(null.centre)
         tests = 1 if plan.hide_covar else 1 + c + sizes.sex_varies
         shown = {name: np.full((len(done.variants), tests), np.nan) for name in ("beta", "se")}
@@ -156,70 +145,20 @@ class Work(Step):
 
 
 @dataclass(frozen=True, eq=False)
-class OfVariants(Bounded, Step):
-    """A question about some variants of a chunk."""
+class OfModels(LikelihoodBounded, AboutVariants):
+    """A question about models of some variants of a chunk."""
 
-    start: int
-    asked: np.ndarray
-    chromosome: str
     with_sex: bool
-    exact: bool
-    fill: np.ndarray
-    people: int
-    centre: np.ndarray
-    exponent: np.ndarray
     beta: np.ndarray
-    cohorts: int
 
     def __post_init__(self) -> None:
-        good = (
-            self.asked.dtype == np.uint8
-            and self.asked.ndim == 1
-            and set(np.unique(self.asked).tolist()) <= {0, 1, 2, 5, 6, 9, 13}
-            and self.chromosome in PLACES
-            and plausible.columns(self.centre, self.exponent)
-            and plausible.copies(self.fill, (0 if self.exact else self.lacking, len(sexes(self.chromosome))))
-            and plausible.real(self.beta, self.coefficients)
-            and plausible.pool(self.people, self.cohorts)
-            and self.start >= 0
-        )
-        plausible.require(good, "variants")
+        super().__post_init__()
+        plausible.require(plausible.real(self.beta, self.coefficients), "models")
 
     @property
     def coefficients(self) -> tuple[int, ...]:
         """The shape of `beta`."""
         raise NotImplementedError
-
-    @property
-    def reach(self) -> int:
-        return self.start + len(self.asked)
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
-        return tuple(array for array in cls.sends if plan.missing == EXACT or array.name != "missing")
-
-    def agrees(self, plan: Plan) -> bool:
-        """Values of single people only by the plan's rule for missing calls."""
-        allowed = self.exact == (plan.missing == EXACT) and (self.exact or self.chromosome != X2_KNOWN)
-        return allowed and (len(self.centre), self.cohorts) == (len(plan.covariate_columns), plan.cohorts)
-
-    def filled(self) -> Filled | None:
-        if self.exact:
-            return None
-        says = INCOMPLETE | SECOND
-        return filled(self.chromosome, self.start, self.asked, says, INCOMPLETE, self.fill)
-
-    @property
-    def variants(self) -> int:
-        return int(np.count_nonzero(self.asked))
-
-    @property
-    def lacking(self) -> int:
-        return int(np.count_nonzero(self.asked & INCOMPLETE))
-
-    @property
-    def tied(self) -> int:
-        return int(np.count_nonzero(self.asked & TIED))
 
     @property
     def parameters(self) -> int:
@@ -233,16 +172,9 @@ class OfVariants(Bounded, Step):
     def people_of(self, cohort: Cohort) -> People:
         return People.of(cohort.samples, self.chromosome, self.with_sex, self.centre, self.exponent)
 
-    def words_of(self, cohort: Cohort) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Genotypes of what is asked about, whether the file's A2 counts, and which lack calls."""
-        asked = self.asked[self.asked > 0]
-        packed = cohort.packed(self.start + np.flatnonzero(self.asked))
-        words = called_words(packed.words, cohort.samples, self.chromosome)
-        return words, packed.swapped ^ ((asked & SECOND) > 0), (asked & INCOMPLETE) > 0
-
 
 @dataclass(frozen=True, eq=False)
-class Start(OfVariants):
+class Start(OfModels):
     """Sums at the null model, which all variants share."""
 
     name: ClassVar[str] = "logistic/start"
@@ -275,10 +207,6 @@ class Start(OfVariants):
         return (self.parameters - 1,)  # without genotype
 
     @property
-    def incomplete(self) -> int:
-        return self.lacking if self.exact else 0
-
-    @property
     def genotype_sums(self) -> int:
         return 3 + len(self.beta) - 1
 
@@ -295,8 +223,7 @@ class Start(OfVariants):
         columns = np.column_stack([residual, weight[:, None] * x]) * unit
         squared = weight[:, None] * unit**2
         sums = kernel.products(words, second, columns, squared)
-        # Of a tie copies of the first allele are counted: where `second`, that is the file's A2.
-        first = 1 - second[(self.asked[self.asked > 0] & TIED) > 0].astype(np.int64)
+        first = self.first_of_ties(second)
         if self.exact:
             i, j = pairs(len(self.beta))
             each = np.column_stack([likelihood, x * residual[:, None], x[:, i] * x[:, j] * weight[:, None]])
@@ -316,7 +243,7 @@ class Start(OfVariants):
         likelihood = np.full(m, null.likelihood)
         null_gradient, null_hessian = (np.tile(part, (m, 1)) for part in (null.gradient, null.hessian))
         if self.exact:
-            lacking = (self.asked[self.asked > 0] & INCOMPLETE) > 0
+            lacking = self.flagged(INCOMPLETE)
             likelihood[lacking] -= total["missing"][:, 0]
             null_gradient[lacking] -= total["missing"][:, 1 : 1 + q]
             null_hessian[lacking] -= total["missing"][:, 1 + q :]
@@ -330,15 +257,14 @@ class Start(OfVariants):
         whole[:, 1, 1] = sums[:, 1 + q]
         hessian = whole[:, *pairs(q + 1)]
         beta = np.tile(np.insert(self.beta, 1, 0.0), (m, 1))
-        tied = (self.asked[self.asked > 0] & TIED) > 0
-        order = settled(self.work.first_is_a1, tied, total["first"], self.cohorts)
+        order = settled(self.work.first_is_a1, self.flagged(TIED), total["first"], self.cohorts)
         yield from _advance(
             self, replace(self.work, first_is_a1=order), 1, beta, likelihood, gradient, hessian, None
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluate(OfVariants):
+class Evaluate(OfModels):
     """Log-likelihood, gradient and Hessian of each variant at its own coefficients, (m, parameters)."""
 
     name: ClassVar[str] = "logistic/evaluate"
@@ -359,18 +285,18 @@ class Evaluate(OfVariants):
         return self.variants, self.parameters
 
     def local(self, cohort: Cohort) -> Arrays:
-        likelihood, gradient, hessian = evaluate(*self.arguments(cohort))
-        return {"likelihood": likelihood, "gradient": gradient, "hessian": hessian}
-
-    def arguments(self, cohort: Cohort) -> tuple[Any, ...]:
-        """Those of the kernel."""
         people = self.people_of(cohort)
         words, second, lacking = self.words_of(cohort)
-        design = Design.of(people.covariates, people.inside, people.case, people.unit, people.group)
         fill = np.zeros((self.variants, 2))
         if not self.exact:
-            fill[lacking, : self.fill.shape[1]] = self.fill
-        return words, second, lacking, design, self.beta, fill, self.exact
+            fill[lacking, : self.sexes] = self.fill
+        likelihood, gradient, hessian = evaluate(
+            words, second, lacking, self.design_of(people), self.beta, fill, self.exact
+        )
+        return {"likelihood": likelihood, "gradient": gradient, "hessian": hessian}
+
+    def design_of(self, people: People) -> Design:
+        return Design.of(people.covariates, people.inside, people.case, people.unit, people.group)
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         if self.work is None or self.before is None or self.before_likelihood is None:
@@ -384,15 +310,17 @@ class Evaluate(OfVariants):
 
 @dataclass(frozen=True, eq=False)
 class Approach(Evaluate):
-    """The same in single precision, once, one step from the null model: nothing is decided by it."""
+    """Gradient and Hessian in single precision, one step from the null model: nothing is decided by them."""
 
     name: ClassVar[str] = "logistic/approach"
     title: ClassVar[str] = "Approach the estimates"
     sends: ClassVar[tuple[Real, ...]] = tuple(array for array in Evaluate.sends if array.name != "likelihood")
 
     def local(self, cohort: Cohort) -> Arrays:
-        gradient, hessian = approach(*self.arguments(cohort))
-        return {"gradient": gradient, "hessian": hessian}
+        return {name: sums for name, sums in super().local(cohort).items() if name != "likelihood"}
+
+    def design_of(self, people: People) -> Design:
+        return super().design_of(people).in_single_precision()
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         step, _, _, code = newton(total["gradient"], total["hessian"])
@@ -402,7 +330,7 @@ class Approach(Evaluate):
 
 
 def _advance(
-    asked: OfVariants,
+    asked: OfModels,
     work: Work,
     iteration: int,
     beta: np.ndarray,
@@ -438,7 +366,6 @@ def _advance(
         places = np.flatnonzero(asked.asked)
         left = np.zeros_like(asked.asked)
         left[places[going]] = asked.asked[places[going]]
-        lacking = (asked.asked[places] & INCOMPLETE) > 0
         kind = Approach if isinstance(asked, Start) else Evaluate
         yield kind(
             start=asked.start,
@@ -446,7 +373,7 @@ def _advance(
             chromosome=asked.chromosome,
             with_sex=asked.with_sex,
             exact=asked.exact,
-            fill=asked.fill if asked.exact else asked.fill[going[lacking]],
+            fill=asked.fill if asked.exact else asked.fill[going[asked.flagged(INCOMPLETE)]],
             people=asked.people,
             centre=asked.centre,
             exponent=asked.exponent,

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from unpooled.algorithms.coding import (
-    counted,
-    of_one_copy,
-    sexes,
-)
+from unpooled.algorithms.about_variants import Bounded
+from unpooled.algorithms.coding import counted, of_one_copy, sexes
 from unpooled.algorithms.groups import complete
 from unpooled.algorithms.standardise import Columns, fraction_bits
 from unpooled.cohort import MALE, Samples
@@ -60,20 +56,8 @@ class People:
         return x, weight, residual, likelihood
 
 
-class Bounded:
-    """Bounds of sums over at most `people` people; 64 bits."""
-
-    ring_bits: ClassVar[int] = 64
-    people: int
-    cohorts: int
-
-    @property
-    def bound(self) -> int:
-        return 4 * max(self.people, 1)
-
-    @property
-    def bits(self) -> int:
-        return fraction_bits(self.bound, self.cohorts, 64)
+class LikelihoodBounded(Bounded):
+    """And of sums of log-likelihoods, of which none is beyond 64: linear predictors are clipped at +-40."""
 
     @property
     def likelihoods(self) -> int:

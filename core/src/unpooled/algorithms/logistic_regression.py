@@ -24,6 +24,7 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.algorithms import plausible, regression
+from unpooled.algorithms.about_variants import FIRST, INCOMPLETE, SECOND, TIED
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.chi_square import Chunk, chunks
 from unpooled.algorithms.coding import MT2, PLACES, X2, X2_KNOWN, Y2, haploid, most_copies, on_x, sexes
@@ -32,17 +33,13 @@ from unpooled.algorithms.groups import CASE, COMPLETE, CONTROL, MEN, UNKNOWN
 from unpooled.algorithms.linear_fit import pairs
 from unpooled.algorithms.logistic_fit import (
     CONVERGED,
-    FIRST,
-    INCOMPLETE,
-    SECOND,
-    TIED,
     Approach,
     Evaluate,
     NullModel,
     Start,
     Work,
 )
-from unpooled.algorithms.logistic_people import Bounded, People
+from unpooled.algorithms.logistic_people import LikelihoodBounded, People
 from unpooled.algorithms.regression import (
     AlleleOrder,
     Calls,
@@ -69,7 +66,7 @@ _SHARED = {MT: DIPLOID, MT2: DIPLOID, X2: X, Y2: Y}
 
 
 @dataclass(frozen=True, eq=False)
-class Null(Bounded, regression.Counted):
+class Null(LikelihoodBounded, regression.Counted):
     """Log-likelihood, gradient and Hessian of the model without genotype."""
 
     name: ClassVar[str] = "logistic/null"
@@ -129,7 +126,7 @@ class Null(Bounded, regression.Counted):
         following = replace(self, sizes=people)
         columns, among = len(plan.covariate_columns), Sizes(plan.trait, people).of(COMPLETE)
         if columns:
-            yield regression.standardise(following, among, columns, False, plan.cohorts)
+            yield Magnitude.first(among, columns, False, plan.cohorts, following)
         else:
             yield from following.standardised(np.zeros(0), np.zeros(0, np.int64))
 
@@ -201,11 +198,11 @@ class CountGenotypes(regression.CountGenotypes):
         if self.null is None:
             raise ProtocolError("variants can only be fitted where the null model is")
         plan, tied = plan_of(self.plan), self.tied(counts)
-        sizes = self.null.groups(plan)
+        sizes = self.null.pool(plan)
         calls = Calls.of(counts, self.groups, self.chromosome, sizes)
         code = np.full(len(variants), self.null.code, np.uint8)
         code = np.where(_separated(self.groups, counts, self.chromosome), codes.SEPARATED, code)
-        n = (calls.called if plan.missing == EXACT else calls.people + 0 * calls.called).sum(axis=1)
+        n = calls.called.sum(axis=1) if plan.missing == EXACT else np.full(len(variants), calls.people.sum())
         code = np.where(_constant(calls), codes.CONSTANT, code)
         code = np.where(n <= len(self.null.beta) + 1, codes.TOO_FEW, code).astype(np.uint8)
         open_ = tied | (code == codes.FITTED)
@@ -217,16 +214,15 @@ class CountGenotypes(regression.CountGenotypes):
             ask = np.where(first_is_a1, FIRST, SECOND) + INCOMPLETE * calls.incomplete + TIED * tied
             asked = np.zeros(self.variants, np.uint8)
             asked[variants[open_] - self.start] = ask[open_]
-            fill = np.zeros((0, len(sexes(self.chromosome))))
-            if plan.missing != EXACT:
-                fill = _means(calls, first_is_a1, self.chromosome)[open_ & calls.incomplete]
+            most = most_copies(self.chromosome)
+            fill = np.where(first_is_a1[:, None], calls.means, most - calls.means)
             yield Start(
                 start=self.start,
                 asked=asked,
                 chromosome=self.chromosome,
                 with_sex=self.null.with_sex,
                 exact=plan.missing == EXACT,
-                fill=fill,
+                fill=fill[open_ & calls.incomplete & (plan.missing != EXACT)],
                 people=self.null.people,
                 centre=self.null.centre,
                 exponent=self.null.exponent,
@@ -234,13 +230,6 @@ class CountGenotypes(regression.CountGenotypes):
                 cohorts=plan.cohorts,
                 work=work.some(open_),
             )
-
-
-def _means(calls: Calls, first_is_a1: np.ndarray, chromosome: str) -> np.ndarray:
-    """Mean of the coded genotype (copies of A1, 0/1 where there is one) among those called: (m, s)."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.nan_to_num(calls.copies / calls.called)
-    return np.asarray(np.where(first_is_a1[:, None], mean, most_copies(chromosome) - mean))
 
 
 def _constant(calls: Calls) -> np.ndarray:

@@ -38,7 +38,7 @@ from unpooled.algorithms.groups import (
     WOMEN,
     Group,
 )
-from unpooled.algorithms.standardise import Follows, Magnitude
+from unpooled.algorithms.standardise import Follows
 from unpooled.cohort import Cohort
 from unpooled.errors import DisclosureError, ProtocolError
 from unpooled.plan import EXACT, FEWEST_AT_A_LEVEL, Plan
@@ -48,8 +48,8 @@ from unpooled.step import Arrays, Count, Real, Rows, Step, server_only
 OPTIONS = frozenset({"covariates", "missing", "maf", "geno", "hwe", "mind", "ci", "hide_covar"})
 """What of the plan every regression heeds."""
 
-TABLE = "variants"
-"""The result table: a row per variant that passes the filters. Columns, beside those of `GenotypeTable`:
+TABLE = summary.VARIANTS
+"""A row per variant that passes the filters. Columns, beside those of `GenotypeTable`:
 
 variant, first_is_a1    the panel index; whether the panel's first allele is A1
 n                       people in this variant's regression
@@ -189,11 +189,6 @@ def refuse_rare_levels(plan: Plan, people: int, having: Iterable[int]) -> None:
                 )
 
 
-def standardise(step: Follows, people: int, columns: int, phenotype: bool, cohorts: int) -> Step:
-    """The first of the standardising steps, after which `step` goes on."""
-    return Magnitude.first(people, columns, phenotype, cohorts, step)
-
-
 @dataclass(frozen=True)
 class Sizes:
     """The pool's people, in the finest groups."""
@@ -321,13 +316,11 @@ class Calls:
     squares: np.ndarray
 
     @classmethod
-    def of(
-        cls, counts: np.ndarray, counted: tuple[Group, ...], chromosome: str, sizes: Sizes, *words: str
-    ) -> Calls:
-        """From counts (m, groups, 3). `words` narrow it down further, such as to cases."""
+    def of(cls, counts: np.ndarray, counted: tuple[Group, ...], chromosome: str, sizes: Sizes) -> Calls:
+        """From counts (m, groups, 3)."""
         people, called, copies, squares = [], [], [], []
         for sex in sexes(chromosome):
-            every = {COMPLETE, *words, *([sex] if sex else [])}
+            every = {COMPLETE, *([sex] if sex else [])}
             inside = [k for k, group in enumerate(counted) if every <= set(group)]
             two, one, none = np.moveaxis(counts[:, inside].sum(axis=1), 1, 0)
             single = haploid(chromosome, sex)
@@ -336,6 +329,12 @@ class Calls:
             copies.append(two if single else 2 * two + one)
             squares.append(two if single else 4 * two + one)
         return cls(np.array(people), *(np.stack(column, axis=1) for column in (called, copies, squares)))
+
+    @property
+    def means(self) -> np.ndarray:
+        """Mean copies among those called, float64 (m, s); 0 where nobody is."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.nan_to_num(self.copies / self.called))
 
     @property
     def incomplete(self) -> np.ndarray:

@@ -89,34 +89,10 @@ def evaluate(
     Parameters are intercept, genotype, covariates. `second`: copies of the file's A2 count, else of A1.
     `lacking`: whether anyone may have no call. Such a call leaves the person out if `exact`; else it is
     `fill`, (m, groups), in units of the genotype.
+
+    Computed in the precision of the design; sums over tiles are float64. In single precision gradient and
+    Hessian have six digits or so, and there is no log-likelihood: it is 0.
     """
-    return _run(words, second, lacking, design, beta, fill, exact)
-
-
-def approach(
-    words: Words,
-    second: NDArray[np.bool_],
-    lacking: NDArray[np.bool_],
-    design: Design,
-    beta: Floats,
-    fill: Floats,
-    exact: bool,
-) -> tuple[Floats, Floats]:
-    """Gradient and Hessian as `evaluate` gives them, to six digits or so."""
-    _, gradient, hessian = _run(words, second, lacking, design.in_single_precision(), beta, fill, exact)
-    return gradient, hessian
-
-
-def _run(
-    words: Words,
-    second: NDArray[np.bool_],
-    lacking: NDArray[np.bool_],
-    design: Design,
-    beta: Floats,
-    fill: Floats,
-    exact: bool,
-) -> tuple[Floats, Floats, Floats]:
-    """In the precision of the design; sums over tiles are float64."""
     m, p = beta.shape
     precision = _PRECISIONS[design.rows.dtype.name]
     likelihood, gradient = np.zeros(m), np.zeros((m, p))

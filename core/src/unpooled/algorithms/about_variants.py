@@ -1,0 +1,135 @@
+"""What the questions about single variants of linear and of logistic regression have in common.
+
+They name the variants of a chunk that are still to be fitted, say how copies are counted and what a missing
+call counts as, and how covariates (in a linear regression the phenotype, too) are standardised.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms import plausible
+from unpooled.algorithms.coding import PLACES, X2_KNOWN, called_words, sexes
+from unpooled.algorithms.standardise import fraction_bits
+from unpooled.cohort import Cohort
+from unpooled.plan import EXACT, Plan
+from unpooled.step import Count, Filled, Real, Step
+
+NOT_ASKED, FIRST, SECOND, INCOMPLETE, TIED = 0, 1, 2, 4, 8
+"""What is asked of a variant: nothing; copies of the panel's first allele, or of its second; and, added,
+whether it has missing calls, and whether A1 is to be settled: until then it is the first allele."""
+
+
+class Bounded:
+    """Bounds of sums over at most `people` people; 64 bits."""
+
+    ring_bits: ClassVar[int] = 64
+    people: int
+    cohorts: int
+
+    @property
+    def bound(self) -> int:
+        return 4 * max(self.people, 1)
+
+    @property
+    def bits(self) -> int:
+        return fraction_bits(self.bound, self.cohorts, 64)
+
+
+@dataclass(frozen=True, eq=False)
+class AboutVariants(Bounded, Step):
+    """A question about some variants of a chunk."""
+
+    alleles: ClassVar[frozenset[int]] = frozenset({FIRST, SECOND})
+    """Which allele's copies may be counted."""
+
+    start: int
+    asked: np.ndarray
+    """Flags, as above, of each variant of the chunk: uint8."""
+    chromosome: str
+    exact: bool
+    fill: np.ndarray
+    """By the rule `mean`, of each variant with missing calls and each of the `sexes`, how many copies a
+    missing call counts as: from 0 to 2, or to 1 where there is one. float64 (lacking, s)."""
+    people: int
+    centre: np.ndarray
+    exponent: np.ndarray
+    cohorts: int
+
+    def __post_init__(self) -> None:
+        complete = {*self.alleles, FIRST + TIED}
+        known = {NOT_ASKED, *complete, *(flags + INCOMPLETE for flags in complete)}
+        good = (
+            self.asked.dtype == np.uint8
+            and self.asked.ndim == 1
+            and set(np.unique(self.asked).tolist()) <= known
+            and self.chromosome in PLACES
+            and plausible.columns(self.centre, self.exponent)
+            and plausible.copies(self.fill, (0 if self.exact else self.lacking, self.sexes))
+            and plausible.pool(self.people, self.cohorts)
+            and self.start >= 0
+        )
+        plausible.require(good, "variants")
+
+    @property
+    def reach(self) -> int:
+        return self.start + len(self.asked)
+
+    @property
+    def variants(self) -> int:
+        return int(np.count_nonzero(self.asked))
+
+    @property
+    def lacking(self) -> int:
+        return int(np.count_nonzero(self.asked & INCOMPLETE))
+
+    @property
+    def incomplete(self) -> int:
+        """Of how many variants sums over the people without a call are sent."""
+        return self.lacking if self.exact else 0
+
+    @property
+    def tied(self) -> int:
+        return int(np.count_nonzero(self.asked & TIED))
+
+    @property
+    def sexes(self) -> int:
+        return len(sexes(self.chromosome))
+
+    def flagged(self, flag: int) -> np.ndarray:
+        """Which of the variants that are asked about have a flag: bool (m,)."""
+        return np.asarray((self.asked[self.asked > 0] & flag) > 0)
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
+        return tuple(array for array in cls.sends if plan.missing == EXACT or array.name != "missing")
+
+    def agrees(self, plan: Plan) -> bool:
+        """About the plan's columns, and values of single people only by its rule for missing calls."""
+        allowed = self.exact == (plan.missing == EXACT) and (self.exact or self.chromosome != X2_KNOWN)
+        columns = len(plan.covariate_columns) + (plan.trait == "quantitative")
+        return allowed and (len(self.centre), self.cohorts) == (columns, plan.cohorts)
+
+    def filled(self) -> Filled | None:
+        if self.exact:
+            return None
+        table = np.zeros((self.variants, 3))
+        table[:, 0] = self.asked[self.asked > 0] & (INCOMPLETE | SECOND)
+        table[self.flagged(INCOMPLETE), 1 : 1 + self.sexes] = self.fill
+        return Filled(self.chromosome, self.start + np.flatnonzero(self.asked), table)
+
+    def words_of(self, cohort: Cohort) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Genotypes of what is asked about, whether the file's A2 counts, and which lack calls."""
+        packed = cohort.packed(self.start + np.flatnonzero(self.asked))
+        words = called_words(packed.words, cohort.samples, self.chromosome)
+        return words, packed.swapped ^ self.flagged(SECOND), self.flagged(INCOMPLETE)
+
+    def first_of_ties(self, second: np.ndarray) -> np.ndarray:
+        """1 where this cohort's files call the first allele of a tie A1; `second` as of `words_of`.
+
+        Of a tie copies of the first allele are counted: where `second`, that is the file's A2.
+        """
+        return np.asarray(1 - second[self.flagged(TIED)].astype(np.int64))
