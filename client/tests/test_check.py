@@ -278,12 +278,14 @@ def test_a_fault_is_found_where_it_is(files: Any, name: str) -> None:
 
 OF_TABLES = {
     Code.CSV,
+    Code.PARQUET,
     Code.COLUMN_MISSING,
     Code.COLUMN_EMPTY,
+    Code.COLUMN_TYPE,
     Code.VALUE_TEXT,
     Code.VALUE_INFINITE,
     Code.VALUE_FRACTION,
-}  # test_csv_table.py has these
+}  # test_csv_table.py and test_parquet_table.py have these
 
 
 def test_every_code_has_a_test() -> None:

@@ -1,4 +1,4 @@
-"""The reader of tables: what it reads, and how it says what is wrong, with line and column."""
+"""The reader of CSV tables: what it reads, and how it says what is wrong, with line and column."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from unpooled.schema import Column
-from unpooled_client.data.csv_table import open_table
 from unpooled_client.data.report import Code, Finding, Report, Severity
+from unpooled_client.data.tables import cells, open_table
+from unpooled_client.data.tables.csv_table import MISSING
+from unpooled_client.data.tables.faults import Faults
 
 SCHEMA = (Column("age", "integer", "years"), Column("site", "text"), Column("mean glucose"))
 HEADER = b"mean glucose,site,age\n"
@@ -59,6 +63,8 @@ def error(report: Report) -> Finding:
     ("cell", "code"),
     [
         ("high", Code.VALUE_TEXT),
+        ("NAN", Code.VALUE_TEXT),
+        ("0x10", Code.VALUE_TEXT),
         ("5,5", Code.VALUE_TEXT),
         ("1_000", Code.VALUE_TEXT),
         ("inf", Code.VALUE_INFINITE),
@@ -69,9 +75,9 @@ def test_cells_that_are_no_numbers(read: Read, cell: str, code: Code) -> None:
     values, report = read(HEADER + f'1,Graz,3\n"{cell}","a\nb",4\n"{cell}",Graz,5\n'.encode())
     found = error(report)
     assert values is None
-    assert (found.code, found.line, found.column, found.count, found.read) == (code, 4, 1, 2, cell)
+    assert (found.code, found.line, found.column, found.count, found.read) == (code, 3, 1, 2, cell)
     assert found.file and found.expected and found.remedy and "mean glucose" in found.message
-    assert found.examples == (f"line 4: {cell}", f"line 5: {cell}")
+    assert found.examples == (f"line 3: {cell}", f"line 5: {cell}")
 
 
 def test_a_fraction_in_a_column_of_integers(read: Read) -> None:
@@ -92,7 +98,12 @@ def test_a_fraction_in_a_column_of_integers(read: Read) -> None:
         ),
         (HEADER.replace(b"age", b"age,age") + b"1,Graz,3,3\n", Code.COLUMN_AMBIGUOUS, 1, 4, "stands twice"),
         (HEADER + b"1,Graz,3\n1,Graz\n", Code.TOO_FEW_COLUMNS, 3, 3, "another number of cells"),
+        (HEADER + b"1,Graz,3,9\n", Code.TOO_FEW_COLUMNS, 2, 4, "another number of cells"),
         (HEADER + b'1,"Graz,3\n', Code.CSV, 2, None, "no CSV"),
+        (b"mean glucose;site;age\n5,5;Graz;3\n", Code.CSV, 1, None, "between semicolons"),
+        (b"mean glucose\tsite\tage\n5,5\tGraz\t3\n", Code.CSV, 1, None, "between tabs"),
+        (b'mean glucose,"site\n', Code.CSV, 1, None, "no CSV"),
+        (b"mean gluc\xf6se,site\n", Code.FILE_NOT_TEXT, 1, None, "not in UTF-8"),
         (b"", Code.FILE_EMPTY, None, None, "is empty"),
         (b"\n\n", Code.FILE_EMPTY, None, None, "is empty"),
         (HEADER + b"1,Gr\xe4z,3\n", Code.FILE_NOT_TEXT, 2, None, "not in UTF-8"),
@@ -109,13 +120,38 @@ def test_tables_that_are_not_as_planned(
     assert said in found.message and found.remedy
 
 
-@pytest.mark.parametrize(
-    ("header", "remedy"),
-    [(b"Mean Glucose,site,age", "letter by letter"), (b"mean glucose;site;age", "between commas")],
+def test_the_remedy_of_a_column_that_is_written_otherwise(read: Read) -> None:
+    _, report = read(b"Mean Glucose,site,age\n")
+    assert "letter by letter" in next(f for f in report.findings if f.code == Code.COLUMN_MISSING).remedy
+
+
+def test_the_remedy_of_a_decimal_comma(read: Read) -> None:
+    _, report = read(HEADER + b'"5,5",Graz,3\n')
+    assert "not with a comma: 5.5" in error(report).remedy
+
+
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+CELLS = st.one_of(
+    NUMBERS.map(repr),
+    NUMBERS.map("{:.20e}".format),
+    st.from_regex(r"[-+]?[0-9]{1,25}(\.[0-9]{0,25})?([eE][-+]?[0-9]{1,3})?", fullmatch=True),
+    st.sampled_from([*MISSING, " 7 ", " NA", "inf", "NAN", "-", "1e", "1 2", "_1", "0x1p3", "٣", "."]),
 )
-def test_the_remedy_of_a_missing_column(read: Read, header: bytes, remedy: str) -> None:
-    _, report = read(header + b"\n")
-    assert remedy in next(f for f in report.findings if f.code == Code.COLUMN_MISSING).remedy
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(CELLS, min_size=1, max_size=8))
+def test_the_fast_reader_reads_as_the_slow_one(tmp_path: Path, column: list[str]) -> None:
+    """Every number to its last bit, and every cell that is none is told by both alike."""
+    path, schema = tmp_path / "both.csv", (Column("x"), Column("y", "text"))
+    path.write_text("".join(f"{cell},y\n" for cell in ["x", *column]), encoding="utf-8")
+    fast, slow = Report(), Report()
+    table = open_table(path, schema, 1, fast)
+    values = cells.read(path, ["x", "y"], schema, MISSING, Faults(path, slow))
+    if values is None or table is None:
+        assert values is table is None and fast.of(Severity.ERROR) == slow.of(Severity.ERROR)
+    else:
+        assert table.values.tobytes() == values.tobytes()
 
 
 def test_a_column_without_values_counts_nothing(read: Read) -> None:

@@ -33,6 +33,8 @@ from unpooled_client.session import OVER, Session, StudyEnded
 from unpooled_client.state import Saved, StateError, StateFolder, open_private, with_invitation
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from unpooled_client.cluster import Cluster
     from unpooled_client.data.options import DataOptions
     from unpooled_client.trust import Terms
@@ -75,6 +77,8 @@ class Engine:
         self.join_anew, self.only_join = join_anew, only_join
         self._session: Session | None = None
         self._cluster: Cluster | None = None
+        self._values: np.ndarray | None = None
+        """In a study of tables: the features as they were read."""
 
     def accept(self, review: ReviewNeeded) -> None:
         """A person has read this review and accepts. May be called from another thread."""
@@ -117,7 +121,8 @@ class Engine:
 
     def _run_locked(self) -> Iterator[Event]:
         session = self._session = self._begin()
-        session.spawn(_warm_up)
+        if self.options is None or self.options.table is None:
+            session.spawn(_warm_up)
         from unpooled_client import joining
 
         try:
@@ -166,6 +171,7 @@ class Engine:
 
     def _take_part(self, session: Session, study: Study, terms: Terms) -> Iterator[Event]:
         """Everything from the data files to the last answer."""
+        from unpooled.cohort import ArrayTable
         from unpooled_client import joining, reading
         from unpooled_client.answering import Work
 
@@ -178,6 +184,7 @@ class Engine:
             study = yield from session.study()
         yield from reading.announce(session, study, terms, data)
         alignments = reading.aligned(data, terms.plan)
+        self._values = data.values if isinstance(data, ArrayTable) else None
         yield from Work(session, terms, alignments, options, self._cluster).answer_until_over()
 
     def _options(self, session: Session) -> DataOptions:
@@ -199,8 +206,8 @@ class Engine:
         with session.clock("results"):
             folder = self.out or Path(f"unpooled-{study.id}")
             yield from deliver(session, study.results, folder)
-            if study.plan is not None and study.plan.of_tables:
-                yield from transform(session, study.plan, self._options(session), folder)
+            if study.plan is not None and "parameters" in study.plan.files:
+                yield from transform(session, study.plan, self._options(session), folder, self._values)
         reporting = yield from session.report_timing()
         with contextlib.suppress(TimeoutError):
             reporting.exception(timeout=_LAST_WORD)
@@ -319,6 +326,6 @@ def _explain_data(error: Exception) -> Explanation | None:
 
 
 def _warm_up() -> None:
-    """Load what is slow to load, while the server is being asked."""
+    """Load what is slow to load for genotypes, while the server is being asked."""
     import unpooled_client.answering
     import unpooled_client.data.cohort  # noqa: F401

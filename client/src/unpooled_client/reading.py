@@ -21,10 +21,10 @@ from unpooled.plan import Plan
 from unpooled.protocol.problems import Problem
 from unpooled.step import Step
 from unpooled_client.api import Study
-from unpooled_client.data.csv_table import open_table
 from unpooled_client.data.fingerprint import Fingerprint, check_unchanged, fingerprints
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.report import Code, Report
+from unpooled_client.data.tables import open_table
 from unpooled_client.events import Checked, Event, PanelAgreed
 from unpooled_client.ledger import Form
 from unpooled_client.session import Session
@@ -86,7 +86,9 @@ def open_data(
         files = None
     else:
         files = session.spawn(fingerprints, paths)
-    data, report = yield from session.wait_for(_open, options.under(terms.plan), terms.plan.of_tables)
+    data, report = yield from session.wait_for(
+        _open, options.under(terms.plan), terms.plan.of_tables, session.threads
+    )
     yield Checked(report.ok, report.to_json(), time.perf_counter() - started)
     if data is None:
         raise DataRefused(report)
@@ -97,7 +99,9 @@ def open_data(
     return data
 
 
-def _open(options: DataOptions, of_tables: bool) -> tuple[PlinkData | ArrayTable | None, Report]:
+def _open(
+    options: DataOptions, of_tables: bool, threads: int
+) -> tuple[PlinkData | ArrayTable | None, Report]:
     from unpooled_client.data.cohort import open_cohort
 
     report = Report()
@@ -106,7 +110,7 @@ def _open(options: DataOptions, of_tables: bool) -> tuple[PlinkData | ArrayTable
         report.error(Code.OPTION, f"the study is about {kind}", remedy=f"Give {remedy}.")
         return None, report
     if options.table is not None:
-        return open_table(options.table, options.schema, options.min_samples, report), report
+        return open_table(options.table, options.schema, options.min_samples, report, threads), report
     return open_cohort(options)
 
 

@@ -82,7 +82,7 @@ def join(invitation: str, **options: Any) -> int:
 @click.command(epilog=EXIT_CODES)
 @click.argument("invitation", required=False)
 @data_options
-@click.option("--table", type=_FILE, metavar="FILE", help="A CSV table, in a study of tables.")
+@click.option("--table", type=_FILE, metavar="FILE", help="A table, CSV or Parquet, in a study of tables.")
 @click.option("--out", type=_FOLDER, metavar="DIR", help="Folder for the results.  [unpooled-STUDY]")
 @click.option("--yes", is_flag=True, help="Accept plan and roster without asking. For scripts.")
 @click.option("--threads", type=click.IntRange(1), default=_cores, metavar="N",

@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from unpooled.errors import UnpooledError
 from unpooled.protocol.invitation import Invitation
@@ -187,6 +187,13 @@ def with_invitation(saved: Saved, invitation: Invitation) -> Saved:
 
 def write_atomically(path: Path, data: bytes, *, private: bool = False) -> None:
     """Replace a file so that after a crash either the old or the new content is there, whole."""
+    with replacing(path, private=private) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
+    """The new content of a file, which takes its place when the block ends, whole; not if it raises."""
     _make_private_folder(path.parent) if private else path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -194,7 +201,7 @@ def write_atomically(path: Path, data: bytes, *, private: bool = False) -> None:
             part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, 0o600 if private else 0o666
         )
         with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         replace(part, path)

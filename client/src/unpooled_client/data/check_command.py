@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,12 @@ from typing import Any
 import click
 from rich.console import Console
 
-from unpooled.schema import Column, read_schema
+from unpooled.schema import read_schema
 from unpooled_client.data.cohort import open_cohort
-from unpooled_client.data.csv_table import open_table, read_lines
 from unpooled_client.data.options import DataOptions, data_options, options_from, plan_options
 from unpooled_client.data.report import Report
 from unpooled_client.data.show import as_json, show
+from unpooled_client.data.tables import open_table, schema_of
 
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
@@ -22,9 +23,9 @@ _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 @click.command()
 @data_options
 @plan_options
-@click.option("--table", type=_FILE, metavar="FILE", help="Check a CSV table instead.")
+@click.option("--table", type=_FILE, metavar="FILE", help="Check a table, CSV or Parquet, instead.")
 @click.option("--schema", type=_FILE, metavar="FILE",
-              help="CSV with the lines name,type,unit of its columns.  [all numbers]")  # fmt: skip
+              help="CSV with the lines name,type,unit of its columns.  [CSV: all numbers]")  # fmt: skip
 @click.option("--json", "to_json", is_flag=True, help="Findings and summary as JSON.")
 def check(to_json: bool, schema: Path | None, **given: Any) -> None:
     """Check PLINK files, or a table, offline: everything that would stop a study, with file, line and remedy.
@@ -47,9 +48,9 @@ def _check_table(table: Path, schema: Path | None, options: DataOptions) -> Repo
     report = Report()
     if schema is not None:
         columns = read_schema(schema.read_text("utf-8", errors="replace"), str(schema))
-    elif (lines := read_lines(table, report)) is not None:
-        columns = tuple(map(Column, lines.header))
+    elif (found := schema_of(table, report)) is not None:
+        columns = found
     else:
         return report
-    open_table(table, columns, options.min_samples, report)
+    open_table(table, columns, options.min_samples, report, os.cpu_count() or 1)
     return report

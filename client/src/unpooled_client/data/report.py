@@ -83,8 +83,10 @@ class Code(enum.StrEnum):
     COVARIATE_EMPTY = "covariate-empty"
 
     CSV = "csv"
+    PARQUET = "parquet"
     COLUMN_MISSING = "column-missing"
     COLUMN_EMPTY = "column-empty"
+    COLUMN_TYPE = "column-type"
     VALUE_TEXT = "value-text"
     VALUE_INFINITE = "value-infinite"
     VALUE_FRACTION = "value-fraction"

@@ -1,0 +1,94 @@
+"""A cohort's table, CSV or Parquet: read under the plan's schema, and written again with normalized features.
+
+    columns    whether the table has the columns of the schema
+    csv_table  CSV, read by a fast library; `cells` reads again where it stumbles, and says why
+    csv_write  CSV with other numbers in some columns, and every other byte as it was
+    parquet    Parquet, read and written
+    faults     what can be wrong with a table, in words
+
+A number that is missing is NaN. What stands in columns of type text is neither looked at nor changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from unpooled.cohort import ArrayTable
+from unpooled.scaler import Scaler
+from unpooled.schema import Column
+from unpooled_client.data.options import MIN_SAMPLES
+from unpooled_client.data.report import Code, Report
+from unpooled_client.data.source import exists, unreadable
+from unpooled_client.data.tables import csv_table, csv_write, parquet
+from unpooled_client.data.tables.faults import WHAT, Faults
+
+__all__ = ["open_table", "read_features", "schema_of", "write_normalized"]
+
+
+def open_table(
+    path: Path, schema: Sequence[Column], fewest: int | None, report: Report, threads: int = 1
+) -> ArrayTable | None:
+    """The features of a table, in the schema's order; None if there is any error, which the report has.
+
+    `fewest`: how many rows a cohort must have to take part.
+    """
+    values = read_features(path, schema, report, threads)
+    if values is None:
+        return None
+    _check_floor(len(values), MIN_SAMPLES if fewest is None else fewest, Faults(path, report))
+    report.summary = {"table": {"rows": len(values), "features": values.shape[1]}}
+    return ArrayTable(values) if report.ok else None
+
+
+def read_features(
+    path: Path, schema: Sequence[Column], report: Report, threads: int = 1
+) -> np.ndarray | None:
+    """The schema's numbers, float64 (rows, features); None if there is any error, which the report has."""
+    if not exists(path, WHAT, report):
+        return None
+    try:
+        _use(threads)
+        reader = parquet.read if parquet.is_one(path) else csv_table.read
+        return reader(path, schema, Faults(path, report))
+    except OSError as error:
+        unreadable(error, path, WHAT, report)
+        return None
+
+
+def schema_of(path: Path, report: Report) -> tuple[Column, ...] | None:
+    """The columns that a table has: of Parquet by their types, of CSV all taken to be numbers."""
+    if not exists(path, WHAT, report):
+        return None
+    try:
+        look = parquet.schema_of if parquet.is_one(path) else csv_table.schema_of
+        return look(path, Faults(path, report))
+    except OSError as error:
+        unreadable(error, path, WHAT, report)
+        return None
+
+
+def write_normalized(
+    path: Path, target: Path, schema: Sequence[Column], values: np.ndarray, scaler: Scaler, threads: int = 1
+) -> None:
+    """Write the table to `target`, in its own format, its features (their `values` as read) normalized.
+
+    Rows, columns and their order stay, and so does every cell of a text column and every missing value.
+    """
+    _use(threads)
+    write = parquet.write if parquet.is_one(path) else csv_write.write
+    write(path, target, schema, values, scaler)
+
+
+def _use(threads: int) -> None:
+    """Read and write with so many threads."""
+    import pyarrow as pa
+
+    pa.set_cpu_count(threads)
+
+
+def _check_floor(rows: int, fewest: int, faults: Faults) -> None:
+    if rows < fewest:
+        faults.tell(Code.TOO_FEW_SAMPLES, read=str(rows), fewest=fewest)

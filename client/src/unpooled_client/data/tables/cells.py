@@ -1,0 +1,91 @@
+"""A CSV table read cell by cell, as slowly as it takes to say where a fault is.
+
+This is what the format means; the fast reader must agree with it where it does not give up.
+"""
+
+from __future__ import annotations
+
+import csv
+from array import array
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from unpooled.schema import INTEGER, Column
+from unpooled_client.data.report import Code
+from unpooled_client.data.tables.columns import features_of, places_of
+from unpooled_client.data.tables.faults import Faults, Tally
+
+
+def read(
+    path: Path, header: Sequence[str], schema: Sequence[Column], missing: Collection[str], faults: Faults
+) -> np.ndarray | None:
+    """The schema's numbers, float64 (rows, features); None if there is any error, which `faults` tells."""
+    wanted = list(zip(places_of(schema, header), features_of(schema), strict=True))
+    values, tally = array("d"), Tally(faults, "line")
+    for line, row in _rows(path, faults):
+        if len(row) != len(header):
+            _tell_width(line, row, header, faults)
+            continue
+        for place, column in wanted:
+            cell = row[place].strip()
+            value = np.nan if cell in missing else _number(cell)
+            if cell not in missing and (problem := _problem(value, column)):
+                tally.add(problem, place, line, row[place])
+            values.append(value)
+    tally.tell(header)
+    return np.frombuffer(values, np.float64).reshape(-1, len(wanted)) if faults.report.ok else None
+
+
+def _rows(path: Path, faults: Faults) -> Iterator[tuple[int, list[str]]]:
+    """Each row below the header with the line, from 1, in which it begins."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        found, line, header = csv.reader(file, strict=True), 1, True
+        try:
+            for row in found:
+                if row and not header:
+                    yield line, row
+                header = header and not row
+                line = found.line_num + 1
+        except csv.Error as error:
+            faults.tell(Code.CSV, line=line, why=error)
+        except UnicodeDecodeError:
+            faults.tell(Code.FILE_NOT_TEXT, line=_first_undecodable(path))
+
+
+def _first_undecodable(path: Path) -> int | None:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return number
+    return None
+
+
+def _tell_width(line: int, row: Sequence[str], header: Sequence[str], faults: Faults) -> None:
+    faults.tell(
+        Code.TOO_FEW_COLUMNS,
+        line=line,
+        column=min(len(row), len(header)) + 1,
+        read=f"{len(row)} cells",
+        examples=(f"line {line}",),
+        width=len(header),
+    )
+
+
+def _number(cell: str) -> float:
+    """The number in a cell; NaN if it is none."""
+    try:
+        return np.nan if "_" in cell else float(cell)  # Python's own 1_000 is no number of a table
+    except ValueError:
+        return np.nan
+
+
+def _problem(value: float, column: Column) -> Code | None:
+    if np.isnan(value):
+        return Code.VALUE_TEXT
+    if np.isinf(value):
+        return Code.VALUE_INFINITE
+    return Code.VALUE_FRACTION if column.type == INTEGER and value != np.floor(value) else None

@@ -1,0 +1,60 @@
+"""Whether a table has the columns that the plan's schema names, and how a column's numbers are to be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from unpooled.schema import INTEGER, Column
+from unpooled_client.data.report import Code, shown
+from unpooled_client.data.tables.faults import Faults
+
+
+def check_header(header: Sequence[str], schema: Sequence[Column], faults: Faults) -> bool:
+    """Whether the columns are those of the schema, each once, in any order."""
+    wanted = [column.title for column in schema]
+    names = ", ".join(wanted)
+    for title in wanted:
+        if header.count(title) > 1:
+            last = len(header) - header[::-1].index(title)
+            faults.tell(Code.COLUMN_AMBIGUOUS, line=1, column=last, title=title, wanted=names)
+        elif title not in header:
+            remedy = _written_otherwise(title, header)
+            faults.tell(Code.COLUMN_MISSING, line=1, remedy=remedy, title=title, wanted=names)
+    for place, title in enumerate(header, 1):
+        if title not in wanted:
+            examples = (f"column {place}: {shown(title)}",)
+            faults.tell(
+                Code.COLUMN_UNKNOWN, line=1, column=place, read=title, examples=examples, wanted=names
+            )
+    return faults.report.ok
+
+
+def _written_otherwise(title: str, header: Sequence[str]) -> str:
+    alike = next((other for other in header if other.strip().lower() == title.strip().lower()), None)
+    return "" if alike is None else f"The file has {alike!r}: names must be the same letter by letter."
+
+
+def places_of(schema: Sequence[Column], header: Sequence[str]) -> list[int]:
+    """Where the schema's numbers stand in the table, from 0."""
+    return [header.index(column.title) for column in schema if column.is_number]
+
+
+def features_of(schema: Sequence[Column]) -> list[Column]:
+    """The columns of the schema that hold numbers, in its order."""
+    return [column for column in schema if column.is_number]
+
+
+def has_fraction(values: np.ndarray, column: Column) -> np.ndarray:
+    """Where a column of integers holds none: bool (n,). A missing value is none of either."""
+    return np.asarray((values != np.floor(values)) & ~np.isnan(values) & (column.type == INTEGER))
+
+
+def warn_of_empty(
+    values: np.ndarray, schema: Sequence[Column], header: Sequence[str], faults: Faults
+) -> None:
+    """Tell which features, of the columns of `values`, have no value here."""
+    for place, column in zip(places_of(schema, header), values.T, strict=True):
+        if len(column) and np.isnan(column).all():
+            faults.tell(Code.COLUMN_EMPTY, column=place + 1, title=header[place])

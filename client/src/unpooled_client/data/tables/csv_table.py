@@ -1,0 +1,168 @@
+"""CSV tables. A library reads them, with as many threads as it may use; `cells` looks again if it stumbles.
+
+The first line names the columns, in any order. Numbers have a decimal point, and become the float64 next to
+them. Blank lines are passed over.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from unpooled.schema import Column
+from unpooled_client.data.report import Code
+from unpooled_client.data.source import BYTE_ORDER_MARK, good_line_ends, is_text
+from unpooled_client.data.tables import cells
+from unpooled_client.data.tables.columns import (
+    check_header,
+    features_of,
+    has_fraction,
+    places_of,
+    warn_of_empty,
+)
+from unpooled_client.data.tables.faults import WHAT, Faults
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null")
+BLOCK = 4 << 20
+"""Bytes of the file that a thread reads at once."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """The beginning of a CSV file: what names the columns."""
+
+    header: list[str]
+    text: bytes
+    """As it stands in the file, up to the end of its line."""
+    lines: int
+
+    @property
+    def line_end(self) -> str:
+        return "\r\n" if self.text.endswith(b"\r\n") else "\n"
+
+
+def read(path: Path, schema: Sequence[Column], faults: Faults) -> np.ndarray | None:
+    """The schema's numbers, float64 (rows, features); None if there is any error, which `faults` tells."""
+    start = opened(path, faults)
+    if start is None or not check_header(start.header, schema, faults):
+        return None
+    values = _quickly(path, start, schema)
+    if values is None:
+        values = cells.read(path, start.header, schema, MISSING, faults)
+    if values is not None:
+        warn_of_empty(values, schema, start.header, faults)
+    return values
+
+
+def schema_of(path: Path, faults: Faults) -> tuple[Column, ...] | None:
+    """The columns that the first line names, all taken to be numbers."""
+    start = opened(path, faults)
+    return None if start is None else tuple(map(Column, start.header))
+
+
+def opened(path: Path, faults: Faults) -> Start | None:
+    """The first line that is not blank; None if it is none of a CSV file, which `faults` tells."""
+    with path.open("rb") as file:
+        head = file.read(4096)
+        if not is_text(head, path, WHAT, faults.report) or not good_line_ends(
+            head, path, WHAT, faults.report
+        ):
+            return None
+        file.seek(0)
+        start = _start(file, faults)
+    if start is None or not _between_commas(start.header, faults):
+        return None
+    return start
+
+
+def _start(file: BinaryIO, faults: Faults) -> Start | None:
+    raw: list[bytes] = []
+
+    def lines() -> Iterator[str]:
+        for line in file:
+            raw.append(line)
+            yield (line.removeprefix(BYTE_ORDER_MARK) if len(raw) == 1 else line).decode()
+
+    try:
+        header = next(filter(None, csv.reader(lines(), strict=True)), None)
+    except UnicodeDecodeError:
+        faults.tell(Code.FILE_NOT_TEXT, line=len(raw))
+    except csv.Error as error:
+        faults.tell(Code.CSV, line=1, why=error)
+    else:
+        if header is not None:
+            return Start(header, b"".join(raw), len(raw))
+        faults.tell(Code.FILE_EMPTY)
+    return None
+
+
+def _between_commas(header: Sequence[str], faults: Faults) -> bool:
+    """Whether the first line looks like one between commas."""
+    mark = next((mark for mark in ";\t" if len(header) == 1 and mark in header[0]), None)
+    if mark is not None:
+        kind = "semicolons" if mark == ";" else "tabs"
+        remedy = "Export the table as CSV with commas between cells and decimal points in numbers."
+        faults.tell(Code.CSV, line=1, read=header[0], why=f"its cells stand between {kind}", remedy=remedy)
+    return mark is None
+
+
+def _quickly(path: Path, start: Start, schema: Sequence[Column]) -> np.ndarray | None:
+    """The features, or None where there is anything that `cells` has to look at."""
+    import pyarrow as pa
+
+    places, features = places_of(schema, start.header), features_of(schema)
+    types = {place: pa.float64() if place in places else pa.string() for place in range(len(start.header))}
+    try:
+        table = parsed(path, start, types)
+    except pa.ArrowInvalid:
+        return None
+    values = np.empty((table.num_rows, len(features)), order="F")
+    for k, (place, column) in enumerate(zip(places, features, strict=True)):
+        cells_of = table.column(str(place))
+        _fill(values[:, k], cells_of)
+        # NaN beside what is missing: a word that the library takes for it and a person may not mean so.
+        odd = np.isinf(values[:, k]).any() or np.isnan(values[:, k]).sum() != cells_of.null_count
+        if odd or has_fraction(values[:, k], column).any():
+            return None
+    return values
+
+
+def _fill(values: np.ndarray, column: pa.ChunkedArray) -> None:
+    """Copy a column's numbers, those that are missing as NaN."""
+    at = 0
+    for chunk in column.chunks:
+        values[at : at + len(chunk)] = chunk.to_numpy(zero_copy_only=False)
+        at += len(chunk)
+
+
+def parsed(path: Path, start: Start, types: Mapping[int, pa.DataType], *, quotes: bool = True) -> pa.Table:
+    """The columns at some places, of these types, named by their places; ArrowInvalid if a line is odd.
+
+    Without `quotes` a quote is a character like others, so that cells are what stands in the file.
+    """
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    named = {str(place): kind for place, kind in types.items()}
+    with pa.memory_map(str(path)) as file:
+        return arrow.read_csv(
+            file,
+            read_options=arrow.ReadOptions(
+                column_names=[str(place) for place in range(len(start.header))],
+                skip_rows=start.lines,
+                block_size=BLOCK,
+                use_threads=pa.cpu_count() > 1,
+            ),
+            parse_options=arrow.ParseOptions(quote_char='"' if quotes else False, newlines_in_values=quotes),
+            convert_options=arrow.ConvertOptions(
+                column_types=named, include_columns=list(named), null_values=list(MISSING)
+            ),
+        )

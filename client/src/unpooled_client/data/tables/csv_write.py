@@ -1,0 +1,135 @@
+"""CSV with normalized features. Every other cell is written as it stands in the file, in the same order.
+
+Rows are written a block at a time, several blocks at once; the numbers are the shortest that read back as
+the same float64.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unpooled.errors import DataProblem
+from unpooled.scaler import Scaler
+from unpooled.schema import Column
+from unpooled_client.data.report import Report
+from unpooled_client.data.tables.columns import places_of
+from unpooled_client.data.tables.csv_table import Start, opened, parsed
+from unpooled_client.data.tables.faults import Faults
+from unpooled_client.state import replacing
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CELLS = 1 << 19
+"""Of a block: some 10 MB of text."""
+
+
+def write(path: Path, target: Path, schema: Sequence[Column], values: np.ndarray, scaler: Scaler) -> None:
+    """Write the table with normalized features.
+
+    Raises DataProblem if the file is no longer what it was when its `values` were read.
+    """
+    report = Report()
+    start = opened(path, Faults(path, report))
+    if start is None:
+        raise report.problem()
+    places = places_of(schema, start.header)
+    words = _words(path, start, places, values)
+    blocks = _Blocks(len(start.header), places, values, scaler, words, start.line_end)
+    with replacing(target) as out:
+        out.write(start.text if start.text.endswith(b"\n") else start.text + b"\n")
+        for block in blocks.in_order():
+            out.write(block)
+
+
+def _words(path: Path, start: Start, places: Sequence[int], values: np.ndarray) -> dict[int, pa.ChunkedArray]:
+    """The cells that stay, by place: of columns that are no feature, and of features that lack a value."""
+    import pyarrow as pa
+
+    complete = {place for place, column in zip(places, values.T, strict=True) if not np.isnan(column).any()}
+    wanted = {place: pa.large_string() for place in range(len(start.header)) if place not in complete}
+    if not wanted:
+        return {}
+    try:
+        table = parsed(path, start, wanted, quotes=False)
+        as_they_stand = table.num_rows == len(values)
+    except pa.ArrowInvalid:
+        as_they_stand = False
+    # With as many rows as those read by the rules of quotes, and as many cells in each, no comma and no end
+    # of a line stands between quotes: then the cells are right, quotes included. Else quotes are set anew.
+    if not as_they_stand:
+        table = parsed(path, start, wanted)
+    if table.num_rows != len(values):
+        raise DataProblem("the table has changed", file=path, remedy="Restore it and start again.")
+    columns = {place: table.column(str(place)) for place in wanted}
+    return columns if as_they_stand else {place: _quoted(column) for place, column in columns.items()}
+
+
+def _quoted(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Cells in quotes where they hold what would end them."""
+    import pyarrow.compute as pc
+
+    doubled = pc.replace_substring(column, '"', '""')
+    in_quotes = pc.binary_join_element_wise(_text('"'), doubled, _text('"'), _text(""))
+    return pc.if_else(pc.match_substring_regex(column, '[",\r\n]'), in_quotes, column)
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """The rows of a table as text, in blocks."""
+
+    columns: int
+    places: Sequence[int]
+    values: np.ndarray
+    scaler: Scaler
+    words: dict[int, pa.ChunkedArray]
+    line_end: str
+
+    def in_order(self) -> Iterator[memoryview]:
+        """All of them; a few are in the making at once."""
+        import pyarrow as pa
+
+        rows, threads = max(1, CELLS // self.columns), pa.cpu_count()
+        making: deque[Future[memoryview]] = deque()
+        with ThreadPoolExecutor(threads) as pool:
+            for first in range(0, len(self.values), rows):
+                making.append(pool.submit(self._text, slice(first, min(first + rows, len(self.values)))))
+                if len(making) > threads:
+                    yield making.popleft().result()
+            while making:
+                yield making.popleft().result()
+
+    def _text(self, rows: slice) -> memoryview:
+        import pyarrow.compute as pc
+
+        values = self.values[rows]
+        cells = {place: column[rows].combine_chunks() for place, column in self.words.items()}
+        for place, numbers, read in zip(self.places, self.scaler.transform(values).T, values.T, strict=True):
+            cells[place] = _numbers(numbers, np.isnan(read), cells.get(place))
+        text = [cells[place] for place in range(self.columns)]
+        text[-1] = pc.binary_join_element_wise(text[-1], _text(self.line_end), _text(""))
+        lines = pc.binary_join_element_wise(*text, _text(","))
+        return memoryview(lines.buffers()[2])
+
+
+def _numbers(numbers: np.ndarray, missing: np.ndarray, words: pa.Array | None) -> pa.Array:
+    """Numbers as text; the words of the file where they are missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = pa.array(np.ascontiguousarray(numbers)).cast(pa.large_string())
+    return text if words is None else pc.if_else(pa.array(missing), words, text)
+
+
+def _text(word: str) -> pa.Scalar:
+    """A word among cells, whose type counts bytes with 64 bits."""
+    import pyarrow as pa
+
+    return pa.scalar(word, pa.large_string())

@@ -1,0 +1,157 @@
+"""What can be wrong with a table, in words: each fault once, and whoever finds it says where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from unpooled_client.data.report import EXAMPLES, Code, Report, shown
+
+WHAT = "the table"
+
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a fault is called. Braces stand for what its finder knows."""
+
+    message: str
+    expected: str | None = None
+    remedy: str = ""
+
+
+FAULTS = {
+    Code.FILE_EMPTY: Words(f"{WHAT} is empty", remedy="Write the file anew."),
+    Code.FILE_NOT_TEXT: Words(
+        f"{WHAT} is not in UTF-8",
+        remedy="Save it as UTF-8 (spreadsheets call it CSV UTF-8; often it is Latin-1 or Windows-1252 now).",
+    ),
+    Code.CSV: Words(
+        f"{WHAT} is no CSV: {{why}}",
+        "cells between commas, in double quotes where they hold a comma or a quote",
+        "Export the table as CSV anew.",
+    ),
+    Code.PARQUET: Words(
+        f"{WHAT} is no Parquet file that can be read: {{why}}", remedy="Write the file anew."
+    ),
+    Code.TOO_FEW_COLUMNS: Words(
+        f"a line of {WHAT} has another number of cells than its first line",
+        "{width} cells",
+        "A missing value is an empty cell. A cell that holds a comma stands in double quotes; a number has a "
+        "decimal point.",
+    ),
+    Code.COLUMN_AMBIGUOUS: Words(
+        f"the column {{title}} stands twice in {WHAT}",
+        "the columns of the plan: {wanted}",
+        "Remove the wrong one, or give it another name.",
+    ),
+    Code.COLUMN_MISSING: Words(
+        f"the column {{title}} is missing in {WHAT}",
+        "the columns of the plan: {wanted}",
+        "Add it, empty if this cohort has no such values.",
+    ),
+    Code.COLUMN_UNKNOWN: Words(
+        f"{WHAT} has a column that the plan does not have",
+        "the columns of the plan: {wanted}",
+        "Leave it out, or have the coordinator name it in the schema, if need be as text.",
+    ),
+    Code.COLUMN_TYPE: Words(
+        "the column {title} holds no numbers",
+        "integers, floating-point or decimal numbers",
+        "Write the column as numbers. If it is none, its type in the schema is text.",
+    ),
+    Code.VALUE_TEXT: Words(
+        "the column {title} holds text",
+        "a number such as 12 or 1.5e-3, or an empty cell, NA or NaN for a missing value",
+        "Write numbers with a decimal point. If the column is no number, its type in the schema is text.",
+    ),
+    Code.VALUE_INFINITE: Words(
+        "the column {title} holds an infinite number",
+        "numbers of size up to 1.8e308",
+        "Leave the cell empty if the value is not known.",
+    ),
+    Code.VALUE_FRACTION: Words(
+        "the column {title} holds a fraction",
+        "whole numbers, for the plan says integer",
+        "Mend the value, or have the coordinator call the column a number.",
+    ),
+    Code.COLUMN_EMPTY: Words(
+        "every value of {title} is missing here",
+        remedy="It counts 0 in the pool. Is it the right table?",
+    ),
+    Code.TOO_FEW_SAMPLES: Words(
+        f"{WHAT} has too few rows", "at least {fewest}", "A cohort this small is not to take part."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Faults:
+    """Tells the report what is wrong with one table."""
+
+    path: Path
+    report: Report
+
+    def tell(self, code: Code, *, line: int | None = None, column: int | None = None,
+             read: str | None = None, count: int = 1, examples: Sequence[str] = (), remedy: str = "",
+             **known: Any) -> None:  # fmt: skip
+        """One fault, and where it is first. `known` fills the braces of its words."""
+        words = FAULTS[code]
+        known = {name: shown(str(value)) for name, value in known.items()}
+        say = self.report.warning if code == Code.COLUMN_EMPTY else self.report.error
+        say(
+            code,
+            words.message.format(**known),
+            file=self.path,
+            line=line,
+            column=column,
+            read=None if read is None else shown(read),
+            expected=words.expected and words.expected.format(**known),
+            remedy=remedy or words.remedy,
+            count=count,
+            examples=tuple(examples),
+        )
+
+
+@dataclass
+class Tally:
+    """Faulty cells, counted by fault and column; the first three of each are kept."""
+
+    faults: Faults
+    unit: str
+    """What the rows of the file are called: line, or row."""
+    _seen: dict[tuple[Code, int], list[tuple[int, str]]] = field(default_factory=dict)
+    _count: dict[tuple[Code, int], int] = field(default_factory=dict)
+
+    def add(self, code: Code, place: int, row: int, cell: str, count: int = 1) -> None:
+        """`count` cells of column `place`, from 0, of which one stands in line `row`."""
+        key = code, place
+        self._count[key] = self._count.get(key, 0) + count
+        seen = self._seen.setdefault(key, [])
+        if len(seen) < EXAMPLES:
+            seen.append((row, cell))
+
+    def tell(self, header: Sequence[str]) -> None:
+        """Tell all of them."""
+        for (code, place), seen in self._seen.items():
+            row, cell = seen[0]
+            self.faults.tell(
+                code,
+                line=row if self.unit == "line" else None,
+                column=place + 1,
+                read=cell,
+                count=self._count[code, place],
+                examples=[f"{self.unit} {row}: {shown(cell)}" for row, cell in seen],
+                remedy=_remedy(code, cell),
+                title=header[place],
+            )
+
+
+def _remedy(code: Code, cell: str) -> str:
+    if code == Code.VALUE_TEXT and _DECIMAL_COMMA.fullmatch(cell):
+        return f"Write numbers with a decimal point, not with a comma: {cell.strip().replace(',', '.')}."
+    return ""

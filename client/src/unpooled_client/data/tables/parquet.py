@@ -1,0 +1,168 @@
+"""Parquet tables: integers, floating-point and decimal numbers are numbers; null and NaN are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unpooled.scaler import Scaler
+from unpooled.schema import NUMBER, TEXT, Column
+from unpooled_client.data.report import EXAMPLES, Code
+from unpooled_client.data.tables.columns import (
+    check_header,
+    features_of,
+    has_fraction,
+    places_of,
+    warn_of_empty,
+)
+from unpooled_client.data.tables.faults import Faults, Tally
+from unpooled_client.state import replacing
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+MAGIC = b"PAR1"
+
+
+def is_one(path: Path) -> bool:
+    """Whether the file begins as Parquet does, whatever its name."""
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def read(path: Path, schema: Sequence[Column], faults: Faults) -> np.ndarray | None:
+    """The schema's numbers, float64 (rows, features); None if there is any error, which `faults` tells."""
+    import pyarrow as pa
+
+    try:
+        with _opened(path) as file:
+            header = file.schema_arrow.names
+            if not check_header(header, schema, faults) or not _check_types(file, schema, faults):
+                return None
+            values = _numbers(file, features_of(schema))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        faults.tell(Code.PARQUET, why=error)
+        return None
+    _check_values(values, schema, header, faults)
+    warn_of_empty(values, schema, header, faults)
+    return values if faults.report.ok else None
+
+
+def schema_of(path: Path, faults: Faults) -> tuple[Column, ...] | None:
+    """The columns by their types: numbers, and of everything else text."""
+    import pyarrow as pa
+
+    try:
+        with _opened(path) as file:
+            fields = file.schema_arrow
+    except pa.ArrowInvalid as error:
+        faults.tell(Code.PARQUET, why=error)
+        return None
+    return tuple(Column(field.name, NUMBER if _is_number(field.type) else TEXT) for field in fields)
+
+
+def write(path: Path, target: Path, schema: Sequence[Column], values: np.ndarray, scaler: Scaler) -> None:
+    """Write the table with normalized features, row group by row group; float64, whatever they were."""
+    import pyarrow.parquet as pq
+
+    with _opened(path) as file, replacing(target) as out:
+        places = places_of(schema, file.schema_arrow.names)
+        fields = _as_floats(file.schema_arrow, places)
+        others = [field.name for place, field in enumerate(fields) if place not in places]
+        # A dictionary of numbers that hardly repeat is made in vain.
+        with pq.ParquetWriter(out, fields, compression=_codec(file), use_dictionary=others) as writer:
+            at = 0
+            for group in range(file.num_row_groups):
+                table = file.read_row_group(group)
+                scaled = scaler.transform(values[at : at + len(table)])
+                writer.write_table(
+                    _replaced(table, fields, places, scaled), row_group_size=len(table) or None
+                )
+                at += len(table)
+
+
+def _opened(path: Path) -> pq.ParquetFile:
+    import pyarrow.parquet as pq
+
+    return pq.ParquetFile(path, memory_map=True)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _check_types(file: pq.ParquetFile, schema: Sequence[Column], faults: Faults) -> bool:
+    fields = file.schema_arrow
+    for place, column in zip(places_of(schema, fields.names), features_of(schema), strict=True):
+        kind = fields.field(place).type
+        if not _is_number(kind):
+            faults.tell(Code.COLUMN_TYPE, column=place + 1, read=str(kind), title=column.title)
+    return faults.report.ok
+
+
+def _numbers(file: pq.ParquetFile, features: Sequence[Column]) -> np.ndarray:
+    values = np.empty((file.metadata.num_rows, len(features)), order="F")
+    at = 0
+    for group in range(file.num_row_groups):
+        table = file.read_row_group(group, columns=[column.title for column in features])
+        for k, column in enumerate(features):
+            values[at : at + len(table), k] = _floats(table.column(column.title))
+        at += len(table)
+    return values
+
+
+def _floats(column: pa.ChunkedArray) -> np.ndarray:
+    """A column's numbers, float64 (n,), those that are missing as NaN; large integers are rounded."""
+    import pyarrow as pa
+
+    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy())
+
+
+def _check_values(
+    values: np.ndarray, schema: Sequence[Column], header: Sequence[str], faults: Faults
+) -> None:
+    tally = Tally(faults, "row")
+    for k, (place, column) in enumerate(zip(places_of(schema, header), features_of(schema), strict=True)):
+        infinite = np.isinf(values[:, k])
+        for code, bad in (
+            (Code.VALUE_INFINITE, infinite),
+            (Code.VALUE_FRACTION, has_fraction(values[:, k], column) & ~infinite),
+        ):
+            for rank, row in enumerate(rows := np.flatnonzero(bad)[:EXAMPLES]):
+                count = int(bad.sum()) - len(rows) + 1 if rank == 0 else 1
+                tally.add(code, place, int(row) + 1, repr(float(values[row, k])), count)
+    tally.tell(header)
+
+
+def _as_floats(fields: pa.Schema, places: Sequence[int]) -> pa.Schema:
+    """The same columns, those at some places as float64."""
+    import pyarrow as pa
+
+    for place in places:
+        fields = fields.set(place, fields.field(place).with_type(pa.float64()))
+    return fields
+
+
+def _replaced(table: pa.Table, fields: pa.Schema, places: Sequence[int], scaled: np.ndarray) -> pa.Table:
+    """The rows with other numbers at some places; null where they were null."""
+    import pyarrow as pa
+
+    columns = list(table.columns)
+    for place, numbers in zip(places, scaled.T, strict=True):
+        null = columns[place].is_null().to_numpy() if columns[place].null_count else None
+        columns[place] = pa.array(np.ascontiguousarray(numbers), mask=null)
+    return pa.Table.from_arrays(columns, schema=fields)
+
+
+def _codec(file: pq.ParquetFile) -> str:
+    """How the file is compressed, as its writer calls it."""
+    if not file.num_row_groups or not file.metadata.num_columns:
+        return "snappy"
+    name = str(file.metadata.row_group(0).column(0).compression).lower()
+    return "none" if name == "uncompressed" else name
