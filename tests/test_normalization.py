@@ -8,6 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.preprocessing import RobustScaler
@@ -19,10 +22,14 @@ Rehearse = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Iris in three cohorts of different size: a species each, but for ten flowers."""
+    """Iris in three cohorts of different size, one in Parquet: a species each, but for ten flowers."""
     folder, iris = tmp_path_factory.mktemp("iris"), load_iris()
     paths = [folder / f"{name}.csv" for name in iris.target_names]
+    paths[0] = paths[0].with_suffix(".parquet")
     for path, rows in zip(paths, np.split(iris.data, [60, 100]), strict=True):
+        if path.suffix == ".parquet":
+            pq.write_table(pa.table(dict(zip(iris.feature_names, rows.T, strict=True))), path)
+            continue
         with path.open("w", newline="") as file:
             csv.writer(file).writerows([iris.feature_names, *rows.tolist()])
     return paths
@@ -38,7 +45,8 @@ def test_parameters_and_tables(rehearse: Rehearse, tables: list[Path], tmp_path:
     assert np.array_equal(scaler.transform(iris.data), wanted)
     written = []
     for table in tables:
-        target = table.with_name(f"{table.stem}.robust.csv")
+        target = table.with_name(f"{table.stem}.robust{table.suffix}")
         assert str(target) in done.stdout
-        written.append(np.loadtxt(target, delimiter=",", skiprows=1))
+        read = pd.read_csv if table.suffix == ".csv" else pd.read_parquet
+        written.append(read(target).to_numpy())
     assert np.array_equal(np.concatenate(written), wanted)

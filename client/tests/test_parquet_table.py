@@ -10,9 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
-from unpooled.schema import Column
+from unpooled.schema import Column, read_schema
 from unpooled_client.data.report import Code, Finding, Report, Severity
+from unpooled_client.data.schema_command import schema
 from unpooled_client.data.tables import open_table, schema_of
 
 SCHEMA = (Column("age", "integer"), Column("site", "text"), Column("mean.glucose"))
@@ -102,3 +104,17 @@ def test_a_damaged_file(path: Path) -> None:
 def test_the_schema_of_a_table_from_its_types(path: Path) -> None:
     read(path, SOUND)
     assert schema_of(path, Report()) == (Column("mean.glucose"), Column("site", "text"), Column("age"))
+
+
+def test_the_command_that_prints_a_schema(path: Path) -> None:
+    """It can be read back; of CSV by what the cells hold."""
+    path.write_text('"age, years",id,empty,on\n61,007,,2024-01-01\nNA,A8,,\n')
+    done = CliRunner().invoke(schema, [str(path)])
+    assert read_schema(done.stdout, "x") == (
+        Column("age, years"),
+        Column("id", "text"),
+        Column("empty"),
+        Column("on", "text"),
+    )
+    path.write_text("a,b\n1\n")
+    assert "no CSV" in str(CliRunner().invoke(schema, [str(path)]).exception)

@@ -15,6 +15,7 @@ from unpooled.memory import share_one_heap
 
 _COMMANDS = {
     "check": ("unpooled_client.data.check_command:check", "Check data files offline; sends nothing."),
+    "schema": ("unpooled_client.data.schema_command:schema", "The schema of a table, to begin a plan with."),
     "join": (
         "unpooled_client.run_command:join",
         "Join a study with an invitation, and see who asks for what.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -78,9 +80,9 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
               help="PLINK files of one cohort; give it three times or more.")  # fmt: skip
 @click.option("--normalize", type=click.Choice(list(METHODS)), help="No test: normalize tables.")
 @click.option("--table", multiple=True, type=EXISTING, metavar="FILE",
-              help="The CSV table of one cohort, for --normalize; give it three times or more.")  # fmt: skip
+              help="The table, CSV or Parquet, of one cohort, for --normalize; three times or more.")  # fmt: skip
 @click.option("--schema", type=EXISTING, metavar="FILE",
-              help="CSV with the lines name,type,unit of the columns.  [all numbers]")  # fmt: skip
+              help="CSV with the lines name,type,unit of the columns.  [CSV: all numbers]")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="PREFIX", help="Result files.")
 @click.option(
     "--pheno", multiple=True, type=EXISTING, help="Phenotype file, once for all or once per cohort."
@@ -206,11 +208,27 @@ def _plan_of_tables(options: dict[str, Any]) -> dict[str, Any]:
 def _schema(options: dict[str, Any]) -> tuple[Column, ...]:
     """The columns as --schema names them, or as the first table does."""
     path = options["schema"] or options["table"][0]
+    if not options["schema"] and _is_parquet(path):
+        return read_schema(_schema_of_parquet(path), str(path))
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise click.BadParameter(f"{path} is not in UTF-8", param_hint="--schema or --table") from error
     return read_schema(text, str(path)) if options["schema"] else schema_of_header(text)
+
+
+def _is_parquet(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+def _schema_of_parquet(path: Path) -> str:
+    """As a cohort's client reads it, which has a library for such files."""
+    command = [sys.executable, "-m", "unpooled_client", "schema", str(path)]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)  # noqa: S603
+    if done.returncode:
+        raise click.BadParameter(done.stderr.strip(), param_hint="--table")
+    return done.stdout
 
 
 def _common(options: dict[str, Any]) -> dict[str, Any]:

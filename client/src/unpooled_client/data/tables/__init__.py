@@ -58,13 +58,17 @@ def read_features(
         return None
 
 
-def schema_of(path: Path, report: Report) -> tuple[Column, ...] | None:
-    """The columns that a table has: of Parquet by their types, of CSV all taken to be numbers."""
+def schema_of(path: Path, report: Report, *, guess: bool = False) -> tuple[Column, ...] | None:
+    """The columns that a table has: of Parquet by their types, of CSV all taken to be numbers.
+
+    With a `guess`, a column of CSV is text if any of its cells is neither a number nor missing.
+    """
     if not exists(path, WHAT, report):
         return None
     try:
-        look = parquet.schema_of if parquet.is_one(path) else csv_table.schema_of
-        return look(path, Faults(path, report))
+        if parquet.is_one(path):
+            return parquet.schema_of(path, Faults(path, report))
+        return csv_table.schema_of(path, Faults(path, report), guess=guess)
     except OSError as error:
         unreadable(error, path, WHAT, report)
         return None

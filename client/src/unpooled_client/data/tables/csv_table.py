@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from unpooled.schema import Column
+from unpooled.schema import NUMBER, TEXT, Column
 from unpooled_client.data.report import Code
 from unpooled_client.data.source import BYTE_ORDER_MARK, good_line_ends, is_text
-from unpooled_client.data.tables import cells
+from unpooled_client.data.tables import cells, parquet
 from unpooled_client.data.tables.columns import (
     check_header,
     features_of,
@@ -62,10 +62,22 @@ def read(path: Path, schema: Sequence[Column], faults: Faults) -> np.ndarray | N
     return values
 
 
-def schema_of(path: Path, faults: Faults) -> tuple[Column, ...] | None:
-    """The columns that the first line names, all taken to be numbers."""
+def schema_of(path: Path, faults: Faults, *, guess: bool) -> tuple[Column, ...] | None:
+    """The columns that the first line names: all taken to be numbers, or as a `guess` by what they hold."""
+    import pyarrow as pa
+
     start = opened(path, faults)
-    return None if start is None else tuple(map(Column, start.header))
+    if start is None or not guess:
+        return None if start is None else tuple(map(Column, start.header))
+    try:
+        kinds = parsed(path, start).schema.types
+    except pa.ArrowInvalid as error:
+        faults.tell(Code.CSV, why=error)
+        return None
+    numbers = [pa.types.is_null(kind) or parquet.is_number(kind) for kind in kinds]
+    return tuple(
+        Column(title, NUMBER if number else TEXT) for title, number in zip(start.header, numbers, strict=True)
+    )
 
 
 def opened(path: Path, faults: Faults) -> Start | None:
@@ -143,15 +155,19 @@ def _fill(values: np.ndarray, column: pa.ChunkedArray) -> None:
         at += len(chunk)
 
 
-def parsed(path: Path, start: Start, types: Mapping[int, pa.DataType], *, quotes: bool = True) -> pa.Table:
+def parsed(
+    path: Path, start: Start, types: Mapping[int, pa.DataType] | None = None, *, quotes: bool = True
+) -> pa.Table:
     """The columns at some places, of these types, named by their places; ArrowInvalid if a line is odd.
+
+    Without `types` all columns, of the types that their cells suggest.
 
     Without `quotes` a quote is a character like others, so that cells are what stands in the file.
     """
     import pyarrow as pa
     from pyarrow import csv as arrow
 
-    named = {str(place): kind for place, kind in types.items()}
+    named = {str(place): kind for place, kind in (types or {}).items()}
     with pa.memory_map(str(path)) as file:
         return arrow.read_csv(
             file,

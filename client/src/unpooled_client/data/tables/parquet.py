@@ -62,7 +62,7 @@ def schema_of(path: Path, faults: Faults) -> tuple[Column, ...] | None:
     except pa.ArrowInvalid as error:
         faults.tell(Code.PARQUET, why=error)
         return None
-    return tuple(Column(field.name, NUMBER if _is_number(field.type) else TEXT) for field in fields)
+    return tuple(Column(field.name, NUMBER if is_number(field.type) else TEXT) for field in fields)
 
 
 def write(path: Path, target: Path, schema: Sequence[Column], values: np.ndarray, scaler: Scaler) -> None:
@@ -91,7 +91,8 @@ def _opened(path: Path) -> pq.ParquetFile:
     return pq.ParquetFile(path, memory_map=True)
 
 
-def _is_number(kind: pa.DataType) -> bool:
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a column of this type is one of numbers."""
     import pyarrow as pa
 
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
@@ -101,7 +102,7 @@ def _check_types(file: pq.ParquetFile, schema: Sequence[Column], faults: Faults)
     fields = file.schema_arrow
     for place, column in zip(places_of(schema, fields.names), features_of(schema), strict=True):
         kind = fields.field(place).type
-        if not _is_number(kind):
+        if not is_number(kind):
             faults.tell(Code.COLUMN_TYPE, column=place + 1, read=str(kind), title=column.title)
     return faults.report.ok
 
