@@ -80,7 +80,7 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
               help="PLINK files of one cohort; give it three times or more.")  # fmt: skip
 @click.option("--normalize", type=click.Choice(list(METHODS)), help="No test: normalize tables.")
 @click.option("--table", multiple=True, type=EXISTING, metavar="FILE",
-              help="The table, CSV or Parquet, of one cohort, for --normalize; three times or more.")  # fmt: skip
+              help="The CSV or Parquet table of one cohort; give it three times or more.")  # fmt: skip
 @click.option("--schema", type=EXISTING, metavar="FILE",
               help="CSV with the lines name,type,unit of the columns.  [CSV: all numbers]")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="PREFIX", help="Result files.")
