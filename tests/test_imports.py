@@ -33,13 +33,14 @@ MAY_USE: dict[str, tuple[str, ...]] = {
     "unpooled_compensator": ("unpooled.protocol", "unpooled.errors"),
     "unpooled_client": ("unpooled",),
     "unpooled_server": ("unpooled",),
-    # Writes go through services and reads through selectors. Of the rest it needs the models as types of
+    # Writes go through services and reads through selectors and pictures. Of the rest it needs the models as types of
     # forms and answers, the fixed words, the refusals, the cohorts' addresses, and the worker that a command
     # starts; files and tasks are the server's own.
     "unpooled_webapp": (
         "unpooled",
         "unpooled_server.services",
         "unpooled_server.selectors",
+        "unpooled_server.pictures",
         "unpooled_server.models",
         "unpooled_server.names",
         "unpooled_server.errors",
@@ -56,7 +57,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("unpooled.panel", "unpooled.plan", "unpooled.step"),
     ("unpooled.kernels", "unpooled.statistics", "unpooled.multiple_testing", "unpooled.formats"),
     ("unpooled.algorithms",),
-    ("unpooled.run", "unpooled.simulate"),
+    ("unpooled.run", "unpooled.simulate", "unpooled.pictures"),
 )
 
 NOT_IN_THE_LIBRARY = ("django", "rest_framework", "celery", "httpx", "starlette", "click", "rich")

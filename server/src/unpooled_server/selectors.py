@@ -18,6 +18,7 @@ from django.db.models import Count, Min, Q, QuerySet, Sum
 from django.utils import timezone
 
 from unpooled.algorithms import algorithm
+from unpooled.algorithms.methods import Run
 from unpooled.algorithms.presence import Presence
 from unpooled.algorithms.summary import Summary
 from unpooled.protocol import VERSION, sealing
@@ -310,6 +311,18 @@ def manifest(
         "ended_at": ended.isoformat(),
         "versions": {"unpooled": version("unpooled-core"), "protocol": VERSION},
     }
+
+
+def run(study: Study, summary: Summary | None, ended: datetime) -> Run:
+    """What a methods section says beside the plan."""
+    return Run(
+        cohorts=[cohort.name for cohort in study.members()],
+        summary=summary,
+        panel_size=study.panel_size,
+        one_operator=study.one_operator,
+        ended=ended.date().isoformat(),
+        software=f"unpooled {version('unpooled-core')}",
+    )
 
 
 # Results

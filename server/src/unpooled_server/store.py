@@ -4,6 +4,7 @@ HOME/studies/<study>/shares/<round>.<cohort>.<nonce>      masked bytes, until th
                     /rows/<round>-<number>.npy            result rows of one round
                     /lists/<digest>.txt, list.txt, panel.txt, remarks.tsv
                     /results-<random>/<name>
+                                     /columns/<name>.npy, pictures/<name>
 """
 
 from __future__ import annotations
@@ -259,6 +260,32 @@ def load_column(study: str, results_folder: str, name: str) -> np.ndarray:
     path = _column_path(study, results_folder, name)
     column: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
     return column
+
+
+class Columns(Mapping[str, np.ndarray]):
+    """The kept columns of a study. Each look-up maps the file anew, so that what was read is not held."""
+
+    def __init__(self, study: str, results_folder: str, names: Sequence[str]) -> None:
+        self._study, self._folder, self._names = study, results_folder, frozenset(names) | {"alleles"}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._names:
+            raise KeyError(name)
+        return load_column(self._study, self._folder, name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def picture_path(study: str, results_folder: str, name: str) -> Path:
+    """Where lies what people look at of a result, reduced."""
+    return results_path(study, results_folder) / "pictures" / name
 
 
 def _column_path(study: str, results_folder: str, name: str) -> Path:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 from django.middleware.http import ConditionalGetMiddleware
 
 POLICY = (
@@ -27,6 +28,15 @@ class EntityTags(ConditionalGetMiddleware):
     """An answer that a browser has already is not sent again: pages poll. Cohorts ask for news only."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        if request.path.startswith("/api/v1/cohort/") or not isinstance(response, HttpResponse):
-            return response
-        return super().process_response(request, response)
+        return super().process_response(request, response) if _is_page(request, response) else response
+
+
+class Compression(GZipMiddleware):
+    """Pages and answers to them travel compressed; not result files, and nothing that a cohort asks for."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        return super().process_response(request, response) if _is_page(request, response) else response
+
+
+def _is_page(request: HttpRequest, response: HttpResponseBase) -> bool:
+    return isinstance(response, HttpResponse) and not request.path.startswith("/api/v1/cohort/")

@@ -48,6 +48,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "unpooled_webapp.middleware.ContentSecurityPolicy",
+    "unpooled_webapp.middleware.Compression",
     "unpooled_webapp.middleware.EntityTags",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

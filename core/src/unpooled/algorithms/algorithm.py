@@ -21,6 +21,8 @@ class Algorithm:
 
     name: str
     title: str
+    method: str
+    """What it computes, as a sentence for a paper."""
     traits: tuple[str, ...]
     steps: tuple[type[Step], ...]
     first: Callable[[Plan, Panel], Iterable[Step]]

@@ -275,6 +275,8 @@ def first(plan: Plan, panel: Panel) -> Iterable[Step]:
 LOGISTIC = Algorithm(
     name="logistic",
     title="Logistic regression",
+    method="Being a case was regressed on the copies of A1 by maximum likelihood, as plink1.9 --logistic and "
+    "plink2 --glm compute it.",
     traits=("case/control",),
     steps=(
         Census,

@@ -18,10 +18,15 @@ from unpooled.step import Arrays
 _ADJUSTED = ("UNADJ", "GC", "BONF", "HOLM", "SIDAK_SS", "SIDAK_SD", "FDR_BH", "FDR_BY")
 
 
+def refused(code: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Which variants have an estimate that PLINK 1.9 says NA to, by their `code`: bool (m,)."""
+    return np.isin(code, codes.REFUSED)
+
+
 def as_plink(rows: Arrays) -> Arrays:
     """Result columns without the estimates that PLINK 1.9 says NA to."""
-    refused = np.isin(rows["code"], codes.REFUSED)[:, None]
-    shown = {name: np.where(refused, np.nan, rows[name]) for name in ("beta", "se", "neg_log10_p")}
+    unsaid = refused(rows["code"])[:, None]
+    shown = {name: np.where(unsaid, np.nan, rows[name]) for name in ("beta", "se", "neg_log10_p")}
     return {**rows, **shown}
 
 

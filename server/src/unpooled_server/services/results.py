@@ -16,16 +16,18 @@ from django.utils import timezone
 
 from unpooled import run
 from unpooled.algorithms import algorithm, summary
+from unpooled.algorithms.methods import methods
 from unpooled.formats import ssf
 from unpooled.memory import give_back_what_is_free
 from unpooled.plan import Plan
 from unpooled_server import selectors, store
 from unpooled_server.models import ResultFile, RowFile, Study
 from unpooled_server.names import LIVE, PauseKind, StudyState
-from unpooled_server.services import panels
+from unpooled_server.services import panels, pictures
 from unpooled_server.services.transitions import PLATFORM, fail, move
 
 PREFIX = "study"
+METHODS = f"{PREFIX}.methods.txt"
 MANIFEST = "manifest.json"
 WRITERS = 2
 NO_VARIANT = "no variant passes the plan's filters; duplicate the study with others"
@@ -73,6 +75,7 @@ def finish(study: Study) -> None:
         files.append(keep_text(data.name + ssf.METADATA, _metadata(plan, data, numbers)))
     if not plan.of_tables:
         files.append(keep_text(f"{PREFIX}.variants.tsv", store.remarks_path(study.pk).read_bytes()))
+    files.append(keep_text(METHODS, methods(plan, selectors.run(study, numbers, timezone.now())).encode()))
     manifest = selectors.manifest(study, numbers, files, started, timezone.now())
     files.append(keep_text(MANIFEST, json.dumps(manifest, indent=2).encode() + b"\n"))
     if not _publish(study, folder, numbers, files):
@@ -87,8 +90,17 @@ def _metadata(plan: Plan, data: Path, numbers: summary.Summary) -> bytes:
     return ssf.metadata(plan, data_file=data.name, md5=md5, people=numbers, date=date).encode()
 
 
-def keep_table(study: Study) -> None:
-    """Keep the result columns for the API, beside those that say which variant a row is."""
+def keep_for_looking(study: Study) -> None:
+    """Keep what people look at: the result columns and, if there is a test, its pictures."""
+    names = _keep_table(study)
+    give_back_what_is_free()
+    if pictures.TESTED in names:
+        pictures.draw(study, names)
+    Study.objects.filter(pk=study.pk).update(columns=names)
+
+
+def _keep_table(study: Study) -> list[str]:
+    """Keep the result columns, beside those that say which variant a row is; their names."""
     panel = store.agreed_panel(study.pk, study.panel_digest)
     columns = dict(tables(study)[summary.VARIANTS])
     rows = columns.pop("variant")
@@ -104,7 +116,7 @@ def keep_table(study: Study) -> None:
     # Of a regression's tests only the first, of the variant itself; its report has those of the covariates.
     columns = {name: column if column.ndim == 1 else column[:, 0] for name, column in columns.items()}
     store.keep_columns(study.pk, study.results_folder, {**named, **columns})
-    Study.objects.filter(pk=study.pk).update(columns=["chromosome", "position", "id", "a1", "a2", *columns])
+    return ["chromosome", "position", "id", "a1", "a2", *columns]
 
 
 def _publish(study: Study, folder: str, numbers: summary.Summary | None, files: list[ResultFile]) -> bool:

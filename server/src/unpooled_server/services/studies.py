@@ -296,7 +296,7 @@ def _clean_up(study: Study) -> None:
     Asked.objects.filter(round__study=study).delete()
     of_variants = not study.plan.of_tables
     if of_variants and study.state == StudyState.DONE and not study.columns and study.row_files.exists():
-        results.keep_table(study)
+        results.keep_for_looking(study)
     store.drop_rows(study.pk)
     store.drop_results(study.pk, keep=study.results_folder)
     try:

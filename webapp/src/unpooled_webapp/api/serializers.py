@@ -10,6 +10,7 @@ from rest_framework import serializers
 from unpooled.plan import ALL_FILES
 from unpooled.protocol import problems, sealing
 from unpooled.schema import TYPES
+from unpooled_server import pictures
 from unpooled_server.models import Cohort, LogEntry, ResultFile, Study
 from unpooled_server.names import CohortState, Phase, StudyState
 from unpooled_server.services.studies import why_not_startable
@@ -230,6 +231,9 @@ class StudyDetail(StudyRow):
     summary = Summary(read_only=True, allow_null=True)
     cohorts = CohortRow(many=True, read_only=True)
     start_blocked = serializers.SerializerMethodField()
+    has_pictures = serializers.SerializerMethodField(
+        help_text="whether Manhattan and QQ plot and the loci can be had; shortly after the end of a study"
+    )
     observers: serializers.ManyRelatedField = serializers.SlugRelatedField(  # type: ignore[assignment]
         slug_field="username", many=True, read_only=True
     )
@@ -248,6 +252,7 @@ class StudyDetail(StudyRow):
             "compensator_fingerprint",
             "panel_size",
             "summary",
+            "has_pictures",
             "cohorts",
             "observers",
             "start_blocked",
@@ -265,6 +270,9 @@ class StudyDetail(StudyRow):
 
     def get_compensator_fingerprint(self, study: Study) -> str:
         return sealing.fingerprint(bytes.fromhex(study.plan_json["compensator_key"]))
+
+    def get_has_pictures(self, study: Study) -> bool:
+        return pictures.there_are(study)
 
     def get_start_blocked(self, study: Study) -> str:
         return why_not_startable(study)

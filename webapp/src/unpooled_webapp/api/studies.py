@@ -17,6 +17,7 @@ from unpooled_server.models import Study
 from unpooled_server.services import invitations, panels, studies
 from unpooled_webapp.api import serializers
 from unpooled_webapp.api.access import cohort_of, own, person, require_coordinator, visible
+from unpooled_webapp.api.parameters import number
 
 _ERRORS = {400: serializers.ErrorAnswer, 404: serializers.ErrorAnswer, 409: serializers.ErrorAnswer}
 
@@ -257,19 +258,12 @@ class TableView(APIView):
     def get(self, request: Request, study: str) -> Response:
         """Rows of the result table, in the panel's order."""
         found = visible(request, study)
-        start, count = _number(request, "start", 0, 2**31), _number(request, "count", 1000, 10_000)
+        start, count = number(request, "start", 0, 2**31), number(request, "count", 1000, 10_000)
         if found.plan.of_tables:
             raise Missing("no-table", "A study of tables has no table of variants.", "See its result files.")
         if not found.columns:
             raise Missing("no-table", "This study has no results yet.", "Wait until it is done.")
         return Response(selectors.table(found, start, count))
-
-
-def _number(request: Request, name: str, default: int, most: int) -> int:
-    text = request.query_params.get(name, str(default))
-    if not text.isdecimal() or int(text) > most:
-        raise Refused("bad-field", f"{name}: want a number up to {most}.", fields={name: f"want 0 to {most}"})
-    return int(text)
 
 
 class ResultView(APIView):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from unpooled_webapp.api import people, session, studies
+from unpooled_webapp.api import people, pictures, session, studies
 
 urlpatterns = [
     path("session", session.SessionView.as_view()),
@@ -25,6 +25,11 @@ urlpatterns = [
     path("studies/<str:study>/traffic", studies.TrafficView.as_view()),
     path("studies/<str:study>/log", studies.LogView.as_view()),
     path("studies/<str:study>/table", studies.TableView.as_view()),
+    path("studies/<str:study>/manhattan", pictures.ManhattanView.as_view()),
+    path("studies/<str:study>/region", pictures.RegionView.as_view()),
+    path("studies/<str:study>/qq", pictures.QuantilesView.as_view()),
+    path("studies/<str:study>/variants", pictures.VariantsView.as_view()),
+    path("studies/<str:study>/loci.csv", pictures.LociView.as_view()),
     path("studies/<str:study>/results", studies.ResultsView.as_view()),
     path("studies/<str:study>/results/<str:name>", studies.ResultView.as_view()),
 ]

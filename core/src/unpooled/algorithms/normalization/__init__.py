@@ -50,11 +50,12 @@ def _write(of: Parameters, out: BinaryIO, panel: Panel, columns: Arrays, plan: P
 
 
 def _method(
-    name: str, title: str, steps: tuple[type[Step], ...], of: Parameters, quantiles: Iterable[float] = ()
+    name: str, title: str, method: str, steps: tuple[type[Step], ...], of: Parameters, quantiles: Iterable[float] = ()
 ) -> Algorithm:
     return Algorithm(
         name=name,
         title=title,
+        method=method,
         traits=(NONE,),
         steps=(CountValues, *steps),
         first=partial(_first, tuple(quantiles)),
@@ -66,18 +67,28 @@ def _method(
     )
 
 
-def _by_quantiles(name: str, title: str, quantiles: dict[str, float]) -> Algorithm:
-    return _method(name, title, (Narrow,), partial(_quantiles, quantiles), quantiles.values())
+def _by_quantiles(name: str, title: str, method: str, quantiles: dict[str, float]) -> Algorithm:
+    return _method(name, title, method, (Narrow,), partial(_quantiles, quantiles), quantiles.values())
 
 
 NORMALIZATIONS = (
     _method(
-        Z_SCORE, "Normalization to mean 0, deviation 1", (FindMagnitude, Average, MeasureSpread), _moments
+        Z_SCORE,
+        "Normalization to mean 0, deviation 1",
+        "Of each column the mean of all cohorts' values was subtracted, and their standard deviation divided by.",
+        (FindMagnitude, Average, MeasureSpread),
+        _moments,
     ),
-    _by_quantiles(MIN_MAX, "Normalization to the range 0 to 1", {"min": 0.0, "max": 1.0}),
+    _by_quantiles(
+        MIN_MAX,
+        "Normalization to the range 0 to 1",
+        "Each column was scaled so that the smallest of all cohorts' values became 0 and the largest 1.",
+        {"min": 0.0, "max": 1.0},
+    ),
     _by_quantiles(
         ROBUST,
         "Normalization by median and quartiles",
+        "Of each column the median of all cohorts' values was subtracted, and their interquartile range divided by.",
         {"lower_quartile": 0.25, "median": 0.5, "upper_quartile": 0.75},
     ),
 )

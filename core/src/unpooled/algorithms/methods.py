@@ -1,0 +1,130 @@
+"""The methods section of a paper, from the plan and the numbers of the run."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from unpooled.algorithms import algorithm
+from unpooled.algorithms.summary import Summary
+from unpooled.plan import EXACT, Plan
+
+_WIDTH = 100
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a methods section says of a run beside its plan."""
+
+    cohorts: Sequence[str]
+    summary: Summary | None
+    panel_size: int | None
+    """Variants that the cohorts agreed on."""
+    one_operator: bool
+    """Whether server and compensator were run by the same people."""
+    ended: str
+    """The date, as 2024-12-31."""
+    software: str
+    """Program and version."""
+
+
+def methods(plan: Plan, run: Run) -> str:
+    """Paragraphs of plain text, in lines of at most 100 characters."""
+    about = [_tables(plan, run)] if plan.of_tables else [_people(plan, run), _variants(plan, run), _test(plan)]
+    paragraphs = [*about, _privacy(plan, run), _software(plan, run)]
+    return "\n\n".join(textwrap.fill(" ".join(filter(None, lines)), _WIDTH) for lines in paragraphs) + "\n"
+
+
+def _tables(plan: Plan, run: Run) -> list[str]:
+    columns = ", ".join(column.title for column in plan.features)
+    return [
+        f"The tables of {_cohorts(run)} were normalized together, without pooling them.",
+        algorithm(plan.test).method,
+        f"The columns were {columns}.",
+    ]
+
+
+def _people(plan: Plan, run: Run) -> list[str]:
+    numbers = run.summary or {}
+    people = f"{numbers.get('people', 0):,} people"
+    if plan.trait == "case/control":
+        people += f" ({numbers.get('cases', 0):,} cases and {numbers.get('controls', 0):,} controls)"
+    complete = " with complete data" if plan.covariates else ""
+    return [
+        f"The association of genetic variants with {plan.phenotype} ({plan.trait}) was tested in {people}"
+        f"{complete} of {_cohorts(run)}, without pooling their data."
+    ]
+
+
+def _variants(plan: Plan, run: Run) -> list[str]:
+    how = (
+        "a list that was set before the study"
+        if plan.panel_mode == "list"
+        else "their names, positions and alleles in all cohorts' files"
+    )
+    limits = [
+        (plan.geno < 1, f"at most {plan.geno:g} of the calls missing"),
+        (plan.hwe > 0, f"an exact Hardy-Weinberg P of at least {plan.hwe:g}"),
+        (plan.maf > 0, f"an allele frequency of at least {plan.maf:g}"),
+    ]
+    kept = ", ".join(text for applied, text in limits if applied)
+    tested = f"{(run.summary or {}).get('variants', 0):,}"
+    return [
+        f"Positions are those of {plan.build}. The cohorts agreed on {run.panel_size or 0:,} variants by {how}.",
+        f"Only chromosomes {', '.join(plan.chromosomes)} were considered." if plan.chromosomes else "",
+        f"People with more than {plan.mind:g} of their calls missing were left out." if plan.mind < 1 else "",
+        f"Of the variants those were tested that had, in all cohorts together, {kept}: {tested}."
+        if kept
+        else f"No filter was applied to variants; {tested} were tested.",
+    ]
+
+
+def _test(plan: Plan) -> list[str]:
+    test = algorithm(plan.test)
+    covariates = ", ".join(
+        f"{covariate.title} (categorical)" if covariate.levels else covariate.title
+        for covariate in plan.covariates
+    )
+    rule = (
+        "People without a call were left out of the variant's test."
+        if plan.missing == EXACT
+        else "A missing call was replaced by the mean of the pool."
+    )
+    return [
+        test.method,
+        f"Covariates were {covariates}." if covariates else "",
+        rule if "missing" in test.options else "",
+    ]
+
+
+def _privacy(plan: Plan, run: Run) -> list[str]:
+    masks = (
+        f"normally distributed masks of variance {plan.variance:g}"
+        if plan.masking == "gaussian"
+        else "masks that are uniform modulo a power of two, so that sums are exact"
+    )
+    operators = (
+        "Server and compensator were run by one operator, who could have worked out each cohort's numbers."
+        if run.one_operator
+        else "Server and compensator were run by different operators."
+    )
+    return [
+        "The tables stayed with the cohorts." if plan.of_tables else "Genotypes and phenotypes stayed with the cohorts.",
+        f"Each cohort sent sums under {masks}; a compensator sent the server the sum of the masks alone, from "
+        "which the server had the sums over all cohorts.",
+        operators,
+    ]
+
+
+def _software(plan: Plan, run: Run) -> list[str]:
+    inflation = (run.summary or {}).get("genomic_inflation")
+    return [
+        f"The study ended on {run.ended}. It was run with {run.software}, protocol version {plan.version},",
+        f"by the plan with the SHA-256 {plan.hash().hex()}.",
+        f"The genomic inflation factor was {inflation:.4g}." if inflation is not None else "",
+    ]
+
+
+def _cohorts(run: Run) -> str:
+    return f"{len(run.cohorts)} cohorts ({', '.join(run.cohorts)})"

@@ -1,0 +1,106 @@
+"""Observed against expected P values (QQ), with the band of chance, and lambda, by the frequency of an allele.
+
+Of n uniform P values the r-th smallest follows the beta distribution with r and n + 1 - r: its mean r / (n + 1)
+is what is expected, and its quantiles are the band, for each rank by itself. Of ten million ranks a plot shows
+some hundreds, at equal distances in -log10 of what is expected, so that the strongest are all there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv
+
+from unpooled.pictures.associations import Associations, plain
+from unpooled.statistics import MEDIAN_CHI_SQUARE
+
+VERSION = 1
+POINTS = 300
+CONFIDENCE = 0.95
+
+CLASSES = ((0.0, 0.01), (0.01, 0.05), (0.05, 0.5))
+"""Frequencies of the rarer allele: above the first, up to the second."""
+
+_EVERYTHING = (0.0, 0.5)
+_NONE = 255
+
+Floats = NDArray[np.float64]
+
+
+def quantiles(associations: Associations) -> dict[str, Any]:
+    """Of all variants, then of those in each class of frequencies, for JSON."""
+    of = _classes(associations)
+    curves = [_curve(associations, np.ones(len(of), bool), _EVERYTHING)]
+    curves += [_curve(associations, of == k, bounds) for k, bounds in enumerate(CLASSES)]
+    return {"version": VERSION, "confidence": CONFIDENCE, "curves": curves}
+
+
+def _classes(associations: Associations) -> NDArray[np.uint8]:
+    """The class of each variant, uint8 (m,); 255 for one that never varies."""
+    of = np.empty(len(associations), np.uint8)
+    edges = np.array([high for _, high in CLASSES])
+    for part in associations.blocks():
+        frequency = associations.a1_freq(part)
+        rarer = np.minimum(frequency, 1 - frequency)
+        of[part] = np.where(rarer > 0, np.searchsorted(edges, rarer, "left"), _NONE)
+    return of
+
+
+def _curve(
+    associations: Associations, chosen: NDArray[np.bool_], bounds: tuple[float, float]
+) -> dict[str, Any]:
+    """One curve: -log10 of observed and expected P and of the band, the strongest first."""
+    observed = _gathered(associations.neg_log10_p, associations, chosen)
+    n = len(observed)
+    observed.sort()
+    rank = ranks(n)
+    expected, low, high = expectation(rank, n)
+    return {
+        "above": bounds[0],
+        "up_to": bounds[1],
+        "variants": n,
+        "inflation": _lambda(_gathered(associations.chi_square, associations, chosen)),
+        "expected": plain(expected, 5),
+        "observed": plain(observed[n - rank], 5),
+        "low": plain(low, 4),
+        "high": plain(high, 4),
+    }
+
+
+def _gathered(
+    column: Callable[[slice], Floats], associations: Associations, chosen: NDArray[np.bool_]
+) -> Floats:
+    """A column of the chosen variants, where it is a number; (k,)."""
+    found, size = np.empty(np.count_nonzero(chosen)), 0
+    for part in associations.blocks():
+        values = column(part)[chosen[part]]
+        values = values[~np.isnan(values)]
+        found[size : size + len(values)] = values
+        size += len(values)
+    return found[:size]
+
+
+def _lambda(chi_square: Floats) -> float | None:
+    """Genomic control's lambda. Other than PLINK's it may be below 1: rare variants often have too few hits."""
+    if not len(chi_square):
+        return None
+    return float(f"{np.median(chi_square, overwrite_input=True) / MEDIAN_CHI_SQUARE:.6g}")
+
+
+def ranks(n: int) -> NDArray[np.int64]:
+    """Which of n ranks to show, ascending from 1: about evenly spaced in their logarithms."""
+    if not n:
+        return np.empty(0, np.int64)
+    return np.unique(np.round(10 ** np.linspace(0, math.log10(n), POINTS)).astype(np.int64))
+
+
+def expectation(rank: NDArray[np.int64], n: int) -> tuple[Floats, Floats, Floats]:
+    """-log10 of the expected P at these ranks, and of the band: its lower and its upper edge in the plot."""
+    tail = (1 - CONFIDENCE) / 2
+    edges = (rank / (n + 1), *(betaincinv(rank, n + 1 - rank, share) for share in (1 - tail, tail)))
+    expected, low, high = (-np.log10(np.asarray(edge, np.float64)) for edge in edges)
+    return expected, low, high
