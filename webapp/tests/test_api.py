@@ -84,6 +84,7 @@ def test_a_study_from_its_creation_to_its_results(me: httpx.Client, http: Http) 
         "study.lmiss",
         "study.hwe",
         "study.variants.tsv",
+        "study.methods.txt",
         "manifest.json",
     ]
     for result in results:

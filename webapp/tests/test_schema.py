@@ -24,7 +24,7 @@ def test_the_committed_schema_is_current() -> None:
 def test_the_schema_is_valid_and_describes_every_address() -> None:
     found = schema()
     validate_schema(found)  # type: ignore[no-untyped-call]
-    assert len(found["paths"]) == 22
+    assert len(found["paths"]) == 27
     for path, methods in found["paths"].items():
         for method, operation in methods.items():
             assert operation["description"], f"{method} {path} has no description"

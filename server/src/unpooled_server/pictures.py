@@ -74,7 +74,9 @@ def loci_csv(study: Study) -> str:
     table = csv.writer(out, lineterminator="\n")
     percent = f"{associations.confidence * 100:g}"
     effect = [associations.effect_name, f"L{percent}", f"U{percent}", "SE"]
-    table.writerow(["CHR", "BP", "ID", "A1", "A2", "A1_FREQ", *effect, "P", "NEG_LOG10_P", "START", "END", "N"])
+    table.writerow(
+        ["CHR", "BP", "ID", "A1", "A2", "A1_FREQ", *effect, "P", "NEG_LOG10_P", "START", "END", "VARIANTS"]
+    )
     for row in found_loci(study):
         texts = [_no_formula(row[name]) for name in ("id", "a1", "a2")]
         numbers = [row[name] for name in ("a1_freq", "effect", "lower", "upper", "se", "p", "neg_log10_p")]
@@ -88,7 +90,7 @@ def _no_formula(text: str) -> str:
 
 
 def variants(study: Study, search: str, start: int, count: int) -> Row:
-    """A page of the loci or, with `search`, of the variants found: by ID, by place, by part of a lead's ID."""
+    """A page of the loci or, with `search`, of the variants found: by ID, place, or part of a lead's ID."""
     associations, table = _associations(study), found_loci(study)
     if not (search := search.strip()):
         rows, total = table[start : start + count], len(table)
@@ -112,9 +114,7 @@ def variants(study: Study, search: str, start: int, count: int) -> Row:
     }
 
 
-def _found(
-    study: Study, associations: Associations, search: str, table: Sequence[Row]
-) -> np.ndarray:
+def _found(study: Study, associations: Associations, search: str, table: Sequence[Row]) -> np.ndarray:
     """Rows of the variants that a search finds, (k,)."""
     entries = np.load(_path(study, IDS), mmap_mode="r", allow_pickle=False)
     by_id = lookup.find(entries, associations.columns["id"], search)
@@ -154,7 +154,7 @@ def _kept(study: Study, name: str) -> bytes:
     try:
         return _path(study, name).read_bytes()
     except FileNotFoundError:
-        raise Missing("no-pictures", "The pictures of this study are lost.", "See its result files.") from None
+        raise Missing("no-pictures", "The pictures of this study are lost.", "See its files.") from None
 
 
 def _path(study: Study, name: str) -> Path:

@@ -267,8 +267,8 @@ def first(plan: Plan, panel: Panel) -> Iterable[Step]:
 CHI_SQUARE = Algorithm(
     name="chi-square",
     title="Allelic chi-square test",
-    method="Allele counts of cases and controls were compared by Pearson's chi-square test with one degree of "
-    "freedom, without correction, as plink1.9 --assoc computes it.",
+    method="Allele counts of cases and controls were compared by Pearson's chi-square test with one degree "
+    "of freedom, without correction, as plink1.9 --assoc computes it.",
     traits=("case/control",),
     steps=(Census, CountGenotypes, AlleleOrder),
     first=first,

@@ -195,8 +195,8 @@ def first(plan: Plan, panel: Panel) -> Iterable[Step]:
 LINEAR = Algorithm(
     name="linear",
     title="Linear regression",
-    method="The phenotype was regressed on the copies of A1 by least squares, as plink1.9 --linear and plink2 "
-    "--glm compute it.",
+    method="The phenotype was regressed on the copies of A1 by least squares, as plink1.9 --linear and "
+    "plink2 --glm compute it.",
     traits=("quantitative",),
     steps=(Census, Magnitude, Mean, Spread, Block, CountGenotypes, AlleleOrder, Sums),
     first=first,

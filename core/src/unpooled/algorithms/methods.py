@@ -31,7 +31,8 @@ class Run:
 
 def methods(plan: Plan, run: Run) -> str:
     """Paragraphs of plain text, in lines of at most 100 characters."""
-    about = [_tables(plan, run)] if plan.of_tables else [_people(plan, run), _variants(plan, run), _test(plan)]
+    of_variants = [_people(plan, run), _variants(plan, run), _test(plan)]
+    about = [_tables(plan, run)] if plan.of_tables else of_variants
     paragraphs = [*about, _privacy(plan, run), _software(plan, run)]
     return "\n\n".join(textwrap.fill(" ".join(filter(None, lines)), _WIDTH) for lines in paragraphs) + "\n"
 
@@ -71,7 +72,8 @@ def _variants(plan: Plan, run: Run) -> list[str]:
     kept = ", ".join(text for applied, text in limits if applied)
     tested = f"{(run.summary or {}).get('variants', 0):,}"
     return [
-        f"Positions are those of {plan.build}. The cohorts agreed on {run.panel_size or 0:,} variants by {how}.",
+        f"Positions are those of {plan.build}.",
+        f"The cohorts agreed on {run.panel_size or 0:,} variants by {how}.",
         f"Only chromosomes {', '.join(plan.chromosomes)} were considered." if plan.chromosomes else "",
         f"People with more than {plan.mind:g} of their calls missing were left out." if plan.mind < 1 else "",
         f"Of the variants those were tested that had, in all cohorts together, {kept}: {tested}."
@@ -110,9 +112,9 @@ def _privacy(plan: Plan, run: Run) -> list[str]:
         else "Server and compensator were run by different operators."
     )
     return [
-        "The tables stayed with the cohorts." if plan.of_tables else "Genotypes and phenotypes stayed with the cohorts.",
-        f"Each cohort sent sums under {masks}; a compensator sent the server the sum of the masks alone, from "
-        "which the server had the sums over all cohorts.",
+        f"{'The tables' if plan.of_tables else 'Genotypes and phenotypes'} stayed with the cohorts.",
+        f"Each cohort sent sums under {masks}; a compensator sent the server the sum of the masks alone, "
+        "from which the server had the sums over all cohorts.",
         operators,
     ]
 

@@ -34,7 +34,7 @@ class Associations:
 
     columns: Mapping[str, NDArray[Any]]
     """Result columns, (m,) each, and `chromosome`, `position`, `id`, `a1`, `a2`, `alleles` (the text of all
-    alleles, a line each). Looked up anew for each part, so they may be maps of files, which then stay small."""
+    alleles, a line each). Looked up anew for each part: maps of files are held no longer than needed."""
     plan: Plan
 
     def __len__(self) -> int:
@@ -71,7 +71,7 @@ class Associations:
         return [names[code] for code in codes]
 
     def position(self, part: Part) -> NDArray[np.int64]:
-        return self.columns["position"][part].astype(np.int64)
+        return np.asarray(self.columns["position"][part], np.int64)
 
     def id(self, part: Part) -> list[str]:
         return [name.decode("utf-8", "replace") for name in self.columns["id"][part].tolist()]
@@ -94,7 +94,7 @@ class Associations:
         if "chi_square" in self.columns:
             return np.asarray(self.columns["chi_square"][part])
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            return np.square(self._reported("beta", part) / self.columns["se"][part])
+            return np.asarray(np.square(self._reported("beta", part) / self.columns["se"][part]))
 
     def a1_freq(self, part: Part) -> Floats:
         """Frequency of A1 among the people of the test; NaN without any call."""
@@ -102,7 +102,7 @@ class Associations:
             return np.asarray(self.columns["a1_freq"][part])
         case_a1, case_a2, control_a1, control_a2 = self._table(part)
         with np.errstate(invalid="ignore"):
-            return (case_a1 + control_a1) / (case_a1 + case_a2 + control_a1 + control_a2)
+            return np.asarray((case_a1 + control_a1) / (case_a1 + case_a2 + control_a1 + control_a2))
 
     @property
     def effect_name(self) -> str:
@@ -121,10 +121,11 @@ class Associations:
         NaN where PLINK 1.9's report has none.
         """
         if "odds_ratio" in self.columns:
-            se, lower, upper = odds_ratio_interval(*self._table(part), self.confidence)
+            case_a1, case_a2, control_a1, control_a2 = self._table(part)
+            limits = odds_ratio_interval(case_a1, case_a2, control_a1, control_a2, self.confidence)
             ratio = np.asarray(self.columns["odds_ratio"][part])
-            unknown = np.isnan(ratio)
-            return ratio, *(np.where(unknown, np.nan, limit) for limit in (lower, upper, se))
+            se, lower, upper = (np.where(np.isnan(ratio), np.nan, limit) for limit in limits)
+            return ratio, lower, upper, se
         beta, se = self._reported("beta", part), self._reported("se", part)
         reach = normal_quantile(1 - (1 - self.confidence) / 2) * se
         with np.errstate(over="ignore"):

@@ -36,7 +36,7 @@ def find(entries: NDArray[np.uint64], names: NDArray[Any], text: str) -> NDArray
     start, stop = np.searchsorted(entries, low, "left"), np.searchsorted(entries, low | _ROW, "right")
     rows = (entries[start:stop] & _ROW).astype(np.int64)
     same = [name.lower() == wanted.lower() for name in names[rows].tolist()]
-    return rows[np.array(same, bool)]
+    return np.asarray(rows[np.array(same, bool)])
 
 
 def _key(name: bytes) -> int:

@@ -1,8 +1,8 @@
-"""Observed against expected P values (QQ), with the band of chance, and lambda, by the frequency of an allele.
+"""Observed against expected P values (QQ), with the band of chance, and lambda, by the allele's frequency.
 
-Of n uniform P values the r-th smallest follows the beta distribution with r and n + 1 - r: its mean r / (n + 1)
-is what is expected, and its quantiles are the band, for each rank by itself. Of ten million ranks a plot shows
-some hundreds, at equal distances in -log10 of what is expected, so that the strongest are all there.
+Of n uniform P values the r-th smallest follows the beta distribution with r and n + 1 - r: what is expected
+is its mean r / (n + 1), and the band are its quantiles, for each rank by itself. Of ten million ranks a plot
+shows some hundreds, at equal distances in -log10 of what is expected, so that the strongest are all there.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _gathered(
 
 
 def _lambda(chi_square: Floats) -> float | None:
-    """Genomic control's lambda. Other than PLINK's it may be below 1: rare variants often have too few hits."""
+    """Genomic control's lambda. Other than PLINK's it may be below 1, as it often is of rare variants."""
     if not len(chi_square):
         return None
     return float(f"{np.median(chi_square, overwrite_input=True) / MEDIAN_CHI_SQUARE:.6g}")

@@ -1,4 +1,4 @@
-"""What the answers about pictures look like, for the schema. They are made elsewhere, and sent as they are."""
+"""What the answers about pictures look like, for the schema: the library makes them as they are sent."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Curve(serializers.Serializer[Any]):
     up_to = serializers.FloatField()
     variants = serializers.IntegerField(help_text="that have a P")
     inflation = serializers.FloatField(
-        allow_null=True, help_text="lambda: median chi-square over 0.456; other than PLINK's it may be below 1"
+        allow_null=True, help_text="lambda: median chi-square over 0.456; may be below 1, where PLINK says 1"
     )
     expected = _numbers()
     observed = _numbers()

@@ -32,7 +32,8 @@ def _lasting(response: HttpResponse) -> HttpResponse:
 def _precomputed(request: Request, study: Study, name: str, packed: bytes) -> HttpResponse:
     """Compressed JSON as it lies on disk."""
     takes_gzip = "gzip" in request.headers.get("Accept-Encoding", "")
-    response = HttpResponse(packed if takes_gzip else gzip.decompress(packed), content_type="application/json")
+    body = packed if takes_gzip else gzip.decompress(packed)
+    response = HttpResponse(body, content_type="application/json")
     if takes_gzip:
         response.headers["Content-Encoding"] = "gzip"
     response.headers["ETag"] = f'W/"{study.results_folder}-{name}"'

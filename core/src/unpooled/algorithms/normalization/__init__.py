@@ -50,7 +50,12 @@ def _write(of: Parameters, out: BinaryIO, panel: Panel, columns: Arrays, plan: P
 
 
 def _method(
-    name: str, title: str, method: str, steps: tuple[type[Step], ...], of: Parameters, quantiles: Iterable[float] = ()
+    name: str,
+    title: str,
+    method: str,
+    steps: tuple[type[Step], ...],
+    of: Parameters,
+    quantiles: Iterable[float] = (),
 ) -> Algorithm:
     return Algorithm(
         name=name,
@@ -75,7 +80,8 @@ NORMALIZATIONS = (
     _method(
         Z_SCORE,
         "Normalization to mean 0, deviation 1",
-        "Of each column the mean of all cohorts' values was subtracted, and their standard deviation divided by.",
+        "Of each column the mean of all cohorts' values was subtracted; the rest was divided by their "
+        "standard deviation.",
         (FindMagnitude, Average, MeasureSpread),
         _moments,
     ),
@@ -88,7 +94,8 @@ NORMALIZATIONS = (
     _by_quantiles(
         ROBUST,
         "Normalization by median and quartiles",
-        "Of each column the median of all cohorts' values was subtracted, and their interquartile range divided by.",
+        "Of each column the median of all cohorts' values was subtracted; the rest was divided by their "
+        "interquartile range.",
         {"lower_quartile": 0.25, "median": 0.5, "upper_quartile": 0.75},
     ),
 )
