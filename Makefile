@@ -20,6 +20,7 @@ check:
 bench:
 	@scripts/setup
 	@OPENBLAS_NUM_THREADS=1 $(PY) bench/kernels.py
+	@$(PY) bench/pictures.py
 	@$(PY) bench/association.py $(ARGS)
 
 bench-memory:

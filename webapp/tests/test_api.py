@@ -239,7 +239,10 @@ OF_A_STUDY = [
     ("PUT", "/list"),
     *[
         ("GET", f"/{what}")
-        for what in ("invitations", "progress", "traffic", "log", "table", "results", "results/x")
+        for what in (
+            *("invitations", "progress", "traffic", "log", "table", "results", "results/x"),
+            *("manhattan", "region?chromosome=1", "qq", "variants", "loci.csv"),
+        )
     ],
     ("POST", "/invitations"),
     ("POST", "/invitations/Graz/revoke"),

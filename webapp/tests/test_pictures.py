@@ -1,0 +1,289 @@
+"""Pictures of a study of real genotypes, held against its .assoc file and plink1.9 on the pooled data."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from cohort_client import Client
+from federation_fixtures import NAMES, Data, Federation, variants, work
+
+from unpooled.cohort import Samples
+from unpooled.panel import Panel
+from unpooled.protocol.invitation import Invitation
+from unpooled_webapp import accounts
+
+Http = Callable[[], httpx.Client]
+MOUSE = Path("/usr/share/doc/gemma/example")
+PASSWORD = "a long password 1"
+PLAN = {
+    "test": "chi-square",
+    "phenotype": "trait",
+    "cohorts": 3,
+    "min_samples": 1,
+    "min_per_class": 1,
+    "files": ["assoc"],
+    "ci": 0.95,
+}
+
+
+def needed(found: object, package: str) -> None:
+    if not found:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"missing: apt-get install {package}")
+
+
+@pytest.fixture
+def me(http: Http, platform: Any) -> httpx.Client:
+    accounts.create("me", PASSWORD, accounts.COORDINATOR)
+    client = http()
+    client.post("/api/v1/session", json={"username": "me", "password": PASSWORD})
+    client.headers["X-CSRFToken"] = client.cookies["csrftoken"]
+    return client
+
+
+def finished(me: httpx.Client, http: Http, data: list[Data], **plan: Any) -> str:
+    """The address of a study that has run to its end."""
+    answer = me.post("/api/v1/studies", json={"name": "Trial", "plan": PLAN | plan})
+    assert answer.status_code == 201, answer.text
+    study = answer.json()["id"]
+    clients = []
+    for name, each in zip(NAMES, data, strict=True):
+        issued = me.post(f"/api/v1/studies/{study}/invitations", json={"cohort": name}).json()
+        invitation = Invitation.from_text(issued["invitation"])
+        clients.append(Client(http(), invitation, each.own, each.aligned))
+    trial = Federation(study, clients, data)
+    trial.run()
+    assert trial.study.state == "done", trial.study.reason
+    work()
+    return f"/api/v1/studies/{study}"
+
+
+def mice(folder: Path) -> tuple[list[Data], str]:
+    """Three cohorts of 1,940 mice, 10,000 and some variants, and what plink1.9 says of the pool."""
+    program = shutil.which("plink1.9")
+    needed(program, "plink1.9")
+    needed((MOUSE / "mouse_hs1940.bed.gz").exists(), "gemma-doc")
+    for suffix in ("bed", "bim", "fam"):
+        content = gzip.decompress((MOUSE / f"mouse_hs1940.{suffix}.gz").read_bytes())
+        (folder / f"mouse.{suffix}").write_bytes(content)
+    bim, fam = (
+        [line.split() for line in (folder / f"mouse.{s}").read_bytes().splitlines()] for s in ("bim", "fam")
+    )
+    value = np.array([float(row[5]) if row[5] != b"NA" else np.nan for row in fam])
+    status = np.where(np.isnan(value), np.nan, value > np.nanmedian(value))
+    coded = np.where(np.isnan(value), -9, 1 + (status == 1))
+    lines = [b" ".join(row[:2]) + b" %d\n" % code for row, code in zip(fam, coded.tolist(), strict=True)]
+    (folder / "mouse.pheno").write_bytes(b"".join(lines))
+    (folder / "placed").write_bytes(b"".join(row[1] + b"\n" for row in bim if int(row[3]) >= 0))
+    command = [str(program), "--bfile", "mouse", "--chr-set", "19", "--allow-no-sex", "--nonfounders",
+               "--pheno", "mouse.pheno", "--extract", "placed", "--assoc", "--ci", "0.95", "--adjust",
+               "--out", "pooled"]  # fmt: skip
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    raw = np.frombuffer((folder / "mouse.bed").read_bytes(), np.uint8)[3:]
+    codes = (raw.reshape(len(bim), -1, 1) >> np.array([0, 2, 4, 6], np.uint8)) & 3
+    copies = np.array([2, -1, 1, 0], np.int8)[codes.reshape(len(bim), -1)[:, : len(fam)]]
+    turned = np.array([row[4] > row[5] for row in bim])[:, None] & (copies >= 0)
+    first = np.where(turned, 2 - copies, copies).astype(np.int8)
+    kept = [k for k, row in enumerate(bim) if int(row[3]) >= 0]
+    kept.sort(key=lambda k: (int(bim[k][0]), int(bim[k][3]), bim[k][1]))
+    own = Panel.of([(int(bim[k][0]), int(bim[k][3]), bim[k][1], bim[k][4], bim[k][5]) for k in kept])
+    of, n = np.random.default_rng(5).integers(0, 3, len(fam)), len(fam)
+    cohorts = []
+    for cohort in range(3):
+        who = np.flatnonzero(of == cohort)
+        people = Samples(
+            phenotype=status[who],
+            sex=np.zeros(n, np.uint8)[who],
+            founder=np.ones(n, bool)[who],
+            kept=np.ones(n, bool)[who],
+            covariates=np.empty((len(who), 0)),
+        )
+        cohorts.append(Data(own, people, first[kept][:, who]))
+    return cohorts, done.stdout
+
+
+def rows_of(assoc: str) -> list[dict[str, str]]:
+    header, *lines = (line.split() for line in assoc.splitlines())
+    return [dict(zip(header, line, strict=True)) for line in lines]
+
+
+def test_pictures_of_mice(me: httpx.Client, http: Http, tmp_path: Path) -> None:
+    cohorts, said = mice(tmp_path)
+    url = finished(me, http, cohorts, autosomes=19, nonfounders=True, allow_no_sex=True)
+    rows = rows_of((tmp_path / "pooled.assoc").read_text())
+    p = np.array([float(row["P"].replace("NA", "nan")) for row in rows])
+    score = -np.log10(p)
+    assert len(rows) > 10_000
+
+    genome = me.get(f"{url}/manhattan").json()
+    assert genome["variants"] == np.count_nonzero(~np.isnan(p)) and genome["effect"] == "OR"
+    points = genome["points"]
+    weakest = np.sort(np.nan_to_num(score))[-1000]
+    for row, name, size in zip(points["index"], points["id"], points["neg_log10_p"], strict=True):
+        assert rows[row]["SNP"] == name and size == pytest.approx(score[row], abs=1e-3)
+    assert {k for k in range(len(rows)) if score[k] > weakest + 1e-3} <= set(points["index"])
+    assert max(points["neg_log10_p"]) == pytest.approx(np.nanmax(score), abs=1e-3)
+
+    # Every other variant lies in a segment of its column, but for the rounding of P in the file.
+    columns: dict[tuple[str, int], list[tuple[float, float]]] = {}
+    for chromosome, column, low, high in zip(*(genome["segments"][name] for name in (
+            "chromosome", "column", "low", "high")), strict=True):  # fmt: skip
+        bounds = (low * genome["cell"]["height"] - 1e-3, (high + 1) * genome["cell"]["height"] + 1e-3)
+        columns.setdefault((chromosome, column), []).append(bounds)
+    shown = set(points["index"])
+    for k, row in enumerate(rows):
+        if k not in shown and not np.isnan(score[k]):
+            name = row["CHR"] if row["CHR"] != "0" else "unplaced"
+            assert any(low <= score[k] <= high for low, high in columns[name, int(row["BP"]) // 3_000_000])
+
+    # The most significant variant of the file leads the first locus; loci take in all that is suggestive.
+    table = me.get(f"{url}/variants", params={"count": 1000}).json()
+    best = table["rows"][0]
+    first = rows[int(np.nanargmax(score))]
+    assert (best["id"], best["a1"], best["a2"], best["lead"]) == (
+        first["SNP"],
+        first["A1"],
+        first["A2"],
+        True,
+    )
+    assert float(best["p"]) == pytest.approx(float(first["P"]), rel=1e-3)
+    for name, title in (("effect", "OR"), ("lower", "L95"), ("upper", "U95"), ("se", "SE")):
+        assert best[name] == pytest.approx(float(first[title]), rel=1e-3)
+    assert table["loci"] == table["found"] == len(table["rows"]) > 3
+    assert sum(row["locus"]["variants"] for row in table["rows"]) == np.count_nonzero(p <= 1e-5)
+    sizes = [row["neg_log10_p"] for row in table["rows"]]
+    assert sizes == sorted(sizes, reverse=True) and sizes[-1] >= 5
+    assert {points["id"][k] for k in genome["leads"]} == {row["id"] for row in table["rows"]}
+
+    everything = me.get(f"{url}/qq").json()["curves"][0]
+    (inflation,) = re.findall(r"median chisq\) = (.*)\.\n", said)
+    assert everything["inflation"] == pytest.approx(float(inflation), rel=1e-4)
+    assert everything["observed"][0] == pytest.approx(np.nanmax(score), abs=1e-3)
+    assert everything["observed"][-1] == pytest.approx(np.nanmin(score), abs=1e-3)
+
+    region(me, url, rows, score, best)
+    search(me, url, rows, best)
+    lines = list(csv.DictReader(io.StringIO(me.get(f"{url}/loci.csv").text)))
+    assert [line["ID"] for line in lines] == [row["id"] for row in table["rows"]]
+    assert lines[0]["OR"] == str(best["effect"]) and lines[0]["P"] == best["p"]
+
+
+def region(
+    me: httpx.Client, url: str, rows: list[dict[str, str]], score: np.ndarray, best: dict[str, Any]
+) -> None:
+    """A window of few variants is those variants."""
+    low, high = best["position"] - 2_000_000, best["position"] + 2_000_000
+    window = {"chromosome": best["chromosome"], "from": low, "to": high}
+    found = me.get(f"{url}/region", params=window).json()
+    inside = [k for k, row in enumerate(rows)
+              if row["CHR"] == best["chromosome"] and low <= int(row["BP"]) <= high
+              and not np.isnan(score[k])]  # fmt: skip
+    assert found["points"]["index"] == inside and found["cell"] is None
+    assert found["points"]["a1"] == [rows[k]["A1"] for k in inside]
+    assert best["id"] in {found["points"]["id"][k] for k in found["leads"]}
+
+
+def search(me: httpx.Client, url: str, rows: list[dict[str, str]], best: dict[str, Any]) -> None:
+    def found(text: str, **params: int) -> dict[str, Any]:
+        answer = me.get(f"{url}/variants", params={"search": text, **params})
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    for k in (0, 17, len(rows) - 1):
+        (row,) = found(f" {rows[k]['SNP'].upper()} ")["rows"]
+        assert (row["index"], row["id"], str(row["position"])) == (k, rows[k]["SNP"], rows[k]["BP"])
+    assert found(best["id"])["rows"] == [best]
+    place = f"chr{best['chromosome']}:{best['locus']['start']}-{best['locus']['end']}"
+    within = found(place)["rows"]
+    assert best in within and all(row["locus"] == best["locus"] for row in within)
+    assert found(place, start=1, count=2)["rows"] == within[1:3]
+    assert best["id"] in {row["id"] for row in found(best["id"][:-1])["rows"]}
+    assert found("nothing of this name")["rows"] == []
+
+
+@pytest.fixture
+def small(me: httpx.Client, http: Http) -> str:
+    return finished(me, http, [Data.make(seed, variants()) for seed in range(3)])
+
+
+def test_pictures_are_kept_by_the_browser_and_travel_compressed(me: httpx.Client, small: str) -> None:
+    for what in ("manhattan", "qq"):
+        answer = me.get(f"{small}/{what}")
+        assert answer.headers["Content-Encoding"] == "gzip"
+        assert "immutable" in answer.headers["Cache-Control"] and "private" in answer.headers["Cache-Control"]
+        assert {"Cookie", "Accept-Encoding"} <= set(answer.headers["Vary"].split(", "))
+        again = me.get(f"{small}/{what}", headers={"If-None-Match": answer.headers["ETag"]})
+        assert (again.status_code, again.content) == (304, b"")
+        plain = me.get(f"{small}/{what}", headers={"Accept-Encoding": "identity"})
+        assert "Content-Encoding" not in plain.headers and plain.json() == answer.json()
+    assert me.get(f"{small}/region?chromosome=1").headers["Content-Encoding"] == "gzip"
+    assert "Content-Encoding" not in me.get(f"{small}/results/study.assoc").headers
+    assert me.get(small).json()["has_pictures"] is True
+
+
+def test_nothing_found_is_a_result(me: httpx.Client, small: str) -> None:
+    table = me.get(f"{small}/variants").json()
+    assert (table["loci"], table["found"], table["rows"]) == (0, 0, [])
+    (header,) = me.get(f"{small}/loci.csv").text.splitlines()
+    assert header.startswith("CHR,BP,ID,A1,A2,A1_FREQ,OR,L95,U95,SE,P,")
+    (row,) = me.get(f"{small}/variants?search=rs3").json()["rows"]
+    assert (row["id"], row["locus"], row["lead"]) == ("rs3", None, False)
+    assert len(me.get(f"{small}/manhattan").json()["points"]["id"]) == 12
+
+
+def test_what_cannot_be_asked(me: httpx.Client, small: str) -> None:
+    for query in (
+        "region",
+        "region?chromosome=99",
+        "region?chromosome=1&from=x",
+        "region?chromosome=1&from=5&to=4",
+        "region?chromosome=1&to=99999999999",
+        "variants?count=1001",
+        "variants?start=-1",
+    ):
+        answer = me.get(f"{small}/{query}")
+        assert answer.status_code == 400, query
+        assert {"code", "message", "remedy", "fields"} <= set(answer.json()["error"])
+
+
+def test_methods_and_manifest_tell_of_the_run(me: httpx.Client, small: str) -> None:
+    text = me.get(f"{small}/results/study.methods.txt").text
+    detail = me.get(small).json()
+    summary = detail["summary"]
+    for words in (
+        f"{summary['people']} people ({summary['cases']} cases and {summary['controls']} controls)",
+        "3 cohorts (Graz, Oslo, Tartu)",
+        "Pearson's chi-square test",
+        detail["plan_hash"],
+    ):
+        assert words in " ".join(text.split())
+    files = me.get(f"{small}/results/manifest.json").json()["files"]
+    assert "study.methods.txt" in {file["name"] for file in files}
+
+
+def test_a_study_without_a_test_has_no_pictures(me: httpx.Client, http: Http) -> None:
+    draft = me.post("/api/v1/studies", json={"name": "Trial", "plan": PLAN}).json()
+    schema = {"schema": [{"name": "age", "type": "number"}]}
+    tables = me.post(
+        "/api/v1/studies", json={"name": "Tables", "plan": {"test": "z-score", "cohorts": 3, **schema}}
+    ).json()
+    counts = finished(me, http, [Data.make(seed, variants()) for seed in range(3)], files=["frq"], ci=0.0)
+    for url in (f"/api/v1/studies/{draft['id']}", f"/api/v1/studies/{tables['id']}", counts):
+        for what in ("manhattan", "region?chromosome=1", "qq", "variants", "loci.csv"):
+            answer = me.get(f"{url}/{what}")
+            assert (answer.status_code, answer.json()["error"]["code"]) == (404, "no-pictures"), answer.text
+        assert me.get(url).json()["has_pictures"] is False
+    assert len(me.get(f"{counts}/table").json()["columns"]["id"]) == 12
