@@ -69,7 +69,7 @@ def _variants(plan: Plan, run: Run) -> list[str]:
         (plan.hwe > 0, f"an exact Hardy-Weinberg P of at least {plan.hwe:g}"),
         (plan.maf > 0, f"an allele frequency of at least {plan.maf:g}"),
     ]
-    kept = ", ".join(text for applied, text in limits if applied)
+    kept = " and ".join(text for applied, text in limits if applied)
     tested = f"{(run.summary or {}).get('variants', 0):,}"
     return [
         f"Positions are those of {plan.build}.",
