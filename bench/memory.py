@@ -56,7 +56,7 @@ def measured(name: str, variants: int, samples: int) -> dict[str, int]:
     largest: dict[str, int] = {}
     with subprocess.Popen(command(STUDIES[name], data)) as study:
         while study.poll() is None:
-            for party, peak in peaks(study.pid):
+            for _, party, peak in peaks(study.pid):
                 largest[party] = max(peak, largest.get(party, 0))
             time.sleep(EVERY)
     if study.returncode:
@@ -64,15 +64,15 @@ def measured(name: str, variants: int, samples: int) -> dict[str, int]:
     return largest
 
 
-def peaks(root: int) -> Iterator[tuple[str, int]]:
-    """The parties among the descendants of a process, and how many bytes each had at its peak so far."""
+def peaks(root: int) -> Iterator[tuple[int, str, int]]:
+    """The parties among the descendants of a process: PID, which one, and its bytes at the peak so far."""
     for pid in descendants(root):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it may end while we look
             words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
             status = Path(f"/proc/{pid}/status").read_text()
             party = next((party for party, word in PARTIES.items() if word in words), None)
             if party and "VmHWM:" in status:
-                yield party, int(status.split("VmHWM:")[1].split()[0]) * 1024
+                yield pid, party, int(status.split("VmHWM:")[1].split()[0]) * 1024
 
 
 def descendants(root: int) -> Iterator[int]:
