@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from memory import PARTIES, peaks
-from pooled_normalization import SCALERS, read, write
+from pooled_normalization import read, write
 
 from unpooled.algorithms import METHODS
 

@@ -100,6 +100,18 @@ def test_every_cohort_gets_parameters_and_its_own_table(
     assert found["features"][0]["unit"] == "g/l"
 
 
+def test_a_summary_changes_no_table(study: MakeStudy, pooled: np.ndarray) -> None:
+    trial = study("summary", files=["summary", "page"])
+    trial.run_all()
+    for member in trial.members:
+        assert isinstance(member.events[-1], Finished) and not member.told(Transformed)
+        assert [path.name for path in member.bfile.parent.glob("*.csv")] == ["wine.csv"]
+        assert b"<svg" in (member.out / "study.summary.html").read_bytes()
+    found = (trial.members[0].out / "study.summary.tsv").read_text().splitlines()
+    assert len(found) == 1 + pooled.shape[1] and found[1].startswith("alcohol\tnumber\tg/l\t")
+    assert float(found[1].split("\t")[5]) == pytest.approx(np.nanmean(pooled[:, 0]), rel=1e-12)
+
+
 def test_what_a_person_reads_and_what_leaves(study: MakeStudy) -> None:
     trial = study("z-score")
     trial.run_all()

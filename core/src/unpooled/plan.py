@@ -25,7 +25,8 @@ FILES = ("assoc", "frq", "lmiss", "hwe")
 REGRESSION_FILES = ("assoc", "adjusted", "glm", "ssf")
 """What a regression can also write; its `assoc` is PLINK 1.9's `.assoc.linear` or `.assoc.logistic`."""
 NORMALIZATION_FILES = ("parameters",)
-ALL_FILES = tuple(dict.fromkeys((*FILES, *REGRESSION_FILES, *NORMALIZATION_FILES)))
+SUMMARY_FILES = ("summary", "page")
+ALL_FILES = tuple(dict.fromkeys((*FILES, *REGRESSION_FILES, *NORMALIZATION_FILES, *SUMMARY_FILES)))
 
 MOST_COVARIATES = 60
 """Columns of covariates: what a cohort computes and sends for a variant grows with their square."""

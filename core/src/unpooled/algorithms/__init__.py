@@ -7,12 +7,13 @@ from unpooled.algorithms.chi_square import CHI_SQUARE
 from unpooled.algorithms.linear_regression import LINEAR
 from unpooled.algorithms.logistic_regression import LOGISTIC
 from unpooled.algorithms.normalization import NORMALIZATIONS
+from unpooled.algorithms.normalization.summary import SUMMARY
 from unpooled.errors import UnpooledError
 from unpooled.plan import NONE, Plan, PlanError
 
 TESTS: dict[str, Algorithm] = {test.name: test for test in (CHI_SQUARE, LINEAR, LOGISTIC)}
 """Those of variants."""
-METHODS: dict[str, Algorithm] = {method.name: method for method in NORMALIZATIONS}
+METHODS: dict[str, Algorithm] = {method.name: method for method in (*NORMALIZATIONS, SUMMARY)}
 """Those of tables."""
 ALGORITHMS = TESTS | METHODS
 

@@ -1,0 +1,113 @@
+"""A summary of the pooled table: how many values each feature has, mean, deviation and quantiles.
+
+    CountRows       rows, and values of each feature
+    FindMagnitude … MeasureSpread    mean and deviation, as for the z-score
+    FindQuantiles   elements by counts, as for median and quartiles
+
+The smallest and the largest values of the pool are single people's, and stay unknown: a quantile is left out
+where fewer than `FEWEST_BEYOND` values are at most as large, or at least as large, as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.algorithm import Algorithm
+from unpooled.algorithms.chi_square import MOST_PEOPLE
+from unpooled.algorithms.normalization import moments, order
+from unpooled.algorithms.normalization.census import CountValues, refuse_rare_features
+from unpooled.algorithms.normalization.moments import Average, FindMagnitude, MeasureSpread
+from unpooled.algorithms.normalization.order import Narrow, interpolated
+from unpooled.algorithms.normalization.table import FEATURES, table_values
+from unpooled.cohort import Cohort
+from unpooled.formats import table_summary
+from unpooled.panel import Panel
+from unpooled.plan import NONE, SUMMARY_FILES, Plan
+from unpooled.step import Arrays, Count, Rows, Step
+
+QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+FEWEST_BEYOND = 10
+"""As many people as a sum must have at least."""
+
+ROWS, ELEMENTS = "rows", "elements"
+
+
+@dataclass(frozen=True)
+class CountRows(CountValues):
+    """How many rows there are, and values of each feature that are not missing."""
+
+    name: ClassVar[str] = "summary/rows"
+    title: ClassVar[str] = "Count rows and values"
+    sends: ClassVar[tuple[Count, ...]] = (
+        *CountValues.sends,
+        Count("rows", (1,), MOST_PEOPLE, "number of rows"),
+    )
+
+    def local(self, cohort: Cohort) -> Arrays:
+        rows = len(table_values(cohort, self.features))
+        return {**super().local(cohort), "rows": np.array([rows])}
+
+    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
+        n = total["values"]
+        refuse_rare_features(self.titles, n.tolist())
+        yield Rows(ROWS, {"index": np.zeros(1, np.int64), "rows": total["rows"]})
+        yield moments.first(n, self.cohorts)
+        yield FindQuantiles(**vars(order.first(n, wanted(n))))
+
+
+@dataclass(frozen=True, eq=False)
+class FindQuantiles(Narrow):
+    """The same question, whose result stands beside that of mean and deviation."""
+
+    name: ClassVar[str] = "summary/quantiles"
+    title: ClassVar[str] = "Narrow down quantiles"
+
+    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
+        for outcome in super().aggregate(total):
+            yield Rows(ELEMENTS, outcome.columns) if isinstance(outcome, Rows) else outcome
+
+
+def wanted(n: np.ndarray) -> np.ndarray:
+    """The two elements of each quantile, int64 (features, 2 quantiles); 0 for both where it is left out."""
+    pairs = order.between(QUANTILES, n).reshape(len(n), -1, 2)
+    known = (pairs[:, :, 0] >= FEWEST_BEYOND) & (n[:, None] - pairs[:, :, 1] + 1 >= FEWEST_BEYOND)
+    return np.where(known[:, :, None], pairs, 0).reshape(len(n), -1)
+
+
+def _first(plan: Plan, panel: Panel) -> Iterable[Step]:
+    titles = tuple(feature.title for feature in plan.features)
+    return [CountRows(len(titles), titles, plan.cohorts)]
+
+
+def _columns(file: str, tables: Mapping[str, Arrays]) -> Arrays:
+    """What the files are written from: of each feature the numbers, and the quantiles (features, 7)."""
+    found, pairs = tables[FEATURES], tables[ELEMENTS]["elements"].reshape(-1, len(QUANTILES), 2)
+    quantiles = [interpolated(q, found["n"], *pairs[:, k].T) for k, q in enumerate(QUANTILES)]
+    missing = tables[ROWS]["rows"] - found["n"]
+    return {**found, "missing": missing, "quantiles": np.stack(quantiles, axis=1)}
+
+
+SUMMARY = Algorithm(
+    name="summary",
+    title="Summary of a table; no table is changed",
+    traits=(NONE,),
+    steps=(CountRows, FindMagnitude, Average, MeasureSpread, FindQuantiles),
+    first=_first,
+    files={
+        "summary": lambda out, panel, columns, plan: table_summary.write_table(
+            out, plan.features, columns, QUANTILES
+        ),
+        "page": lambda out, panel, columns, plan: table_summary.write_page(
+            out, plan.features, columns, QUANTILES
+        ),
+    },
+    usual_files=SUMMARY_FILES,
+    file_name=lambda file, plan: {"summary": "summary.tsv", "page": "summary.html"}[file],
+    table=ELEMENTS,
+    columns=_columns,
+    summarise=lambda tables: None,
+)
