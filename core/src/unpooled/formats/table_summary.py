@@ -19,7 +19,7 @@ body { font: 15px/1.4 system-ui, sans-serif; margin: 2rem; color: #1b1b1b; backg
 table { border-collapse: collapse }
 caption { text-align: left; font-size: 1.2rem; font-weight: 600; padding-bottom: .6rem }
 th, td { padding: .3rem .8rem; border-bottom: 1px solid #d5d5d5; text-align: right; white-space: nowrap }
-th:first-child, td:last-child { text-align: left }
+th:first-child, th:last-child { text-align: left }
 thead th { border-bottom: 2px solid #555 }
 .ends { display: flex; justify-content: space-between; font-size: .8rem; color: #555 }
 """
