@@ -1,5 +1,5 @@
 # `make demo` runs a whole study on this machine; `make test` runs every test. Both set themselves up.
-.PHONY: demo test check bench bench-memory docs clean
+.PHONY: demo test check bench bench-memory bench-tables docs clean
 PY := .venv/bin/python
 
 demo:
@@ -22,6 +22,10 @@ bench:
 	@OPENBLAS_NUM_THREADS=1 $(PY) bench/kernels.py
 	@$(PY) bench/pictures.py
 	@$(PY) bench/association.py $(ARGS)
+
+bench-tables:
+	@scripts/setup dev
+	@$(PY) bench/normalization.py $(ARGS)
 
 bench-memory:
 	@scripts/setup

@@ -94,6 +94,8 @@ def _columns(file: str, tables: Mapping[str, Arrays]) -> Arrays:
 SUMMARY = Algorithm(
     name="summary",
     title="Summary of a table; no table is changed",
+    method="Of each column the values of all cohorts together were counted; their mean, standard "
+    "deviation and quantiles were computed.",
     traits=(NONE,),
     steps=(CountRows, FindMagnitude, Average, MeasureSpread, FindQuantiles),
     first=_first,
