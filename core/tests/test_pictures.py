@@ -35,7 +35,7 @@ def made(size: int, seed: int = 0, **columns: np.ndarray) -> Associations:
         "id": np.array([b"rs%d" % k for k in random.permutation(size)], "S"),
         "a1": np.zeros(size, np.uint32),
         "a2": np.ones(size, np.uint32),
-        "alleles": np.frombuffer(b"A\nG", np.uint8),
+        "alleles": np.frombuffer(b"A\nG\nTTA", np.uint8),
         "beta": z * 0.01,
         "se": np.full(size, 0.01),
         "neg_log10_p": -stats.norm.logsf(abs(z)) / np.log(10) - np.log10(2),

@@ -78,8 +78,16 @@ class Associations:
 
     def alleles(self, part: Part) -> tuple[list[str], list[str]]:
         """A1 and A2."""
-        words = self.columns["alleles"].tobytes().decode("utf-8", "replace").split("\n")
-        a1, a2 = ([words[code] for code in self.columns[name][part].tolist()] for name in ("a1", "a2"))
+        text = self.columns["alleles"]
+        end = np.append(
+            np.flatnonzero(text == ord("\n")), len(text)
+        )  # there may be millions, of which few count
+        start = np.append(0, end[:-1] + 1)
+
+        def word(code: int) -> str:
+            return text[start[code] : end[code]].tobytes().decode("utf-8", "replace")
+
+        a1, a2 = ([word(code) for code in self.columns[name][part].tolist()] for name in ("a1", "a2"))
         return a1, a2
 
     # What was found

@@ -27,7 +27,7 @@ FEW = 2_000
 """Variants that a region shows one by one."""
 STRONGEST = 1_000
 """Points beside segments, and half as many of the lead variants, should they not be among the strongest."""
-MOST_SEGMENTS = 6_000
+MOST_SEGMENTS = 12_000
 
 Indices = NDArray[np.int64]
 
