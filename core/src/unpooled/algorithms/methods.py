@@ -40,7 +40,7 @@ def methods(plan: Plan, run: Run) -> str:
 def _tables(plan: Plan, run: Run) -> list[str]:
     columns = ", ".join(column.title for column in plan.features)
     return [
-        f"The tables of {_cohorts(run)} were normalized together, without pooling them.",
+        f"The tables of {_cohorts(run)} were worked on together, without pooling them.",
         algorithm(plan.test).method,
         f"The columns were {columns}.",
     ]
