@@ -121,8 +121,7 @@ class Engine:
 
     def _run_locked(self) -> Iterator[Event]:
         session = self._session = self._begin()
-        if self.options is None or self.options.table is None:
-            session.spawn(_warm_up)
+        session.spawn(_warm_up)
         from unpooled_client import joining
 
         try:
@@ -326,6 +325,6 @@ def _explain_data(error: Exception) -> Explanation | None:
 
 
 def _warm_up() -> None:
-    """Load what is slow to load for genotypes, while the server is being asked."""
+    """Load what is slow to load, while the server is being asked."""
     import unpooled_client.answering
     import unpooled_client.data.cohort  # noqa: F401

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,17 +14,18 @@ from unpooled_client.data.tables.faults import Faults
 
 def check_header(header: Sequence[str], schema: Sequence[Column], faults: Faults) -> bool:
     """Whether the columns are those of the schema, each once, in any order."""
-    wanted = [column.title for column in schema]
+    wanted, count = [column.title for column in schema], Counter(header)
     names = ", ".join(wanted)
     for title in wanted:
-        if header.count(title) > 1:
+        if count[title] > 1:
             last = len(header) - header[::-1].index(title)
             faults.tell(Code.COLUMN_AMBIGUOUS, line=1, column=last, title=title, wanted=names)
-        elif title not in header:
+        elif not count[title]:
             remedy = _written_otherwise(title, header)
             faults.tell(Code.COLUMN_MISSING, line=1, remedy=remedy, title=title, wanted=names)
+    known = set(wanted)
     for place, title in enumerate(header, 1):
-        if title not in wanted:
+        if title not in known:
             examples = (f"column {place}: {shown(title)}",)
             faults.tell(
                 Code.COLUMN_UNKNOWN, line=1, column=place, read=title, examples=examples, wanted=names
@@ -38,7 +40,8 @@ def _written_otherwise(title: str, header: Sequence[str]) -> str:
 
 def places_of(schema: Sequence[Column], header: Sequence[str]) -> list[int]:
     """Where the schema's numbers stand in the table, from 0."""
-    return [header.index(column.title) for column in schema if column.is_number]
+    place = {title: place for place, title in enumerate(header)}
+    return [place[column.title] for column in schema if column.is_number]
 
 
 def features_of(schema: Sequence[Column]) -> list[Column]:

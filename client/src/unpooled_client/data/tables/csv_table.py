@@ -131,7 +131,7 @@ def _quickly(path: Path, start: Start, schema: Sequence[Column]) -> np.ndarray |
     import pyarrow as pa
 
     places, features = places_of(schema, start.header), features_of(schema)
-    types = {place: pa.float64() if place in places else pa.string() for place in range(len(start.header))}
+    types = dict.fromkeys(range(len(start.header)), pa.string()) | dict.fromkeys(places, pa.float64())
     try:
         table = parsed(path, start, types)
     except pa.ArrowInvalid:

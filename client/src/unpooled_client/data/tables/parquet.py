@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 MAGIC = b"PAR1"
+AT_ONCE = 8
+"""Columns read together: enough for several threads, and few beside the values of all."""
 
 
 def is_one(path: Path) -> bool:
@@ -72,23 +74,20 @@ def write(path: Path, target: Path, schema: Sequence[Column], values: np.ndarray
     with _opened(path) as file, replacing(target) as out:
         places = places_of(schema, file.schema_arrow.names)
         fields = _as_floats(file.schema_arrow, places)
-        others = [field.name for place, field in enumerate(fields) if place not in places]
+        others = _others(fields, places)
+        stay = others + [fields.field(place).name for place in _lacking(values, places)]
         # A dictionary of numbers that hardly repeat is made in vain.
         with pq.ParquetWriter(out, fields, compression=_codec(file), use_dictionary=others) as writer:
-            at = 0
-            for group in range(file.num_row_groups):
-                table = file.read_row_group(group)
-                scaled = scaler.transform(values[at : at + len(table)])
-                writer.write_table(
-                    _replaced(table, fields, places, scaled), row_group_size=len(table) or None
-                )
-                at += len(table)
+            for group, rows in _groups(file):
+                scaled = scaler.transform(values[rows])
+                table = _replaced(file.read_row_group(group, columns=stay), fields, places, scaled)
+                writer.write_table(table, row_group_size=len(table) or None)
 
 
 def _opened(path: Path) -> pq.ParquetFile:
     import pyarrow.parquet as pq
 
-    return pq.ParquetFile(path, memory_map=True)
+    return pq.ParquetFile(path, memory_map=True, pre_buffer=False)
 
 
 def is_number(kind: pa.DataType) -> bool:
@@ -109,13 +108,22 @@ def _check_types(file: pq.ParquetFile, schema: Sequence[Column], faults: Faults)
 
 def _numbers(file: pq.ParquetFile, features: Sequence[Column]) -> np.ndarray:
     values = np.empty((file.metadata.num_rows, len(features)), order="F")
+    for group, rows in _groups(file):
+        for first in range(0, len(features), AT_ONCE):
+            titles = [column.title for column in features[first : first + AT_ONCE]]
+            table = file.read_row_group(group, columns=titles)
+            for k, title in enumerate(titles, first):
+                values[rows, k] = _floats(table.column(title))
+    return values
+
+
+def _groups(file: pq.ParquetFile) -> Iterator[tuple[int, slice]]:
+    """The row groups, and which rows each has."""
     at = 0
     for group in range(file.num_row_groups):
-        table = file.read_row_group(group, columns=[column.title for column in features])
-        for k, column in enumerate(features):
-            values[at : at + len(table), k] = _floats(table.column(column.title))
-        at += len(table)
-    return values
+        rows = slice(at, at + file.metadata.row_group(group).num_rows)
+        yield group, rows
+        at = rows.stop
 
 
 def _floats(column: pa.ChunkedArray) -> np.ndarray:
@@ -150,15 +158,27 @@ def _as_floats(fields: pa.Schema, places: Sequence[int]) -> pa.Schema:
     return fields
 
 
-def _replaced(table: pa.Table, fields: pa.Schema, places: Sequence[int], scaled: np.ndarray) -> pa.Table:
-    """The rows with other numbers at some places; null where they were null."""
+def _others(fields: pa.Schema, places: Sequence[int]) -> list[str]:
+    """The names of the columns that are no features."""
+    features = set(places)
+    return [field.name for place, field in enumerate(fields) if place not in features]
+
+
+def _lacking(values: np.ndarray, places: Sequence[int]) -> list[int]:
+    """Where the features stand that lack a value: as null or as NaN, only the file knows."""
+    return [place for place, column in zip(places, values.T, strict=True) if np.isnan(column).any()]
+
+
+def _replaced(stay: pa.Table, fields: pa.Schema, places: Sequence[int], scaled: np.ndarray) -> pa.Table:
+    """The rows with numbers at some places, null where they were null, between the columns that stay."""
     import pyarrow as pa
 
-    columns = list(table.columns)
+    columns = dict(zip(stay.column_names, stay.columns, strict=True))
     for place, numbers in zip(places, scaled.T, strict=True):
-        null = columns[place].is_null().to_numpy() if columns[place].null_count else None
-        columns[place] = pa.array(np.ascontiguousarray(numbers), mask=null)
-    return pa.Table.from_arrays(columns, schema=fields)
+        name = fields.field(place).name
+        null = columns[name].is_null().to_numpy() if name in columns else None
+        columns[name] = pa.array(np.ascontiguousarray(numbers), mask=null)
+    return pa.Table.from_arrays([columns[name] for name in fields.names], schema=fields)
 
 
 def _codec(file: pq.ParquetFile) -> str:
