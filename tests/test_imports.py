@@ -54,7 +54,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("unpooled.errors", "unpooled.chromosomes", "unpooled.memory"),
     ("unpooled.protocol",),
     ("unpooled.cohort", "unpooled.text", "unpooled.formats.number", "unpooled.schema", "unpooled.scaler"),
-    ("unpooled.panel", "unpooled.plan", "unpooled.step"),
+    ("unpooled.panel", "unpooled.plan", "unpooled.step", "unpooled.leaving"),
     ("unpooled.kernels", "unpooled.statistics", "unpooled.multiple_testing", "unpooled.formats"),
     ("unpooled.algorithms",),
     ("unpooled.run", "unpooled.simulate", "unpooled.pictures"),

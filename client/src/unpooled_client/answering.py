@@ -10,13 +10,13 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from unpooled.leaving import Form
 from unpooled.protocol.messages import Question, Questions
 from unpooled_client.api import LONG_POLL, Refused, Study
 from unpooled_client.cluster import Cluster, Compute, compute_here
 from unpooled_client.data.options import DataOptions
 from unpooled_client.events import Event, Paused, Resumed, Sent, StepProgress
 from unpooled_client.joining import changed_terms
-from unpooled_client.ledger import Form
 from unpooled_client.reading import Alignments, Unaligned, announce, guard
 from unpooled_client.rounds import Answerer, Share
 from unpooled_client.session import OVER, Session

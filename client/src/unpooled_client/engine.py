@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unpooled.errors import DataProblem, UnpooledError
+from unpooled.leaving import Form
 from unpooled.protocol.invitation import Invitation, InvitationError
 from unpooled.protocol.problems import Problem
 from unpooled_client.api import Api, Over, Refused, ServerError, Stopped, Study
 from unpooled_client.events import Event, Exit, Failed, Finished, ReviewNeeded
-from unpooled_client.ledger import Form
 from unpooled_client.session import OVER, Session, StudyEnded
 from unpooled_client.state import Saved, StateError, StateFolder, open_private, with_invitation
 

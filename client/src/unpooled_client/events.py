@@ -13,6 +13,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
+from unpooled.leaving import Leaving
 from unpooled.plan import Plan
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.sealing import fingerprint
@@ -81,17 +82,6 @@ class Reachable(Event):
     server: str
     after: float
     """Seconds without an answer."""
-
-
-@dataclass(frozen=True)
-class Leaving(Event):
-    """A line of the consent screen: one quantity that leaves the computer."""
-
-    what: str
-    detail: str
-    form: str
-    """in clear, masked, or sealed."""
-    readable_by: str
 
 
 @dataclass(frozen=True)
@@ -226,7 +216,7 @@ def _plain(value: Any) -> Any:
             return [
                 {"name": n, "key": key.hex(), "fingerprint": fingerprint(key)} for n, key in value.members
             ]
-        case Event():
+        case Event() | Leaving():
             return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
         case bytes():
             return value.hex()

@@ -7,11 +7,11 @@ import time
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future
 
+from unpooled.leaving import Form, what_leaves
 from unpooled.protocol.masking import SEED_BYTES
 from unpooled.protocol.sealing import SigningKey, fingerprint, seal_seed
 from unpooled_client.api import LONG_POLL, Conflict, Refused, Study
 from unpooled_client.events import Accepted, Event, Joined, Proposal, ReviewNeeded
-from unpooled_client.ledger import Form
 from unpooled_client.session import OVER, Session, StudyEnded
 from unpooled_client.state import Acceptance
 from unpooled_client.trust import Terms, check_compensator, check_identity, checked_plan, terms
@@ -107,7 +107,7 @@ def is_accepted(session: Session, found: Terms) -> bool:
 
 def proposal(study: Study) -> Proposal:
     """What the study asks for, to be shown to a person."""
-    from unpooled_client.consent import what_leaves
+    from unpooled.algorithms import steps_of
 
     plan = checked_plan(study)
     return Proposal(
@@ -115,7 +115,7 @@ def proposal(study: Study) -> Proposal:
         plan_hash=plan.hash().hex(),
         compensator=fingerprint(plan.compensator_key),
         one_operator=study.one_operator,
-        leaves=what_leaves(plan),
+        leaves=what_leaves(plan, steps_of(plan)),
     )
 
 

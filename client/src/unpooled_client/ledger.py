@@ -13,22 +13,14 @@ import threading
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from unpooled.errors import UnpooledError
+from unpooled.leaving import Form
 
 _START = "0" * 64
 _APPEND = os.O_APPEND | os.O_CREAT | os.O_WRONLY | getattr(os, "O_BINARY", 0)
-
-
-class Form(StrEnum):
-    """In which form a quantity leaves the computer."""
-
-    CLEAR = "in clear"
-    MASKED = "masked"
-    SEALED = "sealed"
 
 
 class LedgerError(UnpooledError):

@@ -16,6 +16,7 @@ from unpooled.algorithms.coding import fits
 from unpooled.algorithms.presence import Presence
 from unpooled.cohort import ArrayTable, Cohort, Packed, Samples
 from unpooled.errors import DataProblem, ProtocolError, UnpooledError
+from unpooled.leaving import Form
 from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.protocol.problems import Problem
@@ -26,7 +27,6 @@ from unpooled_client.data.options import DataOptions
 from unpooled_client.data.report import Code, Report
 from unpooled_client.data.tables import open_table
 from unpooled_client.events import Checked, Event, PanelAgreed
-from unpooled_client.ledger import Form
 from unpooled_client.session import Session
 from unpooled_client.trust import Distrust, Terms
 

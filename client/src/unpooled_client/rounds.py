@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from unpooled import step as steps
+from unpooled.algorithms import steps_of
 from unpooled.cohort import Cohort
 from unpooled.errors import BoundError, CodecError, ProtocolError
 from unpooled.protocol import masking
@@ -21,7 +22,6 @@ from unpooled.protocol.messages import Question
 from unpooled.protocol.problems import Problem
 from unpooled.step import Step
 from unpooled_client.cluster import Compute, compute_here
-from unpooled_client.consent import steps_of
 from unpooled_client.fills import Fills
 from unpooled_client.trust import Distrust, Terms
 

@@ -16,9 +16,10 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any, TypeVar
 
 from unpooled.errors import UnpooledError
+from unpooled.leaving import Form
 from unpooled_client.api import Api, Study, Trouble
 from unpooled_client.events import Event, Reachable, ReviewNeeded, Sent, Unreachable, Waiting
-from unpooled_client.ledger import Form, Ledger
+from unpooled_client.ledger import Ledger
 from unpooled_client.state import Saved, StateFolder
 
 T = TypeVar("T")

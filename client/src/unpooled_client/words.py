@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable
 
 from unpooled.algorithms import algorithm
+from unpooled.leaving import Leaving
 from unpooled.plan import EXACT, MEAN, OPTIONS, Plan
 from unpooled.protocol.sealing import fingerprint
 from unpooled.schema import Column
@@ -17,7 +18,6 @@ from unpooled_client.events import (
     Failed,
     Finished,
     Joined,
-    Leaving,
     PanelAgreed,
     Paused,
     Proposal,

@@ -6,9 +6,11 @@ import json
 
 import pytest
 
+from unpooled.algorithms import steps_of
+from unpooled.leaving import what_leaves
 from unpooled.plan import Plan
 from unpooled.protocol.messages import Roster
-from unpooled_client import consent, screen, words
+from unpooled_client import screen, words
 from unpooled_client.events import (
     Accepted,
     Checked,
@@ -33,7 +35,7 @@ from unpooled_client.events import (
 PLAN = Plan(test="chi-square", phenotype="asthma", cohorts=3, compensator_key=bytes(32))
 FINGERPRINT = " ".join(["ab12"] * 8)
 ROSTER = Roster((("Graz", bytes(32)), ("Oulu", bytes(31) + b"1"), ("Tartu", bytes(31) + b"2")))
-LEAVES = consent.what_leaves(PLAN)
+LEAVES = what_leaves(PLAN, steps_of(PLAN))
 FINDING = {
     "severity": "error",
     "file": "a.fam",

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from unpooled.leaving import Form
 from unpooled.protocol.invitation import Invitation
 from unpooled_client import ledger, reading, state
 from unpooled_client.api import ResultFile
 from unpooled_client.data.fingerprint import Fingerprint
 from unpooled_client.data.options import DataOptions
 from unpooled_client.delivery import DeliveryError, fetch
-from unpooled_client.ledger import Form, Ledger, LedgerError
+from unpooled_client.ledger import Ledger, LedgerError
 from unpooled_client.session import Session
 from unpooled_client.state import Acceptance, Saved, StateError, StateFolder
 

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from unpooled import step as steps
-from unpooled.algorithms import ALGORITHMS
+from unpooled.algorithms import ALGORITHMS, steps_of
 from unpooled.algorithms.presence import Presence
 from unpooled.cohort import ArrayCohort, Samples
+from unpooled.leaving import Leaving, what_leaves
 from unpooled.panel import Panel
 from unpooled.plan import Covariate, Plan
 from unpooled.protocol import masking
@@ -22,7 +23,6 @@ from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Question, Roster
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import SigningKey, fingerprint
-from unpooled_client import consent
 from unpooled_client.api import Study
 from unpooled_client.reading import Alignments
 from unpooled_client.rounds import Answerer, BeyondBound
@@ -406,9 +406,13 @@ def test_a_question_before_there_is_a_panel_is_refused(found: Terms) -> None:
 # What leaves
 
 
+def leaving(plan: Plan) -> tuple[Leaving, ...]:
+    return what_leaves(plan, steps_of(plan))
+
+
 def test_values_of_single_people_stand_in_the_table_only_where_they_are_sent(plan: Plan) -> None:
     for missing, sent in (("exact", True), ("mean", False)):
-        table = consent.what_leaves(replace(plan, **LINEAR, missing=missing))
+        table = leaving(replace(plan, **LINEAR, missing=missing))
         assert any("single people" in line.detail for line in table) == sent
 
 
@@ -419,8 +423,8 @@ def test_values_of_single_people_stand_in_the_table_only_where_they_are_sent(pla
 )
 def test_the_consent_table_has_every_declared_array(plan: Plan, changes: dict[str, Any]) -> None:
     changed = replace(plan, **changes)
-    table = consent.what_leaves(changed)
-    for step in consent.steps_of(changed):
+    table = leaving(changed)
+    for step in steps_of(changed):
         for array in step.sends_under(changed):
             line = next(line for line in table if line.what == f"{step.title}: {array.name}")
             assert (line.detail, line.form) == (array.meaning, "masked")
@@ -429,5 +433,5 @@ def test_the_consent_table_has_every_declared_array(plan: Plan, changes: dict[st
 
 
 def test_gaussian_masks_are_called_what_they_are(plan: Plan) -> None:
-    forms = {line.form for line in consent.what_leaves(replace(plan, masking="gaussian", variance=1e6))}
+    forms = {line.form for line in leaving(replace(plan, masking="gaussian", variance=1e6))}
     assert any("hides less" in form and "1e+06" in form for form in forms)

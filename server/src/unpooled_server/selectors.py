@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
@@ -17,10 +18,11 @@ from django.db import connection
 from django.db.models import Count, Min, Q, QuerySet, Sum
 from django.utils import timezone
 
-from unpooled.algorithms import algorithm
+from unpooled.algorithms import algorithm, steps_of
 from unpooled.algorithms.methods import Run
 from unpooled.algorithms.presence import Presence
 from unpooled.algorithms.summary import Summary
+from unpooled.leaving import what_leaves
 from unpooled.protocol import VERSION, sealing
 from unpooled.step import Step
 from unpooled_server import store
@@ -199,6 +201,7 @@ def progress(study: Study) -> dict[str, Any]:
                 "state": cohort.state.value,
                 "heard_at": cohort.heard_at,
                 "questions_open": max(opened - cohort.answered, 0),
+                "waiting_since": _waiting_since(study, cohort) if opened > cohort.answered else None,
                 "problem": cohort.problem,
             }
             for cohort in study.cohorts.annotate(answered=answered)
@@ -207,6 +210,12 @@ def progress(study: Study) -> dict[str, Any]:
         "panel_size": study.panel_size,
         "seconds": seconds(study),
     }
+
+
+def _waiting_since(study: Study, cohort: Cohort) -> datetime | None:
+    """When the oldest question was asked that this cohort has not answered."""
+    asked = Round.objects.filter(study=study, state=RoundState.OPEN).exclude(shares__cohort=cohort)
+    return asked.order_by("opened_at").values_list("opened_at", flat=True).first()
 
 
 def seconds(study: Study) -> dict[str, float]:
@@ -255,6 +264,12 @@ def traffic(study: Study) -> dict[str, Any]:
         "delivery_of_results": sum(row.received + row.sent for row in rows if row.phase == Phase.RESULTS),
         "seconds": seconds_by_party(study),
     }
+
+
+def leaving(study: Study) -> list[dict[str, str]]:
+    """What leaves a cohort in this study, as every cohort reads it before it accepts."""
+    plan = study.plan
+    return [asdict(line) for line in what_leaves(plan, steps_of(plan))]
 
 
 def table(study: Study, start: int, count: int) -> dict[str, Any]:

@@ -8,8 +8,10 @@ from unpooled.algorithms.linear_regression import LINEAR
 from unpooled.algorithms.logistic_regression import LOGISTIC
 from unpooled.algorithms.normalization import NORMALIZATIONS
 from unpooled.algorithms.normalization.summary import SUMMARY
+from unpooled.algorithms.presence import Presence
 from unpooled.errors import UnpooledError
 from unpooled.plan import NONE, Plan, PlanError
+from unpooled.step import Step
 
 TESTS: dict[str, Algorithm] = {test.name: test for test in (CHI_SQUARE, LINEAR, LOGISTIC)}
 """Those of variants."""
@@ -31,6 +33,12 @@ def check(plan: Plan) -> Algorithm:
     if problems := found.problems(plan):
         raise PlanError(problems)
     return found
+
+
+def steps_of(plan: Plan) -> tuple[type[Step], ...]:
+    """The steps that a study under this plan may ask."""
+    steps = algorithm(plan.test).steps
+    return (Presence, *steps) if plan.panel_mode == "list" else steps
 
 
 def usual(test: str) -> dict[str, object]:

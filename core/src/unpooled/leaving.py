@@ -1,29 +1,46 @@
-"""What leaves this computer: the table that a person reads before accepting.
+"""What leaves a cohort's computer: the table that a person reads before accepting, and a coordinator later.
 
-Made from the declarations of the plan's algorithm, the same from which the uploads are built.
+Made from the declarations of the plan's steps, the same from which the uploads are built.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
 
-from unpooled.algorithms import algorithm
-from unpooled.algorithms.presence import Presence
 from unpooled.plan import Plan
 from unpooled.step import Step
-from unpooled_client.events import Leaving
-from unpooled_client.ledger import Form
 
 EVERYONE_BY_SUM = "nobody; the server reads the sum over all cohorts"
 SERVER = "the server"
 
 
-def what_leaves(plan: Plan) -> tuple[Leaving, ...]:
-    """Everything that a client of this study sends, in the order in which it goes."""
-    return tuple(_lines(plan))
+class Form(StrEnum):
+    """In which form a quantity leaves the computer."""
+
+    CLEAR = "in clear"
+    MASKED = "masked"
+    SEALED = "sealed"
 
 
-def _lines(plan: Plan) -> Iterator[Leaving]:
+@dataclass(frozen=True)
+class Leaving:
+    """One quantity that leaves the computer."""
+
+    what: str
+    detail: str
+    form: str
+    """in clear, masked, or sealed; of masks what they are, where they are not uniform."""
+    readable_by: str
+
+
+def what_leaves(plan: Plan, steps: Iterable[type[Step]]) -> tuple[Leaving, ...]:
+    """Everything that a client sends whose study may ask `steps`, in the order in which it goes."""
+    return tuple(_lines(plan, steps))
+
+
+def _lines(plan: Plan, steps: Iterable[type[Step]]) -> Iterator[Leaving]:
     yield Leaving(
         "Public signing key",
         "made for this study; shows who this cohort is",
@@ -37,7 +54,7 @@ def _lines(plan: Plan) -> Iterator[Leaving]:
         "the compensator",
     )
     yield _agreed(plan)
-    for step in steps_of(plan):
+    for step in steps:
         for array in step.sends_under(plan):
             yield Leaving(f"{step.title}: {array.name}", array.meaning, masked(plan), EVERYONE_BY_SUM)
     yield Leaving(
@@ -73,12 +90,6 @@ def _agreed(plan: Plan) -> Leaving:
         Form.CLEAR,
         SERVER,
     )
-
-
-def steps_of(plan: Plan) -> tuple[type[Step], ...]:
-    """The steps that a study under this plan may ask."""
-    steps = algorithm(plan.test).steps
-    return (Presence, *steps) if plan.panel_mode == "list" else steps
 
 
 def masked(plan: Plan) -> str:
