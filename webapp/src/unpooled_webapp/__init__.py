@@ -1,1 +1,1 @@
-"""The web application: accounts, the coordinator's API and pages, and the command `unpooled`."""
+"""The web application: accounts, the coordinator's API and its pages, and the command `unpooled`."""

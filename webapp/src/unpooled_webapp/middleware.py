@@ -24,6 +24,19 @@ class ContentSecurityPolicy:
         return response
 
 
+class AlwaysAsked:
+    """Answers of the API are one person's, and a browser asks each time whether its copy is still right."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if request.path.startswith("/api/"):
+            response.headers.setdefault("Cache-Control", "private, no-cache")
+        return response
+
+
 class EntityTags(ConditionalGetMiddleware):
     """An answer that a browser has already is not sent again: pages poll. Cohorts ask for news only."""
 

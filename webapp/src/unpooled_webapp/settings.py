@@ -36,7 +36,6 @@ INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
-    "django.contrib.messages",
     "django.contrib.staticfiles",
     "rest_framework",
     "drf_spectacular",
@@ -50,31 +49,17 @@ MIDDLEWARE = [
     "unpooled_webapp.middleware.ContentSecurityPolicy",
     "unpooled_webapp.middleware.Compression",
     "unpooled_webapp.middleware.EntityTags",
+    "unpooled_webapp.middleware.AlwaysAsked",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
 ROOT_URLCONF = "unpooled_webapp.urls"
 WSGI_APPLICATION = "unpooled_webapp.wsgi.application"
 APPEND_SLASH = False
-
-TEMPLATES = [
-    {
-        "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "APP_DIRS": True,
-        "OPTIONS": {
-            "context_processors": [
-                "django.template.context_processors.request",
-                "django.contrib.auth.context_processors.auth",
-                "django.contrib.messages.context_processors.messages",
-            ]
-        },
-    }
-]
 
 DATABASES = {
     "default": environment.database(environment.secret("UNPOOLED_DATABASE_URL"), UNPOOLED_HOME / "db.sqlite3")
@@ -99,8 +84,6 @@ AUTH_PASSWORD_VALIDATORS = [
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-LOGIN_URL = "/sign-in"
-LOGIN_REDIRECT_URL = "/"
 
 # Behind HTTPS cookies and addresses are for HTTPS only. A proxy in front must set X-Forwarded-Proto itself.
 _HTTPS = _public.scheme == "https"
@@ -117,6 +100,7 @@ X_FRAME_OPTIONS = "DENY"
 
 STATIC_URL = "/static/"
 WHITENOISE_USE_FINDERS = True
+WHITENOISE_IMMUTABLE_FILE_TEST = r"^/static/app/assets/"  # their names have a digest of what is in them
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
@@ -145,6 +129,13 @@ SPECTACULAR_SETTINGS = {
         "CohortState": "unpooled_server.names.CohortState",
         "Phase": "unpooled_server.names.Phase",
         "PauseKind": "unpooled_server.names.PauseKind",
+        "Role": "unpooled_webapp.accounts.ROLES",
+        "Trait": "unpooled_webapp.api.serializers.TRAITS",
+        "ReportKind": "unpooled.plan.ALL_FILES",
+        "ColumnType": "unpooled.schema.TYPES",
+        "Masking": "unpooled_webapp.api.serializers.MASKING",
+        "MissingRule": "unpooled_webapp.api.serializers.MISSING",
+        "PanelMode": "unpooled_webapp.api.serializers.PANEL_MODES",
     },
 }
 

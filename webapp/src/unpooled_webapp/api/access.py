@@ -31,8 +31,8 @@ def visible(request: Request, study: str) -> Study:
 
 def own(request: Request, study: str) -> Study:
     """A study that this person may change."""
-    found, user = visible(request, study), person(request)
-    if found.owner_id != user.pk and not user.is_superuser:
+    found = visible(request, study)
+    if not accounts.may_change(person(request), found):
         raise Refused("observer", "You may watch this study, not change it.", status=403)
     return found
 

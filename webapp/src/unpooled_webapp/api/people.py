@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from django.contrib.auth.models import User
-from django.contrib.auth.password_validation import validate_password
-from django.core.exceptions import ValidationError
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from unpooled_server.errors import Conflict, Missing, Refused
+from unpooled_server.errors import Conflict, Missing
 from unpooled_webapp import accounts
 from unpooled_webapp.api import serializers
 from unpooled_webapp.api.access import IsAdministrator, person
@@ -18,13 +16,6 @@ from unpooled_webapp.api.access import IsAdministrator, person
 
 def _row(user: User) -> dict[str, object]:
     return {"username": user.username, "role": accounts.role(user)}
-
-
-def _check_password(password: str) -> None:
-    try:
-        validate_password(password)
-    except ValidationError as error:
-        raise Refused("weak-password", " ".join(error.messages), fields={"password": "too weak"}) from error
 
 
 class PeopleView(APIView):
@@ -41,9 +32,7 @@ class PeopleView(APIView):
         form = serializers.NewPerson(data=request.data)
         form.is_valid(raise_exception=True)
         values = form.validated_data
-        _check_password(values["password"])
-        if User.objects.filter(username__iexact=values["username"]).exists():
-            raise Conflict("name-taken", "Somebody has this name already.")
+        accounts.check_new(values["username"], values["password"])
         user = accounts.create(values["username"], values["password"], values["role"])
         return Response(_row(user), status=201)
 
@@ -63,7 +52,7 @@ class PersonView(APIView):
         if user == person(request) and (values.get("active") is False or "role" in values):
             raise Conflict("yourself", "You cannot take your own rights away.")
         if "password" in values:
-            _check_password(values["password"])
+            accounts.check_password(values["password"], user)
             user.set_password(values["password"])
         user.is_active = values.get("active", user.is_active)
         user.save()

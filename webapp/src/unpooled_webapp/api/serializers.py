@@ -19,6 +19,13 @@ from unpooled_webapp import accounts
 # ruff: noqa: RUF012  # Django's Meta classes are declarations, not mutable state
 
 
+USERNAME = r"^[\w.@+-]{1,150}$"
+TRAITS = ["case/control", "quantitative", "none"]
+PANEL_MODES = ["names", "list", "none"]
+MASKING = ["modular", "gaussian"]
+MISSING = ["exact", "mean"]
+
+
 class SignIn(serializers.Serializer[Any]):
     username = serializers.CharField(max_length=150)
     password = serializers.CharField(max_length=1000, write_only=True)
@@ -29,8 +36,23 @@ class Person(serializers.Serializer[Any]):
     role = serializers.ChoiceField(accounts.ROLES)
 
 
+class ChangedPassword(serializers.Serializer[Any]):
+    old = serializers.CharField(max_length=1000, write_only=True, trim_whitespace=False)
+    new = serializers.CharField(max_length=1000, write_only=True, trim_whitespace=False)
+
+
+class FirstRun(serializers.Serializer[Any]):
+    needed = serializers.BooleanField(help_text="there is no administrator yet")
+
+
+class FirstAdministrator(serializers.Serializer[Any]):
+    token = serializers.CharField(max_length=100, help_text="from the address that `unpooled up` printed")
+    username = serializers.RegexField(USERNAME)
+    password = serializers.CharField(max_length=1000, write_only=True)
+
+
 class NewPerson(serializers.Serializer[Any]):
-    username = serializers.RegexField(r"^[\w.@+-]{1,150}$")
+    username = serializers.RegexField(USERNAME)
     password = serializers.CharField(max_length=1000, write_only=True)
     role = serializers.ChoiceField(accounts.ROLES)
 
@@ -68,9 +90,7 @@ class PlanFields(serializers.Serializer[Any]):
     test = serializers.CharField()
     phenotype = serializers.CharField(max_length=200, help_text="empty in a study of tables")
     cohorts = serializers.IntegerField(help_text="how many take part, at least 3")
-    trait = serializers.ChoiceField(
-        ["case/control", "quantitative", "none"], required=False, help_text="none: a study of tables"
-    )
+    trait = serializers.ChoiceField(TRAITS, required=False, help_text="none: a study of tables")
     build = serializers.CharField(max_length=40, required=False)
     autosomes = serializers.IntegerField(required=False)
     chromosomes = serializers.ListField(
@@ -86,15 +106,13 @@ class PlanFields(serializers.Serializer[Any]):
     min_samples = serializers.IntegerField(required=False, help_text="per cohort")
     min_per_class = serializers.IntegerField(required=False, help_text="cases, and controls, per cohort")
     chunk_size = serializers.IntegerField(required=False, help_text="variants in one round")
-    panel_mode = serializers.ChoiceField(
-        ["names", "list", "none"], required=False, help_text="none: a study of tables"
-    )
-    masking = serializers.ChoiceField(["modular", "gaussian"], required=False)
+    panel_mode = serializers.ChoiceField(PANEL_MODES, required=False, help_text="none: a study of tables")
+    masking = serializers.ChoiceField(MASKING, required=False)
     variance = serializers.FloatField(required=False, help_text="of Gaussian masks")
     ring_bits = serializers.IntegerField(required=False, help_text="32, 64 or 128")
     covariates = PlanCovariate(many=True, required=False)
     missing = serializers.ChoiceField(
-        ["exact", "mean"],
+        MISSING,
         required=False,
         help_text="for missing calls; `exact` is PLINK's, and shows the server single people's covariates",
     )
@@ -123,6 +141,18 @@ class PlanDict(serializers.DictField):
 @extend_schema_field(PlanFields(partial=True))
 class SomePlanFields(serializers.DictField):
     """Those fields of a plan that change."""
+
+
+class Method(serializers.Serializer[Any]):
+    """A test of variants, or a way to normalize tables."""
+
+    name = serializers.CharField()
+    title = serializers.CharField()
+    of_tables = serializers.BooleanField()
+    traits = serializers.ListField(child=serializers.ChoiceField(TRAITS), help_text="the usual one first")
+    files = serializers.ListField(child=serializers.ChoiceField(ALL_FILES))
+    options = serializers.ListField(child=serializers.CharField(), help_text="fields of the plan it heeds")
+    usual = SomePlanFields(help_text="a plan of this method where its author said nothing")
 
 
 class NewStudy(serializers.Serializer[Any]):
@@ -184,6 +214,9 @@ class StudyRow(serializers.ModelSerializer[Study]):
     state = serializers.ChoiceField(StudyState.choices, read_only=True)
     test = serializers.CharField(source="plan_json.test", read_only=True)
     trait = serializers.CharField(source="plan_json.trait", read_only=True)
+    phenotype = serializers.CharField(
+        source="plan_json.phenotype", read_only=True, help_text="empty in a study of tables"
+    )
     cohorts_wanted = serializers.IntegerField(source="plan_json.cohorts", read_only=True)
     cohorts_joined = serializers.SerializerMethodField()
 
@@ -197,6 +230,7 @@ class StudyRow(serializers.ModelSerializer[Study]):
             "reason",
             "test",
             "trait",
+            "phenotype",
             "cohorts_wanted",
             "cohorts_joined",
             "archived",
@@ -234,6 +268,7 @@ class StudyDetail(StudyRow):
     has_pictures = serializers.SerializerMethodField(
         help_text="whether Manhattan and QQ plot and the loci can be had; shortly after the end of a study"
     )
+    may_change = serializers.SerializerMethodField(help_text="whether it is yours to change")
     observers: serializers.ManyRelatedField = serializers.SlugRelatedField(  # type: ignore[assignment]
         slug_field="username", many=True, read_only=True
     )
@@ -255,6 +290,7 @@ class StudyDetail(StudyRow):
             "has_pictures",
             "cohorts",
             "observers",
+            "may_change",
             "start_blocked",
             "opened_at",
             "ready_at",
@@ -273,6 +309,9 @@ class StudyDetail(StudyRow):
 
     def get_has_pictures(self, study: Study) -> bool:
         return pictures.there_are(study)
+
+    def get_may_change(self, study: Study) -> bool:
+        return accounts.may_change(self.context["person"], study)
 
     def get_start_blocked(self, study: Study) -> str:
         return why_not_startable(study)
@@ -313,6 +352,9 @@ class CohortProgress(serializers.Serializer[Any]):
     state = serializers.ChoiceField(CohortState.choices)
     heard_at = serializers.DateTimeField(allow_null=True)
     questions_open = serializers.IntegerField()
+    waiting_since = serializers.DateTimeField(
+        allow_null=True, help_text="when the oldest question was asked that it has not answered"
+    )
     problem = serializers.CharField()
 
 
@@ -335,6 +377,15 @@ class Link(serializers.Serializer[Any]):
     to_server = serializers.IntegerField()
     from_server = serializers.IntegerField()
     requests = serializers.IntegerField()
+
+
+class Leaving(serializers.Serializer[Any]):
+    """One quantity that leaves a cohort, as it reads it before it accepts."""
+
+    what = serializers.CharField()
+    detail = serializers.CharField()
+    form = serializers.CharField(help_text="in clear, masked, or sealed")
+    readable_by = serializers.CharField()
 
 
 class TrafficTable(serializers.Serializer[Any]):

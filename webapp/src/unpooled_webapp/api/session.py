@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from django.contrib.auth import login, logout
+from django.contrib.auth import login, logout, update_session_auth_hash
+from django.contrib.auth.models import User
 from django.middleware.csrf import get_token
 from drf_spectacular.utils import extend_schema
 from rest_framework.permissions import AllowAny
@@ -8,9 +9,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from unpooled_webapp import accounts
+from unpooled_webapp import accounts, first_run
 from unpooled_webapp.api import serializers
 from unpooled_webapp.api.access import person
+
+
+def _row(user: User) -> dict[str, object]:
+    return {"username": user.username, "role": accounts.role(user)}
+
+
+def _signed_in(request: Request, user: User) -> Response:
+    login(request._request, user)
+    get_token(request._request)
+    return Response(_row(user))
 
 
 class SessionView(APIView):
@@ -25,19 +36,52 @@ class SessionView(APIView):
         form.is_valid(raise_exception=True)
         values = form.validated_data
         user = accounts.check_sign_in(request._request, values["username"], values["password"])
-        login(request._request, user)
-        get_token(request._request)
-        return Response({"username": user.username, "role": accounts.role(user)})
+        return _signed_in(request, user)
 
     @extend_schema(responses={200: serializers.Person, 401: serializers.ErrorAnswer})
     def get(self, request: Request) -> Response:
         """Who is signed in."""
         get_token(request._request)
-        user = person(request)
-        return Response({"username": user.username, "role": accounts.role(user)})
+        return Response(_row(person(request)))
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request) -> Response:
         """Sign out."""
         logout(request._request)
         return Response(status=204)
+
+
+class PasswordView(APIView):
+    @extend_schema(request=serializers.ChangedPassword, responses={204: None, 400: serializers.ErrorAnswer})
+    def post(self, request: Request) -> Response:
+        """Change your own password. Your other sessions end."""
+        form = serializers.ChangedPassword(data=request.data)
+        form.is_valid(raise_exception=True)
+        user, values = person(request), form.validated_data
+        accounts.change_password(request._request, user, values["old"], values["new"])
+        update_session_auth_hash(request._request, user)
+        return Response(status=204)
+
+
+class FirstRunView(APIView):
+    """The first administrator."""
+
+    permission_classes = (AllowAny,)
+
+    @extend_schema(responses=serializers.FirstRun)
+    def get(self, request: Request) -> Response:
+        """Whether this platform still lacks an administrator."""
+        return Response({"needed": first_run.is_needed()})
+
+    @extend_schema(
+        request=serializers.FirstAdministrator,
+        responses={200: serializers.Person, 400: serializers.ErrorAnswer, 409: serializers.ErrorAnswer},
+    )
+    def post(self, request: Request) -> Response:
+        """Create the first administrator, with the token that `unpooled up` printed, and sign in."""
+        accounts.limit_address(request._request)
+        form = serializers.FirstAdministrator(data=request.data)
+        form.is_valid(raise_exception=True)
+        values = form.validated_data
+        user = first_run.create_administrator(values["token"], values["username"], values["password"])
+        return _signed_in(request, user)

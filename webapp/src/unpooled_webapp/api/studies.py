@@ -22,8 +22,10 @@ from unpooled_webapp.api.parameters import number
 _ERRORS = {400: serializers.ErrorAnswer, 404: serializers.ErrorAnswer, 409: serializers.ErrorAnswer}
 
 
-def _detail(study: Study, status: int = 200) -> Response:
-    return Response(serializers.StudyDetail(Study.objects.get(pk=study.pk)).data, status=status)
+def _detail(request: Request, study: Study, status: int = 200) -> Response:
+    fresh = Study.objects.get(pk=study.pk)
+    detail = serializers.StudyDetail(fresh, context={"person": person(request)})
+    return Response(detail.data, status=status)
 
 
 def public_url(request: Request) -> str:
@@ -59,14 +61,14 @@ class StudiesView(APIView):
             auto_start=values["auto_start"],
             one_operator=settings.UNPOOLED_ONE_OPERATOR,
         )
-        return _detail(study, 201)
+        return _detail(request, study, 201)
 
 
 class StudyView(APIView):
     @extend_schema(responses={200: serializers.StudyDetail, **_ERRORS})
     def get(self, request: Request, study: str) -> Response:
         """One study."""
-        return _detail(visible(request, study))
+        return _detail(request, visible(request, study))
 
     @extend_schema(request=serializers.ChangedStudy, responses={200: serializers.StudyDetail, **_ERRORS})
     def patch(self, request: Request, study: str) -> Response:
@@ -80,7 +82,7 @@ class StudyView(APIView):
             studies.change(found, person(request).username, **values)
         if observers is not None:
             found.observers.set(_people(observers))
-        return _detail(found)
+        return _detail(request, found)
 
     @extend_schema(responses={204: None, **_ERRORS})
     def delete(self, request: Request, study: str) -> Response:
@@ -104,7 +106,7 @@ class StartView(APIView):
         """Start a study whose cohorts are all ready."""
         found = own(request, study)
         studies.start(found, person(request).username)
-        return _detail(found)
+        return _detail(request, found)
 
 
 class PauseView(APIView):
@@ -113,7 +115,7 @@ class PauseView(APIView):
         """Pause a running study: no further question is asked."""
         found = own(request, study)
         studies.pause_by_request(found, person(request).username)
-        return _detail(found)
+        return _detail(request, found)
 
 
 class ResumeView(APIView):
@@ -122,7 +124,7 @@ class ResumeView(APIView):
         """Go on with a paused study."""
         found = own(request, study)
         studies.resume_by_request(found, person(request).username)
-        return _detail(found)
+        return _detail(request, found)
 
 
 class AbortView(APIView):
@@ -131,7 +133,7 @@ class AbortView(APIView):
         """End a study without results. It cannot be taken up again, only duplicated."""
         found = own(request, study)
         studies.abort(found, person(request).username)
-        return _detail(found)
+        return _detail(request, found)
 
 
 class DuplicateView(APIView):
@@ -140,7 +142,7 @@ class DuplicateView(APIView):
         """A new draft of yours with the same plan."""
         found, user = visible(request, study), person(request)
         require_coordinator(user)
-        return _detail(studies.duplicate(found, user), 201)
+        return _detail(request, studies.duplicate(found, user), 201)
 
 
 class ArchiveView(APIView):
@@ -149,14 +151,14 @@ class ArchiveView(APIView):
         """Put a study into the archive."""
         found = own(request, study)
         studies.archive(found, person(request).username, True)
-        return _detail(found)
+        return _detail(request, found)
 
     @extend_schema(operation_id="studies_unarchive", responses={200: serializers.StudyDetail, **_ERRORS})
     def delete(self, request: Request, study: str) -> Response:
         """Take a study from the archive."""
         found = own(request, study)
         studies.archive(found, person(request).username, False)
-        return _detail(found)
+        return _detail(request, found)
 
 
 class ListView(APIView):
@@ -168,7 +170,7 @@ class ListView(APIView):
         found = own(request, study)
         data = request._request.read(panels.MAX_LIST_BYTES + 1)  # DRF would look for a parser
         panels.set_list(found, data, person(request).username)
-        return _detail(found)
+        return _detail(request, found)
 
 
 class InvitationsView(APIView):
@@ -231,6 +233,13 @@ class TrafficView(APIView):
     def get(self, request: Request, study: str) -> Response:
         """Bytes per party, phase and direction."""
         return Response(selectors.traffic(visible(request, study)))
+
+
+class LeavingView(APIView):
+    @extend_schema(responses={200: serializers.Leaving(many=True), **_ERRORS})
+    def get(self, request: Request, study: str) -> Response:
+        """What leaves a cohort, who can read it: from the declarations of the study's steps."""
+        return Response(selectors.leaving(visible(request, study)))
 
 
 class LogView(APIView):

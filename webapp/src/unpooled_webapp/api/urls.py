@@ -2,10 +2,13 @@ from __future__ import annotations
 
 from django.urls import path
 
-from unpooled_webapp.api import people, pictures, session, studies
+from unpooled_webapp.api import methods, people, pictures, session, studies
 
 urlpatterns = [
     path("session", session.SessionView.as_view()),
+    path("session/password", session.PasswordView.as_view()),
+    path("first-run", session.FirstRunView.as_view()),
+    path("methods", methods.MethodsView.as_view()),
     path("people", people.PeopleView.as_view()),
     path("people/<str:username>", people.PersonView.as_view()),
     path("studies", studies.StudiesView.as_view()),
@@ -23,6 +26,7 @@ urlpatterns = [
     path("studies/<str:study>/invitations/<str:cohort>/reissue", studies.ReissueView.as_view()),
     path("studies/<str:study>/progress", studies.ProgressView.as_view()),
     path("studies/<str:study>/traffic", studies.TrafficView.as_view()),
+    path("studies/<str:study>/leaving", studies.LeavingView.as_view()),
     path("studies/<str:study>/log", studies.LogView.as_view()),
     path("studies/<str:study>/table", studies.TableView.as_view()),
     path("studies/<str:study>/manhattan", pictures.ManhattanView.as_view()),

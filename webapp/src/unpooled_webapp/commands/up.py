@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import secrets
 import signal
 import socket
 import threading
@@ -53,9 +52,9 @@ def up(
     children = []
     if with_compensator:
         children.append(_compensator(folder, known_keys))
-    password = _prepare_database()
+    token = _prepare_database()
     children += [_web(listener), _worker(workers)]
-    _Platform(children, folder, address, host not in ("127.0.0.1", "localhost", "::1")).run(password)
+    _Platform(children, folder, address, host not in ("127.0.0.1", "localhost", "::1")).run(token)
 
 
 def _allow(host: str) -> None:
@@ -114,19 +113,20 @@ def _free_port() -> int:
 
 
 def _prepare_database() -> str | None:
-    """Bring the tables up to date; the administrator's password if it was made up now."""
+    """Bring the tables up to date; the token of the first run, if there is no administrator yet."""
     import django
     from django.core.management import call_command
 
     django.setup()
     call_command("migrate", verbosity=0, interactive=False)
-    from unpooled_webapp import accounts
+    from unpooled_webapp import accounts, first_run
 
-    if accounts.has_administrator():
+    if not first_run.is_needed():
         return None
-    given = environment.secret("UNPOOLED_ADMIN_PASSWORD")
-    accounts.create(ADMINISTRATOR, password := given or secrets.token_urlsafe(12), accounts.ADMINISTRATOR)
-    return None if given else password
+    if given := environment.secret("UNPOOLED_ADMIN_PASSWORD"):
+        accounts.create(ADMINISTRATOR, given, accounts.ADMINISTRATOR)
+        return None
+    return first_run.token()
 
 
 def _web(listener: socket.socket) -> Child:
@@ -179,7 +179,7 @@ class _Platform:
         self.is_for_others = is_for_others
         self.stop = threading.Event()
 
-    def run(self, password: str | None) -> None:
+    def run(self, token: str | None) -> None:
         for name in ("SIGTERM", "SIGINT", "SIGHUP"):  # the last when a terminal is closed; not on Windows
             if number := getattr(signal, name, None):
                 signal.signal(number, self._on_signal)
@@ -191,7 +191,7 @@ class _Platform:
                 next(child for child in self.children if child.name == "web"), f"{self.address}/health"
             )
             self._write_addresses()
-            self._greet(password)
+            self._greet(token)
             while not self.stop.wait(0.2):
                 self._keep_running()
         finally:
@@ -224,10 +224,10 @@ class _Platform:
         draft.write_text(json.dumps(values))
         draft.replace(self.folder / "addresses.json")
 
-    def _greet(self, password: str | None) -> None:
+    def _greet(self, token: str | None) -> None:
         click.echo(f"Unpooled on {self.address}   (data in {self.folder})")
-        if password:
-            click.echo(f"Sign in as {ADMINISTRATOR} with password {password}   (shown this once)")
+        if token:  # behind the #, which browsers keep to themselves
+            click.echo(f"First run: open {self.address}/first-run#{token} to become its administrator")
         if self.is_for_others and not os.environ.get("UNPOOLED_PUBLIC_URL"):
             click.echo(
                 "Other machines: set UNPOOLED_PUBLIC_URL to the address that they use, e.g. https://…."

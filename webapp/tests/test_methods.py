@@ -1,0 +1,49 @@
+"""What the form for a new study is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from unpooled.algorithms import ALGORITHMS
+from unpooled.plan import Plan
+from unpooled_webapp import accounts
+
+PASSWORD = "a long password 1"
+
+
+@pytest.fixture
+def methods(http: Callable[[], httpx.Client], platform: Any) -> dict[str, dict[str, Any]]:
+    accounts.create("observer", PASSWORD, accounts.OBSERVER)
+    client = http()
+    client.post("/api/v1/session", json={"username": "observer", "password": PASSWORD}).raise_for_status()
+    return {method["name"]: method for method in client.get("/api/v1/methods").json()}
+
+
+def test_every_algorithm_is_offered(methods: dict[str, dict[str, Any]]) -> None:
+    assert list(methods) == list(ALGORITHMS)
+    assert methods["logistic"]["traits"] == ["case/control"]
+    assert "covariates" in methods["logistic"]["options"]
+    assert methods["z-score"]["of_tables"] and not methods["linear"]["of_tables"]
+
+
+@pytest.mark.parametrize("name", sorted(ALGORITHMS))
+def test_the_usual_plan_is_the_plan_of_who_says_nothing(
+    methods: dict[str, dict[str, Any]], name: str
+) -> None:
+    of_tables = methods[name]["of_tables"]
+    question = {"schema": ["glucose"]} if of_tables else {"phenotype": "asthma"}
+    said = {"test": name, "cohorts": 3, "compensator_key": bytes(32).hex(), **question}
+    usual = methods[name]["usual"]
+    assert Plan.from_json({**usual, **said}) == Plan.from_json(
+        {
+            "trait": usual["trait"],
+            "files": usual["files"],
+            "phenotype": "",
+            "panel_mode": usual["panel_mode"],
+            **said,
+        }
+    )

@@ -1,0 +1,48 @@
+"""The wheel of the web application contains the built browser application: running it needs no Node."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from unpooled_webapp.application import PAGE
+
+WEBAPP = Path(__file__).parents[1]
+
+pytestmark = pytest.mark.skipif(
+    not PAGE.exists() and "CI" not in os.environ,
+    reason="the browser application is not built: scripts/build-frontend must",
+)
+
+
+def test_the_wheel_holds_what_its_page_names(tmp_path: Path) -> None:
+    # Built from a copy: setuptools leaves folders behind, which a later wheel would take files from.
+    source = tmp_path / "webapp"
+    shutil.copytree(WEBAPP, source, ignore=shutil.ignore_patterns("build", "*.egg-info", "tests"))
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*command, "--wheel-dir", tmp_path, source], check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    page = PAGE.read_text()
+    assets = re.findall(r'(?:src|href)="/static/(app/[^"]+)"', page)
+    assert any(name.endswith(".js") for name in assets) and any(name.endswith(".css") for name in assets)
+    for name in ["app/index.html", *assets]:
+        assert f"unpooled_webapp/static/{name}" in names
+    for name in assets:
+        if name.endswith((".js", ".css")):
+            assert f"unpooled_webapp/static/{name}.gz" in names, "Whitenoise sends it compressed"
+
+
+def test_the_first_load_is_small() -> None:
+    """What a browser asks for before it shows the first page: below 250 kB, compressed."""
+    assets = re.findall(r'(?:src|href)="/static/app/(assets/[^"]+)"', PAGE.read_text())
+    sizes = [(PAGE.parent / f"{name}.gz").stat().st_size for name in assets]
+    assert 0 < sum(sizes) < 250_000
