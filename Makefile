@@ -9,6 +9,7 @@ demo:
 test:
 	@scripts/setup dev
 	@scripts/test-programs
+	@$(if $(ARGS),,scripts/test-frontend test)
 	@$(PY) -m pytest $(ARGS)
 
 check:
@@ -16,6 +17,7 @@ check:
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@scripts/typecheck
+	@scripts/test-frontend check
 
 bench:
 	@scripts/setup
@@ -37,4 +39,4 @@ docs:
 	@echo "docs/_build/html/index.html"
 
 clean:
-	rm -rf .venv docs/_build
+	rm -rf .venv docs/_build frontend/node_modules webapp/src/unpooled_webapp/static/app

@@ -1,0 +1,15 @@
+/** How pages change something, and what they read again afterwards. */
+import { useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
+
+import type { ApiError } from "./client";
+
+/** Calls the API to change something of a study; then everything that is shown of studies is read anew. */
+export function useChange<Input = void, Output = unknown>(
+  act: (input: Input) => Promise<Output>,
+): UseMutationResult<Output, ApiError, Input> {
+  const client = useQueryClient();
+  return useMutation<Output, ApiError, Input>({
+    mutationFn: act,
+    onSettled: () => client.invalidateQueries({ queryKey: ["studies"] }),
+  });
+}

@@ -1,0 +1,104 @@
+/**
+ * Everything that the pages read, one entry for each address.
+ *
+ * A page that watches something asks every two seconds. The browser sends the ETag of what it has, and the
+ * server answers 304 without a body while nothing has changed.
+ */
+import { queryOptions } from "@tanstack/react-query";
+
+import { answer, api, ApiError, type Study } from "./client";
+
+export const POLL = 2_000; // milliseconds
+
+export const session = queryOptions({
+  queryKey: ["session"],
+  /** Who is signed in; null if nobody is. */
+  queryFn: ({ signal }) =>
+    answer(api.GET("/api/v1/session", { signal })).catch((error: unknown) => {
+      if (error instanceof ApiError && error.status === 401) return null;
+      throw error;
+    }),
+  staleTime: Infinity,
+});
+
+export const firstRun = queryOptions({
+  queryKey: ["first-run"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/first-run", { signal })),
+});
+
+export const methods = queryOptions({
+  queryKey: ["methods"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/methods", { signal })),
+  staleTime: Infinity,
+});
+
+export const people = queryOptions({
+  queryKey: ["people"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/people", { signal })),
+});
+
+export const studies = (archived: boolean) =>
+  queryOptions({
+    queryKey: ["studies", { archived }],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/studies", { params: { query: { archived } }, signal })),
+    refetchInterval: always,
+  });
+
+export const study = (id: string) =>
+  queryOptions({
+    queryKey: ["studies", id],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/studies/{study}", { ...of(id), signal })),
+    refetchInterval: always,
+  });
+
+export const progress = (id: string) =>
+  queryOptions({
+    queryKey: ["studies", id, "progress"],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/studies/{study}/progress", { ...of(id), signal })),
+    refetchInterval: untilOver,
+  });
+
+export const traffic = (id: string) =>
+  queryOptions({
+    queryKey: ["studies", id, "traffic"],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/studies/{study}/traffic", { ...of(id), signal })),
+    refetchInterval: always,
+  });
+
+export const leaving = (id: string) =>
+  queryOptions({
+    queryKey: ["studies", id, "leaving"],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/studies/{study}/leaving", { ...of(id), signal })),
+  });
+
+export const results = (id: string) =>
+  queryOptions({
+    queryKey: ["studies", id, "results"],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/studies/{study}/results", { ...of(id), signal })),
+  });
+
+export const log = (id: string) =>
+  queryOptions({
+    queryKey: ["studies", id, "log"],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/studies/{study}/log", { ...of(id), signal })),
+    refetchInterval: always,
+  });
+
+/** The path parameter of a study's addresses. */
+export const of = (study: string) => ({ params: { path: { study } } });
+
+export const isOver = (study: { state: Study["state"] } | undefined): boolean =>
+  study !== undefined && ["done", "aborted", "failed"].includes(study.state);
+
+interface Asked<T> {
+  state: { data: T | undefined; error: Error | null };
+}
+
+/** How soon a page asks again; not while nobody is signed in. */
+function always({ state }: Asked<unknown>): number | false {
+  return state.error instanceof ApiError && state.error.status === 401 ? false : POLL;
+}
+
+/** Likewise, until the study is over. */
+const untilOver = (asked: Asked<{ state: Study["state"] }>): number | false =>
+  isOver(asked.state.data) ? false : always(asked);

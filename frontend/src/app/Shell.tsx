@@ -1,0 +1,92 @@
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link, NavLink, Outlet, ScrollRestoration } from "react-router";
+
+import { answer, api } from "../api/client";
+import { Button } from "../ui/Button";
+import { Callout } from "../ui/Callout";
+import { Unseen } from "../ui/Layout";
+import { useAway } from "./connection";
+import { RequireSession, useMe } from "./session";
+import styles from "./Shell.module.css";
+import { applyTheme, chosenTheme, THEMES, type Theme } from "./theme";
+
+/** What is around every page behind the sign-in. */
+export function Shell() {
+  return (
+    <RequireSession>
+      <a className={styles.skip} href="#main">
+        Skip to content
+      </a>
+      <Header />
+      <main id="main" className={styles.main} tabIndex={-1}>
+        <Away />
+        <Outlet />
+      </main>
+      <ScrollRestoration />
+    </RequireSession>
+  );
+}
+
+function Header() {
+  const me = useMe();
+  return (
+    <header className={styles.header}>
+      <Link to="/" className={styles.brand}>
+        <img src={`${import.meta.env.BASE_URL}icon.svg`} alt="" width="24" height="24" />
+        Unpooled
+      </Link>
+      <nav aria-label="Pages" className={styles.nav}>
+        <NavLink to="/" end>
+          Studies
+        </NavLink>
+        {me.role === "administrator" && <NavLink to="/people">People</NavLink>}
+        <NavLink to="/account">{me.username}</NavLink>
+      </nav>
+      <ThemeChoice />
+      <SignOut />
+    </header>
+  );
+}
+
+function ThemeChoice() {
+  const [theme, setTheme] = useState(chosenTheme);
+  const choose = (chosen: Theme) => {
+    applyTheme(chosen);
+    setTheme(chosen);
+  };
+  return (
+    <label className={styles.theme}>
+      <Unseen>Colours</Unseen>
+      <select value={theme} onChange={(event) => choose(event.target.value as Theme)}>
+        {THEMES.map((each) => (
+          <option key={each} value={each}>
+            {{ system: "As the system", light: "Light", dark: "Dark" }[each]}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function SignOut() {
+  const signOut = useMutation({
+    mutationFn: () => answer(api.DELETE("/api/v1/session")),
+    // A new page: nothing of this person's stays in memory.
+    onSuccess: () => window.location.assign("/"),
+  });
+  return (
+    <Button look="quiet" busy={signOut.isPending} onClick={() => signOut.mutate()}>
+      Sign out
+    </Button>
+  );
+}
+
+function Away() {
+  if (!useAway()) return null;
+  return (
+    <Callout tone="warning" title="The server does not answer." isNews>
+      What you see may be old. This page goes on by itself once the server answers.
+    </Callout>
+  );
+}

@@ -1,0 +1,57 @@
+/**
+ * Who is signed in. Without a session there is the sign-in; when a session ends under an open page, a dialog
+ * asks for the password over it, and everything that was typed stays.
+ */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { createContext, useContext, useState, type ReactNode } from "react";
+
+import type { Person } from "../api/client";
+import { firstRun, session } from "../api/queries";
+import { FirstRun } from "../screens/FirstRun";
+import { SignIn, SignInForm } from "../screens/SignIn";
+import { Dialog } from "../ui/Dialog";
+import { Refusal } from "../ui/Callout";
+
+const Me = createContext<Person | null>(null);
+
+/** The person who is signed in. */
+export function useMe(): Person {
+  const me = useContext(Me);
+  if (!me) throw new Error("useMe is for pages behind the sign-in");
+  return me;
+}
+
+export function RequireSession({ children }: { children: ReactNode }) {
+  const { data: me, error } = useQuery(session);
+  const [known, setKnown] = useState<Person | null>(null);
+  if (me && me !== known) setKnown(me);
+  if (me === undefined) return <Refusal error={error} />;
+  if (!known) return <Welcome />;
+  return (
+    <Me value={known}>
+      {children}
+      {me === null && <Expired known={known} />}
+    </Me>
+  );
+}
+
+function Welcome() {
+  const { data, error } = useQuery(firstRun);
+  if (error) return <Refusal error={error} />;
+  if (!data) return null;
+  return data.needed ? <FirstRun /> : <SignIn />;
+}
+
+function Expired({ known }: { known: Person }) {
+  const client = useQueryClient();
+  const onSignedIn = (me: Person) => {
+    if (me.username !== known.username) window.location.reload();
+    else void client.invalidateQueries();
+  };
+  return (
+    <Dialog title="Your session has ended">
+      <p>Sign in again to go on. What you have typed is still there.</p>
+      <SignInForm username={known.username} onSignedIn={onSignedIn} />
+    </Dialog>
+  );
+}

@@ -1,0 +1,61 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState, type SubmitEvent } from "react";
+
+import { answer, api, type ApiError, type Person } from "../api/client";
+import { session } from "../api/queries";
+import { Button } from "../ui/Button";
+import { Refusal } from "../ui/Callout";
+import { TextField } from "../ui/Field";
+import { PageTitle, Stack } from "../ui/Layout";
+import { Door } from "./Door";
+
+export function SignIn() {
+  return (
+    <Door>
+      <PageTitle>Sign in</PageTitle>
+      <SignInForm />
+    </Door>
+  );
+}
+
+interface Props {
+  /** Of whom we know already. */
+  username?: string;
+  onSignedIn?: (me: Person) => void;
+}
+
+export function SignInForm({ username = "", onSignedIn }: Props) {
+  const client = useQueryClient();
+  const [name, setName] = useState(username);
+  const [password, setPassword] = useState("");
+  const signIn = useMutation<Person, ApiError>({
+    mutationFn: () => answer(api.POST("/api/v1/session", { body: { username: name, password } })),
+    onSuccess: (me) => {
+      client.setQueryData(session.queryKey, me);
+      onSignedIn?.(me);
+    },
+  });
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    signIn.mutate();
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <Refusal error={signIn.error} />
+        <TextField label="User name" value={name} onChange={setName} autoComplete="username" required />
+        <TextField
+          label="Password"
+          type="password"
+          value={password}
+          onChange={setPassword}
+          autoComplete="current-password"
+          required
+        />
+        <Button type="submit" look="primary" busy={signIn.isPending}>
+          Sign in
+        </Button>
+      </Stack>
+    </form>
+  );
+}

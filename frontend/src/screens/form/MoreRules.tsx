@@ -1,0 +1,112 @@
+import { useState } from "react";
+
+import { ChoiceField, TextField } from "../../ui/Field";
+import { Columns, Stack } from "../../ui/Layout";
+import { PlanFlag, PlanNumber, type Part } from "./StudyForm";
+
+/** What most studies leave as it is. */
+export function MoreRules(part: Part) {
+  const [isOpen, setOpen] = useState(false);
+  const hasProblem = FIELDS.some((field) => part.wrong(`plan.${field}`));
+  return (
+    <details open={isOpen || hasProblem} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>More rules</summary>
+      <Stack>
+        {!part.method.of_tables && <OfVariants {...part} />}
+        <Masking {...part} />
+      </Stack>
+    </details>
+  );
+}
+
+const FIELDS = [
+  "panel_mode",
+  "chromosomes",
+  "autosomes",
+  "ci",
+  "max_iterations",
+  "chunk_size",
+  "masking",
+  "ring_bits",
+  "variance",
+];
+
+function OfVariants(part: Part) {
+  const { form, set, wrong } = part;
+  return (
+    <>
+      <ChoiceField
+        legend="Agreement on variants"
+        value={form.panelMode}
+        options={[
+          {
+            value: "names",
+            label: "By the cohorts' own lists",
+            hint: "Each sends its list of variants; the study is about those that all have.",
+          },
+          {
+            value: "list",
+            label: "By a list that you upload",
+            hint: "The cohorts' own lists stay with them. Upload it before you invite.",
+          },
+        ]}
+        error={wrong("plan.panel_mode")}
+        onChange={(panelMode) => set({ panelMode })}
+      />
+      <Columns>
+        <TextField
+          label="Chromosomes"
+          hint="As --chr, such as 1-4, 22, X. Empty for all."
+          value={form.chromosomes}
+          onChange={(chromosomes) => set({ chromosomes })}
+          error={wrong("plan.chromosomes")}
+          autoComplete="off"
+        />
+        <PlanNumber {...part} name="autosomes" label="Autosomes" hint="22 for people." />
+        <PlanNumber {...part} name="ci" label="--ci" hint="Confidence of limits in the report; 0 for none." />
+        <PlanNumber {...part} name="max_iterations" label="Most iterations" />
+        <PlanNumber {...part} name="chunk_size" label="Variants in one question" />
+      </Columns>
+      <Columns>
+        <PlanFlag
+          {...part}
+          name="nonfounders"
+          label="--nonfounders"
+          hint="Count those with parents in the file."
+        />
+        <PlanFlag {...part} name="allow_no_sex" label="--allow-no-sex" hint="Keep those of unknown sex." />
+        <PlanFlag {...part} name="beta" label="--beta" hint="Logarithms instead of odds ratios." />
+        <PlanFlag {...part} name="hide_covar" label="hide-covar" hint="No rows for covariates." />
+      </Columns>
+    </>
+  );
+}
+
+function Masking(part: Part) {
+  const { form, set, wrong } = part;
+  return (
+    <>
+      <ChoiceField
+        legend="Masks"
+        value={form.masking}
+        options={[
+          { value: "modular", label: "Uniform", hint: "A masked number says nothing by itself." },
+          {
+            value: "gaussian",
+            label: "Gaussian noise",
+            hint: "For comparison with the literature: it hides less, and results are less exact.",
+          },
+        ]}
+        error={wrong("plan.masking")}
+        onChange={(masking) => set({ masking })}
+      />
+      <Columns>
+        {form.masking === "modular" ? (
+          <PlanNumber {...part} name="ring_bits" label="Bits of the ring" hint="32, 64 or 128, at least." />
+        ) : (
+          <PlanNumber {...part} name="variance" label="Variance of the noise" />
+        )}
+      </Columns>
+    </>
+  );
+}

@@ -1,0 +1,191 @@
+/** What the form for a study holds, and how it becomes a plan. Numbers are kept as they are typed. */
+import type { Method, Schemas, Study } from "../../api/client";
+
+type Plan = Schemas["PlanFieldsRequest"];
+type SomePlan = Partial<Schemas["FrozenPlan"]>;
+
+export interface Covariate {
+  name: string;
+  isCategorical: boolean;
+  /** Separated by commas, the reference first. */
+  levels: string;
+}
+
+export interface Column {
+  name: string;
+  type: Schemas["ColumnType"];
+  unit: string;
+}
+
+const NUMBERS = [
+  "cohorts",
+  "min_samples",
+  "min_per_class",
+  "maf",
+  "geno",
+  "hwe",
+  "mind",
+  "ci",
+  "max_iterations",
+  "chunk_size",
+  "autosomes",
+  "ring_bits",
+  "variance",
+] as const;
+
+export type NumberName = (typeof NUMBERS)[number];
+
+const FLAGS = ["nonfounders", "allow_no_sex", "hide_covar", "beta"] as const;
+
+export type FlagName = (typeof FLAGS)[number];
+
+export interface Form {
+  name: string;
+  description: string;
+  autoStart: boolean;
+  test: string;
+  phenotype: string;
+  trait: Schemas["Trait"];
+  build: string;
+  covariates: Covariate[];
+  missing: Schemas["MissingRule"];
+  columns: Column[];
+  files: Schemas["ReportKind"][];
+  panelMode: Schemas["PanelMode"];
+  masking: Schemas["Masking"];
+  /** Separated by blanks or commas. */
+  chromosomes: string;
+  numbers: Record<NumberName, string>;
+  flags: Record<FlagName, boolean>;
+}
+
+const FEWEST_COHORTS = 3;
+
+/** The form of a new study with this method, all else as usual. */
+export function fresh(method: Method): Form {
+  return { name: "", description: "", autoStart: true, ...fromPlan({ ...method.usual, test: method.name }) };
+}
+
+/** The form of a study that is there. */
+export function fromStudy({ name, description, auto_start, plan }: Study): Form {
+  return { name, description: description ?? "", autoStart: auto_start ?? true, ...fromPlan(plan) };
+}
+
+function fromPlan(plan: SomePlan): Omit<Form, "name" | "description" | "autoStart"> {
+  const numbers = NUMBERS.map((name) => [name, String(plan[name] ?? "")] as const);
+  const flags = FLAGS.map((name) => [name, plan[name] ?? false] as const);
+  return {
+    test: plan.test ?? "",
+    phenotype: plan.phenotype ?? "",
+    trait: plan.trait ?? "case/control",
+    build: plan.build ?? "",
+    covariates: (plan.covariates ?? []).map(({ name, levels = [] }) => ({
+      name,
+      isCategorical: levels.length > 0,
+      levels: levels.join(", "),
+    })),
+    missing: plan.missing ?? "mean",
+    columns: (plan.schema ?? []).map(({ name, type = "number", unit = "" }) => ({ name, type, unit })),
+    files: plan.files ?? [],
+    panelMode: plan.panel_mode ?? "names",
+    masking: plan.masking ?? "modular",
+    chromosomes: (plan.chromosomes ?? []).join(" "),
+    numbers: {
+      ...(Object.fromEntries(numbers) as Record<NumberName, string>),
+      cohorts: String(plan.cohorts ?? FEWEST_COHORTS),
+    },
+    flags: Object.fromEntries(flags) as Record<FlagName, boolean>,
+  };
+}
+
+/** The same form with another method: what goes with the method becomes as usual, all else stays. */
+export function withMethod(form: Form, method: Method): Form {
+  const usual = fresh(method);
+  const trait = method.traits.includes(form.trait) ? form.trait : usual.trait;
+  return { ...form, test: method.name, trait, files: usual.files, panelMode: usual.panelMode };
+}
+
+/** Whether the plan of this method has an option; a field that it does not heed is not shown or sent. */
+export const heeds = (method: Method, option: string): boolean =>
+  !OPTIONS.has(option) || method.options.includes(option);
+
+const OPTIONS = new Set([
+  "covariates",
+  "missing",
+  "maf",
+  "geno",
+  "hwe",
+  "mind",
+  "ci",
+  "hide_covar",
+  "beta",
+  "max_iterations",
+]);
+
+/** What can be seen to be wrong here, by the API's names of fields; the server judges everything else. */
+export function problems(form: Form): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const name of NUMBERS) {
+    const text = form.numbers[name].trim();
+    if (text !== "" && !Number.isFinite(Number(text))) found[`plan.${name}`] = `got “${text}”; want a number`;
+  }
+  return found;
+}
+
+/** The plan that the form describes. */
+export function toPlan(form: Form, method: Method): Plan {
+  const numbers = NUMBERS.filter((name) => form.numbers[name].trim() !== "" && heeds(method, name));
+  const flags = FLAGS.filter((name) => heeds(method, name));
+  return {
+    test: method.name,
+    cohorts: Number(form.numbers.cohorts),
+    files: form.files,
+    masking: form.masking,
+    ...(Object.fromEntries(numbers.map((name) => [name, Number(form.numbers[name])])) as Partial<Plan>),
+    ...(method.of_tables
+      ? { phenotype: "", trait: "none", panel_mode: "none", schema: form.columns.map(named) }
+      : {
+          phenotype: form.phenotype.trim(),
+          trait: form.trait,
+          build: form.build.trim(),
+          panel_mode: form.panelMode,
+          chromosomes: words(form.chromosomes),
+          ...Object.fromEntries(flags.map((name) => [name, form.flags[name]])),
+        }),
+    ...(heeds(method, "covariates") ? { covariates: form.covariates.map(covariate) } : {}),
+    ...(heeds(method, "missing") ? { missing: form.missing } : {}),
+  };
+}
+
+const words = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean);
+
+const named = (column: Column): Column => ({ ...column, name: column.name.trim(), unit: column.unit.trim() });
+
+function covariate({ name, isCategorical, levels }: Covariate): Schemas["PlanCovariateRequest"] {
+  if (!isCategorical) return { name: name.trim() };
+  return {
+    name: name.trim(),
+    levels: levels
+      .split(",")
+      .map((level) => level.trim())
+      .filter(Boolean),
+  };
+}
+
+/** Columns from the first line of a CSV table, or from lines of name, type and unit. */
+export function columnsFrom(text: string): Column[] {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim());
+  const [first = ""] = lines;
+  const isSchema = /^name(,type(,unit)?)?$/.test(first.trim());
+  const rows = isSchema
+    ? lines.slice(1).map((line) => line.split(","))
+    : first.split(",").map((name) => [name]);
+  return rows.map(([name = "", type = "", unit = ""]) => ({
+    name: unquoted(name),
+    type:
+      type.trim() === "text" || type.trim() === "integer" ? (type.trim() as "text" | "integer") : "number",
+    unit: unquoted(unit),
+  }));
+}
+
+const unquoted = (cell: string): string => cell.trim().replace(/^"(.*)"$/, "$1");

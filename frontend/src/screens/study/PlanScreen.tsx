@@ -1,0 +1,146 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "react-router";
+
+import { answer, api, type ApiError, type Study } from "../../api/client";
+import { useChange } from "../../api/changes";
+import { isOver, methods, of } from "../../api/queries";
+import { useMe } from "../../app/session";
+import { Button, ButtonLink } from "../../ui/Button";
+import { Refusal } from "../../ui/Callout";
+import { Confirm } from "../../ui/Confirm";
+import { Card, Facts, Muted, Row, Section } from "../../ui/Layout";
+import { plural } from "../../words/format";
+import { REPORT, TRAIT } from "../../words/states";
+import { useStudy } from "./StudyLayout";
+
+/** The question, the model and the rules, as the cohorts accept them. */
+export function PlanScreen() {
+  const study = useStudy();
+  return (
+    <>
+      {study.description && <p>{study.description}</p>}
+      <PlanFacts study={study} />
+      <Muted>
+        {study.frozen
+          ? "A cohort has joined, so the plan is frozen. Duplicate the study to change it."
+          : "The plan can be changed until the first cohort joins."}
+      </Muted>
+      <Steer study={study} />
+    </>
+  );
+}
+
+function PlanFacts({ study }: { study: Study }) {
+  const { data: known = [] } = useQuery(methods);
+  const { plan } = study;
+  const method = known.find((each) => each.name === plan.test);
+  const heeds = (option: string) => method?.options.includes(option) ?? false;
+  const filters = (["maf", "geno", "hwe", "mind"] as const)
+    .filter((name) => plan[name] !== NO_FILTER[name])
+    .map((name) => `--${name} ${plan[name] ?? ""}`);
+  const covariates = (plan.covariates ?? []).map(({ name, levels }) =>
+    levels?.length ? `${name} (${levels.join(", ")})` : name,
+  );
+  return (
+    <Card>
+      <Section title="Question">
+        <Facts
+          facts={
+            method?.of_tables
+              ? [["Columns", plural(plan.schema?.length ?? 0, "column")]]
+              : [
+                  ["Trait", plan.phenotype],
+                  ["Kind", TRAIT[plan.trait ?? "none"]],
+                  ["Genome build", plan.build ?? ""],
+                ]
+          }
+        />
+      </Section>
+      <Section title="Model">
+        <Facts
+          facts={[
+            ["Test", method?.title ?? plan.test],
+            ...(heeds("covariates")
+              ? ([["Covariates", covariates.length ? covariates.join("; ") : "none"]] as const)
+              : []),
+            ["Result files", (plan.files ?? []).map((file) => REPORT[file].name).join(", ")],
+          ]}
+        />
+      </Section>
+      <Section title="Rules">
+        <Facts
+          facts={[
+            ["Cohorts", String(plan.cohorts)],
+            ["Fewest people at each", String(plan.min_samples ?? "")],
+            ...(plan.trait === "case/control"
+              ? ([["Fewest cases, and controls, at each", String(plan.min_per_class ?? "")]] as const)
+              : []),
+            ["Filters", filters.length ? filters.join(" ") : "none"],
+            [
+              "Masks",
+              plan.masking === "gaussian" ? "Gaussian noise" : `uniform, ${plan.ring_bits ?? 32} bits`,
+            ],
+            ["Start", study.auto_start ? "by itself once every cohort is ready" : "by the coordinator"],
+            ["Plan hash, the same at every cohort", <code key="hash">{study.plan_hash.slice(0, 32)}</code>],
+            ["Compensator", <code key="key">{study.compensator_fingerprint}</code>],
+          ]}
+        />
+      </Section>
+    </Card>
+  );
+}
+
+const NO_FILTER = { maf: 0, geno: 1, hwe: 0, mind: 1 };
+
+function Steer({ study }: { study: Study }) {
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const mayCreate = useMe().role !== "observer";
+  const duplicate = useMutation<Study, ApiError>({
+    mutationFn: () => answer(api.POST("/api/v1/studies/{study}/duplicate", of(study.id))),
+    onSuccess: async (copy) => {
+      await client.invalidateQueries({ queryKey: ["studies"] });
+      await navigate(`/studies/${copy.id}/edit`);
+    },
+  });
+  const archive = useChange(() =>
+    study.archived
+      ? answer(api.DELETE("/api/v1/studies/{study}/archive", of(study.id)))
+      : answer(api.POST("/api/v1/studies/{study}/archive", of(study.id))),
+  );
+  const remove = useMutation<unknown, ApiError>({
+    mutationFn: () => answer(api.DELETE("/api/v1/studies/{study}", of(study.id))),
+  });
+  const leave = async () => {
+    await navigate("/");
+    client.removeQueries({ queryKey: ["studies", study.id] });
+    await client.invalidateQueries({ queryKey: ["studies"] });
+  };
+  return (
+    <>
+      <Refusal error={duplicate.error ?? archive.error} />
+      <Row>
+        {study.may_change && !study.frozen && !isOver(study) && (
+          <ButtonLink look="primary" to={`/studies/${study.id}/edit`}>
+            Change
+          </ButtonLink>
+        )}
+        {mayCreate && (
+          <Button busy={duplicate.isPending} onClick={() => duplicate.mutate()}>
+            Duplicate to change
+          </Button>
+        )}
+        {study.may_change && (isOver(study) || study.state === "draft") && (
+          <Button busy={archive.isPending} onClick={() => archive.mutate()}>
+            {study.archived ? "Take from the archive" : "Archive"}
+          </Button>
+        )}
+        {study.may_change && (isOver(study) || study.state === "draft") && (
+          <Confirm label="Delete" title={`Delete “${study.name}”?`} change={remove} onDone={leave}>
+            <p>Plan, log and result files are deleted from this platform. This cannot be undone.</p>
+          </Confirm>
+        )}
+      </Row>
+    </>
+  );
+}

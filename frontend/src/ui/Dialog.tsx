@@ -1,0 +1,38 @@
+import { useEffect, useId, useRef, type ReactNode } from "react";
+
+import styles from "./Dialog.module.css";
+
+interface Props {
+  title: string;
+  children: ReactNode;
+  /** Buttons, the one that does it first. */
+  actions?: ReactNode;
+  /** Escape, and what else closes it; a dialog without it must be answered. */
+  onClose?: () => void;
+}
+
+/** A modal dialog while it is rendered. The browser keeps the focus in it, and gives it back afterwards. */
+export function Dialog({ title, children, actions, onClose }: Props) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const element = dialog.current;
+    element?.showModal();
+    return () => element?.close();
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      className={styles.dialog}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose?.();
+      }}
+    >
+      <h2 id={id}>{title}</h2>
+      <div className={styles.body}>{children}</div>
+      {actions && <div className={styles.actions}>{actions}</div>}
+    </dialog>
+  );
+}

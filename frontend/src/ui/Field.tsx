@@ -1,0 +1,187 @@
+/** Fields of forms. Each has a visible label, a hint where one helps, and says beside itself what is wrong. */
+import { useId, type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes } from "react";
+
+import styles from "./Field.module.css";
+
+interface Around {
+  label: string;
+  hint?: ReactNode;
+  error?: string | undefined;
+}
+
+interface Wired {
+  id: string;
+  "aria-describedby": string | undefined;
+  "aria-invalid": boolean;
+}
+
+/** Label, hint and error around any one control, which takes the given attributes. */
+export function Field({ label, hint, error, children }: Around & { children: (wired: Wired) => ReactNode }) {
+  const id = useId();
+  const described = [hint ? `${id}-hint` : "", error ? `${id}-error` : ""].filter(Boolean).join(" ");
+  return (
+    <div className={styles.field}>
+      <label htmlFor={id}>{label}</label>
+      {children({ id, "aria-describedby": described || undefined, "aria-invalid": Boolean(error) })}
+      {hint && (
+        <p id={`${id}-hint`} className={styles.hint}>
+          {hint}
+        </p>
+      )}
+      {error && (
+        <p id={`${id}-error`} className={styles.error}>
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}
+
+type Input = Omit<InputHTMLAttributes<HTMLInputElement>, "onChange" | "value">;
+
+interface Text extends Around, Input {
+  value: string;
+  onChange: (value: string) => void;
+}
+
+export function TextField({ label, hint, error, value, onChange, ...rest }: Text) {
+  return (
+    <Field label={label} hint={hint} error={error}>
+      {(wired) => (
+        <input
+          className={styles.control}
+          value={value}
+          onChange={(event) => onChange(event.target.value)}
+          {...wired}
+          {...rest}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** A number as it is typed; empty for none. */
+export function NumberField(props: Text) {
+  return <TextField inputMode="decimal" autoComplete="off" size={12} {...props} />;
+}
+
+export function TextArea({ label, hint, error, value, onChange, rows = 3 }: Text & { rows?: number }) {
+  return (
+    <Field label={label} hint={hint} error={error}>
+      {(wired) => (
+        <textarea
+          className={styles.control}
+          rows={rows}
+          value={value}
+          onChange={(event) => onChange(event.target.value)}
+          {...wired}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface Select<T extends string> extends Around, Omit<SelectHTMLAttributes<HTMLSelectElement>, "onChange"> {
+  value: T;
+  options: readonly (readonly [T, string])[];
+  onChange: (value: T) => void;
+}
+
+export function SelectField<T extends string>({
+  label,
+  hint,
+  error,
+  value,
+  options,
+  onChange,
+  ...rest
+}: Select<T>) {
+  return (
+    <Field label={label} hint={hint} error={error}>
+      {(wired) => (
+        <select
+          className={styles.control}
+          value={value}
+          onChange={(event) => onChange(event.target.value as T)}
+          {...wired}
+          {...rest}
+        >
+          {options.map(([each, text]) => (
+            <option key={each} value={each}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+interface Check {
+  label: string;
+  hint?: ReactNode;
+  checked: boolean;
+  onChange: (checked: boolean) => void;
+}
+
+export function CheckField({ label, hint, checked, onChange }: Check) {
+  const id = useId();
+  return (
+    <div className={styles.check}>
+      <input
+        id={id}
+        type="checkbox"
+        checked={checked}
+        aria-describedby={hint ? `${id}-hint` : undefined}
+        onChange={(event) => onChange(event.target.checked)}
+      />
+      <label htmlFor={id}>{label}</label>
+      {hint && (
+        <p id={`${id}-hint`} className={styles.hint}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface Choices<T extends string> {
+  legend: string;
+  value: T;
+  options: readonly { value: T; label: string; hint?: string }[];
+  error?: string | undefined;
+  onChange: (value: T) => void;
+}
+
+/** One of a few, all in sight. */
+export function ChoiceField<T extends string>({ legend, value, options, error, onChange }: Choices<T>) {
+  const id = useId();
+  return (
+    <fieldset className={styles.choices} aria-describedby={error ? `${id}-error` : undefined}>
+      <legend>{legend}</legend>
+      {options.map((option) => (
+        <div key={option.value} className={styles.check}>
+          <input
+            id={`${id}-${option.value}`}
+            type="radio"
+            name={id}
+            checked={value === option.value}
+            aria-describedby={option.hint ? `${id}-${option.value}-hint` : undefined}
+            onChange={() => onChange(option.value)}
+          />
+          <label htmlFor={`${id}-${option.value}`}>{option.label}</label>
+          {option.hint && (
+            <p id={`${id}-${option.value}-hint`} className={styles.hint}>
+              {option.hint}
+            </p>
+          )}
+        </div>
+      ))}
+      {error && (
+        <p id={`${id}-error`} className={styles.error}>
+          {error}
+        </p>
+      )}
+    </fieldset>
+  );
+}

@@ -1,0 +1,104 @@
+/** How pages are laid out: one title, sections, stacks of things and rows of buttons. */
+import { useEffect, useRef, type ReactNode } from "react";
+import { useLocation } from "react-router";
+
+import styles from "./Layout.module.css";
+
+interface Title {
+  children: string;
+  /** What stands beside it: a badge, buttons. */
+  beside?: ReactNode;
+}
+
+/** The page's one heading. It names the window, and takes the focus when the reader comes to another page. */
+export function PageTitle({ children, beside }: Title) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  const { pathname } = useLocation();
+  useEffect(() => {
+    document.title = `${children} · Unpooled`;
+  }, [children]);
+  useEffect(() => {
+    if (hasMovedTo(pathname)) heading.current?.focus();
+  }, [pathname]);
+  return (
+    <div className={styles.title}>
+      <h1 ref={heading} tabIndex={-1}>
+        {children}
+      </h1>
+      {beside}
+    </div>
+  );
+}
+
+let lastPath = "";
+
+/** Whether the reader came here from another page of the application. */
+function hasMovedTo(path: string): boolean {
+  const moved = lastPath !== "" && lastPath !== path;
+  lastPath = path;
+  return moved;
+}
+
+/** A part of a page with its heading. */
+export function Section({
+  title,
+  beside,
+  children,
+}: {
+  title: string;
+  beside?: ReactNode;
+  children: ReactNode;
+}) {
+  return (
+    <section className={styles.section}>
+      <div className={styles.title}>
+        <h2>{title}</h2>
+        {beside}
+      </div>
+      {children}
+    </section>
+  );
+}
+
+/** A section on a surface of its own. */
+export function Card({ children }: { children: ReactNode }) {
+  return <div className={styles.card}>{children}</div>;
+}
+
+/** Things below one another. */
+export function Stack({ children }: { children: ReactNode }) {
+  return <div className={styles.stack}>{children}</div>;
+}
+
+/** Things beside one another, as many as fit. */
+export function Row({ children }: { children: ReactNode }) {
+  return <div className={styles.row}>{children}</div>;
+}
+
+/** Fields beside one another where there is room. */
+export function Columns({ children }: { children: ReactNode }) {
+  return <div className={styles.columns}>{children}</div>;
+}
+
+/** Names and what they stand for. */
+export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) {
+  return (
+    <dl className={styles.facts}>
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** For those who hear the page: what the others see from where it stands. */
+export function Unseen({ children }: { children: ReactNode }) {
+  return <span className="visually-hidden">{children}</span>;
+}
+
+export function Muted({ children }: { children: ReactNode }) {
+  return <p className={styles.muted}>{children}</p>;
+}

@@ -1,0 +1,53 @@
+import type { ReactNode } from "react";
+
+import styles from "./Table.module.css";
+
+export interface Column<Row> {
+  title: string;
+  cell: (row: Row) => ReactNode;
+  /** Numbers stand at the right, so that their digits align. */
+  isNumber?: boolean;
+}
+
+interface Props<Row> {
+  /** What the table is about; read to those who do not see it. */
+  caption: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  rowKey: (row: Row) => string;
+}
+
+/** A table whose first column names its rows. On small screens it scrolls by itself, by keyboard too. */
+export function Table<Row>({ caption, columns, rows, rowKey }: Props<Row>) {
+  const [first, ...rest] = columns;
+  return (
+    // A region that scrolls must be reachable by keyboard.
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+    <div className={styles.frame} role="region" aria-label={caption} tabIndex={0}>
+      <table className={styles.table}>
+        <caption className="visually-hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column.title} scope="col" className={column.isNumber ? styles.number : undefined}>
+                {column.title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={rowKey(row)}>
+              <th scope="row">{first?.cell(row)}</th>
+              {rest.map((column) => (
+                <td key={column.title} className={column.isNumber ? styles.number : undefined}>
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

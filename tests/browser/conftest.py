@@ -1,0 +1,77 @@
+"""A real browser before a real platform, as `unpooled up` runs it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from unpooled_webapp.application import PAGE
+
+from ..conftest import needed
+from ..federation import UnpooledUp
+from ..parties import until
+from ..services import fresh_stores
+from .pages import Pages
+
+ROOT = Path(__file__).parents[2]
+AXE = ROOT / "frontend/node_modules/axe-core/axe.min.js"
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+# Without them the browser would ask its maker's hosts for news.
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+class Site(UnpooledUp):
+    """A platform that nobody has used yet: its first administrator is made in the browser."""
+
+    def start(self) -> None:
+        self.up.environment = self.environment
+        self.up.start()
+        until(lambda: "First run" in self.up.said(), self.up.said)
+
+    @property
+    def first_run(self) -> str:
+        """The address that was printed."""
+        return re.findall(r"First run: open (\S+)", self.up.said())[0]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    made = Site(tmp_path / "site", fresh_stores())
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")  # its event loop must be gone before tests that use Django themselves
+def browser() -> Iterator[Browser]:
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    needed(program, "Chromium", "chromium")
+    needed(PAGE.exists(), "the browser application", "must", "scripts/build-frontend")
+    needed(AXE.exists(), "axe-core", "must", "scripts/build-frontend")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def pages(browser: Browser, site: Site) -> Iterator[Pages]:
+    """A window, in which nothing may go wrong: no error in its console, no address outside the origin."""
+    context = browser.new_context(base_url=site.address, accept_downloads=True)
+    opened = Pages(context.new_page(), site.address, AXE.read_text())
+    yield opened
+    context.close()
+    assert opened.complaints == []

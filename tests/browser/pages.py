@@ -1,0 +1,82 @@
+"""A window of the browser, in the words of who looks at it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import ConsoleMessage, Locator, Page, Request, expect
+
+SERIOUS = ("serious", "critical")
+PATIENCE = 30_000  # milliseconds that a busy machine may take over anything
+
+expect.set_options(timeout=PATIENCE)
+
+
+class Pages:
+    """One window. `complaints` collects what must never happen, whatever a test looks at."""
+
+    def __init__(self, page: Page, address: str, axe: str) -> None:
+        self.page, self.address, self._axe = page, address, axe
+        self.complaints: list[str] = []
+        self.asked: list[Request] = []
+        page.set_default_timeout(PATIENCE)
+        page.on("console", self._on_console)
+        page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        page.on("request", self._on_request)
+
+    def _on_console(self, message: ConsoleMessage) -> None:
+        # A request that is refused, such as the first one for the session, is no fault of the page's.
+        if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
+            self.complaints.append(f"console: {message.text}")
+
+    def _on_request(self, request: Request) -> None:
+        self.asked.append(request)
+        if not request.url.startswith((self.address, f"blob:{self.address}", "data:")):
+            self.complaints.append(f"asked outside the origin: {request.url}")
+
+    def open(self, path: str) -> None:
+        self.page.goto(path)
+
+    def heading(self, text: str) -> None:
+        """Wait for the page with this title."""
+        expect(self.page.get_by_role("heading", level=1, name=text, exact=True)).to_be_visible()
+
+    def sees(self, text: str) -> None:
+        expect(self.page.get_by_text(text).first).to_be_visible()
+
+    def press(self, name: str, within: Locator | None = None) -> None:
+        (within or self.page).get_by_role("button", name=name, exact=True).click()
+
+    def follow(self, name: str) -> None:
+        self.page.get_by_role("link", name=name, exact=True).click()
+
+    def fill(self, label: str, text: str, within: Locator | None = None) -> None:
+        (within or self.page).get_by_label(label, exact=True).fill(text)
+
+    def choose(self, label: str) -> None:
+        """A radio button or a check box."""
+        self.page.get_by_label(label, exact=True).check()
+
+    @property
+    def dialog(self) -> Locator:
+        return self.page.get_by_role("dialog")
+
+    def download(self, file: str, folder: Path) -> Path:
+        """A result file, by its link."""
+        with self.page.expect_download() as started:
+            self.page.get_by_role("link", name=f"Download {file}", exact=True).click()
+        saved = folder / started.value.suggested_filename
+        started.value.save_as(saved)
+        return saved
+
+    def check_accessibility(self) -> None:
+        """AssertionError for what axe-core finds serious or critical on this page as it is."""
+        self.page.evaluate(self._axe)
+        found: list[dict[str, Any]] = self.page.evaluate("() => axe.run().then((found) => found.violations)")
+        serious = [
+            f"{rule['id']}: {rule['help']}\n" + "\n".join(node["html"] for node in rule["nodes"])
+            for rule in found
+            if rule["impact"] in SERIOUS
+        ]
+        assert not serious, "\n".join(serious)
