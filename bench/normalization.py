@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import statistics
 import subprocess
 import sys
@@ -39,6 +40,8 @@ class Run:
     """One normalization, of either kind."""
 
     seconds: float
+    cpu: float
+    """Seconds of all processes, also of those that start the platform."""
     peaks: dict[str, int]
     """Bytes, by party: of its largest process; of `all` the sum over all processes."""
     sent: int = 0
@@ -98,15 +101,21 @@ def simulated(rows: int, columns: int) -> pa.Table:
     return pa.table(table)
 
 
+def cpu_seconds() -> float:
+    """What all processes took that were started here and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def time_pooled(method: str, data: Path, kind: str) -> Run:
     program = [sys.executable, str(Path(__file__).with_name("pooled_normalization.py")), method]
-    start = time.perf_counter()
+    cpu, start = cpu_seconds(), time.perf_counter()
     done = subprocess.run(
         [*program, str(data / f"pooled.{kind}"), str(data / f"pooled.{method}.{kind}")],
         check=True,
         stdout=subprocess.PIPE,
     )
-    return Run(time.perf_counter() - start, {"all": int(done.stdout)})
+    return Run(time.perf_counter() - start, cpu_seconds() - cpu, {"all": int(done.stdout)})
 
 
 def time_study(method: str, data: Path, kind: str, cohorts: int) -> Run:
@@ -114,6 +123,7 @@ def time_study(method: str, data: Path, kind: str, cohorts: int) -> Run:
     tables = [word for k in range(cohorts) for word in ("--table", str(data / f"cohort{k + 1}.{kind}"))]
     command = [sys.executable, "-m", "unpooled_webapp", "rehearse", "--normalize", method, *tables]
     by_process: dict[int, tuple[str, int]] = {}
+    cpu = cpu_seconds()
     with subprocess.Popen([*command, "--out", str(data / "ours"), "--quiet"]) as study:
         while study.poll() is None:
             by_process.update({pid: (party, peak) for pid, party, peak in peaks(study.pid)})
@@ -126,7 +136,7 @@ def time_study(method: str, data: Path, kind: str, cohorts: int) -> Run:
         for party in PARTIES
     }
     found["all"] = sum(peak for _, peak in by_process.values())
-    return Run(report["seconds"]["command"], found, report["bytes"]["to_last_sum"])
+    return Run(report["seconds"]["command"], cpu_seconds() - cpu, found, report["bytes"]["to_last_sum"])
 
 
 def check(method: str, data: Path, kind: str, cohorts: int) -> None:
@@ -149,6 +159,7 @@ def show(method: str, kind: str, pairs: list[tuple[Run, Run]]) -> None:
     print(f"  federated       {statistics.median(run.seconds for _, run in pairs):8.2f} s")
     spread = f"from {min(ratios):.2f} to {max(ratios):.2f}; goal {GOALS[method]:g}"
     print(f"  ratio           {statistics.median(ratios):8.2f}    ({spread})")
+    print(f"  of CPU          {theirs.cpu:8.2f} s at scikit-learn, {ours.cpu:.2f} s of all parties")
     print(f"  to the last sum {ours.sent / 1e6:8.2f} MB")
     print(f"  memory          {theirs.peaks['all'] / 1e6:8.0f} MB at scikit-learn's peak")
     sizes = ", ".join(f"{party} {ours.peaks[party] / 1e6:.0f}" for party in PARTIES)
