@@ -124,7 +124,7 @@ class AboutVariants(Bounded, Step):
     def words_of(self, cohort: Cohort) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Genotypes of what is asked about, whether the file's A2 counts, and which lack calls."""
         packed = cohort.packed(self.start + np.flatnonzero(self.asked))
-        words = called_words(packed.words, cohort.samples, self.chromosome)
+        words = called_words(packed.words, cohort.samples, self.chromosome, self.exact)
         return words, packed.swapped ^ self.flagged(SECOND), self.flagged(INCOMPLETE)
 
     def first_of_ties(self, second: np.ndarray) -> np.ndarray:

@@ -4,6 +4,9 @@ PLINK 1.9 counts one copy for men on X and Y and for everyone on MT; a heterozyg
 call. plink2 counts everyone's calls as they are, heterozygous ones as well, in halves on Y and MT; and where
 sex is a covariate, on X, it leaves out people of unknown sex. So a study that writes `.glm` asks for the
 variants on X, Y and MT again, as classes of their own. Halves are a matter of units: those follow in the end.
+
+Two sums over a variant that differ by its heterozygous calls tell of the people who have them. So by the rule
+`mean` such calls are missing calls in the second question, too.
 """
 
 from __future__ import annotations
@@ -54,8 +57,18 @@ def on_x(chromosome: str) -> bool:
 
 
 def haploid(chromosome: str, sex: str) -> bool:
-    """Whether these people have one copy, coded 0/1. Their heterozygous calls are missing."""
+    """Whether these people have one copy, coded 0/1."""
     return chromosome in (Y, MT) or (chromosome == X and sex == MEN)
+
+
+def heterozygous_missing(chromosome: str, sex: str, exact: bool) -> bool:
+    """Whether heterozygous calls of these people are missing ones."""
+    return haploid(_as_heterozygous(chromosome, exact), sex)
+
+
+def _as_heterozygous(chromosome: str, exact: bool) -> str:
+    """The class of chromosomes whose rule about heterozygous calls holds: of plink2's only where `exact`."""
+    return chromosome if exact else PLACES[chromosome]
 
 
 def most_copies(chromosome: str) -> np.ndarray:
@@ -90,9 +103,9 @@ def of_one_copy(chromosome: str, samples: Samples) -> np.ndarray:
     return np.full(len(samples), chromosome == MT)
 
 
-def called_words(words: np.ndarray, samples: Samples, chromosome: str) -> np.ndarray:
-    """Genotypes in which heterozygous calls are missing calls wherever there is one copy."""
-    if not (single := of_one_copy(chromosome, samples)).any():
+def called_words(words: np.ndarray, samples: Samples, chromosome: str, exact: bool) -> np.ndarray:
+    """Genotypes in which heterozygous calls of one copy are missing calls, but where plink2 counts them."""
+    if not (single := of_one_copy(_as_heterozygous(chromosome, exact), samples)).any():
         return words
     places = np.zeros(words.shape[1] * 32, np.uint64)
     places[: len(samples)] = single

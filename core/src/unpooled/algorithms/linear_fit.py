@@ -64,7 +64,7 @@ class CountGenotypes(regression.CountGenotypes):
     def fit(self, variants: np.ndarray, counts: np.ndarray, first_is_a1: np.ndarray) -> Iterator[Step | Rows]:
         plan, tied = plan_of(self.plan), self.tied(counts)
         sizes = Sizes(plan.trait, self.sizes)
-        calls = Calls.of(counts, self.groups, self.chromosome, sizes)
+        calls = Calls.of(counts, self.groups, self.chromosome, sizes, plan.missing == EXACT)
         asked = np.zeros(self.variants, np.uint8)
         asked[variants - self.start] = FIRST + INCOMPLETE * calls.incomplete + TIED * tied
         fill = calls.means[calls.incomplete & (plan.missing != EXACT)]
@@ -174,7 +174,7 @@ class _Fit:
         sizes = Sizes(plan.trait, self.question.sizes)
         chromosome = self.step.chromosome
         with_sex = on_x(chromosome) and sizes.sex_varies
-        calls = Calls.of(self.counts, self.question.groups, chromosome, sizes)
+        calls = Calls.of(self.counts, self.question.groups, chromosome, sizes, self.step.exact)
         people, g, gg, lacking = self._genotype_sums(calls)
         # Copies count 0 to 1 where there is one; the kernel counts homozygotes as 2.
         most = most_copies(chromosome)

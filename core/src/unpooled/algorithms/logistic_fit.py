@@ -24,7 +24,7 @@ from unpooled.kernels import least_squares as codes
 from unpooled.kernels import products as kernel
 from unpooled.kernels.logistic import Design, evaluate
 from unpooled.kernels.newton import entangled, newton
-from unpooled.plan import Plan
+from unpooled.plan import EXACT, Plan
 from unpooled.statistics import normal_neg_log10_p
 from unpooled.step import Arrays, Count, Real, Rows, Step, server_only
 
@@ -99,10 +99,10 @@ class Work(Step):
         parts = (self.variants, self.counts, self.n, self.code, self.counted, self.first_is_a1)
         return Work(self.question, self.null, *(part[which] for part in parts))
 
-    def frequency(self, sizes: Sizes) -> np.ndarray:
+    def frequency(self, plan: Plan) -> np.ndarray:
         """Frequency of A1 among the people in the regression: float64 (m,); NaN without a call."""
-        chromosome = self.question.chromosome
-        calls = Calls.of(self.counts, self.question.groups, chromosome, sizes)
+        chromosome, sizes = self.question.chromosome, self.null.pool(plan)
+        calls = Calls.of(self.counts, self.question.groups, chromosome, sizes, plan.missing == EXACT)
         with np.errstate(invalid="ignore", divide="ignore"):
             share = calls.copies.sum(axis=1) / (calls.called * most_copies(chromosome)).sum(axis=1)
         return np.asarray(np.where(self.first_is_a1, share, 1 - share))
@@ -134,7 +134,7 @@ class Work(Step):
             table_of(self.question.chromosome),
             {
                 "variant": done.variants,
-                "a1_freq": done.frequency(sizes),
+                "a1_freq": done.frequency(plan),
                 "n": done.n.astype(np.int32),
                 "code": code,
                 **shown,

@@ -27,9 +27,20 @@ from unpooled.algorithms import plausible, regression
 from unpooled.algorithms.about_variants import FIRST, INCOMPLETE, SECOND, TIED
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.chi_square import Chunk, chunks
-from unpooled.algorithms.coding import MT2, PLACES, X2, X2_KNOWN, Y2, haploid, most_copies, on_x, sexes
+from unpooled.algorithms.coding import (
+    MT2,
+    PLACES,
+    X2,
+    X2_KNOWN,
+    Y2,
+    haploid,
+    heterozygous_missing,
+    most_copies,
+    on_x,
+    sexes,
+)
 from unpooled.algorithms.genotype_table import DIPLOID, MT, X, Y
-from unpooled.algorithms.groups import CASE, COMPLETE, CONTROL, MEN, UNKNOWN
+from unpooled.algorithms.groups import CASE, COMPLETE, CONTROL, MEN, UNKNOWN, Group
 from unpooled.algorithms.linear_fit import pairs
 from unpooled.algorithms.logistic_fit import (
     CONVERGED,
@@ -199,10 +210,11 @@ class CountGenotypes(regression.CountGenotypes):
             raise ProtocolError("variants can only be fitted where the null model is")
         plan, tied = plan_of(self.plan), self.tied(counts)
         sizes = self.null.pool(plan)
-        calls = Calls.of(counts, self.groups, self.chromosome, sizes)
+        exact = plan.missing == EXACT
+        calls = Calls.of(counts, self.groups, self.chromosome, sizes, exact)
         code = np.full(len(variants), self.null.code, np.uint8)
-        code = np.where(_separated(self.groups, counts, self.chromosome), codes.SEPARATED, code)
-        n = calls.called.sum(axis=1) if plan.missing == EXACT else np.full(len(variants), calls.people.sum())
+        code = np.where(_separated(self.groups, counts, self.chromosome, exact), codes.SEPARATED, code)
+        n = calls.called.sum(axis=1) if exact else np.full(len(variants), calls.people.sum())
         code = np.where(_constant(calls), codes.CONSTANT, code)
         code = np.where(n <= len(self.null.beta) + 1, codes.TOO_FEW, code).astype(np.uint8)
         open_ = tied | (code == codes.FITTED)
@@ -221,8 +233,8 @@ class CountGenotypes(regression.CountGenotypes):
                 asked=asked,
                 chromosome=self.chromosome,
                 with_sex=self.null.with_sex,
-                exact=plan.missing == EXACT,
-                fill=fill[open_ & calls.incomplete & (plan.missing != EXACT)],
+                exact=exact,
+                fill=fill[open_ & calls.incomplete & (not exact)],
                 people=self.null.people,
                 centre=self.null.centre,
                 exponent=self.null.exponent,
@@ -238,7 +250,7 @@ def _constant(calls: Calls) -> np.ndarray:
     return np.asarray(n * squares == total * total)
 
 
-def _separated(groups: tuple[tuple[str, ...], ...], counts: np.ndarray, chromosome: str) -> np.ndarray:
+def _separated(groups: tuple[Group, ...], counts: np.ndarray, chromosome: str, exact: bool) -> np.ndarray:
     """Whether all cases have at least (or at most) as many copies as any control: no estimate then."""
     range_of = {}
     for phenotype in (CASE, CONTROL):
@@ -246,9 +258,10 @@ def _separated(groups: tuple[tuple[str, ...], ...], counts: np.ndarray, chromoso
         for k, group in enumerate(groups):
             if not {COMPLETE, phenotype} <= set(group) or UNKNOWN in group:  # apart only to be left out
                 continue
-            single = haploid(chromosome, MEN if MEN in group else "")
-            for column, copies in ((0, 1 if single else 2), (1, None if single else 1), (2, 0)):
-                if copies is not None:
+            sex = MEN if MEN in group else ""
+            no_heterozygous = heterozygous_missing(chromosome, sex, exact)
+            for column, copies in ((0, 1 if haploid(chromosome, sex) else 2), (1, 1), (2, 0)):
+                if not (column == 1 and no_heterozygous):
                     seen = counts[:, k, column] > 0
                     low[seen], high[seen] = np.minimum(low[seen], copies), np.maximum(high[seen], copies)
         range_of[phenotype] = low, high

@@ -20,7 +20,15 @@ import numpy as np
 
 from unpooled.algorithms import chi_square, filters, groups, summary
 from unpooled.algorithms.chi_square import MOST_PEOPLE, Chunk
-from unpooled.algorithms.coding import PLACES, X2_KNOWN, by_plink2, haploid, sexes, with_plink2
+from unpooled.algorithms.coding import (
+    PLACES,
+    X2_KNOWN,
+    by_plink2,
+    haploid,
+    heterozygous_missing,
+    sexes,
+    with_plink2,
+)
 from unpooled.algorithms.filters import COUNTED
 from unpooled.algorithms.filters import plan_of as plan_of
 from unpooled.algorithms.genotype_table import DIPLOID, MT, GenotypeTable, Y
@@ -316,8 +324,10 @@ class Calls:
     squares: np.ndarray
 
     @classmethod
-    def of(cls, counts: np.ndarray, counted: tuple[Group, ...], chromosome: str, sizes: Sizes) -> Calls:
-        """From counts (m, groups, 3)."""
+    def of(
+        cls, counts: np.ndarray, counted: tuple[Group, ...], chromosome: str, sizes: Sizes, exact: bool
+    ) -> Calls:
+        """From counts (m, groups, 3). `exact` is the rule for missing calls."""
         people, called, copies, squares = [], [], [], []
         for sex in sexes(chromosome):
             every = {COMPLETE, *([sex] if sex else [])}
@@ -325,7 +335,9 @@ class Calls:
             two, one, none = np.moveaxis(counts[:, inside].sum(axis=1), 1, 0)
             single = haploid(chromosome, sex)
             people.append(sizes.of(*every))
-            called.append(two + none if single else two + one + none)
+            if heterozygous_missing(chromosome, sex, exact):
+                one = np.zeros_like(one)
+            called.append(two + one + none)
             copies.append(two if single else 2 * two + one)
             squares.append(two if single else 4 * two + one)
         return cls(np.array(people), *(np.stack(column, axis=1) for column in (called, copies, squares)))
