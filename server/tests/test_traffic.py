@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from federation_fixtures import Federation
+from federation_fixtures import Federation, work
 
 from unpooled_server import selectors
 from unpooled_server.models import Cohort, Traffic
@@ -85,3 +85,18 @@ def test_progress_has_no_number_of_a_cohort(federation: Make) -> None:
     assert [set(row) for row in progress["cohorts"]] == [
         {"name", "state", "heard_at", "questions_open", "problem"}
     ] * 3
+
+
+def test_progress_says_which_iteration_a_model_is_at(federation: Make) -> None:
+    trial = federation(test="logistic", files=("assoc",), max_iterations=9)
+    trial.running()
+    titles = []
+    while trial.study.state == "running" and len(titles) < 30:
+        titles.append(selectors.progress(trial.study)["title"])
+        trial.answer()
+        work()
+    assert trial.study.state == "done", trial.study.reason
+    covariates = [f"Fit covariates: iteration {k} of at most 9" for k in (1, 2)]
+    fits = [f"Fit model: iteration {k} of at most 9" for k in (1, 2)]
+    assert [title for title in titles if title in (*covariates, *fits)] == [*covariates, *fits], titles
+    assert not any("iteration" in step["title"] for step in selectors.progress(trial.study)["steps"])

@@ -136,9 +136,9 @@ class Work:
         for round_number in finished:
             share = self.running.pop(round_number).result()
             if share is not None:
-                self.done[share.title] += 1
-                self.variants[share.title] += share.variants
-                yield self._progress(share.title)
+                self.done[share.progress] += 1
+                self.variants[share.progress] += share.variants
+                yield self._progress(share.progress)
         while self.outbox:
             yield self.outbox.pop(0)
         if finished and not self.running:

@@ -44,6 +44,8 @@ class Share:
     nonce: bytes
     data: bytes = field(repr=False)
     title: str
+    progress: str
+    """The title with the iteration, where there is one."""
     arrays: tuple[str, ...]
     variants: int
     """Panel variants that the question covers, 0 where it is about something else."""
@@ -107,6 +109,7 @@ class Answerer:
             nonce,
             data,
             step.title,
+            steps.at_turn(step.title, self.terms.plan, step.turn, step.turn),
             tuple(array.name for array in step.sends),
             variants_of(step),
             time.perf_counter() - started,

@@ -254,8 +254,15 @@ def _regression_rows(plan: Plan) -> list[tuple[str, str]]:
         ("Variants kept", kept) if kept else None,
         ("People kept", f"missing calls up to {plan.mind:g}") if plan.mind != OPTIONS["mind"] else None,
         ("Limits", f"confidence of {plan.ci:g}") if plan.ci else None,
+        ("Iterations", _iterations(plan)) if "max_iterations" in has else None,
     ]
     return [row for row in rows if row]
+
+
+def _iterations(plan: Plan) -> str:
+    most = f"at most {plan.max_iterations}"
+    until = f", until the log-likelihood changes by at most {plan.tolerance:g}"
+    return most + until if plan.tolerance else most
 
 
 def _leaving(leaving: Leaving) -> Iterable[str]:

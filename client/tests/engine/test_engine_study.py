@@ -53,6 +53,13 @@ def test_progress_reaches_every_variant_of_the_panel(study: MakeStudy) -> None:
     assert last.done == last.total == member.told(PanelAgreed)[0].variants
 
 
+def test_progress_of_a_fit_says_which_iteration_it_is(study: MakeStudy) -> None:
+    trial = study(test="logistic", files=["assoc"], max_iterations=12)
+    trial.run_all()
+    titles = {event.title for event in trial.members[0].told(StepProgress)}
+    assert {f"Fit model: iteration {k} of at most 12" for k in (1, 2)} <= titles, titles
+
+
 @pytest.mark.parametrize(
     "changes",
     [{"chunk_size": 7}, {"ring_bits": 64}, {"ring_bits": 128}, {"masking": "gaussian", "variance": 1e6}],

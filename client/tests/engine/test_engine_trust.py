@@ -272,9 +272,11 @@ GOOD: dict[str, dict[str, Any]] = {
     "linear/sums": {**GENOTYPES, "fill": np.ones((1, 1)), **COLUMNS},
     "linear/genotypes": COUNTED,
     "logistic/genotypes": COUNTED,
-    "logistic/null": {"chromosome": "diploid", "with_sex": False, "beta": np.zeros(3), **COLUMNS},
+    "logistic/null": {
+        "chromosome": "diploid", "with_sex": False, "iteration": 0, "beta": np.zeros(3), **COLUMNS,
+    },
     "logistic/start": {**GENOTYPES, **FILL, "beta": np.zeros(3), **COLUMNS},
-    "logistic/evaluate": {**GENOTYPES, **FILL, "beta": np.zeros((2, 4)), **COLUMNS},
+    "logistic/evaluate": {**GENOTYPES, **FILL, "beta": np.zeros((2, 4)), "iteration": 1, **COLUMNS},
 }  # fmt: skip
 """Questions about two covariates, or one and a phenotype, that a plan by the rule `mean` allows."""
 
@@ -304,6 +306,7 @@ CANNOT_BE: dict[str, tuple[Any, ...]] = {
         NO_NUMBER[[0, 0, 0]],
         NO_NUMBER[[[0] * 4] * 2],
     ),
+    "iteration": (-1, 26),
     "groups": ((("complete", "female"),), (("unknown sex",),), (("nobody",),)),
 }
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from unpooled import glm_columns
 from unpooled.chromosomes import chromosome_codes
 from unpooled.errors import UnpooledError
 from unpooled.protocol import VERSION, codec
@@ -42,6 +43,8 @@ OPTIONS: dict[str, object] = {
     "hide_covar": False,
     "beta": False,
     "max_iterations": 25,
+    "tolerance": 0.0,
+    "glm_cols": (),
 }
 """Fields that not every test heeds, with what they are where nothing is asked."""
 
@@ -126,6 +129,10 @@ class Plan:
     hide_covar: bool = False
     beta: bool = False
     max_iterations: int = 25
+    tolerance: float = 0.0
+    """A variant has converged, too, where its log-likelihood changes by no more than this; 0 for never."""
+    glm_cols: tuple[str, ...] = ()
+    """Sets of columns of the report `glm`: `unpooled.glm_columns`. Empty for the usual ones."""
     schema: tuple[Column, ...] = ()
     """Columns of the cohorts' tables, in a study of tables."""
     version: int = VERSION
@@ -171,6 +178,8 @@ class Plan:
             ("mind", 0 <= self.mind <= 1, "want 0 to 1; 1 is no filter"),
             ("ci", self.ci == 0 or 0.01 <= self.ci < 1, "want 0.01 to below 1, such as 0.95; 0 is none"),
             ("max_iterations", 1 <= self.max_iterations <= 100, "want 1 to 100"),
+            ("tolerance", 0 <= self.tolerance <= 1, "want 0 to 1, such as 1e-4; 0 is none"),
+            ("glm_cols", not (columns := glm_columns.problem(self.glm_cols, self.hide_covar)), columns),
             ("version", self.version == VERSION, f"this program speaks protocol version {VERSION}"),
         ]
 

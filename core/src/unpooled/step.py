@@ -32,6 +32,7 @@ __all__ = [
     "Real",
     "Rows",
     "Step",
+    "at_turn",
     "check_fits",
     "pack",
     "server_only",
@@ -105,6 +106,11 @@ class Step:
         """Panel index behind the last variant that is asked about; 0 where it is about none."""
         return int(getattr(self, "stop", 0))
 
+    @property
+    def turn(self) -> int:
+        """Of a step that is iterated, which iteration this question is of, from 1; else 0."""
+        return 0
+
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
         """Those of `sends` that this step can have numbers for under a plan."""
@@ -125,6 +131,14 @@ class Step:
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         """At the server: what follows from the sums, which have been checked against the declaration."""
         raise NotImplementedError
+
+
+def at_turn(title: str, plan: Plan, first: int, last: int) -> str:
+    """A step's title for people, with the iterations that its questions are of: none if these are 0."""
+    if not last:
+        return title
+    at = f"iteration {last}" if first == last else f"iterations {first} to {last}"
+    return f"{title}: {at} of at most {plan.max_iterations}"
 
 
 def shape(step: Step, array: Count | Real) -> tuple[int, ...]:

@@ -342,6 +342,8 @@ def plan() -> Record:
             "hide_covar": False,
             "beta": False,
             "max_iterations": 25,
+            "tolerance": 0.0,
+            "glm_cols": (),
             "schema": (),
             "version": VERSION,
         },

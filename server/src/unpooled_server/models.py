@@ -138,6 +138,7 @@ class Round(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="rounds")
     step_name = models.CharField(max_length=80)
+    turn = models.PositiveSmallIntegerField(default=0)
     salt = models.BinaryField()
     question = models.BinaryField()
     scheme = models.CharField(max_length=60)

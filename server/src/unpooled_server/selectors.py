@@ -15,7 +15,7 @@ import numpy as np
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import connection
-from django.db.models import Count, Min, Q, QuerySet, Sum
+from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import timezone
 
 from unpooled.algorithms import algorithm, steps_of
@@ -24,7 +24,7 @@ from unpooled.algorithms.presence import Presence
 from unpooled.algorithms.summary import Summary
 from unpooled.leaving import what_leaves
 from unpooled.protocol import VERSION, sealing
-from unpooled.step import Step
+from unpooled.step import Step, at_turn
 from unpooled_server import store
 from unpooled_server.models import Cohort, ResultFile, Round, Study, Traffic
 from unpooled_server.names import (
@@ -160,21 +160,35 @@ _TITLES = {
 
 
 def _steps(study: Study) -> list[dict[str, Any]]:
-    """The steps asked so far, in the order in which they were first asked."""
-    kinds: list[type[Step]] = [*algorithm(study.plan_json["test"]).steps, Presence]
+    """The steps asked so far, in the order in which they were first asked.
+
+    The title of one that is iterated says which iterations its open rounds are of.
+    """
+    plan = study.plan
+    kinds: list[type[Step]] = [*algorithm(plan.test).steps, Presence]
     titles = {kind.name: kind.title for kind in kinds}
+    at_work = ~Q(state=RoundState.AGGREGATED) & Q(turn__gt=0)
     rows = (
         Round.objects.filter(study=study)
         .values("step_name")
         .annotate(
-            first=Min("id"), rounds=Count("id"), summed=Count("id", filter=Q(state=RoundState.AGGREGATED))
+            first=Min("id"),
+            rounds=Count("id"),
+            summed=Count("id", filter=Q(state=RoundState.AGGREGATED)),
+            first_turn=Min("turn", filter=at_work),
+            last_turn=Max("turn", filter=at_work),
         )
         .order_by("first")
     )
     return [
         {
             "name": row["step_name"],
-            "title": titles.get(row["step_name"], row["step_name"]),
+            "title": at_turn(
+                titles.get(row["step_name"], row["step_name"]),
+                plan,
+                row["first_turn"] or 0,
+                row["last_turn"] or 0,
+            ),
             "rounds": row["rounds"],
             "summed": row["summed"],
         }

@@ -275,14 +275,22 @@ class Evaluate(OfModels):
         Real("hessian", ("variants", "triangle"), "bound", "bits", "per variant: its second derivatives"),
     )
 
+    iteration: int
+    """From 1. Cohorts are told it for the people who watch."""
     work: Work | None = server_only(None)  # noqa: RUF009
-    iteration: int = server_only(0)
     before: np.ndarray | None = server_only(None)  # noqa: RUF009
     before_likelihood: np.ndarray | None = server_only(None)  # noqa: RUF009
 
     @property
     def coefficients(self) -> tuple[int, ...]:
         return self.variants, self.parameters
+
+    @property
+    def turn(self) -> int:
+        return self.iteration
+
+    def agrees(self, plan: Plan) -> bool:
+        return super().agrees(plan) and 1 <= self.iteration <= plan.max_iterations
 
     def local(self, cohort: Cohort) -> Arrays:
         people = self.people_of(cohort)
@@ -319,6 +327,10 @@ class Approach(Evaluate):
     def local(self, cohort: Cohort) -> Arrays:
         return {name: sums for name, sums in super().local(cohort).items() if name != "likelihood"}
 
+    @property
+    def turn(self) -> int:
+        return 0
+
     def design_of(self, people: People) -> Design:
         return super().design_of(people).in_single_precision()
 
@@ -352,11 +364,13 @@ def _advance(
         code = np.where(worse, codes.FITTED, code).astype(np.uint8)
     with np.errstate(invalid="ignore"):
         small = np.abs(step).max(axis=1) <= SMALL_STEP
-    converged = ~worse & (decrement <= CONVERGED) & small & (code == codes.FITTED)
+    plan = plan_of(work.question.plan)
+    converged = (decrement <= CONVERGED) & small
+    if before is not None and plan.tolerance:
+        converged |= np.abs(likelihood - before[1]) <= plan.tolerance
+    converged &= ~worse & (code == codes.FITTED)
     going = ~converged & (code == codes.FITTED)
-    stuck = going & (
-        (iteration > plan_of(work.question.plan).max_iterations) | ~np.isfinite(following).all(axis=1)
-    )
+    stuck = going & ((iteration > plan.max_iterations) | ~np.isfinite(following).all(axis=1))
     code = np.where(stuck, codes.UNFINISHED, code).astype(np.uint8)
     code[converged] = work.null.refusals(hessian[converged], variance[converged])
     going &= ~stuck

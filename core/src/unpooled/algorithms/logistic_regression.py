@@ -10,7 +10,8 @@
                     converged leave (both in unpooled.algorithms.logistic_fit)
 
 A variant has converged where half the Newton decrement is at most 1e-12, and the step is small; its standard
-errors come from the Hessian there. A step that lowers the likelihood is halved. After `max_iterations`
+errors come from the Hessian there. With a `tolerance` it has converged, too, where the log-likelihood is
+nearly that of the evaluation before. A step that lowers the likelihood is halved. After `max_iterations`
 evaluations it is reported as unfinished, not as a number. It is separated, with no estimate, if no case has
 fewer (or none has more) copies than any control.
 """
@@ -95,7 +96,8 @@ class Null(LikelihoodBounded, regression.Counted):
     exponent: np.ndarray
     beta: np.ndarray
     cohorts: int
-    iteration: int = server_only(0)
+    iteration: int
+    """How many steps led here. Cohorts are told it for the people who watch."""
     chunks: tuple[Chunk, ...] = server_only(())
     plan: bytes = server_only(b"")
     sizes: tuple[int, ...] = server_only(())
@@ -108,6 +110,10 @@ class Null(LikelihoodBounded, regression.Counted):
             and plausible.real(self.beta, (1 + len(self.centre) + self.with_sex,))
         )
         plausible.require(good, "covariates")
+
+    @property
+    def turn(self) -> int:
+        return self.iteration
 
     @property
     def parameters(self) -> int:
@@ -130,6 +136,7 @@ class Null(LikelihoodBounded, regression.Counted):
     def agrees(self, plan: Plan) -> bool:
         """Without people of unknown sex only by the rule that shows single people."""
         allowed = plan.missing == EXACT or self.chromosome != X2_KNOWN
+        allowed &= 0 <= self.iteration <= plan.max_iterations
         return allowed and (len(self.centre), self.cohorts) == (len(plan.covariate_columns), plan.cohorts)
 
     def counted(self, people: tuple[int, ...]) -> Iterator[Step | Rows]:
@@ -279,6 +286,7 @@ def first(plan: Plan, panel: Panel) -> Iterable[Step]:
         exponent=np.zeros(0, np.int64),
         beta=np.zeros(1),
         cohorts=plan.cohorts,
+        iteration=0,
         chunks=tuple(chunks(panel, plan)),
         plan=codec.encode(plan),
     )
@@ -308,7 +316,7 @@ LOGISTIC = Algorithm(
     first=first,
     files=regression_report.LOGISTIC_WRITERS,
     usual_files=("assoc",),
-    options=regression.OPTIONS | {"beta", "max_iterations"},
+    options=regression.OPTIONS | {"beta", "max_iterations", "tolerance"},
     file_name=regression_report.file_name,
     columns=columns_of,
 )

@@ -53,7 +53,7 @@ from unpooled.plan import EXACT, FEWEST_AT_A_LEVEL, Plan
 from unpooled.protocol import codec
 from unpooled.step import Arrays, Count, Real, Rows, Step, server_only
 
-OPTIONS = frozenset({"covariates", "missing", "maf", "geno", "hwe", "mind", "ci", "hide_covar"})
+OPTIONS = frozenset({"covariates", "missing", "maf", "geno", "hwe", "mind", "ci", "hide_covar", "glm_cols"})
 """What of the plan every regression heeds."""
 
 TABLE = summary.VARIANTS

@@ -1,4 +1,4 @@
-"""plink2's reports `.glm.linear` and `.glm.logistic`, with the columns that its alpha 3 has by default.
+"""plink2's reports `.glm.linear` and `.glm.logistic`, with the columns of `unpooled.glm_columns`.
 
 Where plink2 codes variants in another way (X, Y, MT), `rows` are of its coding: `unpooled.algorithms.coding`.
 REF is the commoner allele of the pool and ALT the rarer, A1, as in a pooled file that PLINK 1.9 has merged.
@@ -6,6 +6,7 @@ REF is the commoner allele of the pool and ALT the rarer, A1, as in a pooled fil
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import BinaryIO
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Real, Scaled, Text, Whole, write_table
 from unpooled.formats.tests import SEX, Lines, tests, tests_each
+from unpooled.glm_columns import USUAL
 from unpooled.kernels import least_squares as codes
 from unpooled.panel import Panel
 from unpooled.plan import Plan
@@ -49,7 +51,10 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
     variants = Variants(panel, rows, [*names, *errors, *chromosomes])
     lines = Lines(tests_each(plan, panel, rows))
     logistic = plan.test == "logistic"
-    odds = logistic and not plan.beta
+    wanted = {"id", "a1", *(plan.glm_cols or USUAL)} - (set() if plan.ci else {"ci"})
+    if {"beta", "orbeta"} & wanted:
+        wanted.add("effect")
+    odds = logistic and not plan.beta and "beta" not in wanted
     titles = ("OR" if odds else "BETA", "LOG(OR)_SE" if odds else "SE", "Z_STAT" if logistic else "T_STAT")
     reach = normal_quantile(1 - (1 - plan.ci) / 2) if plan.ci else 0.0
     percent = int(plan.ci * 100 + 1e-9)
@@ -67,27 +72,34 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
         p, down = scaled_p_value(rows["neg_log10_p"][variant, test])
         error = np.where(np.isnan(beta), rows["code"][variant], codes.FITTED).astype(np.int64)
         chromosome = panel.chromosome[rows["variant"][variant]].astype(np.int64)
-        a1 = variants.a1(variant).values
+        a1, a2 = variants.a1(variant).values, variants.a2(variant).values
+        # One copy of each on Y and MT; on X plink2 counts two of men, too.
+        single = np.isin(chromosome, (plan.autosomes + 2, plan.autosomes + 4))
+        alleles, frequency = rows["n"][variant] * np.where(single, 1, 2), rows["a1_freq"][variant]
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            limits: list[Column] = [
-                Real(f"L{percent}", 0, shown(beta - reach * se), digits=_DIGITS),
-                Real(f"U{percent}", 0, shown(beta + reach * se), digits=_DIGITS),
+            columns: list[tuple[str, Column]] = [
+                ("chrom", Text("CHROM", 0, at_chromosome + chromosome)),
+                ("pos", Whole("POS", 0, variants.position(variant).values)),
+                ("id", Text("ID", 0, variants.name(variant).values)),
+                ("ref", Text("REF", 0, a2)),
+                ("alt1", Text("ALT1", 0, a1)),
+                ("alt", Text("ALT", 0, a1)),
+                ("a1", Text("A1", 0, a1)),
+                ("ax", Text("AX", 0, a2)),
+                ("a1count", Real("A1_CT", 0, frequency * alleles, digits=_DIGITS)),
+                ("totallele", Whole("ALLELE_CT", 0, alleles)),
+                ("a1freq", Real("A1_FREQ", 0, frequency, digits=_DIGITS)),
+                ("test", Text("TEST", 0, variants.labels + test)),
+                ("nobs", Whole("OBS_CT", 0, rows["n"][variant])),
+                ("effect", Real(titles[0], 0, shown(beta), digits=_DIGITS)),
+                ("se", Real(titles[1], 0, se, digits=_DIGITS)),
+                ("ci", Real(f"L{percent}", 0, shown(beta - reach * se), digits=_DIGITS)),
+                ("ci", Real(f"U{percent}", 0, shown(beta + reach * se), digits=_DIGITS)),
+                ("tz", Real(titles[2], 0, beta / se, digits=_DIGITS)),
+                ("p", Scaled("P", 0, p, digits=_DIGITS, down=down)),
+                ("err", Text("ERRCODE", 0, at_error + error)),
             ]
-            return [
-                Text("#CHROM", 0, at_chromosome + chromosome),
-                Whole("POS", 0, variants.position(variant).values),
-                Text("ID", 0, variants.name(variant).values),
-                Text("REF", 0, variants.a2(variant).values),
-                Text("ALT", 0, a1),
-                Text("A1", 0, a1),
-                Text("TEST", 0, variants.labels + test),
-                Whole("OBS_CT", 0, rows["n"][variant]),
-                Real(titles[0], 0, shown(beta), digits=_DIGITS),
-                Real(titles[1], 0, se, digits=_DIGITS),
-                *(limits if plan.ci else []),
-                Real(titles[2], 0, beta / se, digits=_DIGITS),
-                Scaled("P", 0, p, digits=_DIGITS, down=down),
-                Text("ERRCODE", 0, at_error + error),
-            ]
+        first, *others = [column for name, column in columns if name in wanted]
+        return [replace(first, title=f"#{first.title}"), *others]
 
     write_table(file, len(lines), block, variants.pool, separator=b"\t")

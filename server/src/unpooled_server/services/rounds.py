@@ -59,6 +59,7 @@ def _round(study: Study, plan: Plan, step: Step) -> Round:
     opened = Round(
         study=study,
         step_name=step.name,
+        turn=step.turn,
         salt=salt,
         question=masking.question(salt, message, bytes.fromhex(study.panel_digest)),
         scheme=scheme.label,

@@ -7,6 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from unpooled.glm_columns import COLUMN_SETS
 from unpooled.plan import ALL_FILES
 from unpooled.protocol import problems, sealing
 from unpooled.schema import TYPES
@@ -124,6 +125,15 @@ class PlanFields(serializers.Serializer[Any]):
     hide_covar = serializers.BooleanField(required=False, help_text="no rows for covariates in the report")
     beta = serializers.BooleanField(required=False, help_text="logarithms instead of odds ratios")
     max_iterations = serializers.IntegerField(required=False, help_text="of a logistic regression")
+    tolerance = serializers.FloatField(
+        required=False,
+        help_text="a logistic regression has converged, too, if the log-likelihood changes by at most this",
+    )
+    glm_cols = serializers.ListField(
+        child=serializers.ChoiceField(COLUMN_SETS),
+        required=False,
+        help_text="columns of the report glm, as plink2's cols= names them; none for the usual ones",
+    )
     schema = PlanColumn(many=True, required=False, help_text="in a study of tables, their columns")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from unpooled import glm_columns
 from unpooled.algorithms import METHODS, TESTS
 from unpooled.plan import ALL_FILES, DEFAULT_CHUNK, EXACT, MEAN
 from unpooled.protocol.messages import MIN_COHORTS
@@ -71,6 +72,13 @@ def _words(context: click.Context, parameter: click.Parameter, values: Sequence[
     return [word.strip() for value in values for word in value.split(",") if word.strip()]
 
 
+def _glm_columns(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
+    try:
+        return glm_columns.chosen(value) if value else ()
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, parameter) from error
+
+
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -111,6 +119,11 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--hide-covar", is_flag=True, help="No rows for covariates.")
 @click.option("--beta", is_flag=True, help="Logistic: coefficients, not odds ratios.")
+@click.option("--max-iterations", type=int, metavar="N", help="Logistic: evaluations at most.  [25]")
+@click.option("--tolerance", type=float, metavar="X",
+              help="Logistic: done, too, where the log-likelihood changes by no more.")  # fmt: skip
+@click.option("--glm-cols", callback=_glm_columns, metavar="NAME,…",
+              help="Columns of .glm files, as plink2's cols=, e.g. +a1freq.")  # fmt: skip
 @click.option("--adjust", is_flag=True, help="Also adjusted P values.")
 @click.option("--1", "zero_one", is_flag=True, help="Phenotypes are 0 and 1, not 1 and 2.")
 @click.option("--missing-phenotype", metavar="N", help="The code of a missing phenotype besides -9.")
@@ -262,11 +275,13 @@ def _plan(options: dict[str, Any]) -> dict[str, Any]:
 
 def _regression(options: dict[str, Any]) -> dict[str, Any]:
     """Fields of the plan that not every test has; what is not asked for is left out."""
-    names = ("maf", "geno", "hwe", "mind", "ci")
+    names = ("maf", "geno", "hwe", "mind", "ci", "max_iterations", "tolerance")
     fields = {name: options[name] for name in names if options[name] is not None}
     if "missing" in TESTS[options["test"]].options:
         fields["missing"] = options["missing"]
     fields |= {name: True for name in ("hide_covar", "beta") if options[name]}
+    if options["glm_cols"]:
+        fields["glm_cols"] = options["glm_cols"]
     if options["covar"]:
         fields["covariates"] = _covariates(options)
     elif options["covar_name"] or options["covar_number"] or options["categorical"]:

@@ -1,0 +1,35 @@
+"""Options of `unpooled rehearse` that become fields of the plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from unpooled_webapp.commands.rehearse import _settings, rehearse
+
+
+def plan(folder: Path, *arguments: str) -> dict[str, Any]:
+    """The plan that a rehearsal with these arguments would make."""
+    words = ["--out", str(folder / "out"), *arguments]
+    for name in ("a", "b", "c"):
+        words += ["--bfile", str(folder / name)]
+        for suffix in (".bed", ".bim", ".fam"):
+            (folder / f"{name}{suffix}").touch()
+    with rehearse.make_context("rehearse", words) as context:
+        return _settings(context.params).plan
+
+
+def test_limits_of_an_iteration(tmp_path: Path) -> None:
+    made = plan(tmp_path, "--test", "logistic", "--max-iterations", "20", "--tolerance", "1e-4")
+    assert (made["max_iterations"], made["tolerance"]) == (20, 1e-4)
+    assert not {"max_iterations", "tolerance"} & plan(tmp_path, "--test", "logistic").keys()
+
+
+def test_columns_of_glm_files(tmp_path: Path) -> None:
+    made = plan(tmp_path, "--test", "linear", "--files", "glm", "--glm-cols", "p,chrom,test")
+    assert made["glm_cols"] == ("chrom", "test", "p")
+    with pytest.raises(click.BadParameter, match="no set of columns is called machr2"):
+        plan(tmp_path, "--test", "linear", "--glm-cols", "+machr2")
