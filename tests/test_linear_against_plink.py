@@ -13,7 +13,7 @@ import pytest
 from unpooled.simulate import simulate
 
 from .conftest import inflation
-from .reports import GLM, Plink, agreement, bfiles, glm
+from .reports import GLM, Plink, agreement, bfiles, glm, rows
 
 SHARES = {3: (5, 3, 2), 7: (9, 2, 5, 1, 4, 3, 2)}
 FLOORS = ("--min-samples", 20)
@@ -134,6 +134,31 @@ def test_generated_cohorts_give_the_pooled_file(
         )
         assert found.numbers > 8_000
         assert not found.far and not found.ours_alone and not found.theirs_alone
+
+
+def test_covariates_that_are_hard_on_any_arithmetic(
+    people: Path, plink: Plink, rehearse: Rehearse, tmp_path: Path
+) -> None:
+    """HUGE has deviations of 1e9; NEAR nearly follows AGE, with a variance inflation of some 20."""
+    random, covar, pooled = np.random.default_rng(8), [], ["FID IID AGE HUGE NEAR\n"]
+    for number in (1, 2, 3):
+        header, *people_of = (people / f"cohort{number}.cov").read_text().splitlines()
+        assert header.split()[2] == "AGE"
+        for fid, iid, age, *_ in map(str.split, people_of):
+            huge, near = random.normal(3e8, 1e9), float(age) + random.normal(scale=2.5)
+            pooled.append(f"{fid} {iid} {age} {huge:.10g} {near:.6f}\n")
+        table = tmp_path / f"cohort{number}.cov"
+        table.write_text("".join([pooled[0], *pooled[-len(people_of) :]]))
+        covar += ["--covar", table]
+    (tmp_path / "pooled.cov").write_text("".join(pooled))
+    ours, plinks = tmp_path / "ours", tmp_path / "plink"
+    plink("--bfile", people / "pooled", "--covar", tmp_path / "pooled.cov", "--linear", "--out", plinks)
+    parts = [people / f"cohort{number}" for number in (1, 2, 3)]
+    rehearse("--test", "linear", *bfiles(parts), *covar, *FLOORS, "--files", "assoc", "--out", ours)
+    report = Path(f"{ours}.assoc.linear")
+    shown = [row["P"] for row in rows(report)]
+    assert shown.count("NA") < 0.1 * len(shown)
+    same(report, Path(f"{plinks}.assoc.linear"))
 
 
 def test_the_mean_rule_keeps_single_people_apart(people: Path, rehearse: Rehearse, tmp_path: Path) -> None:
