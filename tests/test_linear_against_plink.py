@@ -139,7 +139,7 @@ def test_generated_cohorts_give_the_pooled_file(
 def test_covariates_that_are_hard_on_any_arithmetic(
     people: Path, plink: Plink, rehearse: Rehearse, tmp_path: Path
 ) -> None:
-    """HUGE has deviations of 1e9; NEAR nearly follows AGE, with a variance inflation of some 20."""
+    """HUGE has deviations of 1e9; NEAR nearly follows AGE, with a variance inflation of some 15."""
     random, covar, pooled = np.random.default_rng(8), [], ["FID IID AGE HUGE NEAR\n"]
     for number in (1, 2, 3):
         header, *people_of = (people / f"cohort{number}.cov").read_text().splitlines()

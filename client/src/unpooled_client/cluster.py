@@ -104,18 +104,18 @@ class Cluster:
 
         A worker that is lost is made up for by another. Raises ClusterProblem, and what `Step.local` raises.
         """
-        return lambda step, cohort: self._compute(Asked(step, bed, accepted, _version()), cohort)
+        return lambda step, cohort: self._compute(Task(step, bed, accepted, _version()), cohort)
 
-    def _compute(self, asked: Asked, cohort: Cohort) -> Arrays:
+    def _compute(self, task: Task, cohort: Cohort) -> Arrays:
         from distributed import KilledWorker
 
-        future = self._client.submit(asked, self._place(cohort), key=_key(asked.step.name))
+        future = self._client.submit(task, self._place(cohort), key=_key(task.step.name))
         try:
             arrays: Arrays = future.result()
         except KilledWorker as error:
             raise ClusterProblem(
                 f"workers of the Dask cluster at {self.address} died again and again over one question "
-                f"({asked.step.title}). Look at their logs; give them more memory or fewer threads, and "
+                f"({task.step.title}). Look at their logs; give them more memory or fewer threads, and "
                 "start the same command again; it goes on."
             ) from error
         except (OSError, CancelledError) as error:
@@ -150,7 +150,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Task:
     """What a worker does for a question, if it has this version and finds the .bed as it was accepted."""
 
     step: Step

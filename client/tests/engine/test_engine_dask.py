@@ -16,7 +16,7 @@ from distributed import LocalCluster
 from unpooled.algorithms.chi_square import CountGenotypes
 from unpooled.simulate import SimulationReport
 from unpooled_client import cluster as clusters
-from unpooled_client.cluster import Asked, Cluster, ClusterProblem, Compute, NoCluster
+from unpooled_client.cluster import Task, Cluster, ClusterProblem, Compute, NoCluster
 from unpooled_client.data.cohort import PlinkCohort, open_cohort
 from unpooled_client.data.fingerprint import Fingerprint
 from unpooled_client.data.options import DataOptions
@@ -100,7 +100,7 @@ def test_another_file_at_a_worker(cluster: Cluster, cohort: PlinkCohort, tmp_pat
 
 
 def test_another_version_at_a_worker(cluster: Cluster, cohort: PlinkCohort) -> None:
-    asked = Asked(QUESTION, cohort.bed.path, Fingerprint.of(cohort.bed.path), version="0.0.1")
+    asked = Task(QUESTION, cohort.bed.path, Fingerprint.of(cohort.bed.path), version="0.0.1")
     with pytest.raises(ClusterProblem, match=r"the Dask worker .* this computer has 0\.0\.1\. Install"):
         cluster._compute(asked, cohort)
 
