@@ -16,7 +16,7 @@ from distributed import LocalCluster
 from unpooled.algorithms.chi_square import CountGenotypes
 from unpooled.simulate import SimulationReport
 from unpooled_client import cluster as clusters
-from unpooled_client.cluster import Task, Cluster, ClusterProblem, Compute, NoCluster
+from unpooled_client.cluster import Cluster, ClusterProblem, Compute, NoCluster, Task
 from unpooled_client.data.cohort import PlinkCohort, open_cohort
 from unpooled_client.data.fingerprint import Fingerprint
 from unpooled_client.data.options import DataOptions
