@@ -742,6 +742,13 @@ export interface components {
             beta?: boolean;
             /** @description of a logistic regression */
             max_iterations?: number;
+            /**
+             * Format: double
+             * @description a logistic regression has converged, too, if the log-likelihood changes by at most this
+             */
+            tolerance?: number;
+            /** @description columns of the report glm, as plink2's cols= names them; none for the usual ones */
+            glm_cols?: components["schemas"]["GlmColsEnum"][];
             /** @description in a study of tables, their columns */
             schema?: components["schemas"]["PlanColumn"][];
             readonly compensator_key: string;
@@ -767,6 +774,28 @@ export interface components {
             high: number[];
             chromosome: string[];
         };
+        /**
+         * @description * `chrom` - chrom
+         *     * `pos` - pos
+         *     * `ref` - ref
+         *     * `alt1` - alt1
+         *     * `alt` - alt
+         *     * `ax` - ax
+         *     * `a1count` - a1count
+         *     * `totallele` - totallele
+         *     * `a1freq` - a1freq
+         *     * `test` - test
+         *     * `nobs` - nobs
+         *     * `beta` - beta
+         *     * `orbeta` - orbeta
+         *     * `se` - se
+         *     * `ci` - ci
+         *     * `tz` - tz
+         *     * `p` - p
+         *     * `err` - err
+         * @enum {string}
+         */
+        GlmColsEnum: "chrom" | "pos" | "ref" | "alt1" | "alt" | "ax" | "a1count" | "totallele" | "a1freq" | "test" | "nobs" | "beta" | "orbeta" | "se" | "ci" | "tz" | "p" | "err";
         IssuedInvitation: {
             cohort: string;
             /** @description shown this once */
@@ -978,6 +1007,13 @@ export interface components {
             beta?: boolean;
             /** @description of a logistic regression */
             max_iterations?: number;
+            /**
+             * Format: double
+             * @description a logistic regression has converged, too, if the log-likelihood changes by at most this
+             */
+            tolerance?: number;
+            /** @description columns of the report glm, as plink2's cols= names them; none for the usual ones */
+            glm_cols?: components["schemas"]["GlmColsEnum"][];
             /** @description in a study of tables, their columns */
             schema?: components["schemas"]["PlanColumnRequest"][];
         };
@@ -1125,6 +1161,13 @@ export interface components {
             beta?: boolean;
             /** @description of a logistic regression */
             max_iterations?: number;
+            /**
+             * Format: double
+             * @description a logistic regression has converged, too, if the log-likelihood changes by at most this
+             */
+            tolerance?: number;
+            /** @description columns of the report glm, as plink2's cols= names them; none for the usual ones */
+            glm_cols?: components["schemas"]["GlmColsEnum"][];
             /** @description in a study of tables, their columns */
             schema?: components["schemas"]["PlanColumn"][];
         };
@@ -1212,6 +1255,13 @@ export interface components {
             beta?: boolean;
             /** @description of a logistic regression */
             max_iterations?: number;
+            /**
+             * Format: double
+             * @description a logistic regression has converged, too, if the log-likelihood changes by at most this
+             */
+            tolerance?: number;
+            /** @description columns of the report glm, as plink2's cols= names them; none for the usual ones */
+            glm_cols?: components["schemas"]["GlmColsEnum"][];
             /** @description in a study of tables, their columns */
             schema?: components["schemas"]["PlanColumnRequest"][];
         };
