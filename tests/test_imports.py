@@ -53,7 +53,8 @@ MAY_USE: dict[str, tuple[str, ...]] = {
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("unpooled.errors", "unpooled.chromosomes", "unpooled.glm_columns", "unpooled.memory"),
     ("unpooled.protocol",),
-    ("unpooled.cohort", "unpooled.text", "unpooled.formats.number", "unpooled.schema", "unpooled.scaler"),
+    ("unpooled.cohort", "unpooled.text", "unpooled.formats.number", "unpooled.schema"),
+    ("unpooled.yeo_johnson", "unpooled.scaler"),
     ("unpooled.panel", "unpooled.plan", "unpooled.step", "unpooled.leaving"),
     ("unpooled.kernels", "unpooled.statistics", "unpooled.multiple_testing", "unpooled.formats"),
     ("unpooled.algorithms",),

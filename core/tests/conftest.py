@@ -1,3 +1,5 @@
+"""Modules that tests share lie beside them."""
+
 from __future__ import annotations
 
 import sys

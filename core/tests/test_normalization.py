@@ -2,97 +2,33 @@
 
 from __future__ import annotations
 
-import io
+import dataclasses
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn import datasets
-from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
+from normalizing import NOBODY, SPLITS, TABLES, column, evenly, fit, loaded, plan_of
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
-from unpooled import run, step
+from unpooled import step
 from unpooled.algorithms import METHODS, check
 from unpooled.algorithms.normalization.order import Narrow, first, keys, values_of
 from unpooled.cohort import ArrayTable
 from unpooled.errors import CodecError, DataProblem, DisclosureError
-from unpooled.panel import Panel
 from unpooled.plan import Plan, PlanError
 from unpooled.scaler import CONSTANT, EMPTY, Scaler
 from unpooled.schema import Column, read_schema
 from unpooled.step import Rows, Step
 
-NOBODY = Panel.of([])
 REFERENCES: dict[str, Callable[[], Any]] = {
     "z-score": StandardScaler,
     "min-max": MinMaxScaler,
     "robust": RobustScaler,
 }
-
-
-def plan_of(method: str, features: int, cohorts: int = 3, **changes: Any) -> Plan:
-    columns = tuple(Column(f"feature {k}") for k in range(features))
-    fixed = {"phenotype": "", "trait": "none", "panel_mode": "none", "files": ("parameters",)}
-    named: dict[str, Any] = {
-        "test": method,
-        "cohorts": cohorts,
-        "compensator_key": bytes(32),
-        "schema": columns,
-        **fixed,
-    }
-    return Plan(**(named | changes))
-
-
-def fit(method: str, parts: list[np.ndarray]) -> dict[str, Any]:
-    """The content of the parameters file, through the real encodings and masks."""
-    plan = plan_of(method, parts[0].shape[1], len(parts))
-    test = check(plan)
-    tables = run.run(plan, NOBODY, [ArrayTable(part) for part in parts])
-    test.files["parameters"](out := io.BytesIO(), NOBODY, test.columns_for("parameters", tables), plan)
-    found: dict[str, Any] = json.loads(out.getvalue())
-    return found
-
-
-def column(found: dict[str, Any], name: str) -> np.ndarray:
-    return np.array([feature[name] for feature in found["features"]], float)
-
-
-def loaded(name: str, missing: float = 0.0) -> np.ndarray:
-    values: np.ndarray = getattr(datasets, f"load_{name}")().data.astype(float)
-    values = values.copy()
-    values[np.random.default_rng(5).random(values.shape) < missing] = np.nan
-    return values
-
-
-def evenly(values: np.ndarray, cohorts: int) -> list[np.ndarray]:
-    return [values[k::cohorts] for k in range(cohorts)]
-
-
-def by_size(values: np.ndarray, cohorts: int) -> list[np.ndarray]:
-    shares = np.cumsum(2.0 ** np.arange(cohorts))
-    return np.split(values, (len(values) * shares[:-1] / shares[-1]).astype(int))
-
-
-def sorted_by_a_feature(values: np.ndarray, cohorts: int) -> list[np.ndarray]:
-    """Ranges of the first feature do not overlap."""
-    return np.array_split(values[np.argsort(values[:, 0])], cohorts)
-
-
-SPLITS = (evenly, by_size, sorted_by_a_feature)
-TABLES = [
-    ("breast_cancer", 0.0),
-    ("wine", 0.1),
-    ("diabetes", 0.0),
-    ("iris", 0.2),
-    ("digits", 0.05),
-]
 
 
 def assert_as_pooled(method: str, found: dict[str, Any], pooled: np.ndarray) -> None:
@@ -126,6 +62,21 @@ def test_real_tables_give_what_the_pooled_table_gives(method: str, table: str, m
         assert_as_pooled(method, one, pooled)
         if method != "z-score":  # these rest on counts
             assert one == found[0]
+
+
+@pytest.mark.parametrize("method", REFERENCES)
+def test_gaussian_masks_cost_digits_of_sums_and_none_of_counts(method: str) -> None:
+    pooled = loaded("wine", 0.1)
+    found = fit(method, evenly(pooled, 3), masking="gaussian", variance=1e6)
+    if method == "z-score":
+        scale = np.nanmax(np.abs(pooled), axis=0)
+        exact = np.abs(column(found, "mean") - np.nanmean(pooled, axis=0)) < 1e-10 * scale
+        assert exact.all() and not np.array_equal(
+            column(found, "mean"), column(fit(method, [pooled] * 3), "mean")
+        )
+        np.testing.assert_allclose(column(found, "deviation"), np.nanstd(pooled, axis=0), rtol=1e-8)
+    else:
+        assert_as_pooled(method, found, pooled)
 
 
 def odd_table() -> np.ndarray:
@@ -214,48 +165,6 @@ def test_a_feature_with_few_values_is_refused() -> None:
         fit("z-score", parts)
 
 
-def test_the_transformer_in_a_pipeline(tmp_path: Path) -> None:
-    cancer = datasets.load_breast_cancer()
-    found = fit("z-score", evenly(cancer.data, 3))
-    file = tmp_path / "study.parameters.json"
-    file.write_text(json.dumps(found))
-    scaler = Scaler.from_file(file)
-    model = make_pipeline(clone(scaler), LogisticRegression()).fit(cancer.data, cancer.target)
-    reference = make_pipeline(StandardScaler(), LogisticRegression()).fit(cancer.data, cancer.target)
-    assert np.array_equal(model.predict(cancer.data), reference.predict(cancer.data))
-    assert model[:-1].get_feature_names_out().tolist() == [f["name"] for f in found["features"]]
-    for method in REFERENCES:
-        back = Scaler(fit(method, evenly(cancer.data, 3)))
-        np.testing.assert_allclose(
-            back.inverse_transform(back.transform(cancer.data)), cancer.data, rtol=1e-12, atol=1e-12
-        )
-
-
-@pytest.mark.parametrize(
-    ("changed", "complaint"),
-    [
-        ({"version": 2}, "want unpooled/normalization 1"),
-        ({"method": "guess"}, "want z-score"),
-        ({"features": [{}]}, "no parameters"),
-    ],
-)
-def test_other_files_are_no_parameters(tmp_path: Path, changed: dict[str, Any], complaint: str) -> None:
-    found = fit("min-max", evenly(loaded("iris"), 3)) | changed
-    file = tmp_path / "other.json"
-    file.write_text(json.dumps(found))
-    with pytest.raises(DataProblem, match=complaint):
-        Scaler.from_file(file)
-    file.write_text("{")
-    with pytest.raises(DataProblem, match="cannot be read"):
-        Scaler.from_file(file)
-
-
-def test_a_table_of_another_form_is_not_transformed() -> None:
-    scaler = Scaler(fit("min-max", evenly(loaded("iris"), 3)))
-    with pytest.raises(ValueError, match="want 4 columns"):
-        scaler.transform(np.zeros((3, 5)))
-
-
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
@@ -299,10 +208,11 @@ def test_a_schema_is_read_from_csv() -> None:
         assert caught.value.line == line and caught.value.remedy
 
 
-@pytest.mark.parametrize("method", REFERENCES)
+@pytest.mark.parametrize("method", METHODS)
 def test_questions_travel_and_hide_what_only_the_server_needs(method: str) -> None:
     test, parts = METHODS[method], evenly(loaded("iris"), 3)
-    open_steps: list[Step] = list(test.first(plan_of(method, 4), NOBODY))
+    asked_for = {"elements": (1, -1)} if method == "quantiles" else {}
+    open_steps: list[Step] = list(test.first(plan_of(method, 4, **asked_for), NOBODY))
     seen = set()
     while open_steps:
         asked = open_steps.pop()
@@ -310,8 +220,11 @@ def test_questions_travel_and_hide_what_only_the_server_needs(method: str) -> No
         again = step.decode(step.encode(asked), test.steps)
         assert step.encode(again) == step.encode(asked)
         question = step.decode(step.encode_for_cohorts(asked), test.steps)
-        assert question.agrees(plan_of(method, 4)) and not question.agrees(plan_of(method, 5))
-        assert not getattr(question, "titles", ()) and getattr(question, "wanted", None) is None
+        assert question.agrees(plan_of(method, 4, **asked_for))
+        assert not question.agrees(plan_of(method, 5, **asked_for))
+        for field in dataclasses.fields(question):
+            if field.metadata.get("server_only"):
+                assert getattr(question, field.name) is field.default
         answers = [question.local(ArrayTable(part)) for part in parts]  # type: ignore[arg-type]
         total = {name: sum(answer[name] for answer in answers) for name in answers[0]}
         open_steps += [found for found in again.aggregate(total) if isinstance(found, Step)]

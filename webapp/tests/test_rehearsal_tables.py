@@ -34,7 +34,10 @@ def test_the_plan_of_a_study_of_tables() -> None:
     assert [column["name"] for column in made.plan["schema"]] == ["age", "glucose"]
     assert [column["type"] for column in made.plan["schema"]] == ["number", "number"]
     assert made.arguments[1] == ["--threads", "1", "--table", "b.csv"]
+    made = settings("--normalize", "quantiles", *THREE, "--quantiles", "0.05,1", "--elements", "1,-1")
+    assert made.plan["quantiles"] == [0.05, 1.0] and made.plan["elements"] == [1, -1]
     made = settings("--normalize", "robust", *THREE, "--schema", "schema.csv")
+    assert "quantiles" not in made.plan
     assert made.plan["schema"][0] == {"name": "age", "type": "integer", "unit": "years"}
 
 
@@ -48,6 +51,8 @@ def test_the_plan_of_a_study_of_tables() -> None:
         (["--normalize", "z-score", *THREE[:4]], "at least 3 cohorts"),
         (["--normalize", "z-score", *THREE, "--schema", "a.csv"], "begins with the line"),
         (["--normalize", "mean", *THREE], "is not one of"),
+        (["--normalize", "quantiles", *THREE, "--elements", "1,2.5"], "want numbers between commas"),
+        (["--elements", "1"], "--elements: not in a study of variants"),
     ],
 )
 def test_commands_that_cannot_be(flags: list[str], said: str) -> None:

@@ -197,6 +197,7 @@ class Engine:
         raise UsageProblem("no data files are given.", "Give --bfile PREFIX, or --table FILE.")
 
     def _end(self, session: Session, study: Study) -> Iterator[Event]:
+        from unpooled.plan import PARAMETERS_FILE
         from unpooled_client.delivery import deliver
         from unpooled_client.transforming import transform
 
@@ -205,7 +206,7 @@ class Engine:
         with session.clock("results"):
             folder = self.out or Path(f"unpooled-{study.id}")
             yield from deliver(session, study.results, folder)
-            if study.plan is not None and "parameters" in study.plan.files:
+            if study.plan is not None and PARAMETERS_FILE in study.plan.files:
                 yield from transform(session, study.plan, self._options(session), folder, self._values)
         reporting = yield from session.report_timing()
         with contextlib.suppress(TimeoutError):

@@ -191,9 +191,21 @@ def _table_rows(plan: Plan) -> list[tuple[str, str]]:
     """What a study of tables says of them: a row for each column."""
     return [
         ("Method", f"{plan.test}: {algorithm(plan.test).title}"),
+        *_order_rows(plan),
         *(("Column", _column(column)) for column in plan.schema),
         ("Floor", f"{plan.min_samples} rows at each cohort"),
     ]
+
+
+def _order_rows(plan: Plan) -> list[tuple[str, str]]:
+    """What a study of quantiles tells of each column."""
+    quantiles = ", ".join(map(str, plan.quantiles))
+    elements = ", ".join(map(str, plan.elements))
+    rows = [
+        ("Quantiles", f"{quantiles} of each column: single people's values, or between two"),
+        ("Elements", f"{elements} (1 is the smallest, -1 the largest): each is a single person's value"),
+    ]
+    return [row for row, wanted in zip(rows, (quantiles, elements), strict=True) if wanted]
 
 
 def _column(column: Column) -> str:

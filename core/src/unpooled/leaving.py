@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from unpooled.plan import Plan
+from unpooled.plan import PARAMETERS_FILE, Plan
 from unpooled.step import Step
 
 EVERYONE_BY_SUM = "nobody; the server reads the sum over all cohorts"
@@ -71,8 +71,8 @@ def _agreed(plan: Plan) -> Leaving:
     if plan.of_tables:
         return Leaving(
             "Digest of the plan",
-            "says that this cohort's table is read and has the plan's columns; the table stays here, and so "
-            "does the normalized one",
+            "says that this cohort's table is read and has the plan's columns; the table stays here, and "
+            + ("so does the normalized one" if PARAMETERS_FILE in plan.files else "no other is written"),
             Form.CLEAR,
             SERVER,
         )

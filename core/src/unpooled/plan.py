@@ -25,9 +25,9 @@ DEFAULT_CHUNK = 20_000
 FILES = ("assoc", "frq", "lmiss", "hwe")
 REGRESSION_FILES = ("assoc", "adjusted", "glm", "ssf")
 """What a regression can also write; its `assoc` is PLINK 1.9's `.assoc.linear` or `.assoc.logistic`."""
-NORMALIZATION_FILES = ("parameters",)
-SUMMARY_FILES = ("summary", "page")
-ALL_FILES = tuple(dict.fromkeys((*FILES, *REGRESSION_FILES, *NORMALIZATION_FILES, *SUMMARY_FILES)))
+PARAMETERS_FILE, QUANTILES_FILE, SUMMARY_FILES = "parameters", "quantiles", ("summary", "page")
+"""What a study of tables writes. With parameters each cohort also writes its own table, normalized."""
+ALL_FILES = tuple(dict.fromkeys((*FILES, *REGRESSION_FILES, PARAMETERS_FILE, QUANTILES_FILE, *SUMMARY_FILES)))
 
 MOST_COVARIATES = 60
 """Columns of covariates: what a cohort computes and sends for a variant grows with their square."""
@@ -45,8 +45,13 @@ OPTIONS: dict[str, object] = {
     "max_iterations": 25,
     "tolerance": 0.0,
     "glm_cols": (),
+    "quantiles": (),
+    "elements": (),
 }
 """Fields that not every test heeds, with what they are where nothing is asked."""
+
+MOST_QUANTILES = 100
+"""Quantiles, and likewise elements, that a study of tables finds: nearly each is a single person's value."""
 
 FEWEST_AT_A_LEVEL = 10
 """A level of a covariate that fewer people of the pool have is refused: sums over them are records."""
@@ -135,6 +140,10 @@ class Plan:
     """Sets of columns of the report `glm`: `unpooled.glm_columns`. Empty for the usual ones."""
     schema: tuple[Column, ...] = ()
     """Columns of the cohorts' tables, in a study of tables."""
+    quantiles: tuple[float, ...] = ()
+    """From 0 to 1, such as 0.5 for the median."""
+    elements: tuple[int, ...] = ()
+    """1 for the smallest value of the pool, 2 for the next; -1 for the largest, -2 for the one before."""
     version: int = VERSION
 
     def __post_init__(self) -> None:
@@ -177,6 +186,16 @@ class Plan:
             ("hwe", 0 <= self.hwe < 1, "want 0 to below 1; 0 is no filter"),
             ("mind", 0 <= self.mind <= 1, "want 0 to 1; 1 is no filter"),
             ("ci", self.ci == 0 or 0.01 <= self.ci < 1, "want 0.01 to below 1, such as 0.95; 0 is none"),
+            (
+                "quantiles",
+                all(0 <= q <= 1 for q in self.quantiles) and _are_different(self.quantiles),
+                f"want up to {MOST_QUANTILES} different ones from 0 to 1, such as 0.5 for the median",
+            ),
+            (
+                "elements",
+                all(1 <= abs(k) < 1 << 30 for k in self.elements) and _are_different(self.elements),
+                f"want up to {MOST_QUANTILES} different ones: 1 is the smallest value, -1 the largest",
+            ),
             ("max_iterations", 1 <= self.max_iterations <= 100, "want 1 to 100"),
             ("tolerance", 0 <= self.tolerance <= 1, "want 0 to 1, such as 1e-4; 0 is none"),
             ("glm_cols", not (columns := glm_columns.problem(self.glm_cols, self.hide_covar)), columns),
@@ -262,7 +281,7 @@ class Plan:
             if field in fields:
                 try:
                     found[field] = _typed(value, hints[field])
-                except ValueError as error:
+                except (ValueError, OverflowError) as error:
                     problems[field] = str(error)
         for name, declared in fields.items():
             if declared.default is dataclasses.MISSING and name not in values:
@@ -274,6 +293,11 @@ class Plan:
     @classmethod
     def from_text(cls, text: str) -> Plan:
         return cls.from_json(json.loads(text))
+
+
+def _are_different(numbers: tuple[float, ...]) -> bool:
+    """Whether a list of a plan has no number twice, and not too many."""
+    return len(set(numbers)) == len(numbers) <= MOST_QUANTILES
 
 
 def _is_word(text: str) -> bool:
@@ -299,14 +323,20 @@ def _plain(value: Any) -> Any:
 def _typed(value: Any, hint: Any) -> Any:
     if hint is bytes and isinstance(value, str):
         return bytes.fromhex(value)
-    if hint is float and type(value) is int:
-        return float(value)
+    if hint is float:
+        value = _number(value)
     if isinstance(value, list):
         item = typing.get_args(hint)[0] if typing.get_origin(hint) is tuple else None
-        value = tuple(map(_RECORDS[item], value)) if item in _RECORDS else tuple(value)
+        read = _RECORDS.get(item, _number if item is float else None)
+        value = tuple(map(read, value)) if read else tuple(value)
     if not codec.conforms(value, hint):
         raise ValueError(f"got {value!r}; want {getattr(hint, '__name__', hint)}")
     return value
+
+
+def _number(value: Any) -> Any:
+    """JSON has one kind of numbers, and writes 1.0 as 1."""
+    return float(value) if type(value) is int else value
 
 
 def _covariate(value: Any) -> Covariate:

@@ -8,49 +8,98 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from unpooled import yeo_johnson
 from unpooled.errors import DataProblem
 from unpooled.schema import Column
 
 FORMAT, VERSION = "unpooled/normalization", 1
 
-Z_SCORE, MIN_MAX, ROBUST = "z-score", "min-max", "robust"
+Z_SCORE, MIN_MAX, ROBUST, YEO_JOHNSON = "z-score", "min-max", "robust", "yeo-johnson"
+QUANTILES = "quantiles"
+"""The method that only finds numbers, and normalizes nothing."""
 
 PARAMETERS = {
     Z_SCORE: ("mean", "deviation"),
     MIN_MAX: ("min", "max"),
     ROBUST: ("lower_quartile", "median", "upper_quartile"),
+    YEO_JOHNSON: ("lambda", "mean", "deviation", "centre", "spread"),
 }
-"""What each method has for each feature."""
+"""What each method has for each feature.
+
+Of the transformed values `yeo-johnson` has mean and deviation, null where they are beyond floating-point
+numbers. `centre` is the value whose transform is the mean, `spread` the deviation in units of the feature
+there: the same in numbers that always are some.
+"""
 
 CONSTANT = "constant: scale 1"
 EMPTY = "no cohort has a value: stays missing"
+EDGE = "the likelihood may be larger beyond this lambda, where floating-point numbers end"
 
 
 def parameters(
-    method: str, features: Sequence[Column], n: np.ndarray, found: Mapping[str, np.ndarray]
+    method: str,
+    features: Sequence[Column],
+    n: np.ndarray,
+    found: Mapping[str, np.ndarray],
+    edge: np.ndarray | None = None,
 ) -> dict[str, Any]:
     """The content of a parameters file: units, number of values, and parameters of each feature.
 
-    `found` has float64 (features,) for each name that `PARAMETERS` has; NaN, for a feature without values,
-    becomes null.
+    `found` has float64 (features,) for each name that `PARAMETERS` has; what is no number, as for a feature
+    without values, becomes null. `edge`, bool (features,): lambda is the last that could be looked at.
     """
-    rows = [
-        {"name": feature.title, "unit": feature.unit, "n": count}
-        | {name: None if np.isnan(value) else float(value) for name, value in zip(found, values, strict=True)}
-        for feature, count, *values in zip(features, n.tolist(), *found.values(), strict=True)
-    ]
-    for row, size in zip(rows, _sizes(method, rows), strict=True):
-        if note := EMPTY if not row["n"] else CONSTANT if _is_constant(size) else "":
+    values = {name: _plain(column) for name, column in found.items()}
+    rows = _rows(features, n, values)
+    sizes = _is_constant(_sizes(method, rows))
+    for row, constant, last in zip(
+        rows, sizes, np.zeros(len(n), bool) if edge is None else edge, strict=True
+    ):
+        if note := EMPTY if not row["n"] else CONSTANT if constant else EDGE if last else "":
             row["note"] = note
     return {"format": FORMAT, "version": VERSION, "method": method, "features": rows}
+
+
+def order_statistics(
+    features: Sequence[Column],
+    n: np.ndarray,
+    quantiles: Mapping[float, np.ndarray],
+    elements: Mapping[int, np.ndarray],
+) -> dict[str, Any]:
+    """The content of the file of a study of quantiles: float64 (features,) for each of them.
+
+    An element that a feature has too few values for is null.
+    """
+    found = {
+        name: [
+            dict(zip(map(str, asked), row, strict=True))
+            for row in zip(*map(_plain, asked.values()), strict=True)
+        ]
+        for name, asked in (("quantiles", quantiles), ("elements", elements))
+        if asked
+    }
+    return {"format": FORMAT, "version": VERSION, "method": QUANTILES, "features": _rows(features, n, found)}
+
+
+def _rows(
+    features: Sequence[Column], n: np.ndarray, found: Mapping[str, Sequence[object]]
+) -> list[dict[str, Any]]:
+    return [
+        {"name": feature.title, "unit": feature.unit, "n": count} | dict(zip(found, values, strict=True))
+        for feature, count, *values in zip(features, n.tolist(), *found.values(), strict=True)
+    ]
+
+
+def _plain(values: np.ndarray) -> list[float | None]:
+    return [float(value) if np.isfinite(value) else None for value in values]
 
 
 def _column(rows: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
@@ -61,13 +110,26 @@ def _column(rows: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
 def _sizes(method: str, rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
     """What the features are divided by, before constant ones are looked at."""
     columns = [_column(rows, name) for name in PARAMETERS[method]]
-    return columns[1] if method == Z_SCORE else columns[-1] - columns[0]
+    return columns[-1] if method in (Z_SCORE, YEO_JOHNSON) else columns[-1] - columns[0]
 
 
 def _is_constant(size: np.ndarray) -> np.ndarray:
     """Whether nothing can be divided by this size: bool (features,)."""
     with np.errstate(divide="ignore", over="ignore"):
         return np.isinf(1 / size)
+
+
+_FRAMES = ("pandas", "polars")
+
+
+def _by_column(
+    change: Callable[..., np.ndarray], values: np.ndarray, centre: np.ndarray, power: np.ndarray
+) -> np.ndarray:
+    """`change` of each column: what is needed on the way is as large as a column, and not as the table."""
+    out = np.empty_like(values)
+    for k in range(values.shape[1]):
+        out[:, k] = change(values[:, k], centre[k], power[k])
+    return out
 
 
 class Scaler:
@@ -79,6 +141,7 @@ class Scaler:
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         """`parameters` as `json.load` gives them; ValueError if they are no parameters of a normalization."""
         self.parameters = parameters  # as it came, for scikit-learn's clone
+        self._output: str | None = None
         try:
             self._read(parameters)
         except (KeyError, TypeError) as error:
@@ -87,6 +150,8 @@ class Scaler:
     def _read(self, given: Mapping[str, Any]) -> None:
         if (given["format"], given["version"]) != (FORMAT, VERSION):
             raise ValueError(f"got {given['format']} {given['version']}; want {FORMAT} {VERSION}")
+        if given["method"] == QUANTILES:
+            raise ValueError("these are quantiles, and normalize nothing")
         if given["method"] not in PARAMETERS:
             raise ValueError(f"got the method {given['method']!r}; want {', '.join(PARAMETERS)}")
         self.method, rows = str(given["method"]), given["features"]
@@ -99,7 +164,9 @@ class Scaler:
             self._factor = 1 / size
             self._shift = 0 - _column(rows, "min") * self._factor
         else:
-            self._size, self._centre = size, _column(rows, "mean" if self.method == Z_SCORE else "median")
+            name = {Z_SCORE: "mean", ROBUST: "median", YEO_JOHNSON: "centre"}[self.method]
+            self._size, self._centre = size, _column(rows, name)
+        self._power = _column(rows, "lambda") if self.method == YEO_JOHNSON else None
 
     @classmethod
     def from_file(cls, path: Path | str) -> Scaler:
@@ -110,26 +177,49 @@ class Scaler:
             remedy = "Give the parameters.json that a study of tables delivered."
             raise DataProblem(f"the parameters cannot be read: {error}", file=path, remedy=remedy) from error
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Any) -> Any:
         """The normalized table, float64 (n, features), from an array or a data frame."""
         values = self._checked(X)
-        return values * self._factor + self._shift if self.method == MIN_MAX else self._centred(values)
+        if self._power is not None:
+            scaled = _by_column(yeo_johnson.about, values, self._centre, self._power) / self._size
+        elif self.method == MIN_MAX:
+            scaled = values * self._factor + self._shift
+        else:
+            scaled = (values - self._centre) / self._size
+        return self._delivered(scaled, X)
 
     def inverse_transform(self, X: Any) -> np.ndarray:
-        """The table that was normalized, float64 (n, features)."""
+        """The table that was normalized, float64 (n, features).
+
+        NaN for what no value is transformed to: the transform of Yeo and Johnson is bounded on one side.
+        """
         values = self._checked(X)
+        if self._power is not None:
+            return _by_column(yeo_johnson.inverse, values * self._size, self._centre, self._power)
         if self.method == MIN_MAX:
             return np.asarray((values - self._shift) / self._factor)
         return np.asarray(values * self._size + self._centre)
 
     def fit(self, X: Any = None, y: Any = None) -> Scaler:
-        """Nothing: the federation has fitted it. Pipelines call this."""
+        """Nothing, but for a look at the columns: the federation has fitted it. Pipelines call this."""
+        if X is not None:
+            self._checked(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
         return self.transform(X)
 
+    def set_output(self, *, transform: str | None = None) -> Scaler:
+        """What `transform` returns: `default` for an array, or a data frame of `pandas` or `polars`."""
+        if transform not in (None, "default", *_FRAMES):
+            raise ValueError(f"got {transform!r}; want default, {', '.join(_FRAMES)}")
+        self._output = transform or self._output
+        return self
+
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of the features; ValueError if those of the table, where given, are others."""
+        if input_features is not None and list(input_features) != list(self.feature_names_in_):
+            raise ValueError(f"got names {list(input_features)}; want {list(self.feature_names_in_)}")
         return self.feature_names_in_
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -155,8 +245,16 @@ class Scaler:
         tags.requires_fit = False
         return tags
 
-    def _centred(self, values: np.ndarray) -> np.ndarray:
-        return np.asarray((values - self._centre) / self._size)
+    def _delivered(self, scaled: np.ndarray, given: Any) -> Any:
+        """The normalized table as the user, or else scikit-learn's settings, want it."""
+        settings: Mapping[str, Any] = getattr(sys.modules.get("sklearn"), "get_config", dict)()
+        wanted = self._output or settings.get("transform_output", "default")
+        if wanted not in _FRAMES:
+            return scaled
+        frame, columns = importlib.import_module(wanted).DataFrame, list(self.feature_names_in_)
+        if wanted == "polars":
+            return frame(scaled, schema=columns, orient="row")
+        return frame(scaled, columns=columns, index=getattr(given, "index", None), copy=False)
 
     def _checked(self, table: Any) -> np.ndarray:
         names = getattr(table, "columns", None)
@@ -164,7 +262,17 @@ class Scaler:
             raise ValueError(
                 f"got the columns {list(names)}; want {list(self.feature_names_in_)}, in this order"
             )
-        values = np.asarray(table, np.float64)
-        if values.ndim != 2 or values.shape[1] != self.n_features_in_:
-            raise ValueError(f"got a table of shape {values.shape}; want {self.n_features_in_} columns")
+        if hasattr(table, "toarray"):
+            raise TypeError("sparse data is not supported: got a sparse table; want its toarray()")
+        given = table.__array__() if hasattr(table, "__array__") else np.asarray(table)
+        if np.iscomplexobj(given):
+            raise ValueError("Complex data not supported: got complex numbers; want real ones")
+        values = np.asarray(given, np.float64)
+        if values.ndim != 2:  # the words are scikit-learn's
+            raise ValueError(f"Expected 2D array, got an array of shape {values.shape}. Reshape your data")
+        if values.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {values.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
         return values

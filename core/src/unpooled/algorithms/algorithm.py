@@ -41,6 +41,8 @@ class Algorithm:
     """The result columns that a file is written from, among the result tables; those of `table` if None."""
     summarise: Callable[[Mapping[str, Arrays]], summary.Summary | None] = summary.summarise
     """The result tables in a few numbers, for people."""
+    rules: Callable[[Plan], Mapping[str, str]] = lambda plan: {}
+    """What else is wrong with a plan of this test, by the plan's field."""
 
     def columns_for(self, file: str, tables: Mapping[str, Arrays]) -> Arrays:
         """The result columns that a file is written from."""
@@ -58,4 +60,4 @@ class Algorithm:
         for option, default in OPTIONS.items():
             if option not in self.options and getattr(plan, option) != default:
                 found[option] = f"{self.title} does not have this"
-        return found
+        return {**self.rules(plan), **found}

@@ -26,6 +26,7 @@ from unpooled.algorithms import plausible
 from unpooled.algorithms.groups import complete
 from unpooled.cohort import Cohort, Samples
 from unpooled.errors import ProtocolError
+from unpooled.kernels.columns import moments, within_powers
 from unpooled.plan import Plan
 from unpooled.step import Arrays, Count, Real, Rows, Step, server_only
 
@@ -77,11 +78,6 @@ def _values(cohort: Cohort, columns: int, phenotype: bool) -> np.ndarray:
     return np.asarray(values)
 
 
-def sums(values: np.ndarray) -> np.ndarray:
-    """Sums of columns, each rounded once."""
-    return np.array([math.fsum(column) for column in values.T.tolist()], np.float64)
-
-
 def first_exponents(columns: int) -> np.ndarray:
     """What `exponents` begins with for each column: all finite numbers are below 2 to this power."""
     return np.full(columns, _LARGEST, np.int64)
@@ -90,19 +86,6 @@ def first_exponents(columns: int) -> np.ndarray:
 def exponents(highest: np.ndarray, distance: int) -> np.ndarray:
     """int64 (columns, 32), falling from `highest`, int64 (columns,), by `distance`."""
     return np.asarray(highest[:, None] - distance * np.arange(THRESHOLDS))
-
-
-def count_within(values: np.ndarray, powers: np.ndarray) -> np.ndarray:
-    """How many of each column's values are at most 2^power: int64 (columns, powers). NaN never is."""
-    size = np.abs(values)
-    # x <= 2^e iff x's own exponent is at most e, or x is 2^e itself; frexp has x = f 2^k, 1/2 <= f < 1.
-    fraction, power = np.frexp(size)
-    needed = np.where(fraction == 0.5, power - 1, power)
-    needed = np.where(size == 0, -2 * _LARGEST, needed)
-    needed = np.where(np.isnan(size), 2 * _LARGEST, needed)
-    pairs = zip(np.sort(needed, axis=0).T, powers, strict=True)
-    counts = [np.searchsorted(column, own, side="right") for column, own in pairs]
-    return np.array(counts, np.int64).reshape(powers.shape)
 
 
 def covering(within: np.ndarray, people: int | np.ndarray, powers: np.ndarray) -> np.ndarray:
@@ -184,7 +167,7 @@ class Magnitude(OfColumns, Step):
 
     def local(self, cohort: Cohort) -> Arrays:
         values = _values(cohort, self.columns, self.phenotype)
-        return {"within": count_within(values, exponents(self.highest, self.distance))}
+        return {"within": within_powers(values, exponents(self.highest, self.distance))}
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         exponent = covering(total["within"], self.people, exponents(self.highest, self.distance))
@@ -224,7 +207,7 @@ class Mean(OfColumns, Step):
 
     def local(self, cohort: Cohort) -> Arrays:
         values = _values(cohort, self.columns, self.phenotype)
-        return {"sum": sums(np.ldexp(values, -self.magnitude.astype(np.int32)))}
+        return {"sum": moments(values, np.zeros(self.columns), self.magnitude)[0]}
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         centre = np.ldexp(total["sum"] / max(self.people, 1), self.magnitude.astype(np.int32))
@@ -263,8 +246,8 @@ class Spread(OfColumns, Step):
 
     def local(self, cohort: Cohort) -> Arrays:
         values = _values(cohort, self.columns, self.phenotype)
-        deviations = Columns(self.centre, self.magnitude).apply(values)
-        return {"deviations": sums(deviations), "squares": sums(deviations * deviations)}
+        deviations, squares = moments(values, self.centre, self.magnitude)
+        return {"deviations": deviations, "squares": squares}
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         if self.then is None:

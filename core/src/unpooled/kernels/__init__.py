@@ -1,1 +1,1 @@
-"""Compiled loops over packed genotypes. Each has a slow, clear twin in its test."""
+"""Compiled loops over packed genotypes, and over tables. Each has a slow, clear twin in its test."""

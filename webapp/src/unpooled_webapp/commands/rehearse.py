@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ PER_COHORT = (
 )  # given once for all cohorts, or once for each in order
 
 
-FOR_TABLES = {"normalize", "table", "schema"}
+FOR_TABLES = {"normalize", "table", "schema", "quantiles", "elements"}
 FOR_BOTH = {"out", "masking", "variance", "ring", "min_samples", "threads", "keep_home", "quiet"}
 
 
@@ -79,6 +79,19 @@ def _glm_columns(context: click.Context, parameter: click.Parameter, value: str 
         raise click.BadParameter(str(error), context, parameter) from error
 
 
+def _numbers(kind: type[int] | type[float]) -> Callable[..., list[float]]:
+    """Reads numbers between commas."""
+
+    def read(context: click.Context, parameter: click.Parameter, value: str | None) -> list[float]:
+        try:
+            return [] if value is None else [kind(word) for word in value.split(",")]
+        except ValueError as error:
+            problem = f"got {value!r}; want numbers between commas"
+            raise click.BadParameter(problem, context, parameter) from error
+
+    return read
+
+
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -91,6 +104,10 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
               help="The CSV or Parquet table of one cohort; give it three times or more.")  # fmt: skip
 @click.option("--schema", type=EXISTING, metavar="FILE",
               help="CSV with the lines name,type,unit of the columns.  [CSV: all numbers]")  # fmt: skip
+@click.option("--quantiles", callback=_numbers(float), metavar="Q,…",
+              help="For --normalize quantiles: from 0 to 1, such as 0.05,0.5,0.95.")  # fmt: skip
+@click.option("--elements", callback=_numbers(int), metavar="K,…",
+              help="Likewise: 1 is the smallest value of the pool, -1 the largest.")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="PREFIX", help="Result files.")
 @click.option(
     "--pheno", multiple=True, type=EXISTING, help="Phenotype file, once for all or once per cohort."
@@ -214,6 +231,7 @@ def _plan_of_tables(options: dict[str, Any]) -> dict[str, Any]:
         "test": options["normalize"],
         "schema": [column.to_json() for column in _schema(options)],
         "cohorts": len(options["table"]),
+        **{name: options[name] for name in ("quantiles", "elements") if options[name]},
         **_common(options),
     }
 

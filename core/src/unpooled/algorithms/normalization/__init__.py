@@ -1,51 +1,80 @@
 """Normalization of tables: the parameters that the pooled table would give.
 
-Each method begins with the number of values of each feature. What follows are sums (`moments`) or nothing but
-counts (`order`). The parameters file and what it does to a table are in `unpooled.scaler`.
+Each method begins with the number of values of each feature. What follows are sums (`moments`, `yeo_johnson`)
+or nothing but counts (`order`). The parameters file and what it does to a table are in `unpooled.scaler`; a
+study of quantiles only finds them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from unpooled.algorithms.algorithm import Algorithm
+from unpooled.algorithms.algorithm import Algorithm, Writer
 from unpooled.algorithms.normalization.census import CountValues
 from unpooled.algorithms.normalization.moments import Average, FindMagnitude, MeasureSpread
 from unpooled.algorithms.normalization.order import Narrow, interpolated
 from unpooled.algorithms.normalization.table import FEATURES
+from unpooled.algorithms.normalization.yeo_johnson import AverageLogarithms, MeasureTransformed, Search
 from unpooled.panel import Panel
-from unpooled.plan import NONE, NORMALIZATION_FILES, Plan
-from unpooled.scaler import MIN_MAX, ROBUST, Z_SCORE, parameters
+from unpooled.plan import NONE, PARAMETERS_FILE, QUANTILES_FILE, Plan
+from unpooled.scaler import (
+    MIN_MAX,
+    PARAMETERS,
+    QUANTILES,
+    ROBUST,
+    YEO_JOHNSON,
+    Z_SCORE,
+    order_statistics,
+    parameters,
+)
 from unpooled.step import Arrays, Step
 
-Parameters = Callable[[Arrays], dict[str, np.ndarray]]
+Found = Callable[[Arrays], Mapping[str, np.ndarray]]
 """The parameters by name, float64 (features,) each, from the columns of the table `FEATURES`."""
 
+MOST_AT_ONCE = 250_000
+"""Elements, over all features, of one question: each takes a kilobyte of the answer."""
 
-def _first(quantiles: tuple[float, ...], plan: Plan, panel: Panel) -> Iterable[Step]:
+
+def _first(method: str, quantiles: Sequence[float], plan: Plan, panel: Panel) -> Iterable[Step]:
     titles = tuple(feature.title for feature in plan.features)
-    return [CountValues(len(titles), titles, plan.cohorts, quantiles)]
+    return [
+        CountValues(len(titles), titles, plan.cohorts, method, (*quantiles, *plan.quantiles), plan.elements)
+    ]
 
 
-def _moments(columns: Arrays) -> dict[str, np.ndarray]:
-    return {name: columns[name] for name in ("mean", "deviation")}
+def _columns(names: Sequence[str], columns: Arrays) -> Arrays:
+    return {name: columns[name] for name in names}
 
 
-def _quantiles(names: dict[str, float], columns: Arrays) -> dict[str, np.ndarray]:
-    pairs = columns["elements"].reshape(-1, len(names), 2)
-    return {
-        name: interpolated(quantile, columns["n"], *pairs[:, k].T)
-        for k, (name, quantile) in enumerate(names.items())
-    }
+def _quantiles(quantiles: Sequence[float], columns: Arrays) -> list[np.ndarray]:
+    """Each quantile of all features, float64 (features,). Its elements stand in pairs."""
+    features, count = len(columns["n"]), len(quantiles)
+    pairs = columns["elements"][:, : 2 * count].reshape(features, count, 2)
+    return [interpolated(quantile, columns["n"], *pairs[:, k].T) for k, quantile in enumerate(quantiles)]
 
 
-def _write(of: Parameters, out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
-    found = parameters(plan.test, plan.features, columns["n"], of(columns))
+def _named_quantiles(names: Mapping[str, float], columns: Arrays) -> Mapping[str, np.ndarray]:
+    return dict(zip(names, _quantiles(tuple(names.values()), columns), strict=True))
+
+
+def _write_parameters(of: Found, out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
+    _write(out, parameters(plan.test, plan.features, columns["n"], of(columns), columns.get("edge")))
+
+
+def _write_quantiles(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
+    quantiles = dict(zip(plan.quantiles, _quantiles(plan.quantiles, columns), strict=True))
+    places = range(2 * len(plan.quantiles), columns["elements"].shape[1])
+    elements = {k: columns["elements"][:, place] for k, place in zip(plan.elements, places, strict=True)}
+    _write(out, order_statistics(plan.features, columns["n"], quantiles, elements))
+
+
+def _write(out: BinaryIO, found: Mapping[str, Any]) -> None:
     out.write(json.dumps(found, indent=2, allow_nan=False).encode() + b"\n")
 
 
@@ -54,8 +83,10 @@ def _method(
     title: str,
     method: str,
     steps: tuple[type[Step], ...],
-    of: Parameters,
+    write: Writer,
     quantiles: Iterable[float] = (),
+    file: str = PARAMETERS_FILE,
+    **more: Any,
 ) -> Algorithm:
     return Algorithm(
         name=name,
@@ -63,27 +94,47 @@ def _method(
         method=method,
         traits=(NONE,),
         steps=(CountValues, *steps),
-        first=partial(_first, tuple(quantiles)),
-        files={"parameters": partial(_write, of)},
-        usual_files=NORMALIZATION_FILES,
+        first=partial(_first, name, tuple(quantiles)),
+        files={file: write},
+        usual_files=(file,),
         file_name=lambda file, plan: f"{file}.json",
         table=FEATURES,
         summarise=lambda tables: None,
+        **more,
     )
 
 
+def _by_sums(name: str, title: str, method: str, *steps: type[Step], **more: Any) -> Algorithm:
+    names = PARAMETERS[name]
+    return _method(name, title, method, steps, partial(_write_parameters, partial(_columns, names)), **more)
+
+
 def _by_quantiles(name: str, title: str, method: str, quantiles: dict[str, float]) -> Algorithm:
-    return _method(name, title, method, (Narrow,), partial(_quantiles, quantiles), quantiles.values())
+    write = partial(_write_parameters, partial(_named_quantiles, quantiles))
+    return _method(name, title, method, (Narrow,), write, quantiles.values())
+
+
+def _needs_modular_masks(plan: Plan) -> dict[str, str]:
+    if plan.masking == "modular":
+        return {}
+    return {"masking": "want modular: under normal noise the sign of a derivative is lost"}
+
+
+def _needs_quantiles(plan: Plan) -> dict[str, str]:
+    if not plan.quantiles and not plan.elements:
+        return {"quantiles": "name quantiles from 0 to 1, or elements"}
+    if (2 * len(plan.quantiles) + len(plan.elements)) * len(plan.features) > MOST_AT_ONCE:
+        return {"quantiles": f"want fewer, or fewer features: at most {MOST_AT_ONCE:,} elements in all"}
+    return {}
 
 
 NORMALIZATIONS = (
-    _method(
+    _by_sums(
         Z_SCORE,
         "Normalization to mean 0, deviation 1",
         "Of each column the mean of all cohorts' values was subtracted; the rest was divided by their "
         "standard deviation.",
-        (FindMagnitude, Average, MeasureSpread),
-        _moments,
+        *(FindMagnitude, Average, MeasureSpread),
     ),
     _by_quantiles(
         MIN_MAX,
@@ -97,5 +148,24 @@ NORMALIZATIONS = (
         "Of each column the median of all cohorts' values was subtracted; the rest was divided by their "
         "interquartile range.",
         {"lower_quartile": 0.25, "median": 0.5, "upper_quartile": 0.75},
+    ),
+    _by_sums(
+        YEO_JOHNSON,
+        "Normalization by Yeo and Johnson's power transform",
+        "Each column was transformed after Yeo and Johnson (2000), with the lambda that is most likely given "
+        "all cohorts' values; their mean was subtracted, and the rest divided by their standard deviation.",
+        *(Narrow, AverageLogarithms, Search, MeasureTransformed),
+        rules=_needs_modular_masks,
+    ),
+    _method(
+        QUANTILES,
+        "Quantiles and k-th elements; no table is changed",
+        "Of each column quantiles, or elements in the order of their size, were found of all cohorts' "
+        "values together.",
+        (Narrow,),
+        _write_quantiles,
+        file=QUANTILES_FILE,
+        options=frozenset({"quantiles", "elements"}),
+        rules=_needs_quantiles,
     ),
 )

@@ -9,11 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.algorithms.chi_square import MOST_PEOPLE
-from unpooled.algorithms.normalization import moments, order
+from unpooled.algorithms.normalization import moments, order, yeo_johnson
 from unpooled.algorithms.normalization.table import table_values
 from unpooled.cohort import Cohort
 from unpooled.errors import DisclosureError
 from unpooled.plan import Plan
+from unpooled.scaler import YEO_JOHNSON, Z_SCORE
 from unpooled.step import Arrays, Count, Rows, Step, server_only
 
 FEWEST_VALUES = 10
@@ -34,8 +35,10 @@ class CountValues(Step):
     features: int
     titles: tuple[str, ...] = server_only(())
     cohorts: int = server_only(0)
+    method: str = server_only("")
     quantiles: tuple[float, ...] = server_only(())
-    """Those that the method needs; none for mean and deviation."""
+    elements: tuple[int, ...] = server_only(())
+    """What a method by order statistics is to find; elements as in the plan."""
 
     def agrees(self, plan: Plan) -> bool:
         return self.features == len(plan.features)
@@ -46,11 +49,13 @@ class CountValues(Step):
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         n = total["values"]
         refuse_rare_features(self.titles, n.tolist())
-        yield (
-            order.first(n, order.between(self.quantiles, n))
-            if self.quantiles
-            else moments.first(n, self.cohorts)
-        )
+        if self.method == Z_SCORE:
+            yield moments.first(n, self.cohorts)
+        elif self.method == YEO_JOHNSON:
+            yield yeo_johnson.first(n, self.cohorts)
+        else:
+            wanted = [order.between(self.quantiles, n), order.ranks(self.elements, n)]
+            yield order.first(n, np.concatenate(wanted, axis=1))
 
 
 def refuse_rare_features(titles: tuple[str, ...], values: list[int]) -> None:

@@ -23,22 +23,20 @@ from unpooled.algorithms.standardise import (
     COARSE,
     FINE,
     THRESHOLDS,
-    Columns,
-    count_within,
     covering,
     exponents,
     first_exponents,
     fraction_bits,
     settle,
-    sums,
 )
 from unpooled.cohort import Cohort
+from unpooled.kernels.columns import moments, within_powers
 from unpooled.plan import Plan
 from unpooled.step import Arrays, Count, Real, Rows, Step
 
 
 @dataclass(frozen=True, eq=False)
-class _OfFeatures(Step):
+class OfFeatures(Step):
     """What these steps have in common: features, of which the pool has so many values each."""
 
     values: np.ndarray
@@ -72,7 +70,7 @@ class _OfFeatures(Step):
 
 
 @dataclass(frozen=True, eq=False)
-class FindMagnitude(_OfFeatures):
+class FindMagnitude(OfFeatures):
     """How many values of each feature are at most 2^e, for e = highest, highest - distance, ... ."""
 
     name: ClassVar[str] = "normalization/magnitude"
@@ -94,7 +92,7 @@ class FindMagnitude(_OfFeatures):
 
     def local(self, cohort: Cohort) -> Arrays:
         values = table_values(cohort, self.features)
-        return {"within": count_within(values, exponents(self.highest, self.distance))}
+        return {"within": within_powers(values, exponents(self.highest, self.distance))}
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         exponent = covering(total["within"], self.values, exponents(self.highest, self.distance))
@@ -105,7 +103,7 @@ class FindMagnitude(_OfFeatures):
 
 
 @dataclass(frozen=True, eq=False)
-class Average(_OfFeatures):
+class Average(OfFeatures):
     """Sums of the features in units of their magnitude."""
 
     name: ClassVar[str] = "normalization/mean"
@@ -122,7 +120,7 @@ class Average(_OfFeatures):
 
     def local(self, cohort: Cohort) -> Arrays:
         values = table_values(cohort, self.features)
-        return {"sum": sums(_known(np.ldexp(values, -self.magnitude.astype(np.int32))))}
+        return {"sum": moments(values, np.zeros(self.features), self.magnitude)[0]}
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         centre = np.ldexp(total["sum"] / np.maximum(self.values, 1), self.magnitude.astype(np.int32))
@@ -130,7 +128,7 @@ class Average(_OfFeatures):
 
 
 @dataclass(frozen=True, eq=False)
-class MeasureSpread(_OfFeatures):
+class MeasureSpread(OfFeatures):
     """Sums of the deviations from a centre, and of their squares, in units of 2^magnitude and its square."""
 
     name: ClassVar[str] = "normalization/spread"
@@ -149,8 +147,8 @@ class MeasureSpread(_OfFeatures):
 
     def local(self, cohort: Cohort) -> Arrays:
         values = table_values(cohort, self.features)
-        deviations = _known(Columns(self.centre, self.magnitude).apply(values))
-        return {"deviations": sums(deviations), "squares": sums(deviations * deviations)}
+        deviations, squares = moments(values, self.centre, self.magnitude)
+        return {"deviations": deviations, "squares": squares}
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         mean, deviation, constant = settle(total, self.values, self.centre, self.magnitude)
@@ -165,11 +163,6 @@ class MeasureSpread(_OfFeatures):
                 "deviation": np.where(known, deviation, np.nan),
             },
         )
-
-
-def _known(values: np.ndarray) -> np.ndarray:
-    """Zero for missing values, which add nothing to a sum."""
-    return np.where(np.isnan(values), 0.0, values)
 
 
 def first(values: np.ndarray, cohorts: int) -> FindMagnitude:

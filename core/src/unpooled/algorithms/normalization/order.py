@@ -3,7 +3,8 @@
 Every float64 maps to a 64-bit integer of the same order (`keys`). A round asks, for each feature and each
 wanted element, how many values are at most each of 255 thresholds; the sum tells one byte of the element,
 from the highest to the lowest. So 8 rounds give the k-th smallest value of the pool, for all features and all
-wanted k at once, and no cohort ever states a value of its own, not even its smallest or largest.
+wanted k at once, and no cohort ever states a value of its own, not even its smallest or largest. Fewer rounds
+give the range that it lies in.
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.algorithms.normalization.table import FEATURES, table_values
+from unpooled.algorithms import plausible
+from unpooled.algorithms.normalization.table import FEATURES, derived, known, table_values
 from unpooled.cohort import Cohort
 from unpooled.errors import ProtocolError
 from unpooled.plan import Plan
+from unpooled.scaler import MIN_MAX, ROBUST, YEO_JOHNSON
 from unpooled.step import Arrays, Count, Rows, Step, server_only
 
 THRESHOLDS = 255
 TOP_BYTE = 56
+ROUNDS_OF_RANGE = 3
+"""For a range, not an element: sign, exponent and 12 bits of the fraction of its ends."""
 _SIGN = np.uint64(1 << 63)
 
 
@@ -31,9 +36,23 @@ def keys(values: np.ndarray) -> np.ndarray:
     return np.where(bits & _SIGN, ~bits, bits | _SIGN)
 
 
+def sorted_keys(values: np.ndarray) -> list[np.ndarray]:
+    """The keys of each column of a table in their order, without its missing values."""
+    return [keys(np.sort(known(values, feature))) for feature in range(values.shape[1])]
+
+
 def values_of(found: np.ndarray) -> np.ndarray:
     """The values whose `keys` these are."""
     return np.where(found & _SIGN, found ^ _SIGN, ~found).view(np.float64)
+
+
+@dataclass(frozen=True)
+class Follows(Step):
+    """A step that goes on once it is known between which values the wanted elements lie."""
+
+    def within(self, lowest: np.ndarray, highest: np.ndarray) -> Iterator[Step | Rows]:
+        """What follows, given the least and the largest that each may be: float64 (features, elements)."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +83,15 @@ class Narrow(Step):
     """int64 (features, elements): which is wanted, from 1; of a feature without values 0."""
     column: np.ndarray | None = server_only(None)  # noqa: RUF009
     """int64: the elements of the result, each by its column here; what is wanted twice is asked once."""
+    lowest_shift: int = server_only(0)
+    """The shift of the last question."""
+    then: Follows | None = server_only(None)  # noqa: RUF009
+    """What goes on from the ranges that are found then; none if the elements are the result."""
 
     def __post_init__(self) -> None:
-        known = self.prefix.ndim == 2 and self.prefix.size and self.prefix.dtype == np.uint64
-        if not known or self.shift not in range(0, 64, 8):
-            raise ProtocolError("a question about order statistics is not of its form")
+        good = self.prefix.ndim == 2 and self.prefix.size > 0 and self.prefix.dtype == np.uint64
+        good = good and self.shift in range(0, 64, 8) and self.most >= 1 and plausible.pool(self.most, 1)
+        plausible.require(good, "order statistics")
 
     @property
     def features(self) -> int:
@@ -79,39 +102,61 @@ class Narrow(Step):
         return int(self.prefix.shape[1])
 
     def agrees(self, plan: Plan) -> bool:
-        return self.features == len(plan.features)
+        """About no more elements than the method needs, and none to more digits."""
+        most, lowest = reach_of(plan)
+        return self.features == len(plan.features) and self.elements <= most and self.shift >= lowest
 
     def local(self, cohort: Cohort) -> Arrays:
-        counts = np.empty((self.features, self.elements, THRESHOLDS), np.int64)
-        for feature, column in enumerate(table_values(cohort, self.features).T):
-            own = keys(column[~np.isnan(column)])
-            for element, prefix in enumerate(self.prefix[feature]):
-                counts[feature, element] = self._count(own, prefix)
-        return {"within": counts}
+        values = table_values(cohort, self.features)
+        own = derived(cohort, "sorted keys", lambda: sorted_keys(values))
+        counts = [
+            [np.searchsorted(column, thresholds, side="right") for thresholds in of_feature]
+            for column, of_feature in zip(own, self._thresholds(), strict=True)
+        ]
+        return {"within": np.array(counts, np.int64)}
 
-    def _count(self, own: np.ndarray, prefix: np.uint64) -> np.ndarray:
-        """How many keys are at most each threshold, int64 (255,): those below the prefix are below all."""
-        width, shift = np.uint64((1 << self.shift + 8) - 1), np.uint64(self.shift)
-        above = own[own >= prefix] - prefix
-        bytes_of = (above[above <= width] >> shift).astype(np.int64)
-        return len(own) - len(above) + np.cumsum(np.bincount(bytes_of, minlength=THRESHOLDS + 1))[:THRESHOLDS]
+    def _thresholds(self) -> np.ndarray:
+        """The largest keys with a byte of 0 to 254 behind the prefix: uint64 (features, elements, 255)."""
+        below = np.uint64((1 << self.shift) - 1)
+        asked = np.arange(THRESHOLDS, dtype=np.uint64) << np.uint64(self.shift)
+        return np.asarray(self.prefix[:, :, None] | asked | below)
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         if self.n is None or self.wanted is None or self.column is None:
             raise ProtocolError("which elements are wanted is known only where the study is run")
         byte = np.sum(total["within"] < self.wanted[:, :, None], axis=2).astype(np.uint64)
         prefix = self.prefix | byte << np.uint64(self.shift)
-        if self.shift:
+        if self.shift > self.lowest_shift:
             yield replace(self, prefix=prefix, shift=self.shift - 8)
+            return
+        if self.then is not None:
+            below = np.uint64((1 << self.shift) - 1)
+            yield from self.then.within(values_of(prefix), values_of(prefix | below))
             return
         elements = np.where(self.wanted > 0, values_of(prefix), np.nan)[:, self.column]
         yield Rows(FEATURES, {"feature": np.arange(self.features), "n": self.n, "elements": elements})
+
+
+def reach_of(plan: Plan) -> tuple[int, int]:
+    """How many elements of a feature a study may ask for, and the shift of its last question."""
+    if plan.test == YEO_JOHNSON:
+        return 2, TOP_BYTE - 8 * (ROUNDS_OF_RANGE - 1)
+    quantiles = {MIN_MAX: 2, ROBUST: 3}.get(plan.test, len(plan.quantiles))
+    return 2 * quantiles + len(plan.elements), 0
 
 
 def first(n: np.ndarray, wanted: np.ndarray) -> Narrow:
     """The first question for the `wanted` elements, int64 (features, elements), of `n` values each."""
     asked, column = np.unique(wanted, axis=1, return_inverse=True)
     return Narrow(max(1, int(n.max())), np.zeros(asked.shape, np.uint64), TOP_BYTE, n, asked, column)
+
+
+def first_of_ranges(n: np.ndarray, then: Follows) -> Narrow:
+    """The first question for where the smallest and the largest value lie, to 3 bytes of their keys."""
+    ends = np.stack([np.minimum(n, 1), n], axis=1)
+    asked, column = np.zeros(ends.shape, np.uint64), np.arange(2)
+    last = TOP_BYTE - 8 * (ROUNDS_OF_RANGE - 1)
+    return Narrow(max(1, int(n.max())), asked, TOP_BYTE, n, ends, column, last, then)
 
 
 def between(quantiles: Sequence[float], n: np.ndarray) -> np.ndarray:
@@ -122,6 +167,16 @@ def between(quantiles: Sequence[float], n: np.ndarray) -> np.ndarray:
     place = np.array(quantiles) * (n[:, None] - 1)
     pairs = np.stack([np.floor(place), np.ceil(place)], axis=2).astype(np.int64) + 1
     return np.where(n[:, None] > 0, pairs.reshape(len(n), -1), 0)
+
+
+def ranks(elements: Sequence[int], n: np.ndarray) -> np.ndarray:
+    """The k-th of `n` values, counted from the largest if k is negative: int64 (features, elements).
+
+    0 where there are fewer values than that.
+    """
+    k, count = np.array(elements, np.int64), n[:, None]
+    place = np.where(k < 0, count + 1 + k, k)
+    return np.asarray(np.where((place >= 1) & (place <= count), place, 0))
 
 
 def interpolated(quantile: float, n: np.ndarray, below: np.ndarray, above: np.ndarray) -> np.ndarray:

@@ -66,6 +66,9 @@ class FindQuantiles(Narrow):
     name: ClassVar[str] = "summary/quantiles"
     title: ClassVar[str] = "Narrow down quantiles"
 
+    def agrees(self, plan: Plan) -> bool:
+        return self.features == len(plan.features) and self.elements <= 2 * len(QUANTILES)
+
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         for outcome in super().aggregate(total):
             yield Rows(ELEMENTS, outcome.columns) if isinstance(outcome, Rows) else outcome

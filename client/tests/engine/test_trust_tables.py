@@ -1,0 +1,158 @@
+"""Questions about tables are checked before they are answered: their form, and that the plan has them."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unpooled import step as steps
+from unpooled.algorithms import METHODS, usual
+from unpooled.cohort import ArrayTable
+from unpooled.panel import Panel
+from unpooled.plan import Plan
+from unpooled.protocol import masking
+from unpooled.protocol.messages import Question, Roster
+from unpooled.protocol.problems import Problem
+from unpooled.schema import Column
+from unpooled_client import consent
+from unpooled_client.rounds import Answerer
+from unpooled_client.trust import Distrust, Terms
+from unpooled_client.words import plan_rows
+
+COHORTS, FEATURES = 3, 2
+
+
+def plan_of(method: str, **changes: Any) -> Plan:
+    found = {"quantiles": (0.5,), "elements": (1, -1)} if method == "quantiles" else {}
+    named = {"test": method, "cohorts": COHORTS, "compensator_key": bytes(32), **usual(method)} | found
+    schema = tuple(Column(name) for name in ("age", "glucose"))
+    return Plan(**{**named, "files": tuple(named["files"]), "schema": schema} | changes)  # type: ignore[arg-type]
+
+
+def answerer(plan: Plan) -> Answerer:
+    roster = Roster(tuple((name, bytes(31) + name.encode()) for name in "GOT"))
+    return Answerer(Terms("s", "T", plan, plan.hash(), roster, roster.hash(), False), os.urandom(32))
+
+
+def asked(step: steps.Step) -> Question:
+    return Question(1, os.urandom(masking.SALT_BYTES), steps.encode_for_cohorts(step))
+
+
+def questions(method: str) -> Iterator[steps.Step]:
+    """All that an honest server asks in a study, as cohorts receive it."""
+    test, plan = METHODS[method], plan_of(method)
+    values = np.random.default_rng(1).lognormal(size=(COHORTS, 20, FEATURES))
+    open_steps = list(test.first(plan, Panel.of([])))
+    while open_steps:
+        step = open_steps.pop()
+        question = steps.decode(steps.encode_for_cohorts(step), test.steps)
+        yield question
+        answers = [question.local(ArrayTable(part)) for part in values]  # type: ignore[arg-type]
+        total = {name: np.sum([answer[name] for answer in answers], axis=0) for name in answers[0]}
+        open_steps += [found for found in step.aggregate(total) if isinstance(found, steps.Step)]
+
+
+LARGE = np.array([0, 1101])
+NO_NUMBER = np.array([np.nan, 0.0])
+CANNOT_BE: dict[str, tuple[Any, ...]] = {
+    "features": (1, 3, -2),
+    "cohorts": (0, 4, -3),
+    "most": (-1, 1 << 40),
+    "values": (
+        np.array([5]),
+        np.array([-1, 5]),
+        np.array([1.0, 2]),
+        np.array([1, 1 << 40]),
+        np.zeros((2, 1), int),
+    ),
+    "highest": (np.zeros(2), LARGE, np.zeros(1, int)),
+    "distance": (0, 1 << 60),
+    "magnitude": (np.zeros(2), LARGE, -LARGE, np.zeros((1, 2), int)),
+    "centre": (NO_NUMBER, NO_NUMBER + np.inf, np.zeros(2, int), np.zeros((2, 1)), np.zeros(3)),
+    "prefix": (
+        np.zeros((2, 2)),
+        np.zeros(2, np.uint64),
+        np.zeros((1, 2), np.uint64),
+        np.zeros((2, 15), np.uint64),
+    ),
+    "shift": (4, -8, 64),
+    "asked": (
+        np.array([1, 0]),
+        np.array([0, 2]),
+        np.array([-1, 1]),
+        np.array([0, 0]),
+        np.zeros(2),
+        np.zeros(0, int),
+    ),
+    "powers": (
+        np.zeros((2, 3)),
+        np.zeros(2),
+        np.full((2, 15), np.nan),
+        np.full((2, 15), np.inf),
+        np.zeros((1, 15)),
+    ),
+    "size": (np.zeros((2, 3), int), np.zeros((2, 15)), np.full((2, 15), 1101), np.zeros(2, int)),
+    "width": (np.zeros(2), LARGE, np.zeros(1, int), np.zeros(0, int)),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_question_whose_fields_cannot_be_is_refused(method: str) -> None:
+    own, met = answerer(plan_of(method)), set()
+    for step in questions(method):
+        assert own.step(asked(step))
+        met.add(step.name)
+        sent = {field.name for field in dataclasses.fields(step) if not field.metadata}  # type: ignore[arg-type]
+        for field in CANNOT_BE.keys() & sent:
+            for value in CANNOT_BE[field]:
+                bad = steps.decode(steps.encode_for_cohorts(step), METHODS[method].steps)
+                object.__setattr__(bad, field, value)  # as only another program would build it
+                try:
+                    own.step(asked(bad))
+                except Distrust as refusal:
+                    assert refusal.problem is Problem.QUESTION
+                else:
+                    pytest.fail(f"{step.name} with {field} {value} is answered")
+    assert met == {kind.name for kind in METHODS[method].steps}
+
+
+def test_no_more_elements_than_the_plan_has_and_no_closer() -> None:
+    """Ranges, for Yeo and Johnson's transform, are known to 3 bytes; a fourth tells of single values."""
+    (narrow,) = (step for step in questions("min-max") if getattr(step, "shift", 0) == 32)
+    for method, good in (("min-max", True), ("yeo-johnson", False), ("robust", True), ("quantiles", True)):
+        if good:
+            assert answerer(plan_of(method)).step(asked(narrow))
+        else:
+            with pytest.raises(Distrust):
+                answerer(plan_of(method)).step(asked(narrow))
+    more = replace(narrow, prefix=np.zeros((FEATURES, 5), np.uint64))  # type: ignore[type-var]
+    assert answerer(plan_of("robust")).step(asked(more))
+    for method in ("min-max", "quantiles"):
+        with pytest.raises(Distrust):
+            answerer(plan_of(method)).step(asked(more))
+    with pytest.raises(Distrust):
+        answerer(plan_of("z-score")).step(asked(narrow))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_consent_table_has_every_declared_array(method: str) -> None:
+    plan = plan_of(method)
+    table = consent.what_leaves(plan)
+    for kind in METHODS[method].steps:
+        for array in kind.sends:
+            (line,) = {line for line in table if line.what == f"{kind.title}: {array.name}"}
+            assert (line.detail, line.form) == (array.meaning, "masked")
+    (agreed,) = (line for line in table if line.what == "Digest of the plan")
+    assert ("no other is written" in agreed.detail) == (method in ("quantiles", "summary"))
+
+
+def test_a_study_of_quantiles_says_whose_values_it_tells() -> None:
+    rows = dict(plan_rows(plan_of("quantiles")))
+    assert rows["Quantiles"].startswith("0.5 of each column") and "single person's value" in rows["Elements"]
+    assert "Elements" not in dict(plan_rows(plan_of("z-score")))

@@ -1,0 +1,77 @@
+"""Studies of tables in one process, and tables to hold them with: for the tests of normalization."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import numpy as np
+from sklearn import datasets
+
+from unpooled import run
+from unpooled.algorithms import check, usual
+from unpooled.cohort import ArrayTable
+from unpooled.panel import Panel
+from unpooled.plan import Plan
+from unpooled.schema import Column
+
+NOBODY = Panel.of([])
+
+
+def plan_of(method: str, features: int, cohorts: int = 3, **changes: Any) -> Plan:
+    columns = tuple(Column(f"feature {k}") for k in range(features))
+    named: dict[str, Any] = {
+        "test": method,
+        "cohorts": cohorts,
+        "compensator_key": bytes(32),
+        "schema": columns,
+        **usual(method),
+    }
+    return Plan(**{**named, "files": tuple(named["files"]), **changes})
+
+
+def fit(method: str, parts: list[np.ndarray], **changes: Any) -> dict[str, Any]:
+    """The content of the result file, through the real encodings and masks."""
+    plan = plan_of(method, parts[0].shape[1], len(parts), **changes)
+    test = check(plan)
+    tables = run.run(plan, NOBODY, [ArrayTable(part) for part in parts])
+    (file,) = plan.files
+    test.files[file](out := io.BytesIO(), NOBODY, test.columns_for(file, tables), plan)
+    found: dict[str, Any] = json.loads(out.getvalue())
+    return found
+
+
+def column(found: dict[str, Any], name: str) -> np.ndarray:
+    return np.array([feature[name] for feature in found["features"]], float)
+
+
+def loaded(name: str, missing: float = 0.0) -> np.ndarray:
+    values: np.ndarray = getattr(datasets, f"load_{name}")().data.astype(float)
+    values = values.copy()
+    values[np.random.default_rng(5).random(values.shape) < missing] = np.nan
+    return values
+
+
+def evenly(values: np.ndarray, cohorts: int) -> list[np.ndarray]:
+    return [values[k::cohorts] for k in range(cohorts)]
+
+
+def by_size(values: np.ndarray, cohorts: int) -> list[np.ndarray]:
+    shares = np.cumsum(2.0 ** np.arange(cohorts))
+    return np.split(values, (len(values) * shares[:-1] / shares[-1]).astype(int))
+
+
+def sorted_by_a_feature(values: np.ndarray, cohorts: int) -> list[np.ndarray]:
+    """Ranges of the first feature do not overlap."""
+    return np.array_split(values[np.argsort(values[:, 0])], cohorts)
+
+
+SPLITS = (evenly, by_size, sorted_by_a_feature)
+TABLES = [
+    ("breast_cancer", 0.0),
+    ("wine", 0.1),
+    ("diabetes", 0.0),
+    ("iris", 0.2),
+    ("digits", 0.05),
+]
