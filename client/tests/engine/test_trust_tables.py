@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 from unpooled import step as steps
-from unpooled.algorithms import METHODS, usual
+from unpooled.algorithms import METHODS, steps_of, usual
 from unpooled.cohort import ArrayTable
+from unpooled.leaving import what_leaves
 from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.protocol import masking
 from unpooled.protocol.messages import Question, Roster
 from unpooled.protocol.problems import Problem
 from unpooled.schema import Column
-from unpooled_client import consent
 from unpooled_client.rounds import Answerer
 from unpooled_client.trust import Distrust, Terms
 from unpooled_client.words import plan_rows
@@ -143,7 +143,7 @@ def test_no_more_elements_than_the_plan_has_and_no_closer() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_the_consent_table_has_every_declared_array(method: str) -> None:
     plan = plan_of(method)
-    table = consent.what_leaves(plan)
+    table = what_leaves(plan, steps_of(plan))
     for kind in METHODS[method].steps:
         for array in kind.sends:
             (line,) = {line for line in table if line.what == f"{kind.title}: {array.name}"}

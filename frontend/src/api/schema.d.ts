@@ -751,6 +751,10 @@ export interface components {
             glm_cols?: components["schemas"]["GlmColsEnum"][];
             /** @description in a study of tables, their columns */
             schema?: components["schemas"]["PlanColumn"][];
+            /** @description from 0 to 1, for the method quantiles */
+            quantiles?: number[];
+            /** @description likewise: 1 the smallest, -1 the largest */
+            elements?: number[];
             readonly compensator_key: string;
             readonly panel_digest: string;
             readonly version: number;
@@ -1016,6 +1020,10 @@ export interface components {
             glm_cols?: components["schemas"]["GlmColsEnum"][];
             /** @description in a study of tables, their columns */
             schema?: components["schemas"]["PlanColumnRequest"][];
+            /** @description from 0 to 1, for the method quantiles */
+            quantiles?: number[];
+            /** @description likewise: 1 the smallest, -1 the largest */
+            elements?: number[];
         };
         /**
          * @description * `` - Not paused
@@ -1170,6 +1178,10 @@ export interface components {
             glm_cols?: components["schemas"]["GlmColsEnum"][];
             /** @description in a study of tables, their columns */
             schema?: components["schemas"]["PlanColumn"][];
+            /** @description from 0 to 1, for the method quantiles */
+            quantiles?: number[];
+            /** @description likewise: 1 the smallest, -1 the largest */
+            elements?: number[];
         };
         /** @description Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key. */
         PlanFieldsRequest: {
@@ -1264,6 +1276,10 @@ export interface components {
             glm_cols?: components["schemas"]["GlmColsEnum"][];
             /** @description in a study of tables, their columns */
             schema?: components["schemas"]["PlanColumnRequest"][];
+            /** @description from 0 to 1, for the method quantiles */
+            quantiles?: number[];
+            /** @description likewise: 1 the smallest, -1 the largest */
+            elements?: number[];
         };
         Problem: {
             code: string;
@@ -1363,11 +1379,12 @@ export interface components {
          *     * `glm` - glm
          *     * `ssf` - ssf
          *     * `parameters` - parameters
+         *     * `quantiles` - quantiles
          *     * `summary` - summary
          *     * `page` - page
          * @enum {string}
          */
-        ReportKind: "assoc" | "frq" | "lmiss" | "hwe" | "adjusted" | "glm" | "ssf" | "parameters" | "summary" | "page";
+        ReportKind: "assoc" | "frq" | "lmiss" | "hwe" | "adjusted" | "glm" | "ssf" | "parameters" | "quantiles" | "summary" | "page";
         Result: {
             name: string;
             readonly size: number;

@@ -60,7 +60,8 @@ export const REPORT: Record<Schemas["ReportKind"], { name: string; what: string 
   adjusted: { name: "Adjusted P values", what: ".adjusted" },
   glm: { name: "PLINK 2 report", what: ".glm" },
   ssf: { name: "GWAS-SSF for the GWAS Catalog", what: ".ssf.tsv, with metadata" },
-  parameters: { name: "Parameters", what: "of each column, as CSV" },
+  parameters: { name: "Parameters", what: "of each column, as JSON" },
+  quantiles: { name: "Quantiles", what: "of each column, and k-th elements, as JSON" },
   summary: { name: "Summary", what: "of each column, as a table" },
   page: { name: "Page of pictures", what: "the summary, to look at and to print" },
 };

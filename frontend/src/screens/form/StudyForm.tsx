@@ -100,7 +100,7 @@ function Question({ form, method, set, wrong, methods }: WithMethods) {
           {
             value: "tables",
             label: "Tables",
-            hint: "Normalization by the pooled mean, range or quartiles; a summary.",
+            hint: "Normalization by the pooled mean, range, quartiles or a power transform; a summary.",
           },
         ]}
         onChange={(value) => choose(value === "tables")}
@@ -200,8 +200,33 @@ function Model({ form, method, set, wrong, methods }: WithMethods) {
           onChange={(missing) => set({ missing })}
         />
       )}
+      {heeds(method, "quantiles") && <OrderStatistics form={form} method={method} set={set} wrong={wrong} />}
       <Reports form={form} method={method} set={set} wrong={wrong} />
     </Section>
+  );
+}
+
+function OrderStatistics({ form, set, wrong }: Part) {
+  const change = (list: Partial<Form["lists"]>) => set({ lists: { ...form.lists, ...list } });
+  return (
+    <Columns>
+      <TextField
+        label="Quantiles"
+        hint="From 0 to 1, such as 0.05, 0.5, 0.95."
+        value={form.lists.quantiles}
+        onChange={(quantiles) => change({ quantiles })}
+        error={wrong("plan.quantiles")}
+        autoComplete="off"
+      />
+      <TextField
+        label="Elements"
+        hint="1 is the smallest value of all, -1 the largest. Each is a single person's value."
+        value={form.lists.elements}
+        onChange={(elements) => change({ elements })}
+        error={wrong("plan.elements")}
+        autoComplete="off"
+      />
+    </Columns>
   );
 }
 

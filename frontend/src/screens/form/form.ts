@@ -35,6 +35,10 @@ const NUMBERS = [
 
 export type NumberName = (typeof NUMBERS)[number];
 
+const LISTS = ["quantiles", "elements"] as const;
+
+export type ListName = (typeof LISTS)[number];
+
 const FLAGS = ["nonfounders", "allow_no_sex", "hide_covar", "beta"] as const;
 
 export type FlagName = (typeof FLAGS)[number];
@@ -55,6 +59,8 @@ export interface Form {
   masking: Schemas["Masking"];
   /** Separated by blanks or commas. */
   chromosomes: string;
+  /** Likewise. */
+  lists: Record<ListName, string>;
   numbers: Record<NumberName, string>;
   flags: Record<FlagName, boolean>;
 }
@@ -90,6 +96,7 @@ function fromPlan(plan: SomePlan): Omit<Form, "name" | "description" | "autoStar
     panelMode: plan.panel_mode ?? "names",
     masking: plan.masking ?? "modular",
     chromosomes: (plan.chromosomes ?? []).join(" "),
+    lists: { quantiles: (plan.quantiles ?? []).join(", "), elements: (plan.elements ?? []).join(", ") },
     numbers: {
       ...(Object.fromEntries(numbers) as Record<NumberName, string>),
       cohorts: String(plan.cohorts ?? FEWEST_COHORTS),
@@ -120,6 +127,7 @@ const OPTIONS = new Set([
   "hide_covar",
   "beta",
   "max_iterations",
+  ...LISTS,
 ]);
 
 /** What can be seen to be wrong here, by the API's names of fields; the server judges everything else. */
@@ -129,6 +137,10 @@ export function problems(form: Form): Record<string, string> {
     const text = form.numbers[name].trim();
     if (text !== "" && !Number.isFinite(Number(text))) found[`plan.${name}`] = `got “${text}”; want a number`;
   }
+  for (const name of LISTS) {
+    const wrong = words(form.lists[name]).find((word) => !Number.isFinite(Number(word)));
+    if (wrong !== undefined) found[`plan.${name}`] = `got “${wrong}”; want numbers`;
+  }
   return found;
 }
 
@@ -136,12 +148,14 @@ export function problems(form: Form): Record<string, string> {
 export function toPlan(form: Form, method: Method): Plan {
   const numbers = NUMBERS.filter((name) => form.numbers[name].trim() !== "" && heeds(method, name));
   const flags = FLAGS.filter((name) => heeds(method, name));
+  const lists = LISTS.filter((name) => heeds(method, name));
   return {
     test: method.name,
     cohorts: Number(form.numbers.cohorts),
     files: form.files,
     masking: form.masking,
     ...(Object.fromEntries(numbers.map((name) => [name, Number(form.numbers[name])])) as Partial<Plan>),
+    ...Object.fromEntries(lists.map((name) => [name, words(form.lists[name]).map(Number)])),
     ...(method.of_tables
       ? { phenotype: "", trait: "none", panel_mode: "none", schema: form.columns.map(named) }
       : {

@@ -63,6 +63,12 @@ function PlanFacts({ study }: { study: Study }) {
             ...(heeds("covariates")
               ? ([["Covariates", covariates.length ? covariates.join("; ") : "none"]] as const)
               : []),
+            ...(heeds("quantiles")
+              ? ([
+                  ["Quantiles", (plan.quantiles ?? []).join(", ") || "none"],
+                  ["Elements", (plan.elements ?? []).join(", ") || "none"],
+                ] as const)
+              : []),
             ["Result files", (plan.files ?? []).map((file) => REPORT[file].name).join(", ")],
           ]}
         />

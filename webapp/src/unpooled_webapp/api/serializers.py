@@ -135,6 +135,12 @@ class PlanFields(serializers.Serializer[Any]):
         help_text="columns of the report glm, as plink2's cols= names them; none for the usual ones",
     )
     schema = PlanColumn(many=True, required=False, help_text="in a study of tables, their columns")
+    quantiles = serializers.ListField(
+        child=serializers.FloatField(), required=False, help_text="from 0 to 1, for the method quantiles"
+    )
+    elements = serializers.ListField(
+        child=serializers.IntegerField(), required=False, help_text="likewise: 1 the smallest, -1 the largest"
+    )
 
 
 class FrozenPlan(PlanFields):
