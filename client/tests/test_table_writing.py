@@ -106,7 +106,7 @@ def test_nothing_is_left_of_a_file_that_could_not_be_written(
 ) -> None:
     path = tmp_path / "cohort.csv"
     path.write_text("age,note,bmi,site\n1,a,2,b\n")
-    with pytest.raises(ValueError, match="columns"):
+    with pytest.raises(ValueError, match="expecting 1 features"):
         write_beside(path, PLAN, Scaler(dict(SCALER.parameters) | {"features": FEATURES[:1]}))
     assert list(tmp_path.iterdir()) == [path]
 
