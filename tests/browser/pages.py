@@ -5,8 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import ConsoleMessage, Locator, Page, Request, expect
+from playwright.sync_api import ConsoleMessage, Locator, Page, Request, ViewportSize, expect
 
+PICTURES = Path(__file__).parents[2] / ".cache" / "screenshots"
+SIZES: dict[str, ViewportSize] = {
+    "small": {"width": 390, "height": 844},
+    "laptop": {"width": 1366, "height": 768},
+}
 SERIOUS = ("serious", "critical")
 PATIENCE = 30_000  # milliseconds that a busy machine may take over anything
 
@@ -70,8 +75,20 @@ class Pages:
         started.value.save_as(saved)
         return saved
 
-    def check_accessibility(self) -> None:
-        """AssertionError for what axe-core finds serious or critical on this page as it is."""
+    def look(self, name: str) -> None:
+        """Take pictures of the page as it is, light and dark, on a laptop and on a small screen; AssertionError
+        for what axe-core finds serious or critical, and for what does not fit."""
+        for scheme in ("light", "dark"):
+            self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            for size, viewport in SIZES.items():
+                self.page.set_viewport_size(viewport)
+                self.page.screenshot(path=PICTURES / f"{name}-{scheme}-{size}.png", full_page=True)
+                wide = self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+                assert wide <= 0, f"{name} is {wide} pixels too wide for a {size} screen"
+            self._check_accessibility()
+        self.page.set_viewport_size(SIZES["laptop"])
+
+    def _check_accessibility(self) -> None:
         self.page.evaluate(self._axe)
         found: list[dict[str, Any]] = self.page.evaluate("() => axe.run().then((found) => found.violations)")
         serious = [

@@ -24,7 +24,7 @@ def administrator(pages: Pages, site: Site) -> Pages:
     """The window of somebody who has just become the administrator."""
     pages.open(site.first_run)
     pages.heading("Create the administrator")
-    pages.check_accessibility()
+    pages.look("first-run")
     pages.fill("User name", "ada")
     pages.fill("Password", PASSWORD)
     pages.press("Create the administrator")
@@ -45,7 +45,7 @@ def clients() -> Iterator[list[Cohort]]:
 def create_study(pages: Pages) -> None:
     pages.follow("New study")
     pages.heading("New study")
-    pages.check_accessibility()
+    pages.look("new-study")
     pages.fill("Name of the study", "Asthma in three places")
     pages.fill("Fewest people at each cohort", "20")
     pages.fill("Fewest cases, and controls, at each", "one")
@@ -54,6 +54,7 @@ def create_study(pages: Pages) -> None:
     pages.fill("Fewest cases, and controls, at each", "1")
     pages.press("Create study")
     pages.sees("name the phenotype in 1 to 200 characters")  # said by the server, beside its field
+    pages.look("new-study-refused")
     pages.fill("Trait", "asthma")
     pages.press("Create study")
     pages.heading("Asthma in three places")
@@ -64,7 +65,7 @@ def invite(pages: Pages, name: str) -> str:
     pages.fill("Name", name)
     pages.press("Invite")
     shown = pages.dialog.get_by_label("Invitation", exact=True).input_value()
-    pages.check_accessibility()
+    pages.look("invitation")
     pages.press("Close", pages.dialog)
     expect(pages.dialog).to_be_hidden()
     return shown
@@ -80,26 +81,26 @@ def test_a_study_from_the_first_run_to_the_download(
 ) -> None:
     pages = administrator
     pages.sees("No study yet")
-    pages.check_accessibility()
+    pages.look("studies-empty")
     create_study(pages)
     pages.sees("3 of 3 cohorts are not invited yet.")
     expect(pages.page.get_by_role("button", name="Start", exact=True)).to_be_disabled()
     for name, prefix in zip(NAMES, small, strict=True):
         invitation = Invitation.from_text(invite(pages, name))
         clients.append(Cohort(site, name, tmp_path / name, prefix, invitation))
-    pages.check_accessibility()
+    pages.look("cohorts-invited")
     for cohort in clients:
         cohort.party.spawn()
     pages.follow("Progress")
     pages.sees("Count genotypes")
-    pages.check_accessibility()
+    pages.look("progress-running")
     expect(pages.page.get_by_role("heading", name="Done")).to_be_visible(timeout=120_000)
     for page in ("Plan", "Privacy and traffic", "Log", "Results"):
         pages.follow(page)
         expect(pages.page.get_by_role("link", name=page, exact=True)).to_have_attribute(
             "aria-current", "page"
         )
-        pages.check_accessibility()
+        pages.look(f"done-{page.partition(' ')[0].lower()}")
     pages.sees("Genomic inflation")
     found = pages.download("study.assoc", tmp_path)
     bfiles = [word for prefix in small for word in ("--bfile", prefix)]

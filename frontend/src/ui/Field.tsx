@@ -145,6 +145,28 @@ export function CheckField({ label, hint, checked, onChange }: Check) {
   );
 }
 
+interface Group {
+  legend: string;
+  error?: string | undefined;
+  children: ReactNode;
+}
+
+/** Fields that belong together under one legend. */
+export function FieldGroup({ legend, error, children }: Group) {
+  const id = useId();
+  return (
+    <fieldset className={styles.choices} aria-describedby={error ? `${id}-error` : undefined}>
+      <legend>{legend}</legend>
+      {children}
+      {error && (
+        <p id={`${id}-error`} className={styles.error}>
+          {error}
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
 interface Choices<T extends string> {
   legend: string;
   value: T;
@@ -157,8 +179,7 @@ interface Choices<T extends string> {
 export function ChoiceField<T extends string>({ legend, value, options, error, onChange }: Choices<T>) {
   const id = useId();
   return (
-    <fieldset className={styles.choices} aria-describedby={error ? `${id}-error` : undefined}>
-      <legend>{legend}</legend>
+    <FieldGroup legend={legend} error={error}>
       {options.map((option) => (
         <div key={option.value} className={styles.check}>
           <input
@@ -177,11 +198,6 @@ export function ChoiceField<T extends string>({ legend, value, options, error, o
           )}
         </div>
       ))}
-      {error && (
-        <p id={`${id}-error`} className={styles.error}>
-          {error}
-        </p>
-      )}
-    </fieldset>
+    </FieldGroup>
   );
 }

@@ -2,7 +2,7 @@
 import { useId, type ChangeEvent } from "react";
 
 import { Button } from "../../ui/Button";
-import { CheckField, SelectField, TextField } from "../../ui/Field";
+import { CheckField, FieldGroup, SelectField, TextField } from "../../ui/Field";
 import { Muted, Row, Stack } from "../../ui/Layout";
 import { columnsFrom, type Column, type Covariate } from "./form";
 import styles from "./Entries.module.css";
@@ -15,8 +15,7 @@ interface Rows<T> {
 
 export function CovariateRows({ rows, onChange, error }: Rows<Covariate>) {
   return (
-    <fieldset className={styles.entries}>
-      <legend>Covariates</legend>
+    <FieldGroup legend="Covariates" error={error}>
       {rows.map((row, index) => {
         const set = (changes: Partial<Covariate>) => onChange(rows.with(index, { ...row, ...changes }));
         return (
@@ -48,13 +47,12 @@ export function CovariateRows({ rows, onChange, error }: Rows<Covariate>) {
           </Entry>
         );
       })}
-      <Problem text={error} />
       <Row>
         <Button onClick={() => onChange([...rows, { name: "", isCategorical: false, levels: "" }])}>
           Add a covariate
         </Button>
       </Row>
-    </fieldset>
+    </FieldGroup>
   );
 }
 
@@ -66,8 +64,7 @@ const TYPES = [
 
 export function ColumnRows({ rows, onChange, error }: Rows<Column>) {
   return (
-    <fieldset className={styles.entries}>
-      <legend>Columns of the cohorts' tables</legend>
+    <FieldGroup legend="Columns of the cohorts' tables" error={error}>
       {rows.map((row, index) => {
         const set = (changes: Partial<Column>) => onChange(rows.with(index, { ...row, ...changes }));
         return (
@@ -87,14 +84,13 @@ export function ColumnRows({ rows, onChange, error }: Rows<Column>) {
           </Entry>
         );
       })}
-      <Problem text={error} />
       <Row>
         <Button onClick={() => onChange([...rows, { name: "", type: "number", unit: "" }])}>
           Add a column
         </Button>
         <FromFile onRead={(found) => onChange([...rows, ...found])} />
       </Row>
-    </fieldset>
+    </FieldGroup>
   );
 }
 
@@ -113,10 +109,6 @@ function Entry({ name, onRemove, children }: EntryProps) {
       </Button>
     </div>
   );
-}
-
-function Problem({ text }: { text: string | undefined }) {
-  return text ? <p className={styles.problem}>{text}</p> : null;
 }
 
 /** Reads a file's columns here in the browser; nothing of it is sent. */

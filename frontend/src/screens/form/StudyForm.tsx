@@ -1,10 +1,10 @@
-import { useState, type ReactNode, type SubmitEvent } from "react";
+import { useEffect, useRef, useState, type ReactNode, type SubmitEvent } from "react";
 
 import type { ApiError, Method } from "../../api/client";
 import { Button } from "../../ui/Button";
 import { Refusal } from "../../ui/Callout";
-import { CheckField, ChoiceField, NumberField, TextArea, TextField } from "../../ui/Field";
-import { Card, Columns, Muted, Row, Section } from "../../ui/Layout";
+import { CheckField, FieldGroup, ChoiceField, NumberField, TextArea, TextField } from "../../ui/Field";
+import { Card, Columns, Narrow, Row, Section } from "../../ui/Layout";
 import { REPORT, TRAIT } from "../../words/states";
 import { ColumnRows, CovariateRows } from "./Entries";
 import { heeds, problems, withMethod, type FlagName, type Form, type NumberName } from "./form";
@@ -35,6 +35,10 @@ export interface Part {
 /** Question, model and rules of a study. */
 export function StudyForm({ form, onChange, methods, error, busy, submit, onSubmit, beside }: Props) {
   const [mine, setMine] = useState<Record<string, string>>({});
+  const element = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (error || Object.keys(mine).length) firstWrong(element.current)?.focus();
+  }, [error, mine]);
   const method = methods.find((each) => each.name === form.test);
   if (!method) return null;
   const found = { ...error?.fields, ...mine };
@@ -51,23 +55,32 @@ export function StudyForm({ form, onChange, methods, error, busy, submit, onSubm
     if (!Object.keys(seen).length) onSubmit(method);
   };
   return (
-    <form onSubmit={send} noValidate>
-      <Card>
+    <form ref={element} onSubmit={send} noValidate>
+      <Narrow>
         <Refusal error={error} />
-        <Question {...part} methods={methods} />
-        <Model {...part} methods={methods} />
-        <Rules {...part} />
-        <MoreRules {...part} />
+        <Card>
+          <Question {...part} methods={methods} />
+        </Card>
+        <Card>
+          <Model {...part} methods={methods} />
+        </Card>
+        <Card>
+          <Rules {...part} />
+          <MoreRules {...part} />
+        </Card>
         <Row>
           <Button type="submit" look="primary" busy={busy}>
             {submit}
           </Button>
           {beside}
         </Row>
-      </Card>
+      </Narrow>
     </form>
   );
 }
+
+const firstWrong = (form: HTMLFormElement | null) =>
+  form?.querySelector<HTMLElement>('[aria-invalid="true"]');
 
 type WithMethods = Part & { methods: readonly Method[] };
 
@@ -232,14 +245,10 @@ function OrderStatistics({ form, set, wrong }: Part) {
 
 function Reports({ form, method, set, wrong }: Part) {
   if (method.files.length < 2) return null;
-  const error = wrong("plan.files");
   const choose = (file: Form["files"][number], isChosen: boolean) =>
     set({ files: method.files.filter((each) => (each === file ? isChosen : form.files.includes(each))) });
   return (
-    <fieldset>
-      <legend>
-        <strong>Result files</strong>
-      </legend>
+    <FieldGroup legend="Result files" error={wrong("plan.files")}>
       <Columns>
         {method.files.map((file) => (
           <CheckField
@@ -251,8 +260,7 @@ function Reports({ form, method, set, wrong }: Part) {
           />
         ))}
       </Columns>
-      {error && <Muted>{error}</Muted>}
-    </fieldset>
+    </FieldGroup>
   );
 }
 
