@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -36,6 +36,9 @@ FLAGS = [
 class Site(UnpooledUp):
     """A platform that nobody has used yet: its first administrator is made in the browser."""
 
+    administrator = ("ada", "only for these tests")
+    is_new = True
+
     def start(self) -> None:
         self.up.environment = self.environment
         self.up.start()
@@ -47,9 +50,9 @@ class Site(UnpooledUp):
         return re.findall(r"First run: open (\S+)", self.up.said())[0]
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    made = Site(tmp_path / "site", fresh_stores())
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    made = Site(tmp_path_factory.mktemp("browser") / "site", fresh_stores())
     made.start()
     yield made
     made.stop()
@@ -68,10 +71,35 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def pages(browser: Browser, site: Site) -> Iterator[Pages]:
-    """A window, in which nothing may go wrong: no error in its console, no address outside the origin."""
-    context = browser.new_context(base_url=site.address, accept_downloads=True)
-    opened = Pages(context.new_page(), site.address, AXE.read_text())
-    yield opened
-    context.close()
-    assert opened.complaints == []
+def window(browser: Browser, site: Site) -> Iterator[Callable[[], Pages]]:
+    """Opens windows, each with cookies of its own, in which nothing may go wrong: no error in the console, no
+    address outside the origin."""
+    opened: list[Pages] = []
+
+    def open_window() -> Pages:
+        context = browser.new_context(base_url=site.address, accept_downloads=True)
+        opened.append(Pages(context.new_page(), site.address, AXE.read_text()))
+        return opened[-1]
+
+    yield open_window
+    for pages in opened:
+        pages.page.context.close()
+    assert [complaint for pages in opened for complaint in pages.complaints] == []
+
+
+@pytest.fixture
+def administrator(site: Site, window: Callable[[], Pages]) -> Pages:
+    """The window of the administrator, who is made in the first one."""
+    pages = window()
+    if site.is_new:
+        pages.open(site.first_run)
+        pages.heading("Create the administrator")
+        pages.look("first-run")
+        pages.fill("User name", site.administrator[0])
+        pages.fill("Password", site.administrator[1])
+        pages.press("Create the administrator")
+        site.is_new = False
+    else:
+        pages.sign_in(*site.administrator)
+    pages.heading("Studies")
+    return pages

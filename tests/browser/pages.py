@@ -43,6 +43,13 @@ class Pages:
     def open(self, path: str) -> None:
         self.page.goto(path)
 
+    def sign_in(self, name: str, password: str) -> None:
+        self.open("/")
+        self.heading("Sign in")
+        self.fill("User name", name)
+        self.fill("Password", password)
+        self.press("Sign in")
+
     def heading(self, text: str) -> None:
         """Wait for the page with this title."""
         expect(self.page.get_by_role("heading", level=1, name=text, exact=True)).to_be_visible()
@@ -76,7 +83,7 @@ class Pages:
         return saved
 
     def look(self, name: str) -> None:
-        """Take pictures of the page as it is, light and dark, on a laptop and on a small screen; AssertionError
+        """Take pictures of the page as it is, light and dark, on a laptop and a small screen. AssertionError
         for what axe-core finds serious or critical, and for what does not fit."""
         for scheme in ("light", "dark"):
             self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")

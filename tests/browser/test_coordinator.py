@@ -16,20 +16,6 @@ from .conftest import Site
 from .pages import Pages
 
 NAMES = ("Graz", "Munich", "Tartu")
-PASSWORD = "only for these tests"
-
-
-@pytest.fixture
-def administrator(pages: Pages, site: Site) -> Pages:
-    """The window of somebody who has just become the administrator."""
-    pages.open(site.first_run)
-    pages.heading("Create the administrator")
-    pages.look("first-run")
-    pages.fill("User name", "ada")
-    pages.fill("Password", PASSWORD)
-    pages.press("Create the administrator")
-    pages.heading("Studies")
-    return pages
 
 
 @pytest.fixture
@@ -42,11 +28,12 @@ def clients() -> Iterator[list[Cohort]]:
             cohort.party.kill()
 
 
-def create_study(pages: Pages) -> None:
+def create_study(pages: Pages, name: str) -> None:
+    """Fill in the form for a new study, with two mistakes on the way."""
     pages.follow("New study")
     pages.heading("New study")
     pages.look("new-study")
-    pages.fill("Name of the study", "Asthma in three places")
+    pages.fill("Name of the study", name)
     pages.fill("Fewest people at each cohort", "20")
     pages.fill("Fewest cases, and controls, at each", "one")
     pages.press("Create study")
@@ -57,7 +44,7 @@ def create_study(pages: Pages) -> None:
     pages.look("new-study-refused")
     pages.fill("Trait", "asthma")
     pages.press("Create study")
-    pages.heading("Asthma in three places")
+    pages.heading(name)
 
 
 def invite(pages: Pages, name: str) -> str:
@@ -82,7 +69,7 @@ def test_a_study_from_the_first_run_to_the_download(
     pages = administrator
     pages.sees("No study yet")
     pages.look("studies-empty")
-    create_study(pages)
+    create_study(pages, "Asthma in three places")
     pages.sees("3 of 3 cohorts are not invited yet.")
     expect(pages.page.get_by_role("button", name="Start", exact=True)).to_be_disabled()
     for name, prefix in zip(NAMES, small, strict=True):
@@ -108,3 +95,66 @@ def test_a_study_from_the_first_run_to_the_download(
     assert found.read_bytes() == (tmp_path / "rehearsed.assoc").read_bytes()
     polls = [request for request in pages.asked if request.url.endswith("/progress")]
     assert any("if-none-match" in request.all_headers() for request in polls)
+
+
+def test_a_session_that_ends_loses_nothing_that_was_typed(administrator: Pages, site: Site) -> None:
+    pages = administrator
+    pages.open("/studies/new")
+    pages.fill("Name of the study", "Half a study")
+    pages.page.context.clear_cookies(name="sessionid")
+    pages.press("Create study")
+    expect(pages.dialog.get_by_role("heading")).to_have_text("Your session has ended")
+    pages.look("session-ended")
+    pages.fill("Password", "wrong", pages.dialog)
+    pages.press("Sign in", pages.dialog)
+    expect(pages.dialog.get_by_role("alert")).to_contain_text("User name or password is wrong.")
+    pages.fill("Password", site.administrator[1], pages.dialog)
+    pages.press("Sign in", pages.dialog)
+    expect(pages.dialog).to_be_hidden()
+    expect(pages.page.get_by_label("Name of the study", exact=True)).to_have_value("Half a study")
+
+
+def test_an_observer_sees_and_changes_nothing(
+    administrator: Pages, window: Callable[[], Pages], site: Site
+) -> None:
+    pages = administrator
+    pages.follow("People")
+    pages.fill("User name", "olga")
+    pages.fill("First password", "another long one 2")
+    pages.page.get_by_label("Role", exact=True).select_option("observer")
+    pages.press("Create account")
+    expect(pages.page.get_by_role("rowheader", name="olga")).to_be_visible()
+    pages.look("people")
+    pages.follow("Studies")
+    create_study(pages, "Watched")
+    pages.follow("Plan")
+    pages.fill("User name of an observer", "olga")
+    pages.press("Add")
+    expect(pages.page.get_by_role("button", name="Remove olga")).to_be_visible()
+    observer = window()
+    observer.sign_in("olga", "another long one 2")
+    observer.heading("Studies")
+    expect(observer.page.get_by_role("link", name="New study")).to_have_count(0)
+    observer.follow("Watched")
+    observer.sees("You may watch this study, not change it.")
+    observer.look("observer")
+    for page in ("Plan", "Cohorts", "Progress", "Results", "Privacy and traffic", "Log"):
+        observer.follow(page)
+        expect(observer.page.locator("main").get_by_role("button")).to_have_count(0)
+
+
+def test_a_normalization_study_by_the_form(administrator: Pages) -> None:
+    pages = administrator
+    pages.follow("New study")
+    pages.choose("Tables")
+    pages.fill("Name of the study", "Two markers")
+    pages.press("Create study")
+    pages.sees("want at least one column of numbers")
+    table = {"name": "markers.csv", "mimeType": "text/csv", "buffer": b"glucose,hba1c\n5.1,38\n"}
+    pages.page.get_by_label("Or take them from a CSV file").set_input_files(table)
+    expect(pages.page.get_by_label("Name in the first line", exact=True)).to_have_count(2)
+    pages.look("new-study-tables")
+    pages.press("Create study")
+    pages.heading("Two markers")
+    pages.follow("Plan")
+    pages.sees("2 columns")

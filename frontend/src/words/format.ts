@@ -25,7 +25,8 @@ export function bytes(value: number): string {
 /** A time span in its one or two largest units: `4 s`, `6 min`, `1 h 20 min`, `3 d 2 h`. */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
-  if (whole < 10 && seconds < 10 && !Number.isInteger(seconds)) return `${seconds.toFixed(1)} s`;
+  if (seconds > 0 && seconds < 0.1) return "below 0.1 s";
+  if (seconds < 9.95 && seconds > 0 && !Number.isInteger(seconds)) return `${seconds.toFixed(1)} s`;
   if (whole < 60) return `${whole} s`;
   const minutes = Math.floor(whole / 60);
   if (minutes < 60) return minutes < 10 && whole % 60 ? `${minutes} min ${whole % 60} s` : `${minutes} min`;

@@ -49,6 +49,10 @@ export const PHASE: Record<string, string> = {
   results: "Delivery of results",
   files: "Writing result files",
   summing: "Summing",
+  reading: "Reading the data",
+  computing: "Computing",
+  sending: "Sending",
+  waiting: "Waiting",
   releasing: "Releasing sums of masks",
 };
 

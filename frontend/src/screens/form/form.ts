@@ -2,7 +2,6 @@
 import type { Method, Schemas, Study } from "../../api/client";
 
 type Plan = Schemas["PlanFieldsRequest"];
-type SomePlan = Partial<Schemas["FrozenPlan"]>;
 
 export interface Covariate {
   name: string;
@@ -65,11 +64,9 @@ export interface Form {
   flags: Record<FlagName, boolean>;
 }
 
-const FEWEST_COHORTS = 3;
-
 /** The form of a new study with this method, all else as usual. */
 export function fresh(method: Method): Form {
-  return { name: "", description: "", autoStart: true, ...fromPlan({ ...method.usual, test: method.name }) };
+  return { name: "", description: "", autoStart: true, ...fromPlan(method.usual) };
 }
 
 /** The form of a study that is there. */
@@ -77,12 +74,12 @@ export function fromStudy({ name, description, auto_start, plan }: Study): Form 
   return { name, description: description ?? "", autoStart: auto_start ?? true, ...fromPlan(plan) };
 }
 
-function fromPlan(plan: SomePlan): Omit<Form, "name" | "description" | "autoStart"> {
+function fromPlan(plan: Schemas["PlanFields"]): Omit<Form, "name" | "description" | "autoStart"> {
   const numbers = NUMBERS.map((name) => [name, String(plan[name] ?? "")] as const);
   const flags = FLAGS.map((name) => [name, plan[name] ?? false] as const);
   return {
-    test: plan.test ?? "",
-    phenotype: plan.phenotype ?? "",
+    test: plan.test,
+    phenotype: plan.phenotype,
     trait: plan.trait ?? "case/control",
     build: plan.build ?? "",
     covariates: (plan.covariates ?? []).map(({ name, levels = [] }) => ({
@@ -97,10 +94,7 @@ function fromPlan(plan: SomePlan): Omit<Form, "name" | "description" | "autoStar
     masking: plan.masking ?? "modular",
     chromosomes: (plan.chromosomes ?? []).join(" "),
     lists: { quantiles: (plan.quantiles ?? []).join(", "), elements: (plan.elements ?? []).join(", ") },
-    numbers: {
-      ...(Object.fromEntries(numbers) as Record<NumberName, string>),
-      cohorts: String(plan.cohorts ?? FEWEST_COHORTS),
-    },
+    numbers: Object.fromEntries(numbers) as Record<NumberName, string>,
     flags: Object.fromEntries(flags) as Record<FlagName, boolean>,
   };
 }

@@ -13,6 +13,7 @@ import { Table, type Column } from "../../ui/Table";
 import { Ago } from "../../ui/Time";
 import { COHORT } from "../../words/states";
 import { InvitationDialog } from "./InvitationDialog";
+import { lacksList, UploadList } from "./UploadList";
 import { useStudy } from "./StudyLayout";
 
 type Issued = Schemas["IssuedInvitation"];
@@ -27,7 +28,8 @@ export function Cohorts() {
   return (
     <>
       <Roster study={study} onIssued={setIssued} />
-      {study.may_change && isBefore && <Invite study={study} onIssued={setIssued} />}
+      {study.may_change && study.state === "draft" && <UploadList study={study} />}
+      {study.may_change && isBefore && !lacksList(study) && <Invite study={study} onIssued={setIssued} />}
       {isBefore && <Start study={study} />}
       {issued && <InvitationDialog issued={issued} study={study.name} onClose={() => setIssued(null)} />}
     </>
@@ -144,7 +146,6 @@ function Invite({ study, onIssued }: Issuing) {
 
 function Start({ study }: { study: Study }) {
   const start = useChange(() => answer(api.POST("/api/v1/studies/{study}/start", of(study.id))));
-  const why = study.start_blocked || (study.auto_start ? "It starts by itself." : "");
   return (
     <Card>
       <Section title="Start">
@@ -161,11 +162,9 @@ function Start({ study }: { study: Study }) {
               Start
             </Button>
           )}
-          <span id="why-start">{why || "Every cohort is ready."}</span>
+          <span id="why-start">{study.start_blocked || "Every cohort is ready."}</span>
         </Row>
-        {study.auto_start && study.start_blocked && (
-          <Muted>The study starts by itself once every cohort is ready.</Muted>
-        )}
+        {study.auto_start && <Muted>The study starts by itself once every cohort is ready.</Muted>}
       </Section>
     </Card>
   );

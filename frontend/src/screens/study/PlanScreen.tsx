@@ -11,6 +11,7 @@ import { Confirm } from "../../ui/Confirm";
 import { Card, Facts, Muted, Row, Section } from "../../ui/Layout";
 import { plural } from "../../words/format";
 import { REPORT, TRAIT } from "../../words/states";
+import { Observers } from "./Observers";
 import { useStudy } from "./StudyLayout";
 
 /** The question, the model and the rules, as the cohorts accept them. */
@@ -26,6 +27,7 @@ export function PlanScreen() {
           : "The plan can be changed until the first cohort joins."}
       </Muted>
       <Steer study={study} />
+      {study.may_change && <Observers study={study} />}
     </>
   );
 }

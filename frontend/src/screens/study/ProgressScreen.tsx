@@ -1,8 +1,9 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
 
 import { answer, api, type Schemas, type Study } from "../../api/client";
 import { useChange } from "../../api/changes";
-import { isOver, of, progress } from "../../api/queries";
+import { isOver, of, progress, study } from "../../api/queries";
 import { Badge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
 import { Refusal } from "../../ui/Callout";
@@ -20,8 +21,10 @@ import { useStudy } from "./StudyLayout";
 /** Named steps, a row per cohort, and the buttons. Stays after the end. */
 export function ProgressScreen() {
   const study = useStudy();
+  const found = useQuery(progress(study.id));
+  useSameState(study, found.data?.state);
   return (
-    <Loaded query={useQuery(progress(study.id))}>
+    <Loaded query={found}>
       {(found) => (
         <>
           <Now progress={found} />
@@ -32,6 +35,15 @@ export function ProgressScreen() {
       )}
     </Loaded>
   );
+}
+
+/** What is around the page is asked for apart: it follows at once when the state has changed. */
+function useSameState(around: Study, state: Study["state"] | undefined): void {
+  const client = useQueryClient();
+  useEffect(() => {
+    if (state && state !== around.state)
+      void client.invalidateQueries({ queryKey: study(around.id).queryKey });
+  }, [client, around.id, around.state, state]);
 }
 
 function Now({ progress }: { progress: Schemas["Progress"] }) {

@@ -12,9 +12,10 @@ from rest_framework.views import APIView
 
 from unpooled.algorithms import ALGORITHMS, METHODS, usual
 from unpooled.plan import Plan
+from unpooled.protocol.messages import MIN_COHORTS
 from unpooled_webapp.api import serializers
 
-_DEFAULTS: dict[str, Any] = {
+_DEFAULTS: dict[str, Any] = {"phenotype": "", "cohorts": MIN_COHORTS} | {
     field.name: field.default
     for field in dataclasses.fields(Plan)
     if field.default is not dataclasses.MISSING and field.name not in ("panel_digest", "version")
@@ -33,7 +34,7 @@ class MethodsView(APIView):
                 "traits": method.traits,
                 "files": list(method.files),
                 "options": sorted(method.options),
-                "usual": {**_DEFAULTS, **usual(method.name)},
+                "usual": {**_DEFAULTS, **usual(method.name), "test": method.name},
             }
             for method in ALGORITHMS.values()
         ]

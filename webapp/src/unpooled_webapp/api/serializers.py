@@ -168,7 +168,7 @@ class Method(serializers.Serializer[Any]):
     traits = serializers.ListField(child=serializers.ChoiceField(TRAITS), help_text="the usual one first")
     files = serializers.ListField(child=serializers.ChoiceField(ALL_FILES))
     options = serializers.ListField(child=serializers.CharField(), help_text="fields of the plan it heeds")
-    usual = SomePlanFields(help_text="a plan of this method where its author said nothing")
+    usual = PlanDict(help_text="a plan of this method where its author said nothing")
 
 
 class NewStudy(serializers.Serializer[Any]):
