@@ -80,6 +80,16 @@ test("another test takes its own files and trait, and leaves the question", () =
   });
 });
 
+test("how cohorts agree on variants stays with another test, and goes with tables", () => {
+  const form = { ...fresh(CHI_SQUARE), panelMode: "list" as const };
+  expect(withMethod(form, LINEAR).panelMode).toBe("list");
+  expect(withMethod(form, Z_SCORE)).toMatchObject({ panelMode: "none", trait: "none" });
+  expect(withMethod(withMethod(form, Z_SCORE), LINEAR)).toMatchObject({
+    panelMode: "names",
+    trait: "quantitative",
+  });
+});
+
 test("levels of a categorical covariate keep their order, the reference first", () => {
   const form = {
     ...fresh(LINEAR),

@@ -103,7 +103,9 @@ function fromPlan(plan: Schemas["PlanFields"]): Omit<Form, "name" | "description
 export function withMethod(form: Form, method: Method): Form {
   const usual = fresh(method);
   const trait = method.traits.includes(form.trait) ? form.trait : usual.trait;
-  return { ...form, test: method.name, trait, files: usual.files, panelMode: usual.panelMode };
+  const ofTables = form.panelMode === "none";
+  const panelMode = ofTables === method.of_tables ? form.panelMode : usual.panelMode;
+  return { ...form, test: method.name, trait, files: usual.files, panelMode };
 }
 
 /** Whether the plan of this method has an option; a field that it does not heed is not shown or sent. */
