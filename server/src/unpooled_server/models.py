@@ -38,6 +38,8 @@ class Study(models.Model):
     archived = models.BooleanField(default=False)
     auto_start = models.BooleanField(default=True)
     one_operator = models.BooleanField(default=False)
+    # The platform made its cohorts and their data.
+    is_demo = models.BooleanField(default=False)
     version = models.PositiveIntegerField(default=1)
     plan_json = models.JSONField(default=dict)
     frozen = models.BooleanField(default=False)

@@ -9,3 +9,7 @@ from unpooled.memory import share_one_heap
 share_one_heap()
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "unpooled_webapp.settings")
 application = get_wsgi_application()
+
+from unpooled_webapp.demonstration import service  # noqa: E402  # Django is set up now
+
+service.clean_up()  # a demo has ended with the process that this one follows

@@ -43,6 +43,7 @@ def create(
     *,
     auto_start: bool,
     one_operator: bool,
+    is_demo: bool = False,
 ) -> Study:
     """A new draft. Its compensator's key is asked of the compensator now, and is part of the plan."""
     fields = _checked({**plan, "compensator_key": _compensator_key()})
@@ -54,6 +55,7 @@ def create(
             plan_json=fields,
             auto_start=auto_start,
             one_operator=one_operator,
+            is_demo=is_demo,
         )
         note(study.pk, owner.get_username(), "created the study")
     return study
@@ -171,7 +173,7 @@ def resume_by_request(study: Study, who: str) -> None:
         raise Conflict("not-paused", f"The study is {study.state}: there is nothing to resume.")
 
 
-def abort(study: Study, who: str) -> None:
+def abort(study: Study, who: str, reason: str = "Aborted by the coordinator.") -> None:
     """End a study without results. Nothing that was summed is published."""
     if not move(
         study.pk,
@@ -179,7 +181,7 @@ def abort(study: Study, who: str) -> None:
         StudyState.ABORTED,
         who,
         "aborted",
-        reason="Aborted by the coordinator.",
+        reason=reason,
         pause_kind=PauseKind.NONE,
         ended_at=timezone.now(),
     ):

@@ -250,6 +250,7 @@ class StudyRow(serializers.ModelSerializer[Study]):
             "cohorts_wanted",
             "cohorts_joined",
             "archived",
+            "is_demo",
             "created_at",
             "changed_at",
         ]
@@ -331,6 +332,14 @@ class StudyDetail(StudyRow):
 
     def get_start_blocked(self, study: Study) -> str:
         return why_not_startable(study)
+
+
+class Demo(serializers.Serializer[Any]):
+    """Whether a study over generated cohorts can be had, whose clients run on the server's machine."""
+
+    permitted = serializers.BooleanField(help_text="by the platform's operator, and to you")
+    lacking = serializers.CharField(help_text="what has to be set up first; empty if nothing")
+    running = serializers.BooleanField(help_text="there is one at most")
 
 
 class NewInvitation(serializers.Serializer[Any]):

@@ -22,7 +22,8 @@ from unpooled_webapp.api.parameters import number
 _ERRORS = {400: serializers.ErrorAnswer, 404: serializers.ErrorAnswer, 409: serializers.ErrorAnswer}
 
 
-def _detail(request: Request, study: Study, status: int = 200) -> Response:
+def detail(request: Request, study: Study, status: int = 200) -> Response:
+    """A study in full, as it is now, for the person who asks."""
     fresh = Study.objects.get(pk=study.pk)
     detail = serializers.StudyDetail(fresh, context={"person": person(request)})
     return Response(detail.data, status=status)
@@ -61,14 +62,14 @@ class StudiesView(APIView):
             auto_start=values["auto_start"],
             one_operator=settings.UNPOOLED_ONE_OPERATOR,
         )
-        return _detail(request, study, 201)
+        return detail(request, study, 201)
 
 
 class StudyView(APIView):
     @extend_schema(responses={200: serializers.StudyDetail, **_ERRORS})
     def get(self, request: Request, study: str) -> Response:
         """One study."""
-        return _detail(request, visible(request, study))
+        return detail(request, visible(request, study))
 
     @extend_schema(request=serializers.ChangedStudy, responses={200: serializers.StudyDetail, **_ERRORS})
     def patch(self, request: Request, study: str) -> Response:
@@ -82,7 +83,7 @@ class StudyView(APIView):
             studies.change(found, person(request).username, **values)
         if observers is not None:
             found.observers.set(_people(observers))
-        return _detail(request, found)
+        return detail(request, found)
 
     @extend_schema(responses={204: None, **_ERRORS})
     def delete(self, request: Request, study: str) -> Response:
@@ -106,7 +107,7 @@ class StartView(APIView):
         """Start a study whose cohorts are all ready."""
         found = own(request, study)
         studies.start(found, person(request).username)
-        return _detail(request, found)
+        return detail(request, found)
 
 
 class PauseView(APIView):
@@ -115,7 +116,7 @@ class PauseView(APIView):
         """Pause a running study: no further question is asked."""
         found = own(request, study)
         studies.pause_by_request(found, person(request).username)
-        return _detail(request, found)
+        return detail(request, found)
 
 
 class ResumeView(APIView):
@@ -124,7 +125,7 @@ class ResumeView(APIView):
         """Go on with a paused study."""
         found = own(request, study)
         studies.resume_by_request(found, person(request).username)
-        return _detail(request, found)
+        return detail(request, found)
 
 
 class AbortView(APIView):
@@ -133,7 +134,7 @@ class AbortView(APIView):
         """End a study without results. It cannot be taken up again, only duplicated."""
         found = own(request, study)
         studies.abort(found, person(request).username)
-        return _detail(request, found)
+        return detail(request, found)
 
 
 class DuplicateView(APIView):
@@ -142,7 +143,7 @@ class DuplicateView(APIView):
         """A new draft of yours with the same plan."""
         found, user = visible(request, study), person(request)
         require_coordinator(user)
-        return _detail(request, studies.duplicate(found, user), 201)
+        return detail(request, studies.duplicate(found, user), 201)
 
 
 class ArchiveView(APIView):
@@ -151,14 +152,14 @@ class ArchiveView(APIView):
         """Put a study into the archive."""
         found = own(request, study)
         studies.archive(found, person(request).username, True)
-        return _detail(request, found)
+        return detail(request, found)
 
     @extend_schema(operation_id="studies_unarchive", responses={200: serializers.StudyDetail, **_ERRORS})
     def delete(self, request: Request, study: str) -> Response:
         """Take a study from the archive."""
         found = own(request, study)
         studies.archive(found, person(request).username, False)
-        return _detail(request, found)
+        return detail(request, found)
 
 
 class ListView(APIView):
@@ -170,7 +171,7 @@ class ListView(APIView):
         found = own(request, study)
         data = request._request.read(panels.MAX_LIST_BYTES + 1)  # DRF would look for a parser
         panels.set_list(found, data, person(request).username)
-        return _detail(request, found)
+        return detail(request, found)
 
 
 class InvitationsView(APIView):

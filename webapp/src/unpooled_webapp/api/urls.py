@@ -2,13 +2,15 @@ from __future__ import annotations
 
 from django.urls import path
 
-from unpooled_webapp.api import methods, people, pictures, session, studies
+from unpooled_webapp.api import demo, methods, people, pictures, session, studies
 
 urlpatterns = [
     path("session", session.SessionView.as_view()),
     path("session/password", session.PasswordView.as_view()),
     path("first-run", session.FirstRunView.as_view()),
     path("methods", methods.MethodsView.as_view()),
+    path("demo", demo.DemoView.as_view()),
+    path("example", demo.ExampleView.as_view()),
     path("people", people.PeopleView.as_view()),
     path("people/<str:username>", people.PersonView.as_view()),
     path("studies", studies.StudiesView.as_view()),

@@ -9,16 +9,12 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from unpooled.simulate import simulate
+from unpooled_webapp.demonstration.example import NAME, PLACES, PLAN, generate
 from unpooled_webapp.rehearsal import Rehearsal, Settings
 from unpooled_webapp.rehearsal.federation import Platform, platform, run_study
 from unpooled_webapp.rehearsal.pooled import Comparison, compare
 from unpooled_webapp.rehearsal.screen import Screen
 
-COHORTS = (900, 600, 400)  # samples of each
-CASE_FRACTIONS = (0.6, 0.45, 0.3)
-EFFECTS = (1.8, 1.7, 1.6)  # odds ratios of the planted variants
-VARIANTS = 10_000
 STRONGEST = 8
 
 
@@ -42,23 +38,17 @@ def demo(out: Path, port: int, leave: bool) -> None:
     data = out / "data"
     data.mkdir(parents=True, exist_ok=True)
     with Screen() as screen, contextlib.ExitStack() as stack:
-        screen.phase(f"Generating {len(COHORTS)} cohorts of {', '.join(map(str, COHORTS))} people")
-        made = simulate(
-            data,
-            cohorts=COHORTS,
-            variants=VARIANTS,
-            case_fractions=CASE_FRACTIONS,
-            effects=EFFECTS,
-            missing_rate=(0.3, 0.01),
-        )
+        sizes = ", ".join(str(place.people) for place in PLACES)
+        screen.phase(f"Generating {len(PLACES)} cohorts of {sizes} people")
+        made = generate(data)
         home = (out / "platform").resolve()
         home.mkdir(exist_ok=True, mode=0o700)
         running = stack.enter_context(platform(home, screen, 0 if leave else port))
         settings = Settings(
-            plan={"test": "chi-square", "phenotype": "case/control, generated", "cohorts": len(COHORTS)},
+            plan=PLAN,
             arguments=[["--bfile", str(prefix)] for prefix in made.cohorts],
             out=out / "demo",
-            name="Demo: three generated cohorts",
+            name=NAME,
         )
         done = run_study(running, settings, screen)
         screen.phase("Comparing with the pooled analysis")

@@ -35,8 +35,21 @@ ADMINISTRATOR = "admin"
     "--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Threads of the worker."
 )
 @click.option("--known-keys", type=click.Path(path_type=Path), help="Passed on to the compensator.")
+@click.option(
+    "--demo/--no-demo",
+    "with_demo",
+    default=None,
+    help="Let coordinators run a study over generated cohorts on this machine.  [on at a loopback address "
+    "without UNPOOLED_PUBLIC_URL]",
+)
 def up(
-    host: str, port: int, home: Path | None, with_compensator: bool, workers: int, known_keys: Path | None
+    host: str,
+    port: int,
+    home: Path | None,
+    with_compensator: bool,
+    workers: int,
+    known_keys: Path | None,
+    with_demo: bool | None,
 ) -> None:
     """Run the platform on this machine: web application, worker, and SQLite unless told otherwise.
 
@@ -49,12 +62,27 @@ def up(
     folder = environment.home()
     listener = _listen(host, port)
     address = _address(host, listener)
+    _permit_demo(address, _is_for_others(host), with_demo)
     children = []
     if with_compensator:
         children.append(_compensator(folder, known_keys))
     token = _prepare_database()
     children += [_web(listener), _worker(workers)]
-    _Platform(children, folder, address, host not in ("127.0.0.1", "localhost", "::1")).run(token)
+    _Platform(children, folder, address, _is_for_others(host)).run(token)
+
+
+def _is_for_others(host: str) -> bool:
+    return host not in ("127.0.0.1", "localhost", "::1")
+
+
+def _permit_demo(address: str, is_for_others: bool, wanted: bool | None) -> None:
+    """A demo's clients take this machine's time: where others work, only if its operator says so."""
+    if wanted is None:
+        wanted = not is_for_others and not environment.secret("UNPOOLED_PUBLIC_URL")
+    if not wanted:
+        os.environ.pop("UNPOOLED_DEMO_ADDRESS", None)
+    elif not os.environ.get("UNPOOLED_DEMO_ADDRESS"):
+        os.environ["UNPOOLED_DEMO_ADDRESS"] = address
 
 
 def _allow(host: str) -> None:
@@ -129,6 +157,13 @@ def _prepare_database() -> str | None:
     return first_run.token()
 
 
+def _end_demo() -> None:
+    """A demo that ran has ended with the web application: its study cannot go on."""
+    from unpooled_webapp.demonstration import service
+
+    service.clean_up()
+
+
 def _web(listener: socket.socket) -> Child:
     threads = int(environment.number("UNPOOLED_THREADS", 48))
     command = python("gunicorn", "unpooled_webapp.wsgi", "--bind", f"fd://{listener.fileno()}")
@@ -200,6 +235,7 @@ class _Platform:
             for child in reversed(self.children):
                 child.stop()
             (self.folder / "addresses.json").unlink(missing_ok=True)
+            _end_demo()
 
     def _keep_running(self) -> None:
         for child in self.children:

@@ -16,6 +16,7 @@ from typing import Any
 from unpooled.errors import UnpooledError
 from unpooled.formats import ssf
 from unpooled_webapp import environment
+from unpooled_webapp.rehearsal.clients import EVENTS, hand_over, start_client
 from unpooled_webapp.rehearsal.coordinator import Coordinator
 from unpooled_webapp.rehearsal.processes import Process
 from unpooled_webapp.rehearsal.report import report
@@ -24,7 +25,6 @@ from unpooled_webapp.rehearsal.screen import Screen
 ADMINISTRATOR = "admin"
 START_SECONDS = 120.0
 POLL_SECONDS = 0.25
-EVENTS = "events.jsonl"  # what a client tells
 STOPPED = ("failed", "aborted")  # a pause of the platform's ends by itself, or one of the clients has ended
 
 
@@ -147,18 +147,8 @@ def run_study(running: Platform, settings: Settings, screen: Screen) -> Rehearsa
 
 def _client(running: Platform, study: str, cohort: str, invitation: str, arguments: Sequence[str]) -> Process:
     folder = _folder(running, study, cohort)
-    folder.mkdir(parents=True)
-    # In a file, not among the arguments, where everybody on this machine could read it.
-    letter = folder / "invitation.txt"
-    letter.touch(0o600)
-    letter.write_text(invitation)
-    places = ["--state", str(folder / "state"), "--out", str(folder / "results"), "--yes", "--json"]
-    return Process(
-        "unpooled_client",
-        ["run", str(letter), *places, *arguments],
-        folder / "client.log",
-        output=folder / EVENTS,
-    )
+    hand_over(folder, invitation)
+    return start_client(folder, arguments)
 
 
 def _watch(
