@@ -32,6 +32,7 @@ for _name in (
     "UNPOOLED_COMPENSATOR_URL",
     "UNPOOLED_PUBLIC_URL",
     "UNPOOLED_ONE_OPERATOR",
+    "UNPOOLED_DEMO_ADDRESS",
 ):
     os.environ.pop(_name, None)
 django.setup()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -19,7 +20,7 @@ import pytest
 from cohort_client import Client
 from federation_fixtures import NAMES, Data, variants
 
-from unpooled.protocol.invitation import Invitation
+from unpooled.protocol.invitation import PREFIX, Invitation
 
 PASSWORD = "a long password 1"
 PLAN = {
@@ -206,6 +207,45 @@ def test_a_port_that_is_taken_is_said(running: Platform, tmp_path: Path) -> None
     )
     assert done.returncode == 1
     assert "choose another with --port" in done.stderr
+
+
+def processes_of_the_demo(platform: Platform) -> list[Path]:
+    """The folders in /proc of the process that looks after the demo's clients, and of these."""
+    folder = str(platform.home / "demo").encode()
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if folder in (process / "cmdline").read_bytes():
+                found.append(process)
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks at processes by Linux's /proc")
+def test_a_demo_ends_with_the_process_that_started_it(running: Platform) -> None:
+    http = running.coordinator()
+
+    def begin() -> str:
+        answer = http.post("/api/v1/demo")
+        assert answer.status_code == 201, answer.text
+        insist(lambda: str(len(processes_of_the_demo(running))), "4")
+        return str(answer.json()["id"])
+
+    def state(study: str) -> str:
+        return str(http.get(f"/api/v1/studies/{study}").json()["state"])
+
+    first = begin()
+    assert http.post("/api/v1/demo").json()["error"]["code"] == "demo-runs"
+    assert http.get("/api/v1/studies").json()[0]["is_demo"] is True
+    for process in processes_of_the_demo(running):
+        assert b"UNPOOLED" not in (process / "environ").read_bytes()  # where the platform's secrets are
+        assert os.getpriority(os.PRIO_PROCESS, int(process.name)) > 0
+    os.kill(running.addresses()["processes"]["web"], signal.SIGKILL)
+    insist(lambda: state(first), "aborted")
+    assert processes_of_the_demo(running) == [] and not (running.home / "demo" / first).exists()
+    second = begin()
+    assert running.stop() == 0
+    assert processes_of_the_demo(running) == [] and not (running.home / "demo" / second).exists()
+    assert PREFIX not in (running.home / "log").read_text()
 
 
 def test_help_names_every_command() -> None:

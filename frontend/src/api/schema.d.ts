@@ -4,6 +4,41 @@
  */
 
 export interface paths {
+    "/api/v1/demo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Whether you may run a demo here, and whether one can run. */
+        get: operations["demo_retrieve"];
+        put?: never;
+        /** @description Start a study of three generated cohorts, whose clients run on the server's machine. */
+        post: operations["demo_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/example": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Three generated cohorts as PLINK files in a ZIP, with a README that says how to take part. */
+        get: operations["example_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/first-run": {
         parameters: {
             query?: never;
@@ -638,6 +673,15 @@ export interface components {
             low: number[];
             /** @description the upper edge of the band */
             high: number[];
+        };
+        /** @description Whether a study over generated cohorts can be had, whose clients run on the server's machine. */
+        Demo: {
+            /** @description by the platform's operator, and to you */
+            permitted: boolean;
+            /** @description what has to be set up first; empty if nothing */
+            lacking: string;
+            /** @description there is one at most */
+            running: boolean;
         };
         /**
          * @description * `OR` - OR
@@ -1431,6 +1475,7 @@ export interface components {
             readonly cohorts_wanted: number;
             readonly cohorts_joined: number;
             archived?: boolean;
+            is_demo?: boolean;
             /** Format: date-time */
             created_at?: string;
             /** Format: date-time */
@@ -1480,6 +1525,7 @@ export interface components {
             readonly cohorts_wanted: number;
             readonly cohorts_joined: number;
             archived?: boolean;
+            is_demo?: boolean;
             /** Format: date-time */
             created_at?: string;
             /** Format: date-time */
@@ -1592,6 +1638,95 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    demo_retrieve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Demo"];
+                };
+            };
+        };
+    };
+    demo_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StudyDetail"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    example_retrieve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/zip": string;
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
     first_run_retrieve: {
         parameters: {
             query?: never;

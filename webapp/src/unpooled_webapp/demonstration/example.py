@@ -11,7 +11,6 @@ from textwrap import dedent
 from typing import Any
 
 from unpooled.simulate import SimulationReport, simulate
-from unpooled_server.store import whole_file
 
 
 @dataclass(frozen=True)
@@ -57,10 +56,12 @@ def archive(home: Path) -> Path:
     """The ZIP of the cohorts, named by place, with a README.txt; made at the first call of this version."""
     made = home / "example" / f"unpooled-example-{importlib.metadata.version('unpooled-core')}.zip"
     if not made.exists():
-        with tempfile.TemporaryDirectory() as folder:
-            report = generate(Path(folder), pooled=False)
-            with whole_file(made) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
+        made.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryDirectory(dir=made.parent) as folder:
+            report, draft = generate(Path(folder), pooled=False), Path(folder, "draft.zip")
+            with zipfile.ZipFile(draft, "w") as packed:
                 _pack(packed, report)
+            draft.replace(made)  # there whole, or not at all
     return made
 
 

@@ -1,0 +1,107 @@
+"""The demo in the browser: who may start one, and the example data. What it runs is tested in test_up.py."""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from unpooled_server.models import Study
+from unpooled_webapp import accounts
+from unpooled_webapp.demonstration import example, service
+
+PASSWORD = "a long password 1"
+Person = Callable[[str], httpx.Client]
+
+
+@pytest.fixture
+def person(http: Callable[[], httpx.Client], platform: Any) -> Person:
+    """Somebody of this role, signed in."""
+
+    def sign_in(role: str) -> httpx.Client:
+        accounts.create(role, PASSWORD, role)
+        client = http()
+        client.post("/api/v1/session", json={"username": role, "password": PASSWORD}).raise_for_status()
+        client.headers["X-CSRFToken"] = client.cookies["csrftoken"]
+        return client
+
+    return sign_in
+
+
+@pytest.fixture
+def permitting(platform: Any) -> Any:
+    """A platform whose operator permits demos."""
+    platform.UNPOOLED_DEMO_ADDRESS = "http://127.0.0.1:9"
+    return platform
+
+
+def test_no_demo_unless_the_operator_permits_it(person: Person) -> None:
+    client = person(accounts.ADMINISTRATOR)
+    assert client.get("/api/v1/demo").json() == {"permitted": False, "lacking": "", "running": False}
+    answer = client.post("/api/v1/demo")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "no-demo")
+    assert not Study.objects.exists()
+
+
+def test_an_observer_may_neither_start_one_nor_get_the_example(permitting: Any, person: Person) -> None:
+    client = person(accounts.OBSERVER)
+    assert client.get("/api/v1/demo").json()["permitted"] is False
+    assert client.post("/api/v1/demo").status_code == 403
+    assert client.get("/api/v1/example").status_code == 403
+    assert not Study.objects.exists()
+
+
+def test_what_is_lacking_is_said(permitting: Any, person: Person) -> None:
+    permitting.UNPOOLED_COMPENSATOR_URL = ""
+    client = person(accounts.COORDINATOR)
+    assert "--with-compensator" in client.get("/api/v1/demo").json()["lacking"]
+    answer = client.post("/api/v1/demo")
+    assert answer.status_code == 409 and "--with-compensator" in answer.json()["error"]["remedy"]
+
+
+def test_one_at_a_time(permitting: Any, person: Person) -> None:
+    client = person(accounts.COORDINATOR)
+    folder = Path(permitting.UNPOOLED_HOME) / "demo"
+    folder.mkdir()
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # as the process that looks after the clients
+        answer = client.post("/api/v1/demo")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "demo-runs")
+    assert not Study.objects.exists()
+
+
+def test_what_a_crash_left_is_cleaned_up(permitting: Any, person: Person) -> None:
+    owner = accounts.create("ada", PASSWORD, accounts.COORDINATOR)
+    study = Study.objects.create(owner=owner, name="Left", is_demo=True, state="running")
+    left = Path(permitting.UNPOOLED_HOME) / "demo" / study.pk / "graz"
+    left.mkdir(parents=True)
+    service.clean_up()
+    study.refresh_from_db()
+    assert (study.state, study.reason) == ("aborted", service.ENDED)
+    assert not left.exists()
+
+
+def test_the_example_is_the_same_bytes_each_time(tmp_path: Path) -> None:
+    one, other = (example.archive(tmp_path / name).read_bytes() for name in ("one", "other"))
+    assert one == other
+
+
+def test_clients_accept_the_example(person: Person, tmp_path: Path) -> None:
+    answer = person(accounts.COORDINATOR).get("/api/v1/example")
+    assert answer.headers["Content-Type"] == "application/zip" and len(answer.content) < 5_000_000
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as packed:
+        packed.extractall(tmp_path)
+    told = (tmp_path / "README.txt").read_text()
+    for place in example.PLACES:
+        command = [sys.executable, "-m", "unpooled_client", "check", "--bfile", tmp_path / place.prefix]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert f"{place.prefix:8} {place.people} people" in told and str(place.people) in done.stdout
