@@ -337,7 +337,9 @@ def test_mice(flags: tuple[str, ...], plink: PooledPlink) -> None:
 
 
 def test_width_of_the_name_column() -> None:
-    assert name_width(np.array([], np.int64)) == 4
-    assert name_width(np.array([4, 1])) == 4
-    assert name_width(np.array([5, 7, 6])) == 7
-    assert name_width(np.array([5, 8, 6])) == 10
+    assert name_width([]) == 4
+    assert name_width([np.array([4, 1])]) == 4
+    for pieces in ([[5, 7, 6]], [[5], [7, 6]], [[5, 7], [6]]):
+        assert name_width(map(np.array, pieces)) == 7
+    for pieces in ([[5, 8, 6]], [[5], [8, 6]], [[5, 8], [6]]):
+        assert name_width(map(np.array, pieces)) == 10

@@ -14,6 +14,7 @@ import numpy as np
 from unpooled import step as steps
 from unpooled.algorithms import algorithm
 from unpooled.cohort import Cohort, Table
+from unpooled.columns import joined
 from unpooled.errors import ProtocolError
 from unpooled.panel import Panel
 from unpooled.plan import Plan
@@ -44,17 +45,10 @@ def run(plan: Plan, panel: Panel, cohorts: Sequence[Cohort | Table]) -> dict[str
 
 def collect(rows: Iterable[Rows]) -> dict[str, dict[str, np.ndarray]]:
     """Result tables from the rows of all steps, each table sorted by its first column."""
-    parts: dict[str, list[dict[str, np.ndarray]]] = {}
+    parts: dict[str, list[Arrays]] = {}
     for part in rows:
-        parts.setdefault(part.table, []).append(dict(part.columns))
-    return {table: _joined(columns) for table, columns in parts.items()}
-
-
-def _joined(parts: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """The parts as one table. They are taken apart on the way: tables are large."""
-    index = next(iter(parts[0]))
-    order = np.argsort(np.concatenate([part[index] for part in parts]), kind="stable")
-    return {column: np.concatenate([part.pop(column) for part in parts])[order] for column in list(parts[0])}
+        parts.setdefault(part.table, []).append(part.columns)
+    return {table: joined(columns) for table, columns in parts.items()}
 
 
 class _Federation:

@@ -150,7 +150,7 @@ def genomic_inflation(chi_square: Floats) -> float:
     known = chi_square[~np.isnan(chi_square)]
     if not known.size:
         return math.nan
-    return max(1.0, float(np.median(known)) / MEDIAN_CHI_SQUARE)
+    return max(1.0, float(np.median(known, overwrite_input=True)) / MEDIAN_CHI_SQUARE)
 
 
 # Peter Acklam's rational approximation of the normal quantile, of relative error below 1.15e-9. PLINK takes

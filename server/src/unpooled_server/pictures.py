@@ -146,7 +146,7 @@ class _Located:
 
 def _associations(study: Study) -> Associations:
     _require(study)
-    return Associations(store.Columns(study.pk, study.results_folder, study.columns), study.plan)
+    return Associations(store.kept_columns(study.pk, study.results_folder, study.columns), study.plan)
 
 
 def _kept(study: Study, name: str) -> bytes:

@@ -289,14 +289,11 @@ def leaving(study: Study) -> list[dict[str, str]]:
 def table(study: Study, start: int, count: int) -> dict[str, Any]:
     """Result rows `start` … `start + count` by column, in the panel's order; NaN becomes None."""
     part = slice(start, start + count)
-
-    def column(name: str) -> np.ndarray:
-        return store.load_column(study.pk, study.results_folder, name)
-
-    rows = len(column("id")) if study.columns else 0
-    columns = {name: _plain(column(name)[part]) for name in study.columns}
+    kept = store.kept_columns(study.pk, study.results_folder, study.columns)
+    rows = len(kept["id"]) if study.columns else 0
+    columns = {name: _plain(kept[name][part]) for name in study.columns}
     if study.columns:
-        alleles = bytes(column("alleles")).decode().split("\n")
+        alleles = bytes(kept["alleles"]).decode().split("\n")
         for name in ("a1", "a2"):
             columns[name] = [alleles[index] for index in columns[name]]
     return {"variants": rows, "start": start, "columns": columns}

@@ -2,6 +2,7 @@
 
 HOME/studies/<study>/shares/<round>.<cohort>.<nonce>      masked bytes, until the round is aggregated
                     /rows/<round>-<number>.npy            result rows of one round
+                         /merged-<random>/<table>/<name>.npy   all of them, sorted, while they are read
                     /lists/<digest>.txt, list.txt, panel.txt, remarks.tsv
                     /results-<random>/<name>
                                      /columns/<name>.npy, pictures/<name>
@@ -25,6 +26,7 @@ from django.conf import settings
 from unpooled.errors import ProtocolError
 from unpooled.panel import Panel
 from unpooled.step import Rows
+from unpooled_server.columns import Columns, save_column
 
 BLOCK = 1 << 20
 
@@ -158,6 +160,17 @@ def load_rows(path: Path, table: str, names: Sequence[str]) -> Rows:
         raise LostFile(f"result rows are lost or damaged ({path.name})") from error
 
 
+@contextmanager
+def merging_folder(study: str) -> Iterator[Path]:
+    """A folder for the time of the block; what a killed worker left of one goes with the rows."""
+    path = study_folder(study) / "rows" / f"merged-{secrets.token_hex(8)}"
+    path.mkdir(parents=True)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
 def drop_rows(study: str) -> None:
     shutil.rmtree(study_folder(study) / "rows", ignore_errors=True)
 
@@ -248,39 +261,17 @@ def write_result(path: Path, write: Callable[[BinaryIO], object]) -> tuple[int, 
     return measured.size, measured.sha256.hexdigest()
 
 
-def keep_columns(study: str, results_folder: str, columns: Mapping[str, np.ndarray]) -> None:
-    """One file per column, so that a page of a table reads a page of each."""
-    for name, column in columns.items():
-        with whole_file(_column_path(study, results_folder, name)) as out:
-            np.save(out, column, allow_pickle=False)
+def keep_column(
+    study: str, results_folder: str, name: str, rows: int, block: Callable[[slice], np.ndarray]
+) -> None:
+    """One file per column, so that a page of a table reads a page of each. `block` gives a slice of rows."""
+    with whole_file(_columns_path(study, results_folder) / f"{name}.npy") as out:
+        save_column(out, rows, block)
 
 
-def load_column(study: str, results_folder: str, name: str) -> np.ndarray:
-    """A column that is read where it is looked at."""
-    path = _column_path(study, results_folder, name)
-    column: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
-    return column
-
-
-class Columns(Mapping[str, np.ndarray]):
-    """The kept columns of a study. Each look-up maps the file anew, so that what was read is not held."""
-
-    def __init__(self, study: str, results_folder: str, names: Sequence[str]) -> None:
-        self._study, self._folder, self._names = study, results_folder, frozenset(names) | {"alleles"}
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        if name not in self._names:
-            raise KeyError(name)
-        return load_column(self._study, self._folder, name)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
+def kept_columns(study: str, results_folder: str, names: Sequence[str]) -> Columns:
+    """The kept columns of a study, and the text of its alleles."""
+    return Columns(_columns_path(study, results_folder), [*names, "alleles"])
 
 
 def picture_path(study: str, results_folder: str, name: str) -> Path:
@@ -288,8 +279,8 @@ def picture_path(study: str, results_folder: str, name: str) -> Path:
     return results_path(study, results_folder) / "pictures" / name
 
 
-def _column_path(study: str, results_folder: str, name: str) -> Path:
-    return results_path(study, results_folder) / "columns" / f"{name}.npy"
+def _columns_path(study: str, results_folder: str) -> Path:
+    return results_path(study, results_folder) / "columns"
 
 
 def drop_results(study: str, *, folder: str = "*", keep: str = "") -> None:

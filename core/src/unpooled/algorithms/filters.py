@@ -14,6 +14,7 @@ import numpy as np
 
 from unpooled.algorithms.genotype_table import GenotypeTable
 from unpooled.algorithms.summary import VARIANTS
+from unpooled.columns import Chosen
 from unpooled.errors import ProtocolError
 from unpooled.plan import FILES, Covariate, Plan
 from unpooled.protocol import codec
@@ -90,9 +91,9 @@ def lines(file: str, tables: Mapping[str, Arrays]) -> Arrays:
     rows = tables[VARIANTS]
     if file not in COUNTED or FILTERED not in tables:
         return rows
-    others = dict(tables[FILTERED])
-    passed = others.pop("passes_geno")
-    if file == "hwe":
-        others = {name: column[passed] for name, column in others.items()}
-    order = np.argsort(np.concatenate([rows["variant"], others["variant"]]), kind="stable")
-    return {name: np.concatenate([rows[name], column])[order] for name, column in others.items()}
+    others = tables[FILTERED]
+    # By their places in both tables one after the other.
+    told = np.arange(len(others["variant"])) if file != "hwe" else np.flatnonzero(others["passes_geno"])
+    places = np.append(np.arange(len(rows["variant"])), len(rows["variant"]) + told)
+    variant = np.append(rows["variant"], others["variant"][told])
+    return Chosen(rows, others, places[np.argsort(variant, kind="stable")])

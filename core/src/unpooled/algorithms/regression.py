@@ -48,6 +48,7 @@ from unpooled.algorithms.groups import (
 )
 from unpooled.algorithms.standardise import Follows
 from unpooled.cohort import Cohort
+from unpooled.columns import Chosen
 from unpooled.errors import DisclosureError, ProtocolError
 from unpooled.plan import EXACT, FEWEST_AT_A_LEVEL, Plan
 from unpooled.protocol import codec
@@ -84,11 +85,10 @@ def columns_of(file: str, tables: Mapping[str, Arrays]) -> Arrays:
     if file != "glm" or TABLE_BY_PLINK2 not in tables:
         return columns
     others = tables[TABLE_BY_PLINK2]
-    at = np.searchsorted(columns["variant"], others["variant"])
-    merged = {name: np.array(column) for name, column in columns.items() if name in others}
-    for name, column in merged.items():
-        column[at] = others[name]
-    return merged
+    order = np.arange(len(columns["variant"]))
+    replaced = np.searchsorted(columns["variant"][:], others["variant"])
+    order[replaced] = len(order) + np.arange(len(replaced))
+    return Chosen(columns, others, order)
 
 
 _QUANTITATIVE: tuple[Group, ...] = tuple(

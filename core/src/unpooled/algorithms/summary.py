@@ -46,4 +46,7 @@ def chi_square(variants: Arrays) -> np.ndarray:
     """
     if "chi_square" in variants:
         return variants["chi_square"]
-    return np.square(adjusted.statistic(variants)) if "beta" in variants else np.empty(0)
+    if "beta" not in variants:
+        return np.empty(0)
+    statistic = adjusted.statistic(variants)
+    return np.square(statistic, out=statistic)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unpooled.formats.plink import Variants
-from unpooled.formats.table import Column, Real, write_table
+from unpooled.formats.table import Column, Real, blocks, write_table
+from unpooled.formats.tests import Which, of_test
 from unpooled.kernels import least_squares as codes
 from unpooled.multiple_testing import Adjusted, adjust
 from unpooled.panel import Panel
@@ -23,20 +24,21 @@ def refused(code: NDArray[np.uint8]) -> NDArray[np.bool_]:
     return np.isin(code, codes.REFUSED)
 
 
-def as_plink(rows: Arrays) -> Arrays:
-    """Result columns without the estimates that PLINK 1.9 says NA to."""
-    unsaid = refused(rows["code"])[:, None]
-    shown = {name: np.where(unsaid, np.nan, rows[name]) for name in ("beta", "se", "neg_log10_p")}
-    return {**rows, **shown}
+def reported(rows: Arrays, name: str, part: Which, test: NDArray[np.int64] | int = 0) -> NDArray[np.float64]:
+    """`beta`, `se` or `neg_log10_p` of one test of some rows, (k,); NaN where PLINK 1.9 says NA."""
+    return np.where(refused(rows["code"][part]), np.nan, of_test(rows[name], part, test))
 
 
 def statistic(rows: Arrays) -> NDArray[np.float64]:
     """What PLINK 1.9 adjusts, (m,): t or z of the variant, or the root of chi-square; NaN without a test."""
-    if "chi_square" in rows:
-        return np.sqrt(rows["chi_square"])
-    shown = as_plink(rows)
+    found = np.empty(len(rows["variant"]))
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(shown["beta"][:, 0] / shown["se"][:, 0])
+        for part in blocks(len(found)):
+            if "chi_square" in rows:
+                found[part] = np.sqrt(rows["chi_square"][part])
+            else:
+                found[part] = reported(rows, "beta", part) / reported(rows, "se", part)
+    return found
 
 
 def adjusted(rows: Arrays) -> Adjusted:

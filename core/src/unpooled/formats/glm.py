@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unpooled.formats.plink import Variants
-from unpooled.formats.table import Column, Real, Scaled, Text, Whole, write_table
-from unpooled.formats.tests import SEX, Lines, tests, tests_each
+from unpooled.formats.table import Column, Name, Real, Scaled, Text, Whole, write_table
+from unpooled.formats.tests import SEX, Lines, of_test, tests, tests_each
 from unpooled.glm_columns import USUAL
 from unpooled.kernels import least_squares as codes
 from unpooled.panel import Panel
@@ -66,10 +66,10 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
 
     def block(part: slice) -> list[Column]:
         variant, test = lines.of(part)
-        beta, se = rows["beta"][variant, test], rows["se"][variant, test]
+        beta, se, neg_log10_p = (of_test(rows[name], variant, test) for name in ("beta", "se", "neg_log10_p"))
         if SEX in names:  # plink2 counts a woman as 2 and a man as 1
             beta = np.where(test == names.index(SEX), -beta, beta)
-        p, down = scaled_p_value(rows["neg_log10_p"][variant, test])
+        p, down = scaled_p_value(neg_log10_p)
         error = np.where(np.isnan(beta), rows["code"][variant], codes.FITTED).astype(np.int64)
         chromosome = panel.chromosome[rows["variant"][variant]].astype(np.int64)
         a1, a2 = variants.a1(variant).values, variants.a2(variant).values
@@ -80,7 +80,7 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
             columns: list[tuple[str, Column]] = [
                 ("chrom", Text("CHROM", 0, at_chromosome + chromosome)),
                 ("pos", Whole("POS", 0, variants.position(variant).values)),
-                ("id", Text("ID", 0, variants.name(variant).values)),
+                ("id", Name("ID", 0, variants.name(variant).values)),
                 ("ref", Text("REF", 0, a2)),
                 ("alt1", Text("ALT1", 0, a1)),
                 ("alt", Text("ALT", 0, a1)),

@@ -6,13 +6,15 @@ Each writer takes an open binary file, the panel, the result columns (one entry 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, BinaryIO, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.formats.table import Column, Pool, Real, Slashed, Text, Whole, write_table
+from unpooled.formats.table import Column, Name, Pool, Real, Slashed, Text, Whole, blocks, write_table
+from unpooled.formats.tests import Which
 from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.statistics import chi_square_p_value, odds_ratio_interval
@@ -20,58 +22,54 @@ from unpooled.step import Arrays
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.integer]
-Which: TypeAlias = slice | NDArray[np.int64]
-"""Which variants of the result a block of lines is about."""
 
 
-def name_width(lengths: Counts) -> int:
-    """Width of PLINK's SNP column for IDs of these lengths, in the order of the panel.
+def name_width(lengths: Iterable[Counts]) -> int:
+    """Width of PLINK's SNP column for IDs of these lengths, given in pieces, in the order of the panel.
 
     It starts at 4, and an ID that is longer than the width so far widens it to its own length plus two.
     So the width depends on the order of the IDs.
     """
     width = 4
-    for length in np.unique(np.maximum.accumulate(lengths)).tolist():
-        if length > width:
-            width = length + 2
+    for part in lengths:
+        for length in np.unique(np.maximum.accumulate(part)).tolist():
+            if length > width:
+                width = length + 2
     return width
 
 
 class Variants:
-    """The columns that say which variant a row is about."""
+    """The columns that say which variant a row is about; each looks up only the rows that it is asked for."""
 
     def __init__(self, panel: Panel, rows: Arrays, labels: Sequence[bytes] = ()) -> None:
-        variant, first_is_a1 = rows["variant"], rows["first_is_a1"]
         codes = [b"%d" % code for code in range(256)]
-        self.pool, (_, alleles, self.labels, self._names) = Pool.of(
-            codes, panel.alleles, labels, panel.name[variant]
-        )
+        self.pool, (_, self._alleles, self.labels) = Pool.of(codes, panel.alleles, labels)
+        self._panel, self._rows = panel, rows
         # By all IDs of the panel, those that no line is about included.
-        self.width = name_width(np.strings.str_len(panel.name))
-        self._chromosome = panel.chromosome[variant].astype(np.int64)
-        self._position = panel.position[variant]
-        first, second = panel.first[variant], panel.second[variant]
-        self._a1 = np.where(first_is_a1, first, second).astype(np.int64) + alleles
-        self._a2 = np.where(first_is_a1, second, first).astype(np.int64) + alleles
+        self.width = name_width(np.strings.str_len(panel.name[part]) for part in blocks(len(panel)))
 
     def __len__(self) -> int:
-        return len(self._chromosome)
+        return len(self._rows["variant"])
 
     def chromosome(self, part: Which) -> Text:
-        return Text("CHR", 4, self._chromosome[part])
+        return Text("CHR", 4, self._panel.chromosome[self._rows["variant"][part]].astype(np.int64))
 
-    def name(self, part: Which) -> Text:
-        rows = np.arange(part.start, part.stop) if isinstance(part, slice) else part
-        return Text("SNP", self.width, self._names + rows)
+    def name(self, part: Which) -> Name:
+        return Name("SNP", self.width, self._panel.name[self._rows["variant"][part]])
 
     def position(self, part: Which) -> Whole:
-        return Whole("BP", 10, self._position[part])
+        return Whole("BP", 10, self._panel.position[self._rows["variant"][part]])
 
     def a1(self, part: Which) -> Text:
-        return Text("A1", 4, self._a1[part])
+        return Text("A1", 4, self._allele(part, self._rows["first_is_a1"][part]))
 
     def a2(self, part: Which) -> Text:
-        return Text("A2", 4, self._a2[part])
+        return Text("A2", 4, self._allele(part, ~self._rows["first_is_a1"][part]))
+
+    def _allele(self, part: Which, is_first: NDArray[np.bool_]) -> NDArray[np.int64]:
+        variant = self._rows["variant"][part]
+        alleles = np.where(is_first, self._panel.first[variant], self._panel.second[variant])
+        return alleles.astype(np.int64) + self._alleles
 
 
 def _share(part: Counts, rest: Counts) -> Floats:
@@ -171,8 +169,8 @@ def write_hwe(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
         part = slice(lines.start // count, -(-lines.stop // count))  # the variants that these lines are about
         inside = slice(lines.start - count * part.start, lines.stop - count * part.start)
 
-        def each(column: Text) -> Text:
-            return Text(column.title, column.width, np.repeat(column.values, count)[inside])
+        def each(column: Text | Name) -> Text | Name:
+            return replace(column, values=np.repeat(column.values, count)[inside])
 
         def every(name: str) -> NDArray[Any]:
             return np.stack([rows[f"{row}_{name}"][part] for row in about], axis=1).reshape(-1)[inside]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unpooled.formats import glm, plink, ssf
-from unpooled.formats.adjusted import as_plink, write_adjusted
+from unpooled.formats.adjusted import reported, write_adjusted
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Real, Text, Whole, write_table
 from unpooled.formats.tests import Lines, tests, tests_each
@@ -34,8 +34,7 @@ def write_logistic(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> No
 
 
 def _write(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, effect: str, *, odds: bool) -> None:
-    names, rows = tests(plan, rows), as_plink(rows)
-    variants = Variants(panel, rows, names)
+    variants = Variants(panel, rows, tests(plan, rows))
     lines = Lines(tests_each(plan, panel, rows))
     reach = normal_quantile(1 - (1 - plan.ci) / 2) if plan.ci else 0.0
     percent = int(plan.ci * 100 + 1e-9)
@@ -45,7 +44,9 @@ def _write(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, effect: str, 
 
     def block(part: slice) -> list[Column]:
         variant, test = lines.of(part)
-        beta, se = rows["beta"][variant, test], rows["se"][variant, test]
+        beta, se, neg_log10_p = (
+            reported(rows, name, variant, test) for name in ("beta", "se", "neg_log10_p")
+        )
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             statistic = beta / se
             limits: list[Column] = [
@@ -64,7 +65,7 @@ def _write(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, effect: str, 
             Real(effect, 10, values),
             *(limits if plan.ci else []),
             Real("STAT", 12, statistic),
-            Real("P", 12, p_value(rows["neg_log10_p"][variant, test])),
+            Real("P", 12, p_value(neg_log10_p)),
         ]
 
     write_table(file, len(lines), block, variants.pool, header_ending=b" \n")

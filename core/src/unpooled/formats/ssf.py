@@ -14,9 +14,11 @@ from importlib.metadata import version
 from typing import Any, BinaryIO, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unpooled.formats.plink import Variants
-from unpooled.formats.table import Column, Real, Text, Whole, write_table
+from unpooled.formats.table import Column, Name, Real, Text, Whole, blocks, write_table
+from unpooled.formats.tests import of_test
 from unpooled.panel import UNSEEN, Panel
 from unpooled.plan import Plan
 from unpooled.statistics import p_value
@@ -36,14 +38,17 @@ _ID_SIGNS = bytes(c if c == 0 or chr(c) in _PLAIN else ord("_") for c in range(2
 
 def reportable(panel: Panel, rows: Arrays, plan: Plan) -> np.ndarray:
     """Which rows of the result go into the file: indices (k,), in the order of the file."""
-    variant = rows["variant"]
-    known = ~np.isnan(rows["beta"][:, 0])
-    placed = (panel.chromosome[variant] > 0) & (panel.position[variant] > 0)
     unseen = [k for k, allele in enumerate(panel.alleles) if not _sequence(allele)]
-    seen = ~np.isin(panel.first[variant], unseen) & ~np.isin(panel.second[variant], unseen)
-    chosen = np.flatnonzero(known & placed & seen)
-    chromosome = _numbers(plan.autosomes)[panel.chromosome[variant[chosen]]]
-    return chosen[np.lexsort([panel.position[variant[chosen]], chromosome])]
+    number, chosen = _numbers(plan.autosomes), [np.empty(0, np.int64)]
+    for part in blocks(len(rows["variant"])):
+        variant = rows["variant"][part]
+        known = ~np.isnan(rows["beta"][part][:, 0])
+        placed = (panel.chromosome[variant] > 0) & (panel.position[variant] > 0)
+        seen = ~np.isin(panel.first[variant], unseen) & ~np.isin(panel.second[variant], unseen)
+        chosen.append(part.start + np.flatnonzero(known & placed & seen))
+    found = np.concatenate(chosen)
+    variant = rows["variant"][found]
+    return found[np.lexsort([panel.position[variant], number[panel.chromosome[variant]]])]
 
 
 def _sequence(allele: bytes) -> bool:
@@ -52,47 +57,49 @@ def _sequence(allele: bytes) -> bool:
 
 def _numbers(autosomes: int) -> np.ndarray:
     """The format's number of each chromosome code, (256,): XY counts as X, and MT follows Y."""
-    numbers = np.arange(256)
+    numbers = np.arange(256, dtype=np.uint8)
     numbers[autosomes + 3], numbers[autosomes + 4] = autosomes + 1, autosomes + 3
     return numbers
 
 
-def _ids(names: np.ndarray) -> list[bytes]:
+def _ids(names: NDArray[np.bytes_]) -> NDArray[np.bytes_]:
     """IDs in the format's signs; another sign becomes an underscore."""
-    plain: list[bytes] = np.frombuffer(names.tobytes().translate(_ID_SIGNS), names.dtype).tolist()
-    return plain
+    return np.frombuffer(names.tobytes().translate(_ID_SIGNS), names.dtype)
+
+
+def _rs_numbers(names: NDArray[np.bytes_]) -> NDArray[np.bytes_]:
+    """The IDs that are rs numbers, `_NOTHING` for the others."""
+    known = np.array([_RS_NUMBER.fullmatch(name) is not None for name in names.tolist()], bool)
+    return np.where(known, names, _NOTHING)
 
 
 def write_ssf(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
     """The tab-separated file, compressed; the same bytes each time."""
-    chosen = reportable(panel, rows, plan)
-    kept = {name: column[chosen] for name, column in rows.items()}
-    chromosome = _numbers(plan.autosomes)[panel.chromosome[kept["variant"]]]
-    names = panel.name[kept["variant"]]
-    variants = Variants(panel, kept, [_NOTHING, *_ids(names)])
-    has_rs_number = np.array([_RS_NUMBER.fullmatch(name) is not None for name in names.tolist()], bool)
-    neg_log10_p = kept["neg_log10_p"][:, 0]
-    in_logarithms = bool(len(neg_log10_p) and neg_log10_p.max() > 300)
+    chosen, number = reportable(panel, rows, plan), _numbers(plan.autosomes)
+    variants = Variants(panel, rows)
+    in_logarithms = any(
+        bool(np.any(of_test(rows["neg_log10_p"], chosen[part], 0) > 300)) for part in blocks(len(chosen))
+    )
     odds = plan.test == "logistic" and not plan.beta
 
     def block(part: slice) -> list[Column]:
-        beta = kept["beta"][part, 0]
-        p = neg_log10_p[part]
-        name = variants.name(part).values
+        which = chosen[part]
+        beta, se, p = (of_test(rows[name], which, 0) for name in ("beta", "se", "neg_log10_p"))
+        name = variants.name(which).values
         return [
-            Whole("chromosome", 0, chromosome[part]),
-            Whole("base_pair_location", 0, variants.position(part).values),
-            Text("effect_allele", 0, variants.a1(part).values),
-            Text("other_allele", 0, variants.a2(part).values),
+            Whole("chromosome", 0, number[panel.chromosome[rows["variant"][which]]]),
+            Whole("base_pair_location", 0, variants.position(which).values),
+            Text("effect_allele", 0, variants.a1(which).values),
+            Text("other_allele", 0, variants.a2(which).values),
             Real("odds_ratio" if odds else "beta", 0, np.exp(beta) if odds else beta, digits=_DIGITS),
-            Real("standard_error", 0, kept["se"][part, 0], digits=_DIGITS),
-            Real("effect_allele_frequency", 0, kept["a1_freq"][part], digits=_DIGITS),
+            Real("standard_error", 0, se, digits=_DIGITS),
+            Real("effect_allele_frequency", 0, rows["a1_freq"][which], digits=_DIGITS),
             Real("neg_log_10_p_value", 0, p, digits=_DIGITS)
             if in_logarithms
             else Real("p_value", 0, p_value(p), digits=_DIGITS),
-            Text("variant_id", 0, variants.labels + 1 + np.arange(part.start, part.stop)),
-            Text("rsid", 0, np.where(has_rs_number[part], name, variants.labels)),
-            Whole("n", 0, kept["n"][part]),
+            Name("variant_id", 0, _ids(name)),
+            Name("rsid", 0, _rs_numbers(name)),
+            Whole("n", 0, rows["n"][which]),
         ]
 
     with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=6) as packed:

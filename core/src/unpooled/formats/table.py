@@ -39,37 +39,31 @@ class Pool:
     end: Index
 
     @classmethod
-    def of(cls, *parts: Sequence[bytes] | NDArray[np.bytes_]) -> tuple[Pool, list[int]]:
+    def of(cls, *parts: Sequence[bytes]) -> tuple[Pool, list[int]]:
         """A pool of all parts' strings, and the number of the first string of each part."""
-        flat = [_flat(part) for part in parts]
-        shifts = np.cumsum([0, *(len(data) for data, _, _ in flat)])
-        firsts = np.cumsum([0, *(len(start) for _, start, _ in flat)])
-        pool = cls(
-            np.concatenate([data for data, _, _ in flat]),
-            np.concatenate([start + shift for (_, start, _), shift in zip(flat, shifts, strict=False)]),
-            np.concatenate([end + shift for (_, _, end), shift in zip(flat, shifts, strict=False)]),
-        )
-        return pool, [int(first) for first in firsts[:-1]]
-
-
-def _flat(strings: Sequence[bytes] | NDArray[np.bytes_]) -> tuple[NDArray[np.uint8], Index, Index]:
-    """The strings' bytes, and where each starts and ends."""
-    if isinstance(strings, np.ndarray):
-        start = np.arange(len(strings)) * strings.dtype.itemsize
-        data = np.ascontiguousarray(strings).view(np.uint8).reshape(-1)
-        return data, start, start + np.strings.str_len(strings)
-    lengths = np.array([len(string) for string in strings], np.int64)
-    end = np.cumsum(lengths)
-    return np.frombuffer(b"".join(strings), np.uint8), end - lengths, end
+        strings = [string for part in parts for string in part]
+        end = np.cumsum(np.array([len(string) for string in strings], np.int64))
+        start = np.append(0, end[:-1]) if len(end) else end
+        firsts = np.cumsum([0, *(len(part) for part in parts)])
+        return cls(np.frombuffer(b"".join(strings), np.uint8), start, end), firsts[:-1].tolist()
 
 
 @dataclass(frozen=True, eq=False)
 class Text:
-    """A column of strings: their numbers in the table's pool, (rows,)."""
+    """A column of strings that recur: their numbers in the table's pool, (rows,)."""
 
     title: str
     width: int
     values: Index
+
+
+@dataclass(frozen=True, eq=False)
+class Name:
+    """A column of strings that stand for themselves, (rows,)."""
+
+    title: str
+    width: int
+    values: NDArray[np.bytes_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,10 +108,10 @@ class Slashed:
     values: NDArray[np.integer]
 
 
-Column: TypeAlias = Text | Whole | Real | Scaled | Slashed
+Column: TypeAlias = Text | Name | Whole | Real | Scaled | Slashed
 
-_KINDS = (Text, Whole, Real, Scaled, Slashed)
-_TEXT, _WHOLE, _REAL, _SCALED, _SLASHED = range(5)
+_KINDS = (Text, Name, Whole, Real, Scaled, Slashed)
+_TEXT, _NAME, _WHOLE, _REAL, _SCALED, _SLASHED = range(6)
 _SLASH = ord("/")
 
 
@@ -137,29 +131,35 @@ def write_table(
     """
     titles = [column.title.encode().rjust(column.width) for column in block(slice(0, 0))]
     file.write(separator.join(titles) + header_ending)
-    for part in _blocks(rows):
+    for part in blocks(rows):
         file.write(_render(block(part), part.stop - part.start, pool, ending, separator))
 
 
-def _blocks(rows: int) -> Iterator[slice]:
+def blocks(rows: int) -> Iterator[slice]:
+    """All rows, a block at a time."""
     for start in range(0, rows, BLOCK_ROWS):
         yield slice(start, min(start + BLOCK_ROWS, rows))
 
 
 def _render(columns: Sequence[Column], rows: int, pool: Pool, ending: bytes, separator: bytes) -> Any:
     """The bytes of some rows."""
+    names = [column.values for column in columns if isinstance(column, Name)]
     texts = _stack([column.values for column in columns if isinstance(column, Text)], rows, np.int64)
     reals = [column for column in columns if isinstance(column, Real)]
     wholes = [values for column in columns for values in np.atleast_2d(_whole_numbers(column))]
     missing = [np.isnan(column.values) if column.missing is None else column.missing for column in reals]
     room = sum(LONGEST + column.width for column in columns) + len(ending)
-    buffer = blanks(rows * room + int((pool.end - pool.start)[texts].sum()))
+    lengths = int((pool.end[texts] - pool.start[texts]).sum()) + sum(name.nbytes for name in names)
+    buffer = blanks(rows * room + lengths)
     end = _write_rows(
         buffer,
         rows,
         np.array([_KINDS.index(type(column)) for column in columns]),
         np.array([column.width for column in columns]),
         texts,
+        np.frombuffer(b"".join(name.tobytes() for name in names), np.uint8),
+        np.cumsum([0, *(name.nbytes for name in names)]),
+        np.array([name.itemsize for name in names], np.int64),
         _stack(wholes, rows, np.int64),
         _stack([column.values for column in reals], rows, np.float64),
         _stack(missing, rows, np.bool_),
@@ -193,6 +193,9 @@ def _write_rows(
     kinds: Any,
     widths: Any,
     texts: Any,
+    names: Any,
+    names_at: Any,
+    names_size: Any,
     wholes: Any,
     reals: Any,
     missing: Any,
@@ -208,11 +211,12 @@ def _write_rows(
     """Write all rows of a block, from index 0; return the index after the last.
 
     The arrays of each kind of column, (columns of that kind, rows), are used up in the order of the
-    columns; a slashed column takes three of `wholes`, a scaled one takes one.
+    columns; a slashed column takes three of `wholes`, a scaled one takes one. `names` are those of one
+    column, then of the next, each of as many bytes as `names_size` says, the last of them zeros.
     """
     at = 0
     for row in range(rows):
-        text, whole, real = 0, 0, 0
+        text, name, whole, real = 0, 0, 0, 0
         for column in range(kinds.shape[0]):
             if column:
                 buffer[at] = separator
@@ -222,6 +226,13 @@ def _write_rows(
                 string = texts[text, row]
                 at = write_text(buffer, at, pool, pool_start[string], pool_end[string], width)
                 text += 1
+            elif kind == _NAME:
+                start = names_at[name] + row * names_size[name]
+                end = start + names_size[name]
+                while end > start and names[end - 1] == 0:
+                    end -= 1
+                at = write_text(buffer, at, names, start, end, width)
+                name += 1
             elif kind == _WHOLE:
                 at = write_whole(buffer, at, wholes[whole, row], width)
                 whole += 1

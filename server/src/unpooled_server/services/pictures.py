@@ -24,7 +24,7 @@ MANHATTAN, QUANTILES, LOCI, IDS = "manhattan.json.gz", "qq.json.gz", "loci.json"
 
 def draw(study: Study, columns: Sequence[str]) -> None:
     """Keep the pictures of a study whose result columns are kept. They are never changed again."""
-    associations = Associations(store.Columns(study.pk, study.results_folder, columns), study.plan)
+    associations = Associations(store.kept_columns(study.pk, study.results_folder, columns), study.plan)
     found = loci.table(associations)
     _keep(study, LOCI, _json(found))
     _keep(study, MANHATTAN, _packed(manhattan.overview(associations, [row["index"] for row in found])))

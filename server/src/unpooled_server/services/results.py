@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,16 +15,17 @@ import numpy as np
 from django.db import transaction
 from django.utils import timezone
 
-from unpooled import run
 from unpooled.algorithms import algorithm, summary
 from unpooled.algorithms.methods import methods
 from unpooled.formats import ssf
 from unpooled.memory import give_back_what_is_free
 from unpooled.plan import Plan
+from unpooled.step import Arrays
 from unpooled_server import selectors, store
-from unpooled_server.models import ResultFile, RowFile, Study
+from unpooled_server.models import ResultFile, Study
 from unpooled_server.names import LIVE, PauseKind, StudyState
 from unpooled_server.services import panels, pictures
+from unpooled_server.services.tables import tables
 from unpooled_server.services.transitions import PLATFORM, fail, move
 
 PREFIX = "study"
@@ -33,22 +35,15 @@ WRITERS = 2
 NO_VARIANT = "no variant passes the plan's filters; duplicate the study with others"
 
 
-def tables(study: Study) -> dict[str, dict[str, np.ndarray]]:
-    """The result tables so far, from the row files of all aggregated rounds."""
-    give_back_what_is_free()  # of the lists of variants, and behind the many small columns of the files
-    found = run.collect(
-        store.load_rows(store.rows_path(study.pk, row.round_id, row.number), row.table, row.columns)
-        for row in RowFile.objects.filter(study=study)
-    )
-    give_back_what_is_free()
-    return found
-
-
 def finish(study: Study) -> None:
     """Write the result files into a folder of their own; the first to name it in the database has won."""
     started = timezone.now()
-    panel = panels.agreed(study)
-    found, plan = tables(study), study.plan
+    with tables(study) as found:
+        _finish(study, found, started)
+
+
+def _finish(study: Study, found: Mapping[str, Arrays], started: datetime) -> None:
+    panel, plan = panels.agreed(study), study.plan
     test = algorithm(plan.test)
     if test.table not in found:
         fail(study.pk, NO_VARIANT)
@@ -92,31 +87,43 @@ def _metadata(plan: Plan, data: Path, numbers: summary.Summary) -> bytes:
 
 def keep_for_looking(study: Study) -> None:
     """Keep what people look at: the result columns and, if there is a test, its pictures."""
-    names = _keep_table(study)
+    with tables(study) as found:
+        names = _keep_table(study, found[summary.VARIANTS])
     give_back_what_is_free()
     if pictures.TESTED in names:
         pictures.draw(study, names)
     Study.objects.filter(pk=study.pk).update(columns=names)
 
 
-def _keep_table(study: Study) -> list[str]:
+def _keep_table(study: Study, rows: Arrays) -> list[str]:
     """Keep the result columns, beside those that say which variant a row is; their names."""
     panel = store.agreed_panel(study.pk, study.panel_digest)
-    columns = dict(tables(study)[summary.VARIANTS])
-    rows = columns.pop("variant")
-    first_is_a1 = columns.pop("first_is_a1")
-    named = {
-        "chromosome": panel.chromosome[rows],
-        "position": panel.position[rows],
-        "id": panel.name[rows],
-        "a1": np.where(first_is_a1, panel.first[rows], panel.second[rows]),
-        "a2": np.where(first_is_a1, panel.second[rows], panel.first[rows]),
-        "alleles": np.frombuffer(b"\n".join(panel.alleles), np.uint8),
-    }
-    # Of a regression's tests only the first, of the variant itself; its report has those of the covariates.
-    columns = {name: column if column.ndim == 1 else column[:, 0] for name, column in columns.items()}
-    store.keep_columns(study.pk, study.results_folder, {**named, **columns})
-    return ["chromosome", "position", "id", "a1", "a2", *columns]
+    alleles = np.frombuffer(b"\n".join(panel.alleles), np.uint8)
+
+    def keep(name: str, column: Callable[[slice], np.ndarray], size: int = len(rows["variant"])) -> str:
+        store.keep_column(study.pk, study.results_folder, name, size, column)
+        return name
+
+    def of_panel(column: np.ndarray) -> Callable[[slice], np.ndarray]:
+        return lambda part: column[rows["variant"][part]]
+
+    def allele(one: np.ndarray, other: np.ndarray) -> Callable[[slice], np.ndarray]:
+        one_of, other_of = of_panel(one), of_panel(other)
+        return lambda part: np.where(rows["first_is_a1"][part], one_of(part), other_of(part))
+
+    def result(name: str) -> Callable[[slice], np.ndarray]:
+        """Of a regression's tests only the first, of the variant itself; its report has the covariates'."""
+        return lambda part: rows[name][part] if rows[name].ndim == 1 else rows[name][part][:, 0]
+
+    keep("alleles", lambda part: alleles[part], len(alleles))
+    return [
+        keep("chromosome", of_panel(panel.chromosome)),
+        keep("position", of_panel(panel.position)),
+        keep("id", of_panel(panel.name)),
+        keep("a1", allele(panel.first, panel.second)),
+        keep("a2", allele(panel.second, panel.first)),
+        *(keep(name, result(name)) for name in rows if name not in ("variant", "first_is_a1")),
+    ]
 
 
 def _publish(study: Study, folder: str, numbers: summary.Summary | None, files: list[ResultFile]) -> bool:

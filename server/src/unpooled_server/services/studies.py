@@ -22,6 +22,7 @@ from unpooled_server.services import panels, results, rounds
 from unpooled_server.services.guarding import guarded
 from unpooled_server.services.joining import locked
 from unpooled_server.services.metering import compensator_meter
+from unpooled_server.services.tables import tables
 from unpooled_server.services.transitions import (
     PLATFORM,
     is_working,
@@ -267,7 +268,8 @@ def _go_on(study: Study) -> None:
     elif study.plan.panel_mode == "names":
         panels.agree_by_names(study)
     elif Round.objects.filter(study=study).exists():
-        panels.agree_by_presence(study, results.tables(study)[presence.TABLE]["cohorts"])
+        with tables(study) as found:
+            panels.agree_by_presence(study, found[presence.TABLE]["cohorts"])
     else:
         _ask_for_presence(study)
 

@@ -1,0 +1,56 @@
+"""Columns in files: written a piece at a time, read where they are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+BLOCK = 1 << 18
+"""Rows that are copied together."""
+
+
+class Columns(Mapping[str, np.ndarray]):
+    """Columns in a folder. Each look-up maps the file anew, so that what was read is not held."""
+
+    def __init__(self, folder: Path, names: Sequence[str]) -> None:
+        self._folder, self._names = folder, tuple(names)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._names:
+            raise KeyError(name)
+        column: np.ndarray = np.load(self._folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+        return column
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def begin_column(out: BinaryIO, rows: int, like: np.ndarray) -> None:
+    """The head of a file in NumPy's format. Behind it come the bytes of so many rows as those of `like`."""
+    head = {
+        "descr": np.lib.format.dtype_to_descr(like.dtype),
+        "fortran_order": False,
+        "shape": (rows, *like.shape[1:]),
+    }
+    np.lib.format.write_array_header_1_0(out, head)
+
+
+def add_rows(out: BinaryIO, rows: np.ndarray) -> None:
+    """Some rows behind those that are there, of the same type."""
+    out.write(np.ascontiguousarray(rows).data)
+
+
+def save_column(out: BinaryIO, rows: int, block: Callable[[slice], np.ndarray]) -> None:
+    """A whole column, of which `block` gives a slice of rows."""
+    begin_column(out, rows, block(slice(0, 0)))
+    for start in range(0, rows, BLOCK):
+        add_rows(out, block(slice(start, min(start + BLOCK, rows))))

@@ -1,0 +1,80 @@
+"""Result tables: from the row files of many rounds to columns on disk, which no memory need hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from unpooled.columns import joined
+from unpooled.memory import give_back_what_is_free
+from unpooled.step import Arrays
+from unpooled_server import store
+from unpooled_server.columns import Columns, add_rows, begin_column
+from unpooled_server.models import RowFile, Study
+
+
+@contextmanager
+def tables(study: Study) -> Iterator[dict[str, Columns]]:
+    """The result tables so far, each sorted by its first column. They are gone when the block ends."""
+    give_back_what_is_free()  # of the lists of variants
+    files = RowFile.objects.filter(study=study).order_by("table", "pk")
+    with store.merging_folder(study.pk) as folder:
+        found = {
+            table: _merge(map(_Part.of, parts), folder / table)
+            for table, parts in groupby(files, lambda file: file.table)
+        }
+        give_back_what_is_free()  # behind the many small columns of the files
+        yield found
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A row file: from which index to which it has rows, how many, and its columns without any."""
+
+    file: RowFile
+    first: int
+    last: int
+    rows: int
+    empty: Arrays
+
+    @classmethod
+    def of(cls, file: RowFile) -> _Part:
+        found = _load(file)
+        index = next(iter(found.values()))
+        first, last = (int(index.min()), int(index.max())) if len(index) else (-1, -1)
+        return cls(file, first, last, len(index), {name: column[:0].copy() for name, column in found.items()})
+
+
+def _load(file: RowFile) -> Arrays:
+    path = store.rows_path(file.study_id, file.round_id, file.number)
+    return store.load_rows(path, file.table, file.columns).columns
+
+
+def _merge(found: Iterable[_Part], folder: Path) -> Columns:
+    """Sort the rows of a table into columns, in pieces that lie behind one another."""
+    parts = sorted(found, key=lambda part: part.first)
+    empty = joined([part.empty for part in parts])  # has the types that all parts fit into
+    folder.mkdir()
+    with ExitStack() as stack:
+        outs = {name: stack.enter_context((folder / f"{name}.npy").open("xb")) for name in empty}
+        for name, out in outs.items():
+            begin_column(out, sum(part.rows for part in parts), empty[name])
+        for group in _groups(parts):
+            rows = joined([_load(part.file) for part in group])
+            for name, out in outs.items():
+                add_rows(out, rows[name].astype(empty[name].dtype, copy=False))
+    return Columns(folder, list(empty))
+
+
+def _groups(parts: list[_Part]) -> Iterator[list[_Part]]:
+    """Parts whose rows lie between one another, as those of one chunk do, together; sorted as they are."""
+    group: list[_Part] = []
+    for part in parts:
+        if group and part.first > max(other.last for other in group):
+            yield group
+            group = []
+        group.append(part)
+    yield group
