@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unpooled.errors import ProtocolError
@@ -162,6 +162,7 @@ def test_flips_and_ambiguous_pairs_are_kept_and_listed() -> None:
     ]
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(st.tuples(st.integers(0, 5), pairs), max_size=6), min_size=3, max_size=3))
 def test_reconciling_does_not_depend_on_the_order_of_cohorts(
     cohorts: list[list[tuple[int, tuple[bytes, bytes]]]],

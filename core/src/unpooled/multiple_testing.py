@@ -6,7 +6,7 @@ Everything is computed from P itself, in PLINK's order of operations: the report
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,67 +27,110 @@ _SMALL_P = 0.0078125
 """Below it 1 - (1 - p)^n is computed through logarithms."""
 
 
-@dataclass(frozen=True, eq=False)
-class Adjusted:
-    """The tests that have a P, from the smallest; ties in their given order."""
+_BLOCK = 1 << 14
 
-    order: NDArray[np.int64]
+_RISING = ("HOLM", "SIDAK_SD")
+"""Each of these is the largest of itself and all before it."""
+_FALLING = ("FDR_BH", "FDR_BY")
+"""Each of these is the smallest of itself and all after it."""
+
+
+class Adjusted:
+    """The tests that have a P, from the smallest; ties in their given order.
+
+    Columns are computed where they are looked at: there may be ten million tests, and each has eight.
+    """
+
+    order: NDArray[np.uint32]
     """Indices into the given statistics, (k,)."""
-    columns: dict[str, Floats]
-    """UNADJ, GC, BONF, HOLM, SIDAK_SS, SIDAK_SD, FDR_BH, FDR_BY: (k,) each."""
     inflation: float
     """Genomic control's lambda."""
 
+    def __init__(
+        self, order: NDArray[np.uint32], p: Floats, size: Floats, freedom: NDArray[np.integer] | None
+    ) -> None:
+        """P ascending; the statistics' sizes descending, with their degrees of freedom; (k,) each."""
+        self.order, self._p, self._size, self._freedom = order, p, size, freedom
+        self.inflation = genomic_inflation(np.square(size))
+        self._harmonic = _harmonic(len(p))
+        largest, smallest = [[0.0] * len(_RISING)], []
+        for part in _blocks(len(p)):
+            alone = self._alone(part)
+            largest.append([alone[name].max() for name in _RISING])
+            smallest.append([alone[name].min() for name in _FALLING])
+        smallest.append([math.inf] * len(_FALLING))
+        # Up to each block, and from each block on.
+        self._before = dict(zip(_RISING, np.maximum.accumulate(largest).T, strict=True))
+        self._after = dict(zip(_FALLING, _falling(np.array(smallest)).T, strict=True))
 
-def adjust(statistic: Floats, freedom: NDArray[np.int64] | None = None) -> Adjusted:
+    def columns(self, part: slice) -> dict[str, Floats]:
+        """UNADJ, GC, BONF, HOLM, SIDAK_SS, SIDAK_SD, FDR_BH, FDR_BY of some of the tests."""
+        first, last = part.start // _BLOCK, -(-part.stop // _BLOCK)
+        whole = slice(first * _BLOCK, min(last * _BLOCK, len(self._p)))
+        found = self._alone(whole)
+        for name in _RISING:
+            found[name] = np.maximum(np.maximum.accumulate(found[name]), self._before[name][first])
+        for name in _FALLING:
+            found[name] = np.minimum(_falling(found[name]), self._after[name][last])
+        inside = slice(part.start - whole.start, part.stop - whole.start)
+        return {"GC": self._deflated(part), **{name: column[inside] for name, column in found.items()}}
+
+    def _deflated(self, part: slice) -> Floats:
+        """PLINK sorts the statistics by themselves, with the degrees of freedom that go with them."""
+        size = np.sqrt(np.square(self._size[part]) * (1.0 / self.inflation))
+        return _two_sided(size, None if self._freedom is None else self._freedom[part])
+
+    def _alone(self, part: slice) -> dict[str, Floats]:
+        """What follows from each P and its rank alone."""
+        p, tests = self._p[part], float(len(self._p))
+        before = np.arange(part.start, part.stop)
+        left, rank = tests - before, before + 1.0
+        return {
+            "UNADJ": p,
+            "BONF": np.minimum(p * tests, 1.0),
+            "HOLM": np.minimum(left * p, 1.0),
+            "SIDAK_SS": _in_any(p, np.full(len(p), tests)),
+            "SIDAK_SD": _in_any(p, left),
+            "FDR_BH": tests / rank * p,
+            "FDR_BY": np.minimum(self._harmonic / rank * p, 1.0),
+        }
+
+
+def adjust(statistic: Floats, freedom: NDArray[np.integer] | None = None) -> Adjusted:
     """Adjusted P values of t or z statistics, (m,); NaN where there is no test.
 
     `freedom`, (m,), are the degrees of freedom of t; None says that the statistics are normal.
     """
-    known = np.flatnonzero(~np.isnan(statistic))
+    known = np.flatnonzero(~np.isnan(statistic)).astype(np.uint32)
     size = np.abs(statistic[known])
-    df = None if freedom is None else freedom[known]
-    p = _two_sided(size, df)
-    order = np.argsort(_rounded(p), kind="stable")
-    columns = {"UNADJ": np.sort(p), "GC": np.empty(0)}
-    inflation = genomic_inflation(size * size)
-    columns |= _adjusted(columns["UNADJ"])
-    if len(known):
-        # PLINK sorts the statistics by themselves, with the degrees of freedom that go with them.
-        by_size = np.argsort(size, kind="stable")[::-1]
-        deflated = np.sqrt(size * size * (1.0 / inflation))[by_size]
-        columns["GC"] = _two_sided(deflated, None if df is None else df[by_size])
-    return Adjusted(known[order], columns, inflation)
+    del statistic  # columns are large: each goes as soon as it has served
+    freedom = None if freedom is None else freedom[known]
+    p = np.empty(len(size))
+    for part in _blocks(len(p)):
+        p[part] = _two_sided(size[part], None if freedom is None else freedom[part])
+    order = known[np.argsort(_rounded(p), kind="stable")]
+    del known
+    p.sort()
+    by_size = np.argsort(size, kind="stable")[::-1]
+    return Adjusted(order, p, size[by_size], None if freedom is None else freedom[by_size])
+
+
+def _blocks(tests: int) -> Iterator[slice]:
+    return (slice(start, min(start + _BLOCK, tests)) for start in range(0, tests, _BLOCK))
 
 
 def _rounded(p: Floats) -> Floats:
     """P to about 11 digits: variants with the same calls differ by rounding only, and keep their order."""
     with np.errstate(divide="ignore"):
-        return np.asarray(np.round(np.log(p), 10), np.float64)
+        logarithm = np.log(p)
+    return np.round(logarithm, 10, out=logarithm)
 
 
-def _two_sided(size: Floats, freedom: NDArray[np.int64] | None) -> Floats:
+def _two_sided(size: Floats, freedom: NDArray[np.integer] | None) -> Floats:
     if freedom is not None:
-        return p_value(t_neg_log10_p(size, freedom))
+        return p_value(t_neg_log10_p(size, freedom.astype(np.int64)))
     chi_square = size * size
     return chi_square_p_value(chi_square_neg_log10_p(chi_square), chi_square)
-
-
-def _adjusted(p: Floats) -> dict[str, Floats]:
-    """From ascending P values, (k,)."""
-    n = len(p)
-    tests = float(n)
-    left = tests - np.arange(n)
-    rank = np.arange(1.0, tests + 1.0)
-    harmonic = _harmonic(n)
-    return {
-        "BONF": np.minimum(p * tests, 1.0),
-        "HOLM": np.maximum.accumulate(np.minimum(left * p, 1.0)),
-        "SIDAK_SS": _in_any(p, np.full(n, tests)),
-        "SIDAK_SD": np.maximum.accumulate(_in_any(p, left)),
-        "FDR_BH": _falling(tests / rank * p),
-        "FDR_BY": _falling(np.minimum(harmonic / rank * p, 1.0)),
-    }
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -105,7 +148,11 @@ def _in_any(p: Any, tests: Any) -> Any:
 
 def _harmonic(n: int) -> float:
     """n (1 + 1/2 + ... + 1/n), summed from the smallest term on."""
-    return float(np.add.accumulate(np.concatenate([[1.0], n / np.arange(n - 1.0, 0.0, -1.0)]))[-1])
+    total = 1.0
+    for part in _blocks(n - 1):
+        terms = n / (n - 1.0 - np.arange(part.start, part.stop))
+        total = float(np.add.accumulate(np.append(total, terms))[-1])
+    return total
 
 
 def _falling(p: Floats) -> Floats:

@@ -60,14 +60,11 @@ class Panel:
 
     def take(self, index: np.ndarray) -> Panel:
         """The variants at `index`: positions or truth values, (k,)."""
-        return Panel(
-            self.chromosome[index],
-            self.position[index],
-            self.name[index],
-            self.alleles,
-            self.first[index],
-            self.second[index],
-        )
+        in_order = index if index.dtype == bool else index == np.arange(len(index))
+        if len(index) == len(self) and in_order.all():
+            return self  # panels are large, and most often all of one is wanted
+        places, pairs = (self.chromosome, self.position, self.name), (self.first, self.second)
+        return Panel(*(column[index] for column in places), self.alleles, *(code[index] for code in pairs))
 
     @property
     def canonical(self) -> bytes:
@@ -199,18 +196,24 @@ class Agreement:
 
     def table(self) -> bytes:
         """The remarks as tab-separated text, a line for each variant and remark, in canonical order."""
-        rows = [
-            (*place, b"in" if remark.kept else b"left out", remark.text.encode())
-            for remark in self.remarks
-            for place in zip(
-                remark.variants.chromosome.tolist(),
-                remark.variants.position.tolist(),
-                remark.variants.name.tolist(),
-                strict=True,
-            )
+        return b"".join([b"CHR\tBP\tSNP\tSTATUS\tREMARK\n", *self._lines()])
+
+    def _lines(self) -> Iterator[bytes]:
+        """In pieces: the list of all rows, as Python's objects, has ten times their size."""
+        if not self.remarks:
+            return
+        remarks = sorted(self.remarks, key=lambda remark: (not remark.kept, remark.text.encode()))
+        ends = [
+            b"%b\t%b" % (b"in" if remark.kept else b"left out", remark.text.encode()) for remark in remarks
         ]
-        rows.sort()
-        return b"".join([b"CHR\tBP\tSNP\tSTATUS\tREMARK\n", *(b"%d\t%d\t%b\t%b\t%b\n" % row for row in rows)])
+        variants = _concatenate([remark.variants for remark in remarks])
+        which = np.repeat(np.arange(len(remarks)), [len(remark.variants) for remark in remarks])
+        order = np.lexsort([which, variants.name, variants.position, variants.chromosome])
+        columns = (variants.chromosome, variants.position, variants.name, which)
+        for start in range(0, len(order), _BLOCK_ROWS):
+            part = order[start : start + _BLOCK_ROWS]
+            rows = zip(*(column[part].tolist() for column in columns), strict=True)
+            yield b"".join([b"%d\t%d\t%b\t%b\n" % (c, p, n, ends[k]) for c, p, n, k in rows])
 
 
 def complement(pair: Pair) -> Pair | None:
@@ -342,6 +345,13 @@ class _Reconciliation:
 
     def _with_alleles(self, variants: np.ndarray) -> Panel:
         alleles = tuple(sorted({allele for panel in self.panels for allele in panel.alleles}))
+        chosen, keep = self._chosen(variants, alleles)
+        base, chosen = self._variants(variants[keep]), chosen[keep]
+        panel = Panel(base.chromosome, base.position, base.name, alleles, chosen[:, 0], chosen[:, 1])
+        return panel.take(canonical_order(panel.chromosome, panel.position, panel.name))
+
+    def _chosen(self, variants: np.ndarray, alleles: tuple[bytes, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """The pairs of the variants, uint32 (variants, 2), and which have one, bool (variants,)."""
         code = {allele: k for k, allele in enumerate(alleles)}
         pairs = np.stack([self._pairs(k, variants, code) for k in range(len(self.panels))])
         chosen = np.zeros((len(variants), 2), np.uint32)
@@ -351,11 +361,7 @@ class _Reconciliation:
             target = self._settle(tuple((alleles[a], alleles[b]) for a, b in case), variants[members])
             if target is not None:
                 chosen[members], keep[members] = [code[allele] for allele in target], True
-        base = self._variants(variants)
-        panel = Panel(base.chromosome, base.position, base.name, alleles, chosen[:, 0], chosen[:, 1]).take(
-            keep
-        )
-        return panel.take(canonical_order(panel.chromosome, panel.position, panel.name))
+        return chosen, keep
 
     def _pairs(self, k: int, variants: np.ndarray, code: Mapping[bytes, int]) -> np.ndarray:
         """The allele pairs of a list, (variants, 2), as numbers that all lists share."""

@@ -214,7 +214,11 @@ def _remember(panel: Panel) -> None:
 
 def keep_agreed_panel(study: str, panel: Panel) -> None:
     own = list_path(study, panel.digest.hex())  # often the list of a cohort
-    keep_bytes(panel_path(study), own.read_bytes() if own.exists() else panel.canonical)
+    if own.exists():
+        with own.open("rb") as file, whole_file(panel_path(study)) as out:
+            shutil.copyfileobj(file, out, BLOCK)
+    else:
+        keep_bytes(panel_path(study), panel.canonical)
     _remember(panel)
 
 

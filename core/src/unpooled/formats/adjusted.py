@@ -43,7 +43,7 @@ def statistic(rows: Arrays) -> NDArray[np.float64]:
 
 def adjusted(rows: Arrays) -> Adjusted:
     """Adjusted P values of the variants."""
-    return adjust(statistic(rows), rows["freedom"].astype(np.int64) if "freedom" in rows else None)
+    return adjust(statistic(rows), rows["freedom"] if "freedom" in rows else None)
 
 
 def write_adjusted(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
@@ -52,14 +52,11 @@ def write_adjusted(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> No
     variants = Variants(panel, rows)
 
     def block(part: slice) -> list[Column]:
-        which = found.order[part]
+        which, columns = found.order[part], found.columns(part)
         return [
             variants.chromosome(which),
             variants.name(which),
-            *(
-                Real(title, 10, p := found.columns[title][part], p <= 0, instead=b"INF")
-                for title in _ADJUSTED
-            ),
+            *(Real(title, 10, p := columns[title], p <= 0, instead=b"INF") for title in _ADJUSTED),
         ]
 
     write_table(file, len(found.order), block, variants.pool, ending=b" \n")

@@ -170,7 +170,8 @@ def write_hwe(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
         inside = slice(lines.start - count * part.start, lines.stop - count * part.start)
 
         def each(column: Text | Name) -> Text | Name:
-            return replace(column, values=np.repeat(column.values, count)[inside])
+            values: Any = np.repeat(column.values, count)[inside]
+            return replace(column, values=values)
 
         def every(name: str) -> NDArray[Any]:
             return np.stack([rows[f"{row}_{name}"][part] for row in about], axis=1).reshape(-1)[inside]

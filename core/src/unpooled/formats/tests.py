@@ -13,7 +13,7 @@ from unpooled.step import Arrays
 
 ADD, SEX = b"ADD", b"SEX"
 
-Which: TypeAlias = slice | NDArray[np.int64]
+Which: TypeAlias = slice | NDArray[np.integer]
 """Which variants of the result a block of lines is about."""
 
 
@@ -37,7 +37,7 @@ def tests_each(plan: Plan, panel: Panel, rows: Arrays) -> NDArray[np.int32]:
         return np.ones(len(rows["variant"]), np.int32)
     most, usual = np.array([rows["beta"].shape[1], 1 + len(plan.covariate_columns)], np.int32)
     on_x = panel.chromosome[rows["variant"][:]] == plan.autosomes + 1
-    return np.where(on_x, most, usual)
+    return np.asarray(np.where(on_x, most, usual))
 
 
 class Lines:

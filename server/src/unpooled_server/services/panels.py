@@ -12,6 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from unpooled.errors import ProtocolError
+from unpooled.memory import give_back_what_is_free
 from unpooled.panel import Panel, reconcile
 from unpooled_server import doorbell, store
 from unpooled_server.errors import Conflict, Refused, Unavailable
@@ -141,6 +142,7 @@ def agree_by_names(study: Study) -> None:
     if len(by_digest) == 1 and len(panel) == len(first := next(iter(by_digest.values()))):
         panel = first  # nothing was left out of the one list: its digest is at hand
     settle_panel(study, panel, agreement.table())
+    give_back_what_is_free()
 
 
 def agree_by_presence(study: Study, total: np.ndarray) -> None:

@@ -1,0 +1,93 @@
+"""How much memory the end of a study takes, by what is allocated: counted, not timed."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from federation_fixtures import Federation
+
+from unpooled.algorithms.summary import POOL, VARIANTS
+from unpooled.panel import Panel
+from unpooled_server import store
+from unpooled_server.models import Round, RowFile, Study
+from unpooled_server.services import results
+
+CHUNK = 4_000
+FEW, MANY = 20_000, 100_000
+FILES = ("assoc", "adjusted", "glm", "ssf", "frq")
+
+
+def panel_of(variants: int) -> Panel:
+    """Evenly on 20 chromosomes."""
+    code, k = np.zeros(variants, np.uint32), np.arange(variants)
+    return Panel(
+        chromosome=(1 + k * 20 // variants).astype(np.uint8),
+        position=(1 + k).astype(np.int32),
+        name=np.char.add(b"rs", k.astype("S8")),
+        alleles=(b"A", b"G"),
+        first=code,
+        second=code + 1,
+    )
+
+
+def rows_of(start: int, stop: int) -> dict[str, np.ndarray]:
+    """Made-up result rows of a linear regression."""
+    random = np.random.default_rng(start)
+    size = stop - start
+    return {
+        "variant": np.arange(start, stop, dtype=np.uint32),
+        "n": np.full(size, 300, np.int32),
+        "freedom": np.full(size, 298, np.int32),
+        "code": np.zeros(size, np.uint8),
+        "beta": random.normal(size=(size, 1)),
+        "se": np.ones((size, 1)),
+        "neg_log10_p": random.exponential(size=(size, 1)),
+        "a1_freq": random.uniform(0.1, 0.5, size),
+        "first_is_a1": np.ones(size, bool),
+        **{name: np.full(size, 100, np.int32) for name in ("founder_a1", "founder_a2")},
+    }
+
+
+def keep(study: Study, number: int, table: str, columns: dict[str, np.ndarray]) -> None:
+    asked = Round.objects.filter(study=study).first()
+    assert asked is not None
+    store.keep_rows(store.rows_path(study.pk, asked.pk, number), columns)
+    RowFile.objects.create(study=study, round=asked, number=number, table=table, columns=list(columns))
+
+
+def at_its_end(federation: Callable[..., Federation], variants: int) -> Study:
+    """A study that has all its rows; those of a chunk came in two rounds."""
+    trial = federation(test="linear", trait="quantitative", files=FILES)
+    trial.running()
+    study: Study = trial.study
+    panel = panel_of(variants)
+    store.keep_agreed_panel(study.pk, panel)
+    Study.objects.filter(pk=study.pk).update(panel_digest=panel.digest.hex(), panel_size=variants)
+    keep(study, 0, POOL, {"variant": np.zeros(1, np.uint32), "people": np.array([300])})
+    for k, start in enumerate(range(0, variants, CHUNK)):
+        columns = rows_of(start, start + CHUNK)
+        for half in range(2):
+            part = {name: column[half::2] for name, column in columns.items()}
+            keep(study, 1 + 2 * k + half, VARIANTS, part)
+    study.refresh_from_db()
+    return study
+
+
+def peak(call: Callable[[Any], None], study: Study) -> int:
+    tracemalloc.start()
+    try:
+        call(study)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_results_are_never_in_memory_as_a_whole(federation: Callable[..., Federation]) -> None:
+    """A row has 62 bytes in its columns, and 200 in these files; sorting needs some columns of all."""
+    few, many = (at_its_end(federation, variants) for variants in (FEW, MANY))
+    results.finish(few)  # loads what is compiled
+    grown = peak(results.finish, many) - peak(results.finish, few)
+    assert grown < 45 * (MANY - FEW)
