@@ -43,7 +43,7 @@ def statistic(rows: Arrays) -> NDArray[np.float64]:
 
 def adjusted(rows: Arrays) -> Adjusted:
     """Adjusted P values of the variants."""
-    return adjust(statistic(rows), rows["freedom"] if "freedom" in rows else None)
+    return adjust(statistic(rows), rows.get("freedom"))
 
 
 def write_adjusted(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
