@@ -56,7 +56,13 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("unpooled.cohort", "unpooled.text", "unpooled.formats.number", "unpooled.schema"),
     ("unpooled.yeo_johnson", "unpooled.scaler"),
     ("unpooled.panel", "unpooled.plan", "unpooled.step", "unpooled.leaving"),
-    ("unpooled.kernels", "unpooled.statistics", "unpooled.multiple_testing", "unpooled.formats"),
+    (
+        "unpooled.columns",
+        "unpooled.kernels",
+        "unpooled.statistics",
+        "unpooled.multiple_testing",
+        "unpooled.formats",
+    ),
     ("unpooled.algorithms",),
     ("unpooled.run", "unpooled.simulate", "unpooled.pictures"),
 )

@@ -63,8 +63,14 @@ class Panel:
         in_order = index if index.dtype == bool else index == np.arange(len(index))
         if len(index) == len(self) and in_order.all():
             return self  # panels are large, and most often all of one is wanted
-        places, pairs = (self.chromosome, self.position, self.name), (self.first, self.second)
-        return Panel(*(column[index] for column in places), self.alleles, *(code[index] for code in pairs))
+        return Panel(
+            self.chromosome[index],
+            self.position[index],
+            self.name[index],
+            self.alleles,
+            self.first[index],
+            self.second[index],
+        )
 
     @property
     def canonical(self) -> bytes:

@@ -17,12 +17,19 @@ class Columns(Mapping[str, np.ndarray]):
 
     def __init__(self, folder: Path, names: Sequence[str]) -> None:
         self._folder, self._names = folder, tuple(names)
+        self._heads: dict[
+            str, tuple[np.dtype, int, tuple[int, ...]]
+        ] = {}  # to read one takes longer than to map
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self._names:
             raise KeyError(name)
-        column: np.ndarray = np.load(self._folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-        return column
+        path = self._folder / f"{name}.npy"
+        if name not in self._heads:
+            column = np.load(path, mmap_mode="r", allow_pickle=False)
+            self._heads[name] = column.dtype, column.offset, column.shape
+        dtype, offset, shape = self._heads[name]
+        return np.memmap(path, dtype, "r", offset, shape)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
