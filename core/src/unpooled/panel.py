@@ -214,12 +214,12 @@ class Agreement:
         ]
         variants = _concatenate([remark.variants for remark in remarks])
         which = np.repeat(np.arange(len(remarks)), [len(remark.variants) for remark in remarks])
-        order = np.lexsort([which, variants.name, variants.position, variants.chromosome])
-        columns = (variants.chromosome, variants.position, variants.name, which)
+        columns = (which, variants.name, variants.position, variants.chromosome)
+        order = np.lexsort(columns)
         for start in range(0, len(order), _BLOCK_ROWS):
             part = order[start : start + _BLOCK_ROWS]
             rows = zip(*(column[part].tolist() for column in columns), strict=True)
-            yield b"".join([b"%d\t%d\t%b\t%b\n" % (c, p, n, ends[k]) for c, p, n, k in rows])
+            yield b"".join([b"%d\t%d\t%b\t%b\n" % (c, p, n, ends[k]) for k, n, p, c in rows])
 
 
 def complement(pair: Pair) -> Pair | None:
