@@ -84,6 +84,13 @@ export const log = (id: string) =>
     refetchInterval: always,
   });
 
+/** Whether a study over generated cohorts can be run; anew after each change of a study. */
+export const demo = queryOptions({
+  queryKey: ["studies", "demo"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/demo", { signal })),
+  refetchInterval: (asked) => (asked.state.data?.running ? always(asked) : false),
+});
+
 /** The path parameter of a study's addresses. */
 export const of = (study: string) => ({ params: { path: { study } } });
 

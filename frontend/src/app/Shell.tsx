@@ -40,6 +40,7 @@ function Header() {
         <NavLink to="/" end>
           Studies
         </NavLink>
+        <NavLink to="/guide">Guide</NavLink>
         {me.role === "administrator" && <NavLink to="/people">People</NavLink>}
         <NavLink to="/account">{me.username}</NavLink>
       </nav>

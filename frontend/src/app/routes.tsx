@@ -23,6 +23,10 @@ export const routes: RouteObject[] = [
       { index: true, element: <Studies /> },
       { path: "first-run", element: <Navigate to="/" replace /> },
       { path: "account", element: <Account /> },
+      {
+        path: "guide",
+        lazy: async () => ({ Component: (await import("../screens/guide/Guide")).Guide }),
+      },
       { path: "people", element: <People /> },
       { path: "studies/new", element: <NewStudy /> },
       {

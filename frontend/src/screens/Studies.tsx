@@ -10,7 +10,8 @@ import { Card, Muted, PageTitle, Row } from "../ui/Layout";
 import { Loaded } from "../ui/Loading";
 import { Table, type Column } from "../ui/Table";
 import { Ago } from "../ui/Time";
-import { STUDY } from "../words/states";
+import { DEMO, STUDY } from "../words/states";
+import { TryDemo } from "./TryDemo";
 
 export function Studies() {
   const [search, setSearch] = useSearchParams();
@@ -48,12 +49,21 @@ function List({ rows }: { rows: readonly StudyRow[] }) {
     { title: "Name", cell: (row) => <Link to={`/studies/${row.id}`}>{row.name}</Link> },
     { title: "Trait", cell: (row) => row.phenotype || "–" },
     { title: "Test", cell: (row) => known.find((method) => method.name === row.test)?.title ?? row.test },
-    { title: "State", cell: (row) => <Badge said={STUDY[row.state]} /> },
+    { title: "State", cell: (row) => <States row={row} /> },
     { title: "Cohorts", cell: (row) => `${row.cohorts_joined}/${row.cohorts_wanted}`, isNumber: true },
     { title: "Coordinator", cell: (row) => row.owner },
     { title: "Last change", cell: (row) => <Ago at={row.changed_at} /> },
   ];
   return <Table caption="Studies" columns={columns} rows={rows} rowKey={(row) => row.id} />;
+}
+
+function States({ row }: { row: StudyRow }) {
+  return (
+    <Row>
+      <Badge said={STUDY[row.state]} />
+      {row.is_demo && <Badge said={DEMO} />}
+    </Row>
+  );
 }
 
 function Empty({ archived, mayCreate }: { archived: boolean; mayCreate: boolean }) {
@@ -70,7 +80,9 @@ function Empty({ archived, mayCreate }: { archived: boolean; mayCreate: boolean 
         <ButtonLink look="primary" to="/studies/new">
           Create the first study
         </ButtonLink>
+        <ButtonLink to="/guide">Read the guide</ButtonLink>
       </Row>
+      <TryDemo />
     </Card>
   );
 }

@@ -21,6 +21,9 @@ export const STUDY: Record<StudyState, Said> = {
   failed: { word: "Failed", tone: "bad", icon: "cross" },
 };
 
+/** Beside the state of a study that the platform made to be looked at. */
+export const DEMO: Said = { word: "Generated data", tone: "neutral", icon: "draft" };
+
 export const COHORT: Record<CohortState, Said> = {
   invited: { word: "Invited", tone: "neutral", icon: "waiting" },
   joined: { word: "Joined", tone: "info", icon: "half" },

@@ -5,10 +5,10 @@ import type { Study, StudyState } from "../../api/client";
 import { methods, study } from "../../api/queries";
 import { Badge } from "../../ui/Badge";
 import { Callout } from "../../ui/Callout";
-import { Muted, PageTitle } from "../../ui/Layout";
+import { Muted, PageTitle, Row } from "../../ui/Layout";
 import { Loaded } from "../../ui/Loading";
 import { Tabs } from "../../ui/Tabs";
-import { STUDY } from "../../words/states";
+import { DEMO, STUDY } from "../../words/states";
 import { FailureCard } from "./FailureCard";
 
 /** What is around every page of a study: its name, its state, what went wrong, and its pages. */
@@ -41,7 +41,16 @@ function Head({ study }: { study: Study }) {
   const base = `/studies/${study.id}`;
   return (
     <>
-      <PageTitle beside={<Badge said={STUDY[study.state]} />}>{study.name}</PageTitle>
+      <PageTitle
+        beside={
+          <Row>
+            {study.is_demo && <Badge said={DEMO} />}
+            <Badge said={STUDY[study.state]} />
+          </Row>
+        }
+      >
+        {study.name}
+      </PageTitle>
       <Muted>{about}</Muted>
       {study.one_operator && (
         <Callout tone="warning" title="One operator runs server and compensator: this study is not blind.">

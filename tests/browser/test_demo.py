@@ -1,0 +1,58 @@
+"""From an empty platform to a whole study without a command line: the demo, the example data, the guide."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from .pages import Pages
+
+GENOME_WIDE = 5e-8
+
+
+def test_a_demo_study_from_the_empty_platform_to_its_results(administrator: Pages, tmp_path: Path) -> None:
+    pages = administrator
+    pages.sees("No study yet")
+    pages.press("Try a demo study")
+    pages.heading("Demo: three generated cohorts")
+    expect(pages.page.get_by_role("link", name="Progress", exact=True)).to_have_attribute(
+        "aria-current", "page"
+    )
+    expect(pages.page.get_by_role("rowheader")).to_have_text(["Graz", "Munich", "Tartu"])
+    pages.follow("Guide")
+    pages.heading("Guide")
+    expect(pages.page.get_by_role("button", name="Try a demo study")).to_be_disabled()
+    pages.sees("A demo study is running. There is one at a time.")
+    with pages.page.expect_download() as started:
+        pages.follow("Download example data (ZIP, 3 MB)")
+    planted = planted_in(Path(started.value.path()))
+    pages.look("guide")
+    pages.follow("Studies")
+    expect(pages.page.get_by_role("row", name="Demo: three generated cohorts")).to_contain_text(
+        "Generated data"
+    )
+    pages.follow("Demo: three generated cohorts")
+    pages.follow("Progress")
+    expect(pages.page.get_by_role("heading", name="Done")).to_be_visible(timeout=120_000)
+    pages.follow("Results")
+    found = p_values(pages.download("study.assoc", tmp_path))
+    assert {name for name, p in found.items() if p < GENOME_WIDE} >= set(planted) and len(planted) == 3
+    pages.follow("All studies")
+    pages.follow("Guide")
+    expect(pages.page.get_by_role("button", name="Try a demo study")).to_be_enabled()
+
+
+def planted_in(example: Path) -> list[str]:
+    """The variants that the README of the example data says were planted."""
+    with zipfile.ZipFile(example) as packed:
+        assert packed.testzip() is None
+        return re.findall(r"^ +(\S+) +odds ratio", packed.read("README.txt").decode(), re.MULTILINE)
+
+
+def p_values(assoc: Path) -> dict[str, float]:
+    header, *rows = (line.split() for line in assoc.read_text().splitlines())
+    name, p = header.index("SNP"), header.index("P")
+    return {row[name]: float(row[p]) for row in rows if row[p] != "NA"}
