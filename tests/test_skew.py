@@ -1,0 +1,67 @@
+"""The measurement behind docs/skew.md: how rows are dealt, and what scaling them together comes to."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.preprocessing import StandardScaler
+
+SCRIPT = Path(__file__).resolve().parents[1] / "docs/measure_skew.py"
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("measure_skew", SCRIPT)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look up their annotations
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("cohorts", [10, 30])
+def test_every_cohort_has_rows_however_they_are_dealt(script: ModuleType, cohorts: int) -> None:
+    data = script.Data(*script.TABLES["wine"]())
+    for skew in script.SKEWS:
+        sizes = np.bincount(skew.deal(data, cohorts, np.random.default_rng(0)), minlength=cohorts)
+        assert len(sizes) == cohorts and sizes.min() >= script.FEWEST, skew.title
+
+
+def test_skews_are_what_they_are_called(script: ModuleType) -> None:
+    data = script.Data(*script.TABLES["breast cancer"]())
+
+    def dealt(title: str) -> np.ndarray:
+        (skew,) = (skew for skew in script.SKEWS if skew.title == title)
+        return np.asarray(skew.deal(data, 10, np.random.default_rng(0)))
+
+    def cases(cohort: np.ndarray) -> float:
+        return float(np.std([data.y[cohort == k].mean() for k in range(10)]))
+
+    def sizes(cohort: np.ndarray) -> float:
+        return float(np.std(np.bincount(cohort)))
+
+    assert sizes(dealt("none")) < 1 < sizes(dealt("quantity, β = 5")) < sizes(dealt("quantity, β = 0.5"))
+    assert cases(dealt("none")) < cases(dealt("label, β = 5")) < cases(dealt("label, β = 0.5"))
+    largest = [data.x[dealt("ranges apart") == k, 0].mean() for k in (0, 9)]
+    assert max(largest) > 1.5 * min(largest)
+
+
+def test_scaled_together_the_model_is_that_of_the_pooled_table(script: ModuleType) -> None:
+    (skew,) = (skew for skew in script.SKEWS if skew.title == "label, β = 0.5")
+    (found, *_) = script.measure("wine", skew, 10, seed=1)
+    random = np.random.default_rng([1, 10])
+    data = script.Data(*script.TABLES["wine"]())
+    cohort = skew.deal(data, 10, random)
+    train, test = script.split(cohort, random)
+    pool = StandardScaler().fit(data.x[train])
+    model = LogisticRegression(max_iter=2000).fit(pool.transform(data.x[train]), data.y[train])
+    pooled = f1_score(data.y[test], model.predict(pool.transform(data.x[test])), average="macro")
+    assert found.f1["together"] == pytest.approx(pooled)
+    assert found.f1["at home"] < pooled
