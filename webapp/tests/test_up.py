@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -221,7 +222,8 @@ def processes_of_the_demo(platform: Platform) -> list[Path]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks at processes by Linux's /proc")
-def test_a_demo_ends_with_the_process_that_started_it(running: Platform) -> None:
+@pytest.mark.parametrize("running", [pytest.param({}, id="embedded")], indirect=True)
+def test_a_demo_ends_with_any_of_its_processes(running: Platform) -> None:
     http = running.coordinator()
 
     def begin() -> str:
@@ -233,18 +235,29 @@ def test_a_demo_ends_with_the_process_that_started_it(running: Platform) -> None
     def state(study: str) -> str:
         return str(http.get(f"/api/v1/studies/{study}").json()["state"])
 
-    first = begin()
+    def is_gone(study: str) -> bool:
+        return not processes_of_the_demo(running) and not (running.home / "demo" / study).exists()
+
+    study = begin()
     assert http.post("/api/v1/demo").json()["error"]["code"] == "demo-runs"
     assert http.get("/api/v1/studies").json()[0]["is_demo"] is True
     for process in processes_of_the_demo(running):
         assert b"UNPOOLED" not in (process / "environ").read_bytes()  # where the platform's secrets are
         assert os.getpriority(os.PRIO_PROCESS, int(process.name)) > 0
+    clients = [
+        each for each in processes_of_the_demo(running) if b"_client" in (each / "cmdline").read_bytes()
+    ]
+    os.kill(int(clients[0].name), signal.SIGKILL)
+    insist(lambda: state(study), "aborted")
+    insist(lambda: str(is_gone(study)), "True")
+    assert re.search(r"demo: \w+ ended with status -9", (running.home / "log").read_text())
+    study = begin()
     os.kill(running.addresses()["processes"]["web"], signal.SIGKILL)
-    insist(lambda: state(first), "aborted")
-    assert processes_of_the_demo(running) == [] and not (running.home / "demo" / first).exists()
-    second = begin()
+    insist(lambda: state(study), "aborted")
+    insist(lambda: str(is_gone(study)), "True")
+    study = begin()
     assert running.stop() == 0
-    assert processes_of_the_demo(running) == [] and not (running.home / "demo" / second).exists()
+    assert is_gone(study)
     assert PREFIX not in (running.home / "log").read_text()
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.db.models import QuerySet
 
 from unpooled_server.errors import Conflict, Refused
@@ -108,16 +108,21 @@ def begin(user: User) -> Study:
 
 def clean_up() -> None:
     """End what is left of a demo whose processes have ended. Does nothing while they run."""
-    if not _folder().exists():
-        return None
     end = time.monotonic() + PATIENCE
-    while True:
+    while _folder().exists() and time.monotonic() < end:
         with _lock() as got:
             if got is not None:
-                return _clean_up()
-        if time.monotonic() > end:
-            return None
+                _clean_up_or_say_so()
+                return
         time.sleep(0.1)
+
+
+def _clean_up_or_say_so() -> None:
+    """The platform starts, and ends, without its database too. What is left, the next start finds."""
+    try:
+        _clean_up()
+    except DatabaseError:
+        log.exception("the study of a demo could not be ended")
 
 
 def _start(study: Study, user: User, lock: int) -> Child:
