@@ -360,8 +360,7 @@ class _Reconciliation:
         """The pairs of the variants, uint32 (variants, 2), and which have one, bool (variants,)."""
         code = {allele: k for k, allele in enumerate(alleles)}
         pairs = np.stack([self._pairs(k, variants, code) for k in range(len(self.panels))])
-        chosen = np.zeros((len(variants), 2), np.uint32)
-        keep = np.zeros(len(variants), bool)
+        chosen, keep = np.zeros((len(variants), 2), np.uint32), np.zeros(len(variants), bool)
         # All variants for which the lists name the same pairs share their fate: look at each case once.
         for case, members in _cases(pairs):
             target = self._settle(tuple((alleles[a], alleles[b]) for a, b in case), variants[members])
