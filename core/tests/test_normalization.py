@@ -142,12 +142,12 @@ def test_keys_keep_the_order(a: float, b: float) -> None:
 @pytest.mark.parametrize("method", REFERENCES)
 def test_missing_values_of_a_whole_cohort_and_of_all(method: str) -> None:
     pooled = loaded("iris")
-    parts = evenly(pooled, 3)
+    parts = evenly(pooled, 4)
     parts[1][:, 2] = np.nan
     for part in parts:
         part[:, 3] = np.nan
     found = fit(method, parts)
-    assert found["features"][2]["n"] == 100 and found["features"][3]["n"] == 0
+    assert found["features"][2]["n"] == 150 - len(parts[1]) and found["features"][3]["n"] == 0
     assert found["features"][3]["note"] == EMPTY
     pooled = np.concatenate(parts)
     scaled = Scaler(found).transform(pooled)
@@ -157,10 +157,41 @@ def test_missing_values_of_a_whole_cohort_and_of_all(method: str) -> None:
     )
 
 
-def test_a_feature_with_few_values_is_refused() -> None:
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("values", "refused"),
+    [
+        ((3, 3, 3, 0), True),
+        ((50, 0, 0, 0), True),
+        ((50, 50, 0, 0), True),
+        ((50, 50, 9, 9), True),
+        ((9, 9, 9, 9), True),
+        ((10, 10, 10, 0), False),
+        ((10, 10, 10, 1), False),
+        ((0, 0, 0, 0), False),
+    ],
+)
+def test_a_feature_that_fewer_than_three_cohorts_have_is_refused(
+    method: str, values: tuple[int, ...], refused: bool
+) -> None:
+    """Two that have values would see each other's sums: all less their own. One alone, those of nobody."""
+    plan = plan_of(method, 2, 4, **({"elements": (1,)} if method == "quantiles" else {}))
+    tables = [np.random.default_rng(k).normal(size=(50, 2)) for k in range(4)]
+    for table, n in zip(tables, values, strict=True):
+        table[n:, 1] = np.nan
+    (question,) = check(plan).first(plan, NOBODY)
+    answers = [question.local(ArrayTable(table)) for table in tables]  # type: ignore[arg-type]
+    total = {name: sum(answer[name] for answer in answers) for name in answers[0]}
+    if refused:
+        with pytest.raises(DisclosureError, match=r"fewer than 3 cohorts .* feature 1 .* text in its schema"):
+            list(question.aggregate(total))
+    else:
+        assert any(isinstance(found, Step) for found in question.aggregate(total))
+
+
+def test_what_one_cohort_of_three_lacks_is_refused() -> None:
     parts = evenly(loaded("iris"), 3)
-    for part in parts:
-        part[3:, 1] = np.nan
+    parts[2][:, 1] = np.nan
     with pytest.raises(DisclosureError, match="values of feature 1"):
         fit("z-score", parts)
 

@@ -50,8 +50,8 @@ ODD = [0.0, -0.0, 1.0, 5e-324, -5e-324, 1e300, -1e300, 2.0**53, 1.79769313486231
             st.integers(-9, 9).map(float),
             st.sampled_from(ODD),
         ),
-        min_size=10,
-        max_size=24,
+        min_size=30,
+        max_size=36,
     )
 )
 def test_every_element_is_that_of_numpy(values: list[float]) -> None:
@@ -61,18 +61,21 @@ def test_every_element_is_that_of_numpy(values: list[float]) -> None:
     found = fit("quantiles", [own[k::3, None] for k in range(3)], elements=both, quantiles=(0.5,))
     partitions = [np.partition(own, k)[k] for k in range(n)]
     assert of(found, "elements")[0].tolist() == partitions * 2
-    assert of(found, "quantiles")[0, 0] == np.median(own) or np.isinf(np.median(own))
+    with np.errstate(over="ignore"):
+        middle = np.median(own)
+    told = found["features"][0]["quantiles"]["0.5"]
+    assert told is None if np.isinf(middle) else told == middle  # beyond float64 there is none
 
 
 def test_what_a_feature_has_too_few_values_for_is_null() -> None:
     parts = evenly(loaded("iris"), 3)
     for part in parts:
-        part[4:, 1] = np.nan
-    found = fit("quantiles", parts, elements=(12, 13, -12, -13), quantiles=(0.25,))
+        part[10:, 1] = np.nan
+    found = fit("quantiles", parts, elements=(30, 31, -30, -31), quantiles=(0.25,))
     first, second = found["features"][:2]
-    assert found["method"] == "quantiles" and second["n"] == 12
-    assert [second["elements"][k] is None for k in ("12", "13", "-12", "-13")] == [False, True, False, True]
-    assert first["elements"]["13"] is not None and list(first["quantiles"]) == ["0.25"]
+    assert found["method"] == "quantiles" and second["n"] == 30
+    assert [second["elements"][k] is None for k in ("30", "31", "-30", "-31")] == [False, True, False, True]
+    assert first["elements"]["31"] is not None and list(first["quantiles"]) == ["0.25"]
     only = fit("quantiles", parts, elements=(1,))
     assert "quantiles" not in only["features"][0]
 

@@ -52,7 +52,8 @@ FAULTS = {
     Code.COLUMN_MISSING: Words(
         f"the column {{title}} is missing in {WHAT}",
         "the columns of the plan: {wanted}",
-        "Add it, empty if this cohort has no such values.",
+        "Add it. If this cohort has no such values, the column may be empty where three other cohorts have "
+        "values of it; else have the coordinator call it text in the schema.",
     ),
     Code.COLUMN_UNKNOWN: Words(
         f"{WHAT} has a column that the plan does not have",
@@ -81,7 +82,8 @@ FAULTS = {
     ),
     Code.COLUMN_EMPTY: Words(
         "every value of {title} is missing here",
-        remedy="It counts 0 in the pool. Is it the right table?",
+        remedy="It counts 0 in the pool, and the study ends unless three other cohorts have values of it. "
+        "Is it the right table?",
     ),
     Code.TOO_FEW_SAMPLES: Words(
         f"{WHAT} has too few rows", "at least {fewest}", "A cohort this small is not to take part."

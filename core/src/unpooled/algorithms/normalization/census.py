@@ -1,4 +1,4 @@
-"""The first question to tables: how many values each feature has."""
+"""The first question to tables: how many values each feature has, and in how many cohorts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from unpooled.algorithms.normalization.table import table_values
 from unpooled.cohort import Cohort
 from unpooled.errors import DisclosureError
 from unpooled.plan import Plan
+from unpooled.protocol.messages import MIN_COHORTS
 from unpooled.scaler import YEO_JOHNSON, Z_SCORE
 from unpooled.step import Arrays, Count, Rows, Step, server_only
 
 FEWEST_VALUES = 10
-"""A feature of which the pool has fewer values, but some, is refused: sums over them are records."""
+FEWEST_COHORTS = MIN_COHORTS
+"""A feature is refused that has values, but in fewer cohorts than this so many: sums over a few values are
+records, and a sum over two cohorts tells either of them the numbers of the other."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,7 @@ class CountValues(Step):
     title: ClassVar[str] = "Count values"
     sends: ClassVar[tuple[Count, ...]] = (
         Count("values", ("features",), MOST_PEOPLE, "per feature: number of rows in which it is not missing"),
+        Count("enough", ("features",), 1, f"per feature: 1 if these are {FEWEST_VALUES} or more, else 0"),
     )
     ring_bits: ClassVar[int] = 64
 
@@ -44,11 +48,12 @@ class CountValues(Step):
         return self.features == len(plan.features)
 
     def local(self, cohort: Cohort) -> Arrays:
-        return {"values": np.sum(~np.isnan(table_values(cohort, self.features)), axis=0)}
+        values = np.sum(~np.isnan(table_values(cohort, self.features)), axis=0)
+        return {"values": values, "enough": (values >= FEWEST_VALUES).astype(np.int64)}
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         n = total["values"]
-        refuse_rare_features(self.titles, n.tolist())
+        refuse_rare_features(self.titles, total)
         if self.method == Z_SCORE:
             yield moments.first(n, self.cohorts)
         elif self.method == YEO_JOHNSON:
@@ -58,11 +63,15 @@ class CountValues(Step):
             yield order.first(n, np.concatenate(wanted, axis=1))
 
 
-def refuse_rare_features(titles: tuple[str, ...], values: list[int]) -> None:
-    """DisclosureError if the pool has a few values of a feature; none at all tell of nobody."""
-    for title, n in zip(titles, values, strict=True):
-        if 0 < n < FEWEST_VALUES:
+def refuse_rare_features(titles: tuple[str, ...], total: Arrays) -> None:
+    """DisclosureError if too few cohorts have enough values of a feature; none at all tell of nobody.
+
+    `total` is what `CountValues` asks for, summed.
+    """
+    for title, n, cohorts in zip(titles, total["values"].tolist(), total["enough"].tolist(), strict=True):
+        if n and cohorts < FEWEST_COHORTS:
             raise DisclosureError(
-                f"the pool has fewer than {FEWEST_VALUES} values of {title}, and sums over so few would tell "
-                "of single people. Duplicate the study, and call the column text in its schema"
+                f"fewer than {FEWEST_COHORTS} cohorts have at least {FEWEST_VALUES} values of {title} each, "
+                "and sums over these would tell of single people, or of one cohort to another. Duplicate the "
+                "study, and call the column text in its schema, or have more cohorts that have values of it"
             )

@@ -53,7 +53,7 @@ class CountRows(CountValues):
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         n = total["values"]
-        refuse_rare_features(self.titles, n.tolist())
+        refuse_rare_features(self.titles, total)
         yield Rows(ROWS, {"index": np.zeros(1, np.int64), "rows": total["rows"]})
         yield moments.first(n, self.cohorts)
         yield FindQuantiles(**vars(order.first(n, wanted(n))))
