@@ -77,6 +77,60 @@ export const results = (id: string) =>
     queryFn: ({ signal }) => answer(api.GET("/api/v1/studies/{study}/results", { ...of(id), signal })),
   });
 
+/** What a study's results never change any more: asked for once. */
+const FOREVER = { staleTime: Infinity, gcTime: 300_000 };
+
+export const manhattan = (id: string) =>
+  queryOptions({
+    queryKey: ["pictures", id, "manhattan"],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/studies/{study}/manhattan", { ...of(id), signal })),
+    ...FOREVER,
+  });
+
+export const region = (
+  id: string,
+  { chromosome, from, to }: { chromosome: string; from: number; to: number },
+) =>
+  queryOptions({
+    queryKey: ["pictures", id, "region", chromosome, from, to],
+    queryFn: ({ signal }) => {
+      const params = { path: { study: id }, query: { chromosome, from, to } };
+      return answer(api.GET("/api/v1/studies/{study}/region", { params, signal }));
+    },
+    ...FOREVER,
+  });
+
+export const quantiles = (id: string) =>
+  queryOptions({
+    queryKey: ["pictures", id, "qq"],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/studies/{study}/qq", { ...of(id), signal })),
+    ...FOREVER,
+  });
+
+/** The loci; with a search the variants that it finds; `start` counts rows. */
+export const variants = (id: string, search: string, start: number, count: number) =>
+  queryOptions({
+    queryKey: ["pictures", id, "variants", search, start, count],
+    queryFn: ({ signal }) => {
+      const params = { path: { study: id }, query: { start, count, ...(search && { search }) } };
+      return answer(api.GET("/api/v1/studies/{study}/variants", { params, signal }));
+    },
+    ...FOREVER,
+  });
+
+/** A result file as text. */
+export const resultText = (id: string, name: string) =>
+  queryOptions({
+    queryKey: ["pictures", id, "file", name],
+    queryFn: ({ signal }) => {
+      const params = { path: { study: id, name } };
+      return answer<string>(
+        api.GET("/api/v1/studies/{study}/results/{name}", { params, parseAs: "text", signal }),
+      );
+    },
+    ...FOREVER,
+  });
+
 export const log = (id: string) =>
   queryOptions({
     queryKey: ["studies", id, "log"],

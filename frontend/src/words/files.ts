@@ -14,8 +14,12 @@ export function fileName(...parts: readonly string[]): string {
 }
 
 /** Has the browser save a text. */
-export function saveText(name: string, text: string, type = "text/plain"): void {
-  const address = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+export const saveText = (name: string, text: string, type = "text/plain"): void =>
+  saveBlob(name, new Blob([text], { type: `${type};charset=utf-8` }));
+
+/** Has the browser save bytes. */
+export function saveBlob(name: string, blob: Blob): void {
+  const address = URL.createObjectURL(blob);
   const link = document.createElement("a");
   link.href = address;
   link.download = name;

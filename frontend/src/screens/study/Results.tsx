@@ -8,6 +8,8 @@ import { Card, Facts, Muted, Section, Unseen } from "../../ui/Layout";
 import { Loaded } from "../../ui/Loading";
 import { Table, type Column } from "../../ui/Table";
 import { bytes, count } from "../../words/format";
+import { Pictures } from "./results/Pictures";
+import { Parameters, SummaryOfTable } from "./results/Tables";
 import { useStudy } from "./StudyLayout";
 
 /** What came out: numbers, pictures, loci, files. */
@@ -17,7 +19,8 @@ export function Results() {
   return (
     <>
       {study.summary && <Numbers summary={study.summary} />}
-      {/* Manhattan, QQ and the table of loci stand here, each a component in screens/study/results/. */}
+      {study.has_pictures && <Pictures study={study} />}
+      <OfTables study={study} />
       <Files study={study} />
     </>
   );
@@ -26,6 +29,19 @@ export function Results() {
 function NotYet({ study }: { study: Study }) {
   if (isOver(study)) return <Muted>The study ended without results.</Muted>;
   return <Muted>The results are here once the study is done.</Muted>;
+}
+
+/** Of a study of tables, what its files have. */
+function OfTables({ study }: { study: Study }) {
+  const { data: files = [] } = useQuery(results(study.id));
+  const named = (end: string) => files.find(({ name }) => name.endsWith(end))?.name;
+  const [parameters, summary] = [named(".parameters.json"), named(".summary.tsv")];
+  return (
+    <>
+      {parameters && <Parameters study={study} file={parameters} />}
+      {summary && <SummaryOfTable study={study} file={summary} />}
+    </>
+  );
 }
 
 function Numbers({ summary }: { summary: Schemas["Summary"] }) {

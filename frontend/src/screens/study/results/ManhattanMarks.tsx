@@ -1,0 +1,262 @@
+/** What a Manhattan plot looks like: a dozen elements for any number of variants. */
+import { scaleLinear } from "d3-scale";
+import { memo, useId } from "react";
+
+import { threshold } from "../../../words/genetics";
+import figure from "./Figure.module.css";
+import { FOLD } from "./fold";
+import type { Genome, Window } from "./genome";
+import { labelled, LETTER, type Mark } from "./labels";
+import { across, onto, strongest, type Layer, type Size } from "./layer";
+import styles from "./Manhattan.module.css";
+import { diamond } from "./paths";
+
+interface Margins {
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+}
+
+const MANY = 60; // lead variants, of which each gets less room
+
+export const marginsOf = (width: number): Margins => ({
+  left: width < 600 ? 34 : 44,
+  right: 52, // for the names of the limits
+  top: 26,
+  bottom: 42,
+});
+
+interface Props {
+  genome: Genome;
+  layer: Layer;
+  /** The part of the axis that is shown. */
+  seen: Window;
+  size: Size;
+  margins: Margins;
+  limits: { genome_wide: number; suggestive: number };
+  summary: string;
+  pointed: { at: number; negLog10P: number } | null;
+  wanted: { id: string; at: number; negLog10P: number } | null;
+  drag: { from: number; to: number } | null;
+}
+
+export function ManhattanMarks({
+  genome,
+  layer,
+  seen,
+  size,
+  margins,
+  limits,
+  summary,
+  pointed,
+  wanted,
+  drag,
+}: Props) {
+  const clip = useId();
+  const { width, height } = size;
+  const { left, right, top, bottom } = margins;
+  const [fullWidth, fullHeight] = [left + width + right, top + height + bottom];
+  return (
+    <svg role="img" aria-label={summary} viewBox={`0 0 ${fullWidth} ${fullHeight}`}>
+      <clipPath id={clip}>
+        {/* Marks at the edge are whole. */}
+        <rect x={-5} y={-top} width={width + 10} height={top + height + 4} />
+      </clipPath>
+      <g transform={`translate(${left} ${top})`}>
+        <Stripes genome={genome} seen={seen} size={size} />
+        <Heights layer={layer} size={size} />
+        <g clipPath={`url(#${clip})`}>
+          <Limits layer={layer} size={size} limits={limits} isBehind />
+          <g transform={onto(layer, seen, width)}>
+            <Marks even={layer.even} odd={layer.odd} />
+          </g>
+          <Leads layer={layer} seen={seen} size={size} wanted={wanted} />
+          {pointed && (
+            <circle
+              className={styles.ring}
+              cx={across(seen, width, pointed.at)}
+              cy={layer.scale.y(pointed.negLog10P)}
+              r={8}
+              data-screen
+            />
+          )}
+        </g>
+        <Limits layer={layer} size={size} limits={limits} />
+        <Places genome={genome} seen={seen} size={size} />
+        {drag && (
+          <rect
+            className={styles.drag}
+            x={Math.min(drag.from, drag.to)}
+            width={Math.abs(drag.to - drag.from)}
+            height={height}
+            data-screen
+          />
+        )}
+      </g>
+    </svg>
+  );
+}
+
+/** All that is not a lead. It is as long as its layer is, however the window moves. */
+const Marks = memo(function Marks({ even, odd }: { even: string; odd: string }) {
+  return (
+    <>
+      <path className={styles.even} d={even} />
+      <path className={styles.odd} d={odd} />
+    </>
+  );
+});
+
+/** Every other chromosome stands on a stripe: colour is not all that tells neighbours apart. */
+function Stripes({ genome, seen, size: { width, height } }: { genome: Genome; seen: Window; size: Size }) {
+  return genome.chromosomes.map(({ name, start, last }, number) => {
+    const x = Math.max(0, across(seen, width, start));
+    const end = Math.min(width, across(seen, width, start + last));
+    if (number % 2 === 0 || end <= x) return null;
+    return <rect key={name} className={styles.stripe} x={x} width={end - x} height={height} />;
+  });
+}
+
+function Heights({ layer: { scale }, size: { width, height } }: { layer: Layer; size: Size }) {
+  return (
+    <>
+      <path
+        className={figure.grid}
+        d={scale.ticks
+          .filter(Boolean)
+          .map((tick) => `M0 ${scale.y(tick)}H${width}`)
+          .join("")}
+      />
+      {scale.isFolded && <path className={styles.fold} d={`M0 ${scale.y(FOLD)}H${width}`} />}
+      <path className={figure.axis} d={scale.isFolded ? broken(height, scale.y(FOLD)) : `M0 0V${height}`} />
+      {scale.ticks.map((tick) => (
+        <text key={tick} className={figure.tick} x={-8} y={scale.y(tick)} dy="0.32em" textAnchor="end">
+          {tick}
+        </text>
+      ))}
+      <text className={figure.title} x={-8} y={-13} textAnchor="start">
+        −log₁₀ P{scale.isFolded && `, folded above ${FOLD}`}
+      </text>
+    </>
+  );
+}
+
+/** An axis with a break just above the fold. */
+const broken = (height: number, fold: number): string => `M0 0V${fold - 10}l-4 2l8 3l-8 3l4 2V${height}`;
+
+function Limits({
+  layer: { scale },
+  size: { width },
+  limits,
+  isBehind = false,
+}: {
+  layer: Layer;
+  size: Size;
+  limits: Props["limits"];
+  isBehind?: boolean;
+}) {
+  // Their names are in the caption.
+  const lines = [
+    [limits.genome_wide, styles.genomeWide, "genome-wide"],
+    [limits.suggestive, styles.suggestive, "suggestive"],
+  ] as const;
+  return lines.map(([p, look, name]) => {
+    const y = scale.y(-Math.log10(p));
+    if (isBehind) return <path key={name} className={look} d={`M0 ${y}H${width}`} />;
+    return (
+      <text key={name} className={styles.limit} x={width + 6} y={y} dy="0.32em">
+        <title>{name}</title>
+        {threshold(p)}
+      </text>
+    );
+  });
+}
+
+function Leads({
+  layer,
+  seen,
+  size: { width },
+  wanted,
+}: {
+  layer: Layer;
+  seen: Window;
+  size: Size;
+  wanted: Props["wanted"];
+}) {
+  const isSeen = ({ at }: { at: number }) => at >= seen.from && at <= seen.to;
+  const mark = ({ id, at, negLog10P }: { id: string; at: number; negLog10P: number }): Mark => ({
+    text: id,
+    x: across(seen, width, at),
+    y: layer.scale.y(negLog10P),
+  });
+  const leads = strongest(layer.points.filter((point) => point.isLead && isSeen(point)));
+  const diamonds = leads.map(mark);
+  // The variant that was asked for is named before all others, be it a lead or not.
+  const named = wanted && isSeen(wanted) ? [mark(wanted), ...diamonds] : diamonds;
+  return (
+    <>
+      <path
+        className={styles.lead}
+        d={diamonds.map(({ x, y }) => diamond(x, y, leads.length > MANY ? 4 : 6)).join("")}
+      />
+      {labelled(named, width, Math.ceil(width / 45)).map(({ text, x, y, anchor }) => (
+        <text key={text} className={styles.label} x={x} y={y} textAnchor={anchor}>
+          {text}
+        </text>
+      ))}
+    </>
+  );
+}
+
+/** Below the plot: chromosomes, or positions within the one that is seen. */
+function Places({ genome, seen, size: { width, height } }: { genome: Genome; seen: Window; size: Size }) {
+  const inside = genome.chromosomes.find(
+    ({ start, last }) => seen.from >= start - 0.5 && seen.to <= start + last + 0.5,
+  );
+  const ticks = inside ? positions(seen, inside.start, width) : chromosomes(genome, seen, width);
+  return (
+    <g transform={`translate(0 ${height})`}>
+      <path
+        className={figure.axis}
+        d={`M0 0H${width}${ticks.map(({ x, isMark }) => (isMark ? `M${x} 0v5` : "")).join("")}`}
+      />
+      {ticks.map(({ x, text }) => (
+        <text key={text} className={figure.tick} x={x} y={18} textAnchor="middle">
+          {text}
+        </text>
+      ))}
+      <text className={figure.title} x={width / 2} y={37} textAnchor="middle">
+        {inside ? `Position on chromosome ${inside.name}, Mb` : "Chromosome"}
+      </text>
+    </g>
+  );
+}
+
+interface Tick {
+  x: number;
+  text: string;
+  isMark: boolean;
+}
+
+function positions(seen: Window, start: number, width: number): Tick[] {
+  const scale = scaleLinear([(seen.from - start) / 1e6, (seen.to - start) / 1e6], [0, width]);
+  const most = Math.max(2, Math.floor(width / 90));
+  const format = scale.tickFormat(most);
+  return scale.ticks(most).map((tick) => ({ x: scale(tick), text: format(tick), isMark: true }));
+}
+
+/** Names of chromosomes, each below its middle, but for those that would touch the one before. */
+function chromosomes(genome: Genome, seen: Window, width: number): Tick[] {
+  const ticks: Tick[] = [];
+  let free = -LETTER;
+  for (const { name, start, last } of genome.chromosomes) {
+    const from = Math.max(0, across(seen, width, start));
+    const to = Math.min(width, across(seen, width, start + last));
+    const [x, half] = [(from + to) / 2, (name.length * LETTER) / 2];
+    if (to <= from || x - half < free) continue;
+    ticks.push({ x, text: name, isMark: false });
+    free = x + half + 4;
+  }
+  return ticks;
+}

@@ -1,0 +1,65 @@
+/** Manhattan plot, table of loci and QQ plot of one study; the address holds the region and the search. */
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, useRef, useState } from "react";
+import { useSearchParams } from "react-router";
+
+import type { Schemas, Study } from "../../../api/client";
+import { manhattan } from "../../../api/queries";
+import { Loaded } from "../../../ui/Loading";
+import { genomeOf, kept, readRegion, regionText, type Region } from "./genome";
+import { Loci } from "./Loci";
+import { Manhattan } from "./Manhattan";
+import { QQ } from "./QQ";
+import { around, type Variant } from "./rows";
+
+export function Pictures({ study }: { study: Study }) {
+  return (
+    <Loaded query={useQuery(manhattan(study.id))}>
+      {(overview) => <Drawn study={study} overview={overview} />}
+    </Loaded>
+  );
+}
+
+function Drawn({ study, overview }: { study: Study; overview: Schemas["Manhattan"] }) {
+  const [address, setAddress] = useSearchParams();
+  const [wanted, setWanted] = useState<Variant | null>(null);
+  const genome = useMemo(() => genomeOf(overview.chromosomes), [overview]);
+  const text = address.get("region");
+  const region = useMemo(() => readRegion(genome, text), [genome, text]);
+  const go = (name: string, value: string) => {
+    const next = new URLSearchParams(address);
+    if (value) next.set(name, value);
+    else next.delete(name);
+    // The reader stays where they are on the page, and goes back with the browser's own button.
+    if (next.toString() !== address.toString()) setAddress(next, { preventScrollReset: true });
+  };
+  const plot = useRef<HTMLDivElement>(null);
+  const goTo = (to: Region | null) => go("region", to ? regionText(to) : "");
+  const look = (variant: Variant) => {
+    setWanted(variant);
+    goTo(kept(genome, around(variant)));
+    plot.current?.scrollIntoView({ block: "nearest" });
+  };
+  return (
+    <>
+      <div ref={plot}>
+        <Manhattan
+          study={study}
+          genome={genome}
+          overview={overview}
+          region={region}
+          onRegion={goTo}
+          wanted={wanted}
+        />
+      </div>
+      <Loci
+        study={study}
+        search={address.get("search") ?? ""}
+        onSearch={(search) => go("search", search)}
+        wanted={wanted}
+        onLook={look}
+      />
+      <QQ study={study} />
+    </>
+  );
+}

@@ -1,0 +1,212 @@
+/** Observed against expected P, for all variants and by frequency, with λ of each. */
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, useState, type PointerEvent } from "react";
+
+import type { Schemas, Study } from "../../../api/client";
+import { quantiles } from "../../../api/queries";
+import { Card, Muted, Section } from "../../../ui/Layout";
+import { Loaded } from "../../../ui/Loading";
+import { Table, type Column } from "../../../ui/Table";
+import { fileName } from "../../../words/files";
+import { count } from "../../../words/format";
+import { pValue } from "../../../words/genetics";
+import { SaveFigure, TipBox, TipFacts, useFrame, useWidth } from "./Figure";
+import figure from "./Figure.module.css";
+import { FOLD } from "./fold";
+import styles from "./QQ.module.css";
+import {
+  axesOf,
+  bandOf,
+  diagonal,
+  lookOf,
+  marksOf,
+  nameOf,
+  nearestRank,
+  shapeOf,
+  type Axes,
+  type Curve,
+  type Ranked,
+} from "./quantiles";
+
+const MARGIN = { left: 44, right: 12, top: 24, bottom: 42 };
+
+export function QQ({ study }: { study: Study }) {
+  const query = useQuery(quantiles(study.id));
+  const frame = useFrame();
+  const name = fileName(study.name, "qq");
+  return (
+    <Card>
+      <Section title="QQ plot" beside={<SaveFigure frame={frame} name={name} about="QQ plot" />}>
+        <Loaded query={query}>{(found) => <Curves found={found} frame={frame} />}</Loaded>
+      </Section>
+    </Card>
+  );
+}
+
+function Curves({ found, frame }: { found: Schemas["Quantiles"]; frame: ReturnType<typeof useFrame> }) {
+  const { curves, confidence } = found;
+  const [isShown, setShown] = useState(() => curves.map((_, number) => number === 0));
+  const toggle = (number: number) => setShown(isShown.map((each, i) => (i === number ? !each : each)));
+  return (
+    <div className={styles.both}>
+      <figure className={figure.figure}>
+        <div ref={frame}>
+          <Plot curves={curves} isShown={isShown} frame={frame} summary={inWords(curves)} />
+        </div>
+        <figcaption>
+          Dashed: as expected if nothing is associated. Shaded: where {confidence * 100} % of such studies
+          lie, by rank, if tests are independent.
+        </figcaption>
+      </figure>
+      <Lambdas curves={curves} isShown={isShown} onToggle={toggle} />
+    </div>
+  );
+}
+
+function Lambdas({
+  curves,
+  isShown,
+  onToggle,
+}: {
+  curves: readonly Curve[];
+  isShown: readonly boolean[];
+  onToggle: (number: number) => void;
+}) {
+  const columns: Column<{ curve: Curve; number: number }>[] = [
+    {
+      title: "Frequency",
+      cell: ({ curve, number }) => (
+        <label className={styles.choice}>
+          <input type="checkbox" checked={isShown[number] ?? false} onChange={() => onToggle(number)} />
+          <Key number={number} />
+          {nameOf(curve)}
+        </label>
+      ),
+    },
+    { title: "Variants", cell: ({ curve }) => count(curve.variants), isNumber: true },
+    { title: "λ", cell: ({ curve }) => curve.inflation?.toFixed(3) ?? "NA", isNumber: true },
+  ];
+  return (
+    <div className={figure.figure}>
+      <Table
+        caption="Curves of the QQ plot"
+        columns={columns}
+        rows={curves.map((curve, number) => ({ curve, number }))}
+        rowKey={({ number }) => String(number)}
+      />
+      <Muted>
+        λ is the median chi-square over the one that is expected; 1 is no inflation. The frequency is that of
+        the rarer allele.
+      </Muted>
+    </div>
+  );
+}
+
+function Key({ number }: { number: number }) {
+  const look = lookOf(number);
+  return (
+    <svg width="14" height="14" viewBox="0 0 14 14" aria-hidden="true">
+      <path className={styles[look]} d={shapeOf(look)(7, 7, 4)} />
+    </svg>
+  );
+}
+
+interface PlotProps {
+  curves: readonly Curve[];
+  isShown: readonly boolean[];
+  frame: ReturnType<typeof useFrame>;
+  summary: string;
+}
+
+function Plot({ curves, isShown, frame, summary }: PlotProps) {
+  const width = useWidth(frame, 480);
+  const size = useMemo(
+    () => ({
+      width: width - MARGIN.left - MARGIN.right,
+      height: Math.round((width - MARGIN.left - MARGIN.right) * 0.82),
+    }),
+    [width],
+  );
+  const axes = useMemo(() => axesOf(curves, size), [curves, size]);
+  const [pointed, setPointed] = useState<Ranked | null>(null);
+  const onPointerMove = (event: PointerEvent) => {
+    const box = event.currentTarget.getBoundingClientRect();
+    const at = [event.clientX - box.left - MARGIN.left, event.clientY - box.top - MARGIN.top] as const;
+    setPointed(nearestRank(curves, isShown, axes, at));
+  };
+  const full = { width, height: size.height + MARGIN.top + MARGIN.bottom };
+  const [x, y] = pointed ? [axes.x(pointed.expected), axes.y.y(pointed.observed)] : [0, 0];
+  const of = pointed && curves[pointed.curve];
+  return (
+    <div className={figure.frame} onPointerMove={onPointerMove} onPointerLeave={() => setPointed(null)}>
+      <svg role="img" aria-label={summary} viewBox={`0 0 ${full.width} ${full.height}`}>
+        <g transform={`translate(${MARGIN.left} ${MARGIN.top})`}>
+          {curves[0] && <path className={styles.band} d={bandOf(curves[0], axes)} />}
+          <AxesMarks axes={axes} width={size.width} height={size.height} />
+          <path className={styles.expected} d={diagonal(axes)} />
+          {curves.map(
+            (curve, number) =>
+              isShown[number] && (
+                <path
+                  key={number}
+                  className={styles[lookOf(number)]}
+                  d={marksOf(curve, lookOf(number), axes)}
+                />
+              ),
+          )}
+          {pointed && <circle className={styles.ring} cx={x} cy={y} r={7} data-screen />}
+        </g>
+      </svg>
+      {pointed && of && (
+        <TipBox x={x + MARGIN.left} y={y + MARGIN.top} width={width}>
+          <p>Frequency: {nameOf(of).toLowerCase()}</p>
+          <TipFacts
+            facts={[
+              ["Observed P", pValue(pointed.observed)],
+              ["Expected P", pValue(pointed.expected)],
+            ]}
+          />
+        </TipBox>
+      )}
+    </div>
+  );
+}
+
+function AxesMarks({ axes: { x, xTicks, y }, width, height }: { axes: Axes; width: number; height: number }) {
+  return (
+    <>
+      <path
+        className={figure.grid}
+        d={y.ticks
+          .filter(Boolean)
+          .map((tick) => `M0 ${y.y(tick)}H${width}`)
+          .join("")}
+      />
+      <path
+        className={figure.axis}
+        d={`M0 0V${height}H${width}${xTicks.map((tick) => `M${x(tick)} ${height}v5`).join("")}`}
+      />
+      {y.ticks.map((tick) => (
+        <text key={tick} className={figure.tick} x={-8} y={y.y(tick)} dy="0.32em" textAnchor="end">
+          {tick}
+        </text>
+      ))}
+      {xTicks.map((tick) => (
+        <text key={tick} className={figure.tick} x={x(tick)} y={height + 18} textAnchor="middle">
+          {tick}
+        </text>
+      ))}
+      <text className={figure.title} x={-8} y={-11}>
+        Observed −log₁₀ P{y.isFolded && `, folded above ${FOLD}`}
+      </text>
+      <text className={figure.title} x={width / 2} y={height + 37} textAnchor="middle">
+        Expected −log₁₀ P
+      </text>
+    </>
+  );
+}
+
+function inWords(curves: readonly Curve[]): string {
+  const each = curves.map((curve) => `${nameOf(curve)}: λ ${curve.inflation?.toFixed(3) ?? "not known"}`);
+  return `QQ plot of observed against expected P. ${each.join("; ")}.`;
+}

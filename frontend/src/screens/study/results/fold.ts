@@ -1,0 +1,41 @@
+/**
+ * The axis of −log₁₀ P. What is interesting lies below 20; a few variants may lie at 500. Then the axis is folded:
+ * up to 20 it keeps most of the height, and what is above shares the rest.
+ */
+import { scaleLinear } from "d3-scale";
+
+export const FOLD = 20;
+const FOLDED_ABOVE = 2 * FOLD;
+const SHARE = 0.72; // of the height for what is below the fold
+const ROOM = 22; // pixels above the strongest variant, for its name
+const LEAST = 8; // so that the genome-wide line is always in sight
+
+export interface Folded {
+  /** Pixels from the top. */
+  y: (value: number) => number;
+  top: number;
+  isFolded: boolean;
+  ticks: number[];
+}
+
+/** The axis for values up to `most`, in `height` pixels; it reaches up to `least` in any case. */
+export function folded(most: number, height: number, least = LEAST): Folded {
+  const strongest = Math.max(most, least);
+  const isFolded = strongest > FOLDED_ABOVE;
+  const scale = isFolded
+    ? scaleLinear([0, FOLD, strongest], [height, height * (1 - SHARE), ROOM])
+    : scaleLinear([0, strongest], [height, ROOM]);
+  const top = scale.invert(0);
+  const ticks = isFolded
+    ? [...scaleLinear([0, FOLD], [0, 1]).ticks(4), ...above(top, height)]
+    : scaleLinear([0, top], [0, 1]).ticks(Math.max(2, Math.floor(height / 45)));
+  return { y: (value) => scale(value), top, isFolded, ticks };
+}
+
+/** Ticks above the fold, none so close to it that their numbers would touch. */
+function above(top: number, height: number): number[] {
+  const close = ((top - FOLD) * 16) / (height * (1 - SHARE));
+  return scaleLinear([FOLD, top], [0, 1])
+    .ticks(3)
+    .filter((tick) => tick >= FOLD + close);
+}
