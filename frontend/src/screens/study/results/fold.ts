@@ -32,10 +32,18 @@ export function folded(most: number, height: number, least = LEAST): Folded {
   return { y: (value) => scale(value), top, isFolded, ticks };
 }
 
-/** Ticks above the fold, none so close to it that their numbers would touch. */
+const LINE = 16; // pixels, so that numbers do not touch
+
+/** Ticks above the fold: as many as there is room for. */
 function above(top: number, height: number): number[] {
-  const close = ((top - FOLD) * 16) / (height * (1 - SHARE));
-  return scaleLinear([FOLD, top], [0, 1])
-    .ticks(3)
-    .filter((tick) => tick >= FOLD + close);
+  const room = height * (1 - SHARE);
+  const least = ((top - FOLD) * LINE) / room; // between two of them
+  for (const many of [4, 3, 2, 1]) {
+    const ticks = scaleLinear([FOLD, top], [0, 1])
+      .ticks(many)
+      .filter((tick) => tick >= FOLD + least);
+    const [first = 0, second = Infinity] = ticks;
+    if (second - first >= least) return ticks;
+  }
+  return [];
 }
