@@ -54,6 +54,7 @@ export function ManhattanMarks({
   drag,
 }: Props) {
   const clip = useId();
+  const transform = onto(layer, seen, size.width);
   const { width, height } = size;
   const { left, right, top, bottom } = margins;
   const [fullWidth, fullHeight] = [left + width + right, top + height + bottom];
@@ -68,7 +69,7 @@ export function ManhattanMarks({
         <Heights layer={layer} size={size} />
         <g clipPath={`url(#${clip})`}>
           <Limits layer={layer} size={size} limits={limits} isBehind />
-          <g transform={onto(layer, seen, width)}>
+          <g transform={transform} className={transform && styles.moving}>
             <Marks even={layer.even} odd={layer.odd} />
           </g>
           <Leads layer={layer} seen={seen} size={size} wanted={wanted} />
