@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -43,6 +44,35 @@ def test_a_plan_that_cannot_be_names_its_field(field: dict[str, Any]) -> None:
     with pytest.raises(PlanError) as caught:
         Plan(**(sound | field))
     assert set(caught.value.problems) & {*field, "panel_digest"}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("elements", [1.5], "got [1.5]; want a list of whole numbers"),
+        ("elements", 1, "got 1; want a list of whole numbers"),
+        ("cohorts", 2.5, "got 2.5; want a whole number"),
+        ("maf", "little", 'got "little"; want a number'),
+        ("beta", "yes", 'got "yes"; want true or false'),
+        ("quantiles", ["half"], 'got ["half"]; want a list of numbers'),
+        ("chromosomes", [1], "got [1]; want a list of texts"),
+        ("covariates", "age", 'got "age"; want a list of covariates'),
+        ("schema", {}, "got {}; want a list of columns"),
+        ("compensator_key", "key", "got 'key'; want hexadecimal digits, two for each byte"),
+    ],
+)
+def test_what_a_field_takes_is_said_in_words(field: str, value: object, said: str) -> None:
+    sound = {"test": "chi-square", "phenotype": "BMI", "cohorts": 3, "compensator_key": "00" * 32}
+    with pytest.raises(PlanError) as caught:
+        Plan.from_json({**sound, field: value})
+    assert caught.value.problems == {field: said}
+
+
+def test_every_field_can_say_what_it_takes() -> None:
+    for field in dataclasses.fields(Plan):
+        with pytest.raises(PlanError) as caught:
+            Plan.from_json({field.name: None})
+        assert "want " in caught.value.problems[field.name]
 
 
 def test_chromosomes_are_named_as_for_plink() -> None:

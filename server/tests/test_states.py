@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +14,8 @@ from unpooled_server import compensator_client, selectors, store
 from unpooled_server.errors import Conflict, Refused, Unavailable
 from unpooled_server.models import Asked, Cohort, LogEntry, Study
 from unpooled_server.names import PauseKind, StudyState
-from unpooled_server.services import invitations, studies, transitions
+from unpooled_server.services import invitations, pictures, studies, transitions
+from unpooled_server.services.guarding import MAX_ATTEMPTS
 
 Make = Callable[..., Federation]
 
@@ -119,6 +122,35 @@ def test_a_study_whose_seeds_are_with_the_compensator_is_not_deleted_while_it_is
     with pytest.raises(Unavailable):
         studies.delete(trial.study)
     assert selectors.studies_to_clean() == [trial.study_id]
+
+
+def test_pictures_that_cannot_be_drawn_keep_no_seed_and_end_some_time(
+    federation: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawing = pictures.draw
+    monkeypatch.setattr(pictures, "draw", _full_disk)
+    trial = federation()
+    trial.run()
+    assert trial.study.forgotten and not trial.study.columns
+    for _ in range(MAX_ATTEMPTS - 1):
+        assert selectors.studies_to_clean() == [trial.study_id]
+        assert list((store.study_folder(trial.study_id) / "rows").iterdir())
+        work()
+    assert trial.study.state == "done" and trial.study.result_files.exists()
+    work()
+    assert selectors.studies_to_clean() == []
+    assert "could not be drawn" in trial.study.log.last().what
+    assert not (store.study_folder(trial.study_id) / "rows").exists()
+
+    again = federation()
+    again.run()
+    monkeypatch.setattr(pictures, "draw", drawing)
+    work()
+    assert "neg_log10_p" in again.study.columns and selectors.studies_to_clean() == []
+
+
+def _full_disk(*_: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_seeds_are_deleted_at_the_end(federation: Make) -> None:

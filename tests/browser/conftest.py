@@ -36,7 +36,7 @@ FLAGS = [
 class Site(UnpooledUp):
     """A platform that nobody has used yet: its first administrator is made in the browser."""
 
-    administrator = ("ada", "only for these tests")
+    administrator = ("administrator", "only for these tests")
     is_new = True
 
     def start(self) -> None:

@@ -7,9 +7,12 @@ from typing import Any
 
 import httpx
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.cache import caches
 
 from unpooled_webapp import accounts
+from unpooled_webapp.wsgi import application
 
 Http = Callable[[], httpx.Client]
 PASSWORD = "a long password 1"
@@ -67,6 +70,40 @@ def test_too_many_tries_are_refused_even_with_the_right_password(http: Http, peo
         answer = http().post("/api/v1/session", json={"username": "Coordinator", "password": password})
         assert answer.status_code == 429
     sign_in(http, "observer")
+
+
+def test_made_up_names_from_one_address_do_not_make_others_forgotten(people: dict[str, User]) -> None:
+    def tried(name: str, address: str) -> int:
+        transport = httpx.WSGITransport(app=application, remote_addr=address)
+        with httpx.Client(transport=transport, base_url="http://localhost") as client:
+            return client.post("/api/v1/session", json={"username": name, "password": "wrong"}).status_code
+
+    for _ in range(accounts.TRIES_PER_NAME):
+        tried("coordinator", "192.0.2.1")
+    found = [tried(f"nobody{k}", "192.0.2.2") for k in range(350)]
+    assert found.index(429) == accounts.TRIES_PER_ADDRESS
+    assert tried("coordinator", "192.0.2.3") == 429
+
+
+def test_a_cache_in_memory_has_room_for_the_counts() -> None:
+    assert caches["default"]._max_entries >= 100_000 or "redis" in str(settings.CACHES["default"])
+
+
+@pytest.mark.parametrize("password", [" a long password 1 ", "\ta long password 1"])
+def test_blanks_around_a_password_are_part_of_it_everywhere(
+    http: Http, people: dict[str, User], password: str
+) -> None:
+    administrator = sign_in(http, "administrator")
+    body = {"username": "newcomer", "password": password, "role": "coordinator"}
+    assert administrator.post("/api/v1/people", json=body).status_code == 201
+    newcomer = sign_in(http, "newcomer", password)
+    change = {"old": password, "new": f" {PASSWORD}"}
+    assert newcomer.post("/api/v1/session/password", json=change).status_code == 204
+    sign_in(http, "newcomer", f" {PASSWORD}")
+    assert administrator.patch("/api/v1/people/newcomer", json={"password": password}).status_code == 200
+    sign_in(http, "newcomer", password)
+    trimmed = http().post("/api/v1/session", json={"username": "newcomer", "password": PASSWORD})
+    assert trimmed.status_code == 401
 
 
 def test_a_closed_account_cannot_sign_in(http: Http, people: dict[str, User]) -> None:

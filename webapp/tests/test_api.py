@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from cohort_client import Client
+from django.contrib.auth.models import User
 from federation_fixtures import NAMES, Data, Federation, variants, work
 
 from unpooled.protocol import sealing
@@ -60,6 +61,48 @@ def invited(me: httpx.Client, http: Http, study: str) -> Federation:
         invitation = Invitation.from_text(answer.json()["invitation"])
         clients.append(Client(http(), invitation, each.own, each.aligned))
     return Federation(study, clients, data)
+
+
+@pytest.mark.parametrize("act", ["patch", "delete", "start", "abort", "archive"])
+def test_an_owner_who_became_an_observer_watches(me: httpx.Client, act: str) -> None:
+    study = created(me)
+    accounts.set_role(User.objects.get(username="me"), accounts.OBSERVER)
+    address = f"/api/v1/studies/{study}"
+    if act in ("patch", "delete"):
+        answer = me.request(act, address, json={"name": "Other"} if act == "patch" else None)
+    else:
+        answer = me.post(f"{address}/{act}")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "observer")
+    assert me.get(address).json()["may_change"] is False
+
+
+LOGISTIC = {"test": "logistic", "tolerance": 1e-4, "covariates": [{"name": "age"}], "files": ["assoc", "glm"]}
+TABLES = {"test": "z-score", "cohorts": 3, "schema": [{"name": "glucose"}]}
+
+
+@pytest.mark.parametrize("copied", [False, True], ids=["draft", "duplicate"])
+@pytest.mark.parametrize(
+    ("before", "change", "gone"),
+    [
+        ({**PLAN, **LOGISTIC, "glm_cols": ["test", "p"]}, {"test": "chi-square"}, "tolerance"),
+        ({**PLAN, "maf": 0.1}, {"test": "z-score", "schema": [{"name": "glucose"}]}, "maf"),
+        ({**PLAN, "chromosomes": ["1"]}, {"test": "z-score", "schema": [{"name": "glucose"}]}, "chromosomes"),
+        (TABLES, {"test": "linear", "phenotype": "height"}, "schema"),
+        ({**TABLES, "test": "quantiles", "quantiles": [0.5]}, {"test": "z-score"}, "quantiles"),
+    ],
+)
+def test_another_test_takes_over_what_it_heeds(
+    me: httpx.Client, before: dict[str, Any], change: dict[str, Any], gone: str, copied: bool
+) -> None:
+    study = created(me, plan=before)
+    if copied:
+        study = me.post(f"/api/v1/studies/{study}/duplicate").json()["id"]
+    answer = me.patch(f"/api/v1/studies/{study}", json={"plan": change})
+    assert answer.status_code == 200, answer.text
+    plan = answer.json()["plan"]
+    assert plan["test"] == change["test"] and plan["cohorts"] == 3
+    usual = {method["name"]: method["usual"] for method in me.get("/api/v1/methods").json()}
+    assert plan[gone] == usual[change["test"]][gone] != before[gone]
 
 
 def test_a_study_from_its_creation_to_its_results(me: httpx.Client, http: Http) -> None:

@@ -79,7 +79,7 @@ def test_one_at_a_time(permitting: Any, person: Person) -> None:
 
 
 def test_what_a_crash_left_is_cleaned_up(permitting: Any, person: Person) -> None:
-    owner = accounts.create("ada", PASSWORD, accounts.COORDINATOR)
+    owner = accounts.create("coordinator", PASSWORD, accounts.COORDINATOR)
     study = Study.objects.create(owner=owner, name="Left", is_demo=True, state="running")
     left = Path(permitting.UNPOOLED_HOME) / "demo" / study.pk / "graz"
     left.mkdir(parents=True)

@@ -16,15 +16,15 @@ PASSWORD = "a long password 1"
 
 
 def form(**changes: str) -> dict[str, str]:
-    return {"token": first_run.token(), "username": "ada", "password": PASSWORD, **changes}
+    return {"token": first_run.token(), "username": "first", "password": PASSWORD, **changes}
 
 
 def test_the_first_person_with_the_token_becomes_the_administrator(http: Http, platform: Any) -> None:
     client = http()
     assert client.get("/api/v1/first-run").json() == {"needed": True}
     answer = client.post("/api/v1/first-run", json=form())
-    assert (answer.status_code, answer.json()) == (200, {"username": "ada", "role": "administrator"})
-    assert client.get("/api/v1/session").json()["username"] == "ada"
+    assert (answer.status_code, answer.json()) == (200, {"username": "first", "role": "administrator"})
+    assert client.get("/api/v1/session").json()["username"] == "first"
     assert client.get("/api/v1/first-run").json() == {"needed": False}
     assert not (Path(platform.UNPOOLED_HOME) / "first-run-token").exists()
 
@@ -32,6 +32,12 @@ def test_the_first_person_with_the_token_becomes_the_administrator(http: Http, p
 def test_the_token_is_for_its_owner_only(platform: Any) -> None:
     assert first_run.token() == first_run.token()
     assert (Path(platform.UNPOOLED_HOME) / "first-run-token").stat().st_mode & 0o077 == 0
+
+
+def test_blanks_around_the_first_password_are_part_of_it(http: Http, platform: Any) -> None:
+    http().post("/api/v1/first-run", json=form(password=f" {PASSWORD} ")).raise_for_status()
+    body = {"username": "first", "password": f" {PASSWORD} "}
+    assert http().post("/api/v1/session", json=body).status_code == 200
 
 
 @pytest.mark.parametrize("made", [True, False], ids=["printed", "never-printed"])
@@ -46,7 +52,7 @@ def test_a_wrong_token_admits_nobody(http: Http, platform: Any, made: bool) -> N
 
 def test_once_there_is_an_administrator_the_token_admits_nobody(http: Http, platform: Any) -> None:
     fields = form()
-    accounts.create("grace", PASSWORD, accounts.ADMINISTRATOR)
+    accounts.create("administrator", PASSWORD, accounts.ADMINISTRATOR)
     assert http().post("/api/v1/first-run", json=fields).status_code == 409
 
 
@@ -60,7 +66,7 @@ def test_a_bad_form_leaves_the_token_as_it_was(http: Http, platform: Any) -> Non
 
 def test_guesses_are_counted(http: Http, platform: Any) -> None:
     first_run.token()
-    body = {"token": "guess", "username": "eve", "password": PASSWORD}
+    body = {"token": "guess", "username": "guesser", "password": PASSWORD}
     statuses = [
         http().post("/api/v1/first-run", json=body).status_code for _ in range(accounts.TRIES_PER_ADDRESS + 1)
     ]

@@ -50,6 +50,9 @@ OPTIONS: dict[str, object] = {
 }
 """Fields that not every test heeds, with what they are where nothing is asked."""
 
+OF_VARIANTS = ("phenotype", "build", "autosomes", "chromosomes", "nonfounders", "allow_no_sex", "panel_mode")
+"""Fields that mean nothing in a study of tables."""
+
 MOST_QUANTILES = 100
 """Quantiles, and likewise elements, that a study of tables finds: nearly each is a single person's value."""
 
@@ -321,17 +324,41 @@ def _plain(value: Any) -> Any:
 
 
 def _typed(value: Any, hint: Any) -> Any:
+    """A field's value from JSON; ValueError says what was wanted in words."""
     if hint is bytes and isinstance(value, str):
-        return bytes.fromhex(value)
+        return _bytes(value)
+    found = value
     if hint is float:
-        value = _number(value)
+        found = _number(value)
     if isinstance(value, list):
         item = typing.get_args(hint)[0] if typing.get_origin(hint) is tuple else None
         read = _RECORDS.get(item, _number if item is float else None)
-        value = tuple(map(read, value)) if read else tuple(value)
-    if not codec.conforms(value, hint):
-        raise ValueError(f"got {value!r}; want {getattr(hint, '__name__', hint)}")
-    return value
+        found = tuple(map(read, value)) if read else tuple(value)
+    if not codec.conforms(found, hint):
+        raise ValueError(f"got {json.dumps(value, default=str)[:200]}; want {_WANTED[hint]}")
+    return found
+
+
+_WANTED: dict[Any, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    bytes: "hexadecimal digits, two for each byte",
+    tuple[int, ...]: "a list of whole numbers",
+    tuple[float, ...]: "a list of numbers",
+    tuple[str, ...]: "a list of texts",
+    tuple[Covariate, ...]: "a list of covariates",
+    tuple[Column, ...]: "a list of columns",
+}
+"""What a field takes, for people."""
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise ValueError(f"got {text[:80]!r}; want {_WANTED[bytes]}") from None
 
 
 def _number(value: Any) -> Any:

@@ -86,8 +86,9 @@ def _studies_to_advance() -> Callable[[], list[tuple[Any, ...]]]:
 
 
 def studies_to_clean() -> list[str]:
-    """Studies that have ended and of which the compensator still keeps seeds."""
-    return list(Study.objects.filter(state__in=OVER, forgotten=False).values_list("id", flat=True))
+    """Studies that have ended and of which there are still seeds at the compensator, or rows of results."""
+    left = Q(forgotten=False) | Q(row_files__isnull=False)
+    return list(Study.objects.filter(left, state__in=OVER).values_list("id", flat=True).distinct())
 
 
 def is_anything_at_work() -> bool:

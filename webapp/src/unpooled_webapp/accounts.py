@@ -65,15 +65,15 @@ def may_coordinate(user: User) -> bool:
 
 
 def may_change(user: User, study: Study) -> bool:
-    """Whether somebody who may see a study may also change it."""
-    return study.owner_id == user.pk or user.is_superuser
+    """Whether somebody who may see a study may also change it. An owner who became an observer watches."""
+    return may_coordinate(user) and (study.owner_id == user.pk or user.is_superuser)
 
 
 def check_sign_in(request: HttpRequest, name: str, password: str) -> User:
     """The person of this name and password; Refused otherwise, and after too many tries."""
     keys = {
-        f"sign-in:name:{name.lower()[:150]}": TRIES_PER_NAME,
         f"sign-in:address:{_address(request)}": TRIES_PER_ADDRESS,
+        f"sign-in:name:{name.lower()[:150]}": TRIES_PER_NAME,
     }
     _limit(keys)
     user = authenticate(request, username=name, password=password)
@@ -102,7 +102,11 @@ def limit_address(request: HttpRequest) -> None:
 
 
 def _limit(keys: Mapping[str, int]) -> None:
-    """Count a try under each key; Refused if there were more than its number within the window."""
+    """Count a try under each key; Refused if there were more than its number within the window.
+
+    The first key that is spent ends it: an address that may not try any more makes no entries for names,
+    which would push others out of the cache.
+    """
     if any(_tries(key) > most for key, most in keys.items()):
         raise Refused(
             "too-many-tries",

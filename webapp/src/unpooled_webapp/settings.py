@@ -46,8 +46,10 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    # Above what serves files, for the application's page can be had as a file too.
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "unpooled_webapp.middleware.ContentSecurityPolicy",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
     "unpooled_webapp.middleware.Compression",
     "unpooled_webapp.middleware.EntityTags",
     "unpooled_webapp.middleware.AlwaysAsked",
@@ -55,7 +57,6 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
 ROOT_URLCONF = "unpooled_webapp.urls"
@@ -72,7 +73,10 @@ CACHES = {
     "default": (
         {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": UNPOOLED_BROKER_URL}
         if UNPOOLED_BROKER_URL.startswith("redis")
-        else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+        else {
+            "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+            "OPTIONS": {"MAX_ENTRIES": 100_000},  # with the usual 300 a count is soon forgotten
+        }
     )
 }
 

@@ -26,7 +26,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("step_name", models.CharField(max_length=80)),
-                ("turn", models.PositiveSmallIntegerField(default=0)),
                 ("salt", models.BinaryField()),
                 ("question", models.BinaryField()),
                 ("scheme", models.CharField(max_length=60)),

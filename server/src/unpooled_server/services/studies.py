@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
-from unpooled.algorithms import algorithm, check, presence, usual
+from unpooled.algorithms import ALGORITHMS, METHODS, algorithm, check, presence, usual
 from unpooled.errors import UnpooledError
-from unpooled.plan import Plan, PlanError
+from unpooled.plan import OF_VARIANTS, OPTIONS, Plan, PlanError
 from unpooled_server import store
 from unpooled_server.compensator_client import CompensatorAway, CompensatorRefused, compensator
 from unpooled_server.errors import Conflict, Refused, Unavailable
 from unpooled_server.models import Asked, LogEntry, Round, Study
 from unpooled_server.names import BEFORE_START, LIVE, OVER, UNFINISHED, PauseKind, Phase, StudyState
 from unpooled_server.services import panels, results, rounds
-from unpooled_server.services.guarding import guarded
+from unpooled_server.services.guarding import MAX_ATTEMPTS, guarded
 from unpooled_server.services.joining import locked
 from unpooled_server.services.metering import compensator_meter
 from unpooled_server.services.tables import tables
@@ -32,6 +35,8 @@ from unpooled_server.services.transitions import (
     resume,
     touch,
 )
+
+log = logging.getLogger(__name__)
 
 _NO_LIST_YET = bytes(32)
 
@@ -99,7 +104,8 @@ def change(study: Study, who: str, *, plan: Mapping[str, Any] | None = None, **f
         if plan is not None:
             if fresh.frozen:
                 raise Conflict("frozen", "A cohort has joined: the plan is frozen.", "Duplicate the study.")
-            merged = {**fresh.plan_json, **plan, "compensator_key": fresh.plan_json["compensator_key"]}
+            stays = _heeded(fresh.plan_json, str(plan.get("test", fresh.plan_json["test"])))
+            merged = {**stays, **plan, "compensator_key": fresh.plan_json["compensator_key"]}
             # A list was read by the number of autosomes: with another number it has to come again.
             same = merged.get("autosomes") == fresh.plan_json["autosomes"]
             keeps_list = merged.get("panel_mode") == "list" and fresh.list_ready and same
@@ -115,6 +121,21 @@ def change(study: Study, who: str, *, plan: Mapping[str, Any] | None = None, **f
                 raise Conflict("too-many-invited", "More cohorts are invited than the plan now asks for.")
         touch(study.pk, **changes)
         note(study.pk, who, "changed " + ", ".join([*fields, *(["the plan"] if plan is not None else [])]))
+
+
+def _heeded(fields: Mapping[str, Any], test: str) -> dict[str, Any]:
+    """The fields of a plan that mean something to this test, which takes the plan over."""
+    found = ALGORITHMS.get(test)
+    if found is None or test == fields["test"]:
+        return dict(fields)
+    dropped = {option for option in OPTIONS if option not in found.options}
+    if fields["trait"] not in found.traits:
+        dropped.add("trait")
+    if not set(fields["files"]) <= set(found.files):
+        dropped.add("files")
+    if (test in METHODS) != (fields["test"] in METHODS):
+        dropped |= {"schema", *OF_VARIANTS}
+    return {field: value for field, value in fields.items() if field not in dropped}
 
 
 def _lacks_list(changes: Mapping[str, Any]) -> bool:
@@ -295,18 +316,39 @@ def _ask_for_presence(study: Study) -> None:
 
 
 def _clean_up(study: Study) -> None:
-    """What nobody needs any more after the end: masked shares, questions, rows, seeds at the compensator."""
+    """What nobody needs any more after the end: masked shares, questions, seeds at the compensator, rows.
+
+    What is secret goes first: nothing that can fail stands before it.
+    """
     store.drop_what_cohorts_sent(study.pk)
     Asked.objects.filter(round__study=study).delete()
-    of_variants = not study.plan.of_tables
-    if of_variants and study.state == StudyState.DONE and not study.columns and study.row_files.exists():
-        results.keep_for_looking(study)
-    store.drop_rows(study.pk)
-    store.drop_results(study.pk, keep=study.results_folder)
-    try:
+    with suppress(Unavailable):  # the sweep asks again
         _forget(study)
-    except Unavailable:
-        return  # the sweep asks again
+    if _is_to_be_drawn(study) and not _drawn(study):
+        return  # the sweep tries again
+    store.drop_rows(study.pk)
+    study.row_files.all().delete()
+    store.drop_results(study.pk, keep=study.results_folder)
+
+
+def _is_to_be_drawn(study: Study) -> bool:
+    ended_well = study.state == StudyState.DONE and not study.plan.of_tables
+    return ended_well and not study.columns and study.row_files.exists()
+
+
+def _drawn(study: Study) -> bool:
+    """Keep what people look at, which the results do without; False while it is worth another try."""
+    if study.attempts < MAX_ATTEMPTS:
+        # Counted before: the worker may be killed in the middle, for its memory.
+        Study.objects.filter(pk=study.pk).update(attempts=F("attempts") + 1)
+        try:
+            results.keep_for_looking(study)
+        except Exception:
+            log.exception("Draw the pictures of study %s", study.pk)
+            return False
+    else:
+        note(study.pk, PLATFORM, "the pictures could not be drawn; the result files are complete")
+    return True
 
 
 def _forget(study: Study) -> None:

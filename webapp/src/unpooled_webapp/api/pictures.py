@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from unpooled.pictures import manhattan, quantiles
 from unpooled_server import pictures
 from unpooled_server.models import Study
 from unpooled_webapp.api import picture_forms, serializers
@@ -22,15 +23,8 @@ from unpooled_webapp.api.parameters import number
 _ERRORS = {400: serializers.ErrorAnswer, 404: serializers.ErrorAnswer}
 
 
-def _lasting(response: HttpResponse) -> HttpResponse:
-    """Results never change: the browser of this session, and no other, need not ask again."""
-    response.headers["Cache-Control"] = "private, max-age=31536000, immutable"
-    patch_vary_headers(response, ("Cookie",))
-    return response
-
-
 def _precomputed(request: Request, study: Study, name: str, packed: bytes) -> HttpResponse:
-    """Compressed JSON as it lies on disk."""
+    """Compressed JSON as it lies on disk. `name` is what it shows, with the version of its form."""
     takes_gzip = "gzip" in request.headers.get("Accept-Encoding", "")
     body = packed if takes_gzip else gzip.decompress(packed)
     response = HttpResponse(body, content_type="application/json")
@@ -38,7 +32,7 @@ def _precomputed(request: Request, study: Study, name: str, packed: bytes) -> Ht
         response.headers["Content-Encoding"] = "gzip"
     response.headers["ETag"] = f'W/"{study.results_folder}-{name}"'
     patch_vary_headers(response, ("Accept-Encoding",))
-    return _lasting(response)
+    return response
 
 
 class ManhattanView(APIView):
@@ -46,7 +40,7 @@ class ManhattanView(APIView):
     def get(self, request: Request, study: str) -> HttpResponse:
         """The Manhattan plot: segments of cells, and the strongest variants as points."""
         found = visible(request, study)
-        return _precomputed(request, found, "manhattan", pictures.whole_genome(found))
+        return _precomputed(request, found, f"manhattan-{manhattan.VERSION}", pictures.whole_genome(found))
 
 
 class RegionView(APIView):
@@ -63,7 +57,7 @@ class RegionView(APIView):
         found, asked = visible(request, study), request.query_params
         first = number(request, "from", 0, pictures.LARGEST)
         last = number(request, "to", 0, pictures.LARGEST) if "to" in asked else None
-        return _lasting(Response(pictures.region(found, asked.get("chromosome", ""), first, last)))
+        return Response(pictures.region(found, asked.get("chromosome", ""), first, last))
 
 
 class QuantilesView(APIView):
@@ -71,7 +65,7 @@ class QuantilesView(APIView):
     def get(self, request: Request, study: str) -> HttpResponse:
         """The QQ plot with its band and lambda: of all variants, and by frequency."""
         found = visible(request, study)
-        return _precomputed(request, found, "qq", pictures.quantiles(found))
+        return _precomputed(request, found, f"qq-{quantiles.VERSION}", pictures.quantiles(found))
 
 
 class VariantsView(APIView):
@@ -92,7 +86,7 @@ class VariantsView(APIView):
         found = visible(request, study)
         start, count = number(request, "start", 0, 2**31), number(request, "count", 100, 1000)
         search: Any = request.query_params.get("search", "")
-        return _lasting(Response(pictures.variants(found, search[:200], start, count)))
+        return Response(pictures.variants(found, search[:200], start, count))
 
 
 class LociView(APIView):
@@ -102,4 +96,4 @@ class LociView(APIView):
         table = pictures.loci_csv(visible(request, study))
         response = HttpResponse(table, content_type="text/csv; charset=utf-8")
         response.headers["Content-Disposition"] = 'attachment; filename="study.loci.csv"'
-        return _lasting(response)
+        return response

@@ -27,9 +27,16 @@ MASKING = ["modular", "gaussian"]
 MISSING = ["exact", "mean"]
 
 
+class Password(serializers.CharField):
+    """A password, every character of it: blanks at its ends are part of it wherever it is typed."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=1000, write_only=True, trim_whitespace=False, **options)
+
+
 class SignIn(serializers.Serializer[Any]):
     username = serializers.CharField(max_length=150)
-    password = serializers.CharField(max_length=1000, write_only=True)
+    password = Password()
 
 
 class Person(serializers.Serializer[Any]):
@@ -38,8 +45,8 @@ class Person(serializers.Serializer[Any]):
 
 
 class ChangedPassword(serializers.Serializer[Any]):
-    old = serializers.CharField(max_length=1000, write_only=True, trim_whitespace=False)
-    new = serializers.CharField(max_length=1000, write_only=True, trim_whitespace=False)
+    old = Password()
+    new = Password()
 
 
 class FirstRun(serializers.Serializer[Any]):
@@ -49,17 +56,17 @@ class FirstRun(serializers.Serializer[Any]):
 class FirstAdministrator(serializers.Serializer[Any]):
     token = serializers.CharField(max_length=100, help_text="from the address that `unpooled up` printed")
     username = serializers.RegexField(USERNAME)
-    password = serializers.CharField(max_length=1000, write_only=True)
+    password = Password()
 
 
 class NewPerson(serializers.Serializer[Any]):
     username = serializers.RegexField(USERNAME)
-    password = serializers.CharField(max_length=1000, write_only=True)
+    password = Password()
     role = serializers.ChoiceField(accounts.ROLES)
 
 
 class ChangedPerson(serializers.Serializer[Any]):
-    password = serializers.CharField(max_length=1000, write_only=True, required=False)
+    password = Password(required=False)
     role = serializers.ChoiceField(accounts.ROLES, required=False)
     active = serializers.BooleanField(required=False)
 
