@@ -55,7 +55,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("unpooled.protocol",),
     ("unpooled.cohort", "unpooled.text", "unpooled.formats.number", "unpooled.schema"),
     ("unpooled.yeo_johnson", "unpooled.scaler"),
-    ("unpooled.panel", "unpooled.plan", "unpooled.step", "unpooled.leaving"),
+    ("unpooled.panel", "unpooled.plan", "unpooled.step"),
     (
         "unpooled.columns",
         "unpooled.kernels",
@@ -64,7 +64,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "unpooled.formats",
     ),
     ("unpooled.algorithms",),
-    ("unpooled.run", "unpooled.simulate", "unpooled.pictures"),
+    ("unpooled.run", "unpooled.leaving", "unpooled.simulate", "unpooled.pictures"),
 )
 
 NOT_IN_THE_LIBRARY = ("django", "rest_framework", "celery", "httpx", "starlette", "click", "rich")

@@ -25,7 +25,7 @@ def table(rows: int = 3 * BLOCK + 7) -> np.ndarray:
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_sums_are_right_to_the_last_digit(order: str) -> None:
+def test_sums_have_twice_the_digits_of_their_terms(order: str) -> None:
     values, centre = np.asarray(table(), order=order), np.array([0.0, 1.5, -2.0, 1e12, 0.0])  # type: ignore[call-overload]
     exponent = np.array([0, 3, -3, 40, 1])
     sums, squares = moments(values, centre, exponent)

@@ -107,15 +107,13 @@ def is_accepted(session: Session, found: Terms) -> bool:
 
 def proposal(study: Study) -> Proposal:
     """What the study asks for, to be shown to a person."""
-    from unpooled.algorithms import steps_of
-
     plan = checked_plan(study)
     return Proposal(
         plan=plan,
         plan_hash=plan.hash().hex(),
         compensator=fingerprint(plan.compensator_key),
         one_operator=study.one_operator,
-        leaves=what_leaves(plan, steps_of(plan)),
+        leaves=what_leaves(plan),
     )
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 
 from unpooled.algorithms import algorithm
-from unpooled.leaving import Leaving
+from unpooled.leaving import SINGLE_VALUES, Leaving
 from unpooled.plan import EXACT, MEAN, OPTIONS, Plan
 from unpooled.protocol.sealing import fingerprint
 from unpooled.schema import Column
@@ -192,6 +192,7 @@ def _table_rows(plan: Plan) -> list[tuple[str, str]]:
     return [
         ("Method", f"{plan.test}: {algorithm(plan.test).title}"),
         *_order_rows(plan),
+        *([(SINGLE_VALUES, tells)] if (tells := algorithm(plan.test).tells) else []),
         *(("Column", _column(column)) for column in plan.schema),
         ("Floor", f"{plan.min_samples} rows at each cohort"),
     ]

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from unpooled.algorithms import steps_of
 from unpooled.leaving import what_leaves
 from unpooled.plan import Plan
 from unpooled.protocol.messages import Roster
@@ -35,7 +34,7 @@ from unpooled_client.events import (
 PLAN = Plan(test="chi-square", phenotype="asthma", cohorts=3, compensator_key=bytes(32))
 FINGERPRINT = " ".join(["ab12"] * 8)
 ROSTER = Roster((("Graz", bytes(32)), ("Oulu", bytes(31) + b"1"), ("Tartu", bytes(31) + b"2")))
-LEAVES = what_leaves(PLAN, steps_of(PLAN))
+LEAVES = what_leaves(PLAN)
 FINDING = {
     "severity": "error",
     "file": "a.fam",

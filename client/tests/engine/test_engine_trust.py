@@ -410,7 +410,7 @@ def test_a_question_before_there_is_a_panel_is_refused(found: Terms) -> None:
 
 
 def leaving(plan: Plan) -> tuple[Leaving, ...]:
-    return what_leaves(plan, steps_of(plan))
+    return what_leaves(plan)
 
 
 def test_values_of_single_people_stand_in_the_table_only_where_they_are_sent(plan: Plan) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from unpooled import step as steps
-from unpooled.algorithms import METHODS, steps_of, usual
+from unpooled.algorithms import METHODS, usual
 from unpooled.cohort import ArrayTable
 from unpooled.leaving import what_leaves
 from unpooled.panel import Panel
@@ -143,7 +143,7 @@ def test_no_more_elements_than_the_plan_has_and_no_closer() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_the_consent_table_has_every_declared_array(method: str) -> None:
     plan = plan_of(method)
-    table = what_leaves(plan, steps_of(plan))
+    table = what_leaves(plan)
     for kind in METHODS[method].steps:
         for array in kind.sends:
             (line,) = {line for line in table if line.what == f"{kind.title}: {array.name}"}
@@ -156,3 +156,15 @@ def test_a_study_of_quantiles_says_whose_values_it_tells() -> None:
     rows = dict(plan_rows(plan_of("quantiles")))
     assert rows["Quantiles"].startswith("0.5 of each column") and "single person's value" in rows["Elements"]
     assert "Elements" not in dict(plan_rows(plan_of("z-score")))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_consent_and_privacy_page_say_which_single_values_become_known(method: str) -> None:
+    """Sums over all tell none; whatever rests on thresholds tells some."""
+    plan = plan_of(method)
+    tells = dict(plan_rows(plan)).get("Values of single people", "")
+    lines = [line for line in what_leaves(plan) if line.what == "Values of single people"]
+    assert bool(tells) == bool(lines) == (method != "z-score")
+    assert all(tells in line.detail and "the server" in line.readable_by for line in lines)
+    extremes = "the smallest and the largest" in tells
+    assert extremes == (method in ("min-max", "yeo-johnson", "summary"))

@@ -5,15 +5,17 @@ Made from the declarations of the plan's steps, the same from which the uploads 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from unpooled.algorithms import algorithm, steps_of
 from unpooled.plan import PARAMETERS_FILE, Plan
-from unpooled.step import Step
 
 EVERYONE_BY_SUM = "nobody; the server reads the sum over all cohorts"
 SERVER = "the server"
+SINGLE_VALUES = "Values of single people"
+KNOWN_FROM_SUMS = "the server, and everyone those in the results; not whose they are, nor of which cohort"
 
 
 class Form(StrEnum):
@@ -35,12 +37,12 @@ class Leaving:
     readable_by: str
 
 
-def what_leaves(plan: Plan, steps: Iterable[type[Step]]) -> tuple[Leaving, ...]:
-    """Everything that a client sends whose study may ask `steps`, in the order in which it goes."""
-    return tuple(_lines(plan, steps))
+def what_leaves(plan: Plan) -> tuple[Leaving, ...]:
+    """Everything that a client sends in a study by this plan, in the order in which it goes."""
+    return tuple(_lines(plan))
 
 
-def _lines(plan: Plan, steps: Iterable[type[Step]]) -> Iterator[Leaving]:
+def _lines(plan: Plan) -> Iterator[Leaving]:
     yield Leaving(
         "Public signing key",
         "made for this study; shows who this cohort is",
@@ -54,9 +56,11 @@ def _lines(plan: Plan, steps: Iterable[type[Step]]) -> Iterator[Leaving]:
         "the compensator",
     )
     yield _agreed(plan)
-    for step in steps:
+    for step in steps_of(plan):
         for array in step.sends_under(plan):
             yield Leaving(f"{step.title}: {array.name}", array.meaning, masked(plan), EVERYONE_BY_SUM)
+    if tells := algorithm(plan.test).tells:
+        yield Leaving(SINGLE_VALUES, f"by the sums above: {tells}", masked(plan), KNOWN_FROM_SUMS)
     yield Leaving(
         "State of the run",
         "that the client is there, whole seconds per phase, and if it must stop a code from a fixed list "

@@ -18,7 +18,7 @@ from django.db import connection
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import timezone
 
-from unpooled.algorithms import algorithm, steps_of
+from unpooled.algorithms import algorithm
 from unpooled.algorithms.methods import Run
 from unpooled.algorithms.presence import Presence
 from unpooled.algorithms.summary import Summary
@@ -284,7 +284,7 @@ def traffic(study: Study) -> dict[str, Any]:
 def leaving(study: Study) -> list[dict[str, str]]:
     """What leaves a cohort in this study, as every cohort reads it before it accepts."""
     plan = study.plan
-    return [asdict(line) for line in what_leaves(plan, steps_of(plan))]
+    return [asdict(line) for line in what_leaves(plan)]
 
 
 def table(study: Study, start: int, count: int) -> dict[str, Any]:

@@ -41,6 +41,8 @@ class Algorithm:
     """The result columns that a file is written from, among the result tables; those of `table` if None."""
     summarise: Callable[[Mapping[str, Arrays]], summary.Summary | None] = summary.summarise
     """The result tables in a few numbers, for people."""
+    tells: str = ""
+    """What becomes known of single people's values beside sums, for the consent screen; empty if nothing."""
     rules: Callable[[Plan], Mapping[str, str]] = lambda plan: {}
     """What else is wrong with a plan of this test, by the plan's field."""
 

@@ -109,7 +109,7 @@ def _privacy(plan: Plan, run: Run) -> list[str]:
     operators = (
         "Server and compensator were run by one operator, who could have worked out each cohort's numbers."
         if run.one_operator
-        else "Server and compensator were run by different operators."
+        else "The platform's operator states that server and compensator were run by different operators."
     )
     return [
         f"{'The tables' if plan.of_tables else 'Genotypes and phenotypes'} stayed with the cohorts.",

@@ -35,7 +35,6 @@ THRESHOLDS = 32
 
 COARSE, FINE = 64, 2  # distances of exponents in the two rounds; 32 of the one span one of the other
 _LARGEST = 1024  # all finite numbers are below 2^1024
-_SPARE = 128 - 2  # a sign, and room for rounding up
 
 _CONSTANT = 1e-4
 """A column whose squared deviations from its own mean are at most this share of those from the rounded mean,

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from unpooled.kernels.columns import _add
+from unpooled.kernels.columns import add
 
 BLOCK = 256
 """Values that are added plainly, before their sum is added with its rounding error."""
@@ -105,9 +105,9 @@ def _bend_sums(
                 b += g * g
                 c += by_power
                 d += g * by_power
-            first, lost_first = _add(first, lost_first, a)
-            second, lost_second = _add(second, lost_second, b)
-            third, lost_third = _add(third, lost_third, c)
-            fourth, lost_fourth = _add(fourth, lost_fourth, d)
+            first, lost_first = add(first, lost_first, a)
+            second, lost_second = add(second, lost_second, b)
+            third, lost_third = add(third, lost_third, c)
+            fourth, lost_fourth = add(fourth, lost_fourth, d)
         out[j, 0], out[j, 1] = first + lost_first, second + lost_second
         out[j, 2], out[j, 3] = third + lost_third, fourth + lost_fourth

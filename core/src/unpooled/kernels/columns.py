@@ -1,4 +1,4 @@
-"""One pass over a table of real numbers: sums that are right to the last digit, and counts of sizes.
+"""One pass over a table of real numbers: sums to about twice float64's digits, and counts of sizes.
 
 Tables are (rows, columns) in either order in memory; NaN is a missing value and counts nowhere. Rows are
 taken in blocks, so that a table by rows is read from memory once, and not once per column.
@@ -23,7 +23,9 @@ def moments(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Sums over each column of z = (x - centre) / 2^exponent, and of z^2: float64 (columns,) both.
 
-    Errors of rounding are summed along (Neumaier 1974): what is left is the rounding of the result.
+    Errors of rounding are summed along (Neumaier 1974), so a sum is as if added with twice float64's digits
+    and rounded once: of n terms it is wrong by that rounding, and by n^2 2^-106 of the sum of their sizes at
+    most (Ogita, Rump and Oishi 2005). Only where terms cancel to so little does the order of the rows count.
     """
     sums, squares = np.zeros((2, len(centre))), np.zeros((2, len(centre)))
     half = exponent // 2  # 2^-exponent itself may be no float64
@@ -41,7 +43,7 @@ def within_powers(values: NDArray[np.float64], powers: NDArray[np.int64]) -> NDA
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _add(total: Any, lost: Any, x: Any) -> Any:
+def add(total: Any, lost: Any, x: Any) -> Any:
     """Sum and what its rounding lost, with x added."""
     new = total + x
     back = new - total
@@ -57,8 +59,8 @@ def _moments(values: Any, centre: Any, first: Any, second: Any, sums: Any, squar
             for row in range(start, min(start + BLOCK, values.shape[0])):
                 z = (values[row, k] - centre[k]) * first[k] * second[k]
                 if z == z:
-                    total, lost = _add(total, lost, z)
-                    square, square_lost = _add(square, square_lost, z * z)
+                    total, lost = add(total, lost, z)
+                    square, square_lost = add(square, square_lost, z * z)
             sums[0, k], sums[1, k] = total, lost
             squares[0, k], squares[1, k] = square, square_lost
 

@@ -37,6 +37,10 @@ from unpooled.step import Arrays, Step
 Found = Callable[[Arrays], Mapping[str, np.ndarray]]
 """The parameters by name, float64 (features,) each, from the columns of the table `FEATURES`."""
 
+ALSO_CLOSE = (
+    "the server sees other single values that lie close to these, and a coarse histogram of the column"
+)
+
 MOST_AT_ONCE = 250_000
 """Elements, over all features, of one question: each takes a kilobyte of the answer."""
 
@@ -109,9 +113,10 @@ def _by_sums(name: str, title: str, method: str, *steps: type[Step], **more: Any
     return _method(name, title, method, steps, partial(_write_parameters, partial(_columns, names)), **more)
 
 
-def _by_quantiles(name: str, title: str, method: str, quantiles: dict[str, float]) -> Algorithm:
+def _by_quantiles(name: str, title: str, method: str, quantiles: dict[str, float], tells: str) -> Algorithm:
     write = partial(_write_parameters, partial(_named_quantiles, quantiles))
-    return _method(name, title, method, (Narrow,), write, quantiles.values())
+    tells = f"{tells}; {ALSO_CLOSE}"
+    return _method(name, title, method, (Narrow,), write, quantiles.values(), tells=tells)
 
 
 def _needs_modular_masks(plan: Plan) -> dict[str, str]:
@@ -141,6 +146,7 @@ NORMALIZATIONS = (
         "Normalization to the range 0 to 1",
         "Each column was scaled so that the smallest of all cohorts' values became 0 and the largest 1.",
         {"min": 0.0, "max": 1.0},
+        "the smallest and the largest value of each column are in the results, and each is a single person's",
     ),
     _by_quantiles(
         ROBUST,
@@ -148,6 +154,7 @@ NORMALIZATIONS = (
         "Of each column the median of all cohorts' values was subtracted; the rest was divided by their "
         "interquartile range.",
         {"lower_quartile": 0.25, "median": 0.5, "upper_quartile": 0.75},
+        "median and quartiles of each column are in the results: single people's values, or between two",
     ),
     _by_sums(
         YEO_JOHNSON,
@@ -156,6 +163,8 @@ NORMALIZATIONS = (
         "all cohorts' values; their mean was subtracted, and the rest divided by their standard deviation.",
         *(Narrow, AverageLogarithms, Search, MeasureTransformed),
         rules=_needs_modular_masks,
+        tells="the server sees the smallest and the largest value of each column to 12 bits, and sums in "
+        "which few of such values may outweigh all others: it may know them exactly",
     ),
     _method(
         QUANTILES,
@@ -166,6 +175,7 @@ NORMALIZATIONS = (
         _write_quantiles,
         file=QUANTILES_FILE,
         options=frozenset({"quantiles", "elements"}),
+        tells=f"the quantiles and elements that the plan names are in the results; {ALSO_CLOSE}",
         rules=_needs_quantiles,
     ),
 )

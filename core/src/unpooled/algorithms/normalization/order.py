@@ -102,7 +102,11 @@ class Narrow(Step):
         return int(self.prefix.shape[1])
 
     def agrees(self, plan: Plan) -> bool:
-        """About no more elements than the method needs, and none to more digits."""
+        """About no more elements than the method needs, and none to more digits.
+
+        Each question is looked at alone: nothing here says how many there may be, nor that one follows from
+        the answer to another.
+        """
         most, lowest = reach_of(plan)
         return self.features == len(plan.features) and self.elements <= most and self.shift >= lowest
 

@@ -4,8 +4,9 @@
     FindMagnitude … MeasureSpread    mean and deviation, as for the z-score
     FindQuantiles   elements by counts, as for median and quartiles
 
-The smallest and the largest values of the pool are single people's, and stay unknown: a quantile is left out
-where fewer than `FEWEST_BEYOND` values are at most as large, or at least as large, as it is.
+The smallest and the largest values of the pool are single people's, and the results have none of them: a
+quantile is left out where fewer than `FEWEST_BEYOND` values are at most as large, or at least as large, as it
+is. The server sees counts of the values near each quantile, and so may know those outside of it too.
 """
 
 from __future__ import annotations
@@ -113,6 +114,8 @@ SUMMARY = Algorithm(
     usual_files=SUMMARY_FILES,
     file_name=lambda file, plan: {"summary": "summary.tsv", "page": "summary.html"}[file],
     table=ELEMENTS,
+    tells="quantiles of each column are in the results: single people's values, or between two; the server "
+    "sees counts near them, and so may know other single values, the smallest and the largest among them",
     columns=_columns,
     summarise=lambda tables: None,
 )
