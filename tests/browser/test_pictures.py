@@ -18,6 +18,8 @@ from .pages import Pages
 
 VARIANTS = 2500  # more than are all drawn as points
 
+TEXT_ON_WHITE = "rgb(23, 35, 42)"
+
 
 @pytest.fixture
 def study(administrator: Pages, site: Site, tmp_path: Path) -> Iterator[tuple[Trial, str]]:
@@ -127,5 +129,6 @@ def test_from_the_whole_genome_to_one_variant(
     drawn = ET.parse(saved(pages, "Save SVG of the Manhattan plot", tmp_path)).getroot()  # noqa: S314
     assert drawn.tag.endswith("svg") and len(drawn.findall(".//{*}path")) > 3
     assert "class=" not in ET.tostring(drawn, "unicode")
+    assert f'fill="{TEXT_ON_WHITE}"' in ET.tostring(drawn, "unicode"), "light, though the page is dark"
     image = saved(pages, "Save PNG of the QQ plot", tmp_path).read_bytes()
     assert image.startswith(b"\x89PNG") and int.from_bytes(image[16:20]) >= 2400

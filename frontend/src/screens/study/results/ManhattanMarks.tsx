@@ -22,7 +22,7 @@ const MANY = 60; // lead variants, of which each gets less room
 
 export const marginsOf = (width: number): Margins => ({
   left: width < 600 ? 34 : 44,
-  right: 52, // for the names of the limits
+  right: 60, // for the names of the limits
   top: 26,
   bottom: 42,
 });

@@ -23,7 +23,8 @@ const WIDEST = 2400; // pixels of a PNG, enough for print
 /** The source of a figure that needs no style sheet; what is marked `data-screen` is only for the screen. */
 export function sourceOf(svg: SVGSVGElement): string {
   const paper = document.createElement("div");
-  paper.className = styles.paper ?? ""; // light, whatever the page is
+  paper.className = styles.paper ?? "";
+  paper.dataset.paper = ""; // light, whatever the page is
   const copy = svg.cloneNode(true) as SVGSVGElement;
   copy.querySelectorAll("[data-screen]").forEach((element) => element.remove());
   paper.append(copy);
