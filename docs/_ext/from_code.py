@@ -1,6 +1,7 @@
 """Parts of the documentation that are made from the code when it is built, so that they cannot go stale.
 
 {leaves-the-cohort} chi-square     what the steps of an algorithm declare that cohorts send
+{what-parties-get}                 what each party of a study of variants gets and can read
 {run-example} examples/mask.py     a program and what it prints; the build fails if the program does
 {command-help} unpooled rehearse   what the command says of itself with --help
 """
@@ -19,8 +20,10 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from unpooled.algorithms import ALGORITHMS
+from unpooled.algorithms import ALGORITHMS, steps_of
 from unpooled.algorithms.presence import Presence
+from unpooled.leaving import what_parties_get
+from unpooled.plan import Plan
 from unpooled.step import Count, Real, Step
 
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -70,6 +73,18 @@ def _form(step: type[Step], array: Count | Real) -> str:
 def _fixed_point(array: Real) -> str:
     bits = array.fraction_bits
     return f"fixed point, {bits if isinstance(bits, int) else 'as many as fit'} bits after the point"
+
+
+class WhatPartiesGet(SphinxDirective):
+    """A table of the parties, as a chi-square study's page of privacy has it."""
+
+    def run(self) -> list[nodes.Node]:
+        lines = ["| Party | Gets | Can read | Never gets |", "| --- | --- | --- | --- |"]
+        plan = Plan("chi-square", "phenotype", 3, compensator_key=bytes(32))
+        for party in what_parties_get(plan, steps_of(plan)):
+            cells = (party.name.capitalize(), party.gets, party.reads, party.never)
+            lines.append(f"| {' | '.join(cells)} |")
+        return self.parse_text_to_nodes("\n".join(lines))
 
 
 class RunExample(SphinxDirective):
@@ -136,6 +151,7 @@ def _literal(text: str, language: str) -> nodes.Node:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("leaves-the-cohort", LeavesTheCohort)
+    app.add_directive("what-parties-get", WhatPartiesGet)
     app.add_directive("run-example", RunExample)
     app.add_directive("command-help", CommandHelp)
     app.add_directive("rest-table", RestTable)

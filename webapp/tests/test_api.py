@@ -118,6 +118,13 @@ def test_a_study_from_its_creation_to_its_results(me: httpx.Client, http: Http) 
     assert progress["title"] == "Done"
     assert all(step["summed"] == step["rounds"] for step in progress["steps"])
     assert me.get(f"/api/v1/studies/{study}/traffic").json()["total"] > 0
+    parties = {party["name"]: party for party in me.get(f"/api/v1/studies/{study}/parties").json()}
+    assert [name for name, party in parties.items() if party["bytes"]] == ["server", "compensator", "each cohort"]
+    assert "list of variants" in parties["server"]["gets"]
+    assert "list of variants" in parties["compensator"]["never"]
+    (row,) = me.get("/api/v1/studies").json()
+    assert row["now"] == {"title": "Done", "done": 0, "total": 0}
+    assert row["active_at"] >= row["changed_at"]
     log = [line["what"] for line in me.get(f"/api/v1/studies/{study}/log").json()]
     assert log[0] == "created the study"
     results = me.get(f"/api/v1/studies/{study}/results").json()

@@ -1,4 +1,4 @@
-"""What leaves a cohort's computer: the table that a person reads before accepting, and a coordinator later.
+"""What leaves a cohort's computer, and what each party gets of it: read before accepting, and afterwards.
 
 Made from the declarations of the plan's steps, the same from which the uploads are built.
 """
@@ -104,3 +104,57 @@ def masked(plan: Plan) -> str:
             "which hides less than uniform masks"
         )
     return Form.MASKED
+
+
+@dataclass(frozen=True)
+class Party:
+    """What one party of a study gets, what of it that party can read, and what it never gets."""
+
+    name: str
+    gets: str
+    reads: str
+    never: str
+
+
+def what_parties_get(plan: Plan, steps: Iterable[type[Step]]) -> tuple[Party, ...]:
+    """The server, the compensator, each cohort and the coordinator, by what leaves a cohort."""
+    leaves = what_leaves(plan, steps)
+    clear = _listed(line.what for line in leaves if line.form == Form.CLEAR)
+    arrays = sum(line.readable_by == EVERYONE_BY_SUM for line in leaves)
+    agreed = "" if plan.of_tables else "the list of variants that the study is about, "
+    lists = "" if plan.of_tables else "a list of variants, "
+    return (
+        Party(
+            "server",
+            f"from each cohort in clear: {clear}; masked: {arrays} arrays of numbers; "
+            "sealed: the mask seed, which it passes on. From the compensator: sums of masks",
+            "what came in clear; of the masked numbers the sum over all cohorts"
+            + ("; of one cohort's what the noise leaves" if plan.masking == "gaussian" else "")
+            + "; who sends when, and how much",
+            "one cohort's numbers, a mask seed, a data file",
+        ),
+        Party(
+            "compensator",
+            "each cohort's mask seed; the study's ID; names and public keys of the cohorts; the length of each "
+            "round",
+            "all of that, hence when each round is"
+            + ("" if plan.of_tables else ", and how many variants there are"),
+            f"a share, a sum, {lists}a result, or a digest of any of these",
+        ),
+        Party(
+            "each cohort",
+            f"the plan, the names and public keys of the others, {agreed}the questions, the results",
+            "all of that, and its own data",
+            "anything of one other cohort",
+        ),
+        Party(
+            "coordinator",
+            "the state of each cohort, the results",
+            "all of that",
+            "one cohort's numbers, a data file",
+        ),
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(name[0].lower() + name[1:] for name in names)

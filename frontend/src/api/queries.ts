@@ -65,6 +65,13 @@ export const traffic = (id: string) =>
     refetchInterval: always,
   });
 
+export const parties = (id: string) =>
+  queryOptions({
+    queryKey: ["studies", id, "parties"],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/studies/{study}/parties", { ...of(id), signal })),
+    refetchInterval: always,
+  });
+
 export const leaving = (id: string) =>
   queryOptions({
     queryKey: ["studies", id, "leaving"],

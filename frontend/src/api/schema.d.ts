@@ -388,6 +388,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/studies/{study}/parties": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What each party got, how many bytes, and what it could read. */
+        get: operations["studies_parties_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/studies/{study}/pause": {
         parameters: {
             query?: never;
@@ -951,6 +968,15 @@ export interface components {
             auto_start: boolean;
             plan: components["schemas"]["PlanFieldsRequest"];
         };
+        /** @description What is being done in a study. */
+        Now: {
+            /** @description what is being done now */
+            title: string;
+            /** @description rounds of this step that are summed */
+            done: number;
+            /** @description rounds of this step; 0 if no step is asked */
+            total: number;
+        };
         /**
          * @description * `names` - names
          *     * `list` - list
@@ -958,6 +984,17 @@ export interface components {
          * @enum {string}
          */
         PanelMode: "names" | "list" | "none";
+        /** @description What one party gets in a study, and what it can read of it. */
+        Party: {
+            /** @description server, compensator, each cohort or coordinator */
+            name: string;
+            gets: string;
+            reads: string;
+            /** @description what it never gets */
+            never: string;
+            /** @description that it got so far, all cohorts together; null where they are not counted */
+            bytes: number | null;
+        };
         PatchedChangedPersonRequest: {
             password?: string;
             role?: components["schemas"]["Role"];
@@ -1333,15 +1370,16 @@ export interface components {
                 [key: string]: string;
             };
         };
+        /** @description What is being done in a study. */
         Progress: {
-            state: components["schemas"]["StudyState"];
-            reason: string;
             /** @description what is being done now */
             title: string;
             /** @description rounds of this step that are summed */
             done: number;
-            /** @description rounds of this step */
+            /** @description rounds of this step; 0 if no step is asked */
             total: number;
+            state: components["schemas"]["StudyState"];
+            reason: string;
             steps: components["schemas"]["StepProgress"][];
             cohorts: components["schemas"]["CohortProgress"][];
             waiting_for: string[];
@@ -1474,12 +1512,18 @@ export interface components {
             readonly phenotype: string;
             readonly cohorts_wanted: number;
             readonly cohorts_joined: number;
+            readonly now: components["schemas"]["Now"];
             archived?: boolean;
             is_demo?: boolean;
             /** Format: date-time */
             created_at?: string;
             /** Format: date-time */
             changed_at?: string;
+            /**
+             * Format: date-time
+             * @description when it changed, or when a cohort was heard, whichever is later
+             */
+            readonly active_at: string;
             description?: string;
             auto_start?: boolean;
             one_operator?: boolean;
@@ -1524,12 +1568,18 @@ export interface components {
             readonly phenotype: string;
             readonly cohorts_wanted: number;
             readonly cohorts_joined: number;
+            readonly now: components["schemas"]["Now"];
             archived?: boolean;
             is_demo?: boolean;
             /** Format: date-time */
             created_at?: string;
             /** Format: date-time */
             changed_at?: string;
+            /**
+             * Format: date-time
+             * @description when it changed, or when a cohort was heard, whichever is later
+             */
+            readonly active_at: string;
         };
         /**
          * @description * `draft` - Draft
@@ -2743,6 +2793,51 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    studies_parties_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Party"][];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

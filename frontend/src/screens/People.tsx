@@ -1,14 +1,15 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState, type SubmitEvent } from "react";
+import { Link } from "react-router";
 
 import { answer, api, type ApiError, type Person, type Schemas } from "../api/client";
 import { people } from "../api/queries";
 import { useMe } from "../app/session";
 import { Button } from "../ui/Button";
-import { Refusal } from "../ui/Callout";
+import { Callout, Refusal } from "../ui/Callout";
 import { Confirm } from "../ui/Confirm";
 import { SelectField, TextField } from "../ui/Field";
-import { Card, Columns, Muted, PageTitle, Section } from "../ui/Layout";
+import { Card, Columns, Muted, PageTitle, Row, Section } from "../ui/Layout";
 import { Loaded } from "../ui/Loading";
 import { Table, type Column } from "../ui/Table";
 import { ROLE } from "../words/states";
@@ -21,35 +22,97 @@ const ROLES = (["coordinator", "observer", "administrator"] as const).map(
 
 /** Accounts, for administrators. */
 export function People() {
-  const found = useQuery(people);
+  const isAdministrator = useMe().role === "administrator";
   return (
     <>
       <PageTitle>People</PageTitle>
-      <Loaded query={found}>{(rows) => <Accounts rows={rows} />}</Loaded>
-      <NewPerson />
+      {isAdministrator ? (
+        <>
+          <Accounts />
+          <NewPerson />
+        </>
+      ) : (
+        <Callout tone="info" title="Administrators manage accounts.">
+          Ask one of them for a new account, another role, or a password that you have forgotten.
+        </Callout>
+      )}
     </>
   );
 }
 
-function Accounts({ rows }: { rows: readonly Person[] }) {
+function Accounts() {
   const me = useMe();
+  const found = useQuery(people);
   const columns: Column<Person>[] = [
     { title: "User name", cell: (row) => row.username },
     { title: "Role", cell: (row) => ROLE[row.role].word },
     {
       title: "Account",
-      cell: (row) => (row.username === me.username ? "yours" : <CloseAccount username={row.username} />),
+      cell: (row) =>
+        row.username === me.username ? (
+          <Link to="/account">Yours</Link>
+        ) : (
+          <Row>
+            <ChangeRole person={row} />
+            <ResetPassword username={row.username} />
+            <CloseAccount username={row.username} />
+          </Row>
+        ),
     },
   ];
-  return <Table caption="Accounts" columns={columns} rows={rows} rowKey={(row) => row.username} />;
+  return (
+    <Loaded query={found}>
+      {(rows) => <Table caption="Accounts" columns={columns} rows={rows} rowKey={(row) => row.username} />}
+    </Loaded>
+  );
+}
+
+function ChangeRole({ person: { username, role } }: { person: Person }) {
+  const [chosen, setChosen] = useState<Role>(role);
+  const change = usePersonChange(username, { role: chosen });
+  return (
+    <Confirm
+      label="Change role"
+      about={`of ${username}`}
+      look="quiet"
+      title={`Change the role of ${username}`}
+      change={change}
+    >
+      <SelectField label="Role" value={chosen} options={ROLES} onChange={setChosen} />
+      <Muted>It holds from their next click on. Studies that they own stay theirs.</Muted>
+    </Confirm>
+  );
+}
+
+function ResetPassword({ username }: { username: string }) {
+  const [password, setPassword] = useState("");
+  const change = usePersonChange(username, { password });
+  return (
+    <Confirm
+      label="Reset password"
+      about={`of ${username}`}
+      look="quiet"
+      title={`Reset the password of ${username}`}
+      change={change}
+      onDone={() => setPassword("")}
+    >
+      <TextField
+        label="New password"
+        type="password"
+        hint="At least 10 characters; they change it under their name."
+        value={password}
+        onChange={setPassword}
+        error={change.error?.fields.password}
+        autoComplete="new-password"
+        required
+      />
+      <Muted>Their sessions end. Hand the password over as you would any other secret.</Muted>
+    </Confirm>
+  );
 }
 
 function CloseAccount({ username }: { username: string }) {
-  const close = usePeopleChange(() =>
-    answer(
-      api.PATCH("/api/v1/people/{username}", { params: { path: { username } }, body: { active: false } }),
-    ),
-  );
+  const close = usePersonChange(username, { active: false });
   return (
     <Confirm
       label="Close account"
@@ -117,6 +180,11 @@ function NewPerson() {
     </form>
   );
 }
+
+const usePersonChange = (username: string, body: Schemas["PatchedChangedPersonRequest"]) =>
+  usePeopleChange(() =>
+    answer(api.PATCH("/api/v1/people/{username}", { params: { path: { username } }, body })),
+  );
 
 function usePeopleChange(act: () => Promise<unknown>) {
   const client = useQueryClient();

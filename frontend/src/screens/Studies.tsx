@@ -6,10 +6,11 @@ import { methods, studies } from "../api/queries";
 import { useMe } from "../app/session";
 import { Badge } from "../ui/Badge";
 import { Button, ButtonLink } from "../ui/Button";
-import { Card, Muted, PageTitle, Row } from "../ui/Layout";
+import { Card, Muted, PageTitle, Row, Small } from "../ui/Layout";
 import { Loaded } from "../ui/Loading";
 import { Table, type Column } from "../ui/Table";
 import { Ago } from "../ui/Time";
+import { count } from "../words/format";
 import { DEMO, STUDY } from "../words/states";
 import { TryDemo } from "./TryDemo";
 
@@ -49,20 +50,26 @@ function List({ rows }: { rows: readonly StudyRow[] }) {
     { title: "Name", cell: (row) => <Link to={`/studies/${row.id}`}>{row.name}</Link> },
     { title: "Trait", cell: (row) => row.phenotype || "–" },
     { title: "Test", cell: (row) => known.find((method) => method.name === row.test)?.title ?? row.test },
-    { title: "State", cell: (row) => <States row={row} /> },
+    { title: "State", cell: (row) => <State row={row} /> },
     { title: "Cohorts", cell: (row) => `${row.cohorts_joined}/${row.cohorts_wanted}`, isNumber: true },
     { title: "Coordinator", cell: (row) => row.owner },
-    { title: "Last change", cell: (row) => <Ago at={row.changed_at} /> },
+    { title: "Last activity", cell: (row) => <Ago at={row.active_at} /> },
   ];
   return <Table caption="Studies" columns={columns} rows={rows} rowKey={(row) => row.id} />;
 }
 
-function States({ row }: { row: StudyRow }) {
+/** The state; of a study that is at work also what is being done, and how much of it. */
+function State({ row: { state, reason, now, is_demo } }: { row: StudyRow }) {
+  const isAtWork = state === "running" || state === "paused";
+  const done = now.total ? `${now.title}, ${count(now.done)} of ${count(now.total)}` : now.title;
   return (
-    <Row>
-      <Badge said={STUDY[row.state]} />
-      {row.is_demo && <Badge said={DEMO} />}
-    </Row>
+    <>
+      <Row>
+        <Badge said={STUDY[state]} />
+        {is_demo && <Badge said={DEMO} />}
+      </Row>
+      {(isAtWork || state === "failed") && <Small>{state === "running" ? done : reason}</Small>}
+    </>
   );
 }
 

@@ -1,18 +1,19 @@
-import { useState, type ReactNode } from "react";
+import { useId, useState, type ReactNode, type SubmitEvent } from "react";
 
 import type { ApiError } from "../api/client";
-import { Button } from "./Button";
+import { Button, type Look } from "./Button";
 import { Refusal } from "./Callout";
 import { Dialog } from "./Dialog";
-import { Unseen } from "./Layout";
+import { Stack, Unseen } from "./Layout";
 
 interface Props {
   /** On the button that asks, and on the one that does it. */
   label: string;
   /** What it is done to, where that is not clear from the label alone. */
   about?: string;
+  look?: Look;
   title: string;
-  /** What follows from it. */
+  /** What follows from it, and what must be known for it: fields. */
   children: ReactNode;
   change: {
     mutateAsync: () => Promise<unknown>;
@@ -23,14 +24,16 @@ interface Props {
   onDone?: () => void;
 }
 
-/** A button for what cannot be undone: it says the consequences, and asks. */
-export function Confirm({ label, about, title, children, change, onDone }: Props) {
+/** A button for what cannot be undone, or needs an answer: it says the consequences, and asks. */
+export function Confirm({ label, about, look = "danger", title, children, change, onDone }: Props) {
   const [isAsking, setAsking] = useState(false);
+  const form = useId();
   const close = () => {
     setAsking(false);
     change.reset();
   };
-  const act = async () => {
+  const act = async (event: SubmitEvent) => {
+    event.preventDefault();
     await change.mutateAsync().then(
       () => {
         close();
@@ -41,7 +44,7 @@ export function Confirm({ label, about, title, children, change, onDone }: Props
   };
   return (
     <>
-      <Button look="danger" onClick={() => setAsking(true)}>
+      <Button look={look} onClick={() => setAsking(true)}>
         {label}
         {about && <Unseen> {about}</Unseen>}
       </Button>
@@ -51,15 +54,24 @@ export function Confirm({ label, about, title, children, change, onDone }: Props
           onClose={close}
           actions={
             <>
-              <Button look="danger" busy={change.isPending} onClick={act}>
+              <Button
+                type="submit"
+                form={form}
+                look={look === "danger" ? "danger" : "primary"}
+                busy={change.isPending}
+              >
                 {label}
               </Button>
               <Button onClick={close}>Cancel</Button>
             </>
           }
         >
-          {children}
-          <Refusal error={change.error} />
+          <form id={form} onSubmit={act}>
+            <Stack>
+              {children}
+              <Refusal error={change.error} />
+            </Stack>
+          </form>
         </Dialog>
       )}
     </>

@@ -18,6 +18,8 @@ export function Dialog({ title, children, actions, onClose }: Props) {
   useEffect(() => {
     const element = dialog.current;
     element?.showModal();
+    // A field, or else the title: not a button, which a key that is still held would press.
+    (element?.querySelector<HTMLElement>("input, select, textarea") ?? element?.querySelector("h2"))?.focus();
     return () => element?.close();
   }, []);
   return (
@@ -30,7 +32,9 @@ export function Dialog({ title, children, actions, onClose }: Props) {
         onClose?.();
       }}
     >
-      <h2 id={id}>{title}</h2>
+      <h2 id={id} tabIndex={-1}>
+        {title}
+      </h2>
       <div className={styles.body}>{children}</div>
       {actions && <div className={styles.actions}>{actions}</div>}
     </dialog>

@@ -104,6 +104,11 @@ export function Unseen({ children }: { children: ReactNode }) {
   return <span className="visually-hidden">{children}</span>;
 }
 
+/** A second line, below what it is about. */
+export function Small({ children }: { children: ReactNode }) {
+  return <p className={styles.small}>{children}</p>;
+}
+
 export function Muted({ children }: { children: ReactNode }) {
   return <p className={styles.muted}>{children}</p>;
 }

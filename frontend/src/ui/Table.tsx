@@ -7,6 +7,8 @@ export interface Column<Row> {
   cell: (row: Row) => ReactNode;
   /** Numbers stand at the right, so that their digits align. */
   isNumber?: boolean;
+  /** Sentences are given room, and are smaller. */
+  isText?: boolean;
 }
 
 interface Props<Row> {
@@ -16,6 +18,9 @@ interface Props<Row> {
   rows: readonly Row[];
   rowKey: (row: Row) => string;
 }
+
+const look = (column: { isNumber?: boolean; isText?: boolean }): string | undefined =>
+  column.isNumber ? styles.number : column.isText ? styles.text : undefined;
 
 /** A table whose first column names its rows. On small screens it scrolls by itself, by keyboard too. */
 export function Table<Row>({ caption, columns, rows, rowKey }: Props<Row>) {
@@ -29,7 +34,7 @@ export function Table<Row>({ caption, columns, rows, rowKey }: Props<Row>) {
         <thead>
           <tr>
             {columns.map((column) => (
-              <th key={column.title} scope="col" className={column.isNumber ? styles.number : undefined}>
+              <th key={column.title} scope="col" className={look(column)}>
                 {column.title}
               </th>
             ))}
@@ -40,7 +45,7 @@ export function Table<Row>({ caption, columns, rows, rowKey }: Props<Row>) {
             <tr key={rowKey(row)}>
               <th scope="row">{first?.cell(row)}</th>
               {rest.map((column) => (
-                <td key={column.title} className={column.isNumber ? styles.number : undefined}>
+                <td key={column.title} className={look(column)}>
                   {column.cell(row)}
                 </td>
               ))}

@@ -22,7 +22,7 @@ from unpooled.algorithms import algorithm
 from unpooled.algorithms.methods import Run
 from unpooled.algorithms.presence import Presence
 from unpooled.algorithms.summary import Summary
-from unpooled.leaving import what_leaves
+from unpooled.leaving import what_leaves, what_parties_get
 from unpooled.protocol import VERSION, sealing
 from unpooled.step import Step, at_turn
 from unpooled_server import store
@@ -197,18 +197,36 @@ def _steps(study: Study) -> list[dict[str, Any]]:
     ]
 
 
+def _now(study: Study, steps: list[dict[str, Any]]) -> dict[str, Any]:
+    """What is being done, and how many of its rounds are summed."""
+    current = next((step for step in steps if step["summed"] < step["rounds"]), None)
+    return {
+        "title": current["title"] if current else _TITLES[StudyState(study.state)],
+        "done": current["summed"] if current else 0,
+        "total": current["rounds"] if current else 0,
+    }
+
+
+def now(study: Study) -> dict[str, Any]:
+    """The same for a list of studies: only those at work have steps to look at."""
+    return _now(study, _steps(study) if study.state in LIVE else [])
+
+
+def active_at(study: Study) -> datetime:
+    """When it changed, or when a cohort of it was heard, whichever is later."""
+    heard = [cohort.heard_at for cohort in study.cohorts.all() if cohort.heard_at]
+    return max([study.changed_at, *heard])
+
+
 def progress(study: Study) -> dict[str, Any]:
     """Steps with how many of their rounds are summed, and a row per cohort."""
     steps = _steps(study)
-    current = next((step for step in steps if step["summed"] < step["rounds"]), None)
     opened = Round.objects.filter(study=study, state=RoundState.OPEN).count()
     answered = Count("shares", filter=Q(shares__round__state=RoundState.OPEN))
     return {
         "state": study.state,
         "reason": study.reason,
-        "title": current["title"] if current else _TITLES[StudyState(study.state)],
-        "done": current["summed"] if current else 0,
-        "total": current["rounds"] if current else 0,
+        **_now(study, steps),
         "steps": steps,
         "cohorts": [
             {
@@ -285,6 +303,18 @@ def leaving(study: Study) -> list[dict[str, str]]:
     """What leaves a cohort in this study, as every cohort reads it before it accepts."""
     plan = study.plan
     return [asdict(line) for line in what_leaves(plan)]
+
+
+def parties(study: Study) -> list[dict[str, Any]]:
+    """What each party gets and can read in this study, and how many bytes it got from the others."""
+    plan, rows = study.plan, list(Traffic.objects.filter(study=study))
+    got = {
+        "server": sum(row.received for row in rows),
+        COMPENSATOR: sum(row.sent for row in rows if row.party == COMPENSATOR),
+        "each cohort": sum(row.sent for row in rows if row.party != COMPENSATOR),
+    }
+    found = what_parties_get(plan, steps_of(plan))
+    return [{**asdict(party), "bytes": got.get(party.name)} for party in found]
 
 
 def table(study: Study, start: int, count: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@ import { useState } from "react";
 
 import { ChoiceField, TextField } from "../../ui/Field";
 import { Columns, Stack } from "../../ui/Layout";
+import { heeds } from "./form";
 import { PlanFlag, PlanNumber, type Part } from "./StudyForm";
 
 /** What most studies leave as it is. */
@@ -25,6 +26,8 @@ const FIELDS = [
   "autosomes",
   "ci",
   "max_iterations",
+  "tolerance",
+  "glm_cols",
   "chunk_size",
   "masking",
   "ring_bits",
@@ -65,7 +68,23 @@ function OfVariants(part: Part) {
         <PlanNumber {...part} name="autosomes" label="Autosomes" hint="22 for people." />
         <PlanNumber {...part} name="ci" label="--ci" hint="Confidence of limits in the report; 0 for none." />
         <PlanNumber {...part} name="max_iterations" label="Most iterations" />
+        <PlanNumber
+          {...part}
+          name="tolerance"
+          label="Tolerance"
+          hint="Converged, too, if the log-likelihood changes by at most this, such as 1e-4; 0 for none."
+        />
         <PlanNumber {...part} name="chunk_size" label="Variants in one question" />
+        {heeds(part.method, "glm_cols") && (
+          <TextField
+            label="Columns of the PLINK 2 report"
+            hint="As cols=, such as chrom, pos, p. Empty for the usual ones."
+            value={form.lists.glm_cols}
+            onChange={(glm_cols) => set({ lists: { ...form.lists, glm_cols } })}
+            error={wrong("plan.glm_cols")}
+            autoComplete="off"
+          />
+        )}
       </Columns>
       <Columns>
         <PlanFlag

@@ -7,7 +7,15 @@ import { CheckField, FieldGroup, ChoiceField, NumberField, TextArea, TextField }
 import { Card, Columns, Narrow, Row, Section } from "../../ui/Layout";
 import { REPORT, TRAIT } from "../../words/states";
 import { ColumnRows, CovariateRows } from "./Entries";
-import { heeds, problems, withMethod, type FlagName, type Form, type NumberName } from "./form";
+import {
+  heeds,
+  listProblemsSoFar,
+  problems,
+  withMethod,
+  type FlagName,
+  type Form,
+  type NumberName,
+} from "./form";
 import { MoreRules } from "./MoreRules";
 
 interface Props {
@@ -41,7 +49,7 @@ export function StudyForm({ form, onChange, methods, error, busy, submit, onSubm
   }, [error, mine]);
   const method = methods.find((each) => each.name === form.test);
   if (!method) return null;
-  const found = { ...error?.fields, ...mine };
+  const found = { ...error?.fields, ...mine, ...listProblemsSoFar(form.lists, method) };
   const part: Part = {
     form,
     method,
@@ -50,7 +58,7 @@ export function StudyForm({ form, onChange, methods, error, busy, submit, onSubm
   };
   const send = (event: SubmitEvent) => {
     event.preventDefault();
-    const seen = problems(form);
+    const seen = problems(form, method);
     setMine(seen);
     if (!Object.keys(seen).length) onSubmit(method);
   };

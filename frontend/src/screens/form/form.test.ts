@@ -1,7 +1,16 @@
 import { expect, test } from "vitest";
 
 import type { Method } from "../../api/client";
-import { columnsFrom, fresh, fromStudy, problems, toPlan, withMethod } from "./form";
+import {
+  columnsFrom,
+  fresh,
+  fromStudy,
+  listProblems,
+  listProblemsSoFar,
+  problems,
+  toPlan,
+  withMethod,
+} from "./form";
 
 const DEFAULTS: Omit<Method["usual"], "test"> = {
   phenotype: "",
@@ -50,6 +59,8 @@ const Z_SCORE: Method = {
     phenotype: "",
   },
 };
+
+const ORDERED: Method = { ...LINEAR, options: ["quantiles", "elements", "glm_cols"] };
 
 test("a new study is as usual, for three cohorts", () => {
   const plan = toPlan({ ...fresh(CHI_SQUARE), phenotype: " asthma " }, CHI_SQUARE);
@@ -131,10 +142,31 @@ test("what is no number is said at its field, and an empty field is as usual", (
   const form = fresh(CHI_SQUARE);
   form.numbers.maf = "five";
   form.numbers.min_samples = "";
-  expect(problems(form)).toEqual({ "plan.maf": "got “five”; want a number" });
+  expect(problems(form, CHI_SQUARE)).toEqual({ "plan.maf": "got “five”; want a number" });
   expect(toPlan({ ...form, numbers: { ...form.numbers, maf: "0.05" } }, CHI_SQUARE)).not.toHaveProperty(
     "min_samples",
   );
+});
+
+test("lists are checked while they are typed, but for a word that is only begun", () => {
+  const lists = { quantiles: "0.05, 1.5", elements: "1, -", glm_cols: "chrom, bet" };
+  expect(listProblemsSoFar(lists, ORDERED)).toEqual({
+    "plan.quantiles": "got “1.5”; want numbers from 0 to 1",
+  });
+  expect(Object.keys(listProblems(lists, ORDERED))).toEqual([
+    "plan.quantiles",
+    "plan.elements",
+    "plan.glm_cols",
+  ]);
+  expect(listProblemsSoFar({ ...lists, glm_cols: "bet, chrom" }, ORDERED)).toHaveProperty(["plan.glm_cols"]);
+  expect(listProblems({ quantiles: "0 .5,1", elements: "-1 2", glm_cols: "p, err" }, ORDERED)).toEqual({});
+});
+
+test("what is not shown is not wrong", () => {
+  const form = fresh(CHI_SQUARE);
+  form.numbers.tolerance = "small";
+  form.lists.quantiles = "half";
+  expect(problems(form, CHI_SQUARE)).toEqual({});
 });
 
 test("a plan that was read is written as it was", () => {

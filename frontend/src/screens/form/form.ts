@@ -26,6 +26,7 @@ const NUMBERS = [
   "mind",
   "ci",
   "max_iterations",
+  "tolerance",
   "chunk_size",
   "autosomes",
   "ring_bits",
@@ -34,7 +35,7 @@ const NUMBERS = [
 
 export type NumberName = (typeof NUMBERS)[number];
 
-const LISTS = ["quantiles", "elements"] as const;
+const LISTS = ["quantiles", "elements", "glm_cols"] as const;
 
 export type ListName = (typeof LISTS)[number];
 
@@ -93,7 +94,7 @@ function fromPlan(plan: Schemas["PlanFields"]): Omit<Form, "name" | "description
     panelMode: plan.panel_mode ?? "names",
     masking: plan.masking ?? "modular",
     chromosomes: (plan.chromosomes ?? []).join(" "),
-    lists: { quantiles: (plan.quantiles ?? []).join(", "), elements: (plan.elements ?? []).join(", ") },
+    lists: Object.fromEntries(LISTS.map((name) => [name, (plan[name] ?? []).join(", ")])) as Form["lists"],
     numbers: Object.fromEntries(numbers) as Record<NumberName, string>,
     flags: Object.fromEntries(flags) as Record<FlagName, boolean>,
   };
@@ -123,22 +124,73 @@ const OPTIONS = new Set([
   "hide_covar",
   "beta",
   "max_iterations",
+  "tolerance",
   ...LISTS,
 ]);
 
 /** What can be seen to be wrong here, by the API's names of fields; the server judges everything else. */
-export function problems(form: Form): Record<string, string> {
+export function problems(form: Form, method: Method): Record<string, string> {
   const found: Record<string, string> = {};
   for (const name of NUMBERS) {
     const text = form.numbers[name].trim();
+    if (!heeds(method, name)) continue; // it is not shown
     if (text !== "" && !Number.isFinite(Number(text))) found[`plan.${name}`] = `got “${text}”; want a number`;
   }
+  return { ...found, ...listProblems(form.lists, method) };
+}
+
+/** What is wrong with a word of a list: said while it is typed. */
+export function listProblems(lists: Form["lists"], method: Method): Record<string, string> {
+  const found: Record<string, string> = {};
   for (const name of LISTS) {
-    const wrong = words(form.lists[name]).find((word) => !Number.isFinite(Number(word)));
-    if (wrong !== undefined) found[`plan.${name}`] = `got “${wrong}”; want numbers`;
+    const wrong = words(lists[name]).find((word) => !WORD[name].fits(word));
+    if (heeds(method, name) && wrong !== undefined)
+      found[`plan.${name}`] = `got “${wrong}”; want ${WORD[name].wanted}`;
   }
   return found;
 }
+
+/** The same without a word that is only begun, such as `-`. */
+export function listProblemsSoFar(lists: Form["lists"], method: Method): Record<string, string> {
+  const finished = LISTS.map((name) => [name, lists[name].replace(UNFINISHED, "")] as const);
+  return listProblems(Object.fromEntries(finished) as Form["lists"], method);
+}
+
+const UNFINISHED = /(?<=^|[\s,])([-+]?\.?|[a-z]+)$/;
+
+/** Columns of the report glm, as plink2's `cols=` names them. */
+const GLM_COLUMNS: Record<Schemas["GlmColsEnum"], true> = {
+  chrom: true,
+  pos: true,
+  ref: true,
+  alt1: true,
+  alt: true,
+  ax: true,
+  a1count: true,
+  totallele: true,
+  a1freq: true,
+  test: true,
+  nobs: true,
+  beta: true,
+  orbeta: true,
+  se: true,
+  ci: true,
+  tz: true,
+  p: true,
+  err: true,
+};
+
+const WORD: Record<ListName, { wanted: string; fits: (word: string) => boolean }> = {
+  quantiles: { wanted: "numbers from 0 to 1", fits: (word) => Number(word) >= 0 && Number(word) <= 1 },
+  elements: {
+    wanted: "whole numbers other than 0",
+    fits: (word) => Number.isInteger(Number(word)) && Number(word) !== 0,
+  },
+  glm_cols: {
+    wanted: `some of ${Object.keys(GLM_COLUMNS).join(", ")}`,
+    fits: (word) => word in GLM_COLUMNS,
+  },
+};
 
 /** The plan that the form describes. */
 export function toPlan(form: Form, method: Method): Plan {
@@ -151,7 +203,7 @@ export function toPlan(form: Form, method: Method): Plan {
     files: form.files,
     masking: form.masking,
     ...(Object.fromEntries(numbers.map((name) => [name, Number(form.numbers[name])])) as Partial<Plan>),
-    ...Object.fromEntries(lists.map((name) => [name, words(form.lists[name]).map(Number)])),
+    ...Object.fromEntries(lists.map((name) => [name, listed(form, name)])),
     ...(method.of_tables
       ? { phenotype: "", trait: "none", panel_mode: "none", schema: form.columns.map(named) }
       : {
@@ -166,6 +218,9 @@ export function toPlan(form: Form, method: Method): Plan {
     ...(heeds(method, "missing") ? { missing: form.missing } : {}),
   };
 }
+
+const listed = (form: Form, name: ListName): (string | number)[] =>
+  name === "glm_cols" ? words(form.lists[name]) : words(form.lists[name]).map(Number);
 
 const words = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean);
 

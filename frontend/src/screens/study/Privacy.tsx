@@ -1,22 +1,23 @@
 import { useQuery } from "@tanstack/react-query";
 
 import type { Schemas } from "../../api/client";
-import { leaving, traffic } from "../../api/queries";
-import { Facts, Muted, Section } from "../../ui/Layout";
+import { leaving, parties, traffic } from "../../api/queries";
+import { Facts, Muted, Section, Stack } from "../../ui/Layout";
 import { Loaded } from "../../ui/Loading";
 import { Table, type Column } from "../../ui/Table";
 import { bytes, count, duration } from "../../words/format";
 import { PHASE } from "../../words/states";
+import { matrix, type Cell, type PartyRow } from "./matrix";
 import { useStudy } from "./StudyLayout";
 
 type Traffic = Schemas["TrafficTable"];
-type Link = Schemas["Link"];
 
 /** What each party got and could read, how many bytes went, and how long each party worked. */
 export function Privacy() {
   const study = useStudy();
   return (
     <>
+      <Loaded query={useQuery(parties(study.id))}>{(rows) => <Parties rows={rows} />}</Loaded>
       <Loaded query={useQuery(leaving(study.id))}>{(rows) => <Leaving rows={rows} />}</Loaded>
       <Loaded query={useQuery(traffic(study.id))}>
         {(found) => (
@@ -30,10 +31,26 @@ export function Privacy() {
   );
 }
 
+function Parties({ rows }: { rows: readonly Schemas["Party"][] }) {
+  const columns: Column<Schemas["Party"]>[] = [
+    { title: "Party", cell: (row) => row.name.charAt(0).toUpperCase() + row.name.slice(1) },
+    { title: "Gets", cell: (row) => row.gets, isText: true },
+    { title: "Can read", cell: (row) => row.reads, isText: true },
+    { title: "Never gets", cell: (row) => row.never, isText: true },
+    { title: "Got so far", cell: (row) => (row.bytes === null ? "–" : bytes(row.bytes)), isNumber: true },
+  ];
+  return (
+    <Section title="What each party gets">
+      <Table caption="What each party gets" columns={columns} rows={rows} rowKey={(row) => row.name} />
+      <Muted>Bytes of each cohort: all cohorts together. Below they are apart.</Muted>
+    </Section>
+  );
+}
+
 function Leaving({ rows }: { rows: readonly Schemas["Leaving"][] }) {
   const columns: Column<Schemas["Leaving"]>[] = [
     { title: "Quantity", cell: (row) => row.what },
-    { title: "Meaning", cell: (row) => row.detail },
+    { title: "Meaning", cell: (row) => row.detail, isText: true },
     { title: "Form", cell: (row) => row.form },
     { title: "Readable by", cell: (row) => row.readable_by },
   ];
@@ -46,57 +63,69 @@ function Leaving({ rows }: { rows: readonly Schemas["Leaving"][] }) {
 }
 
 function Bytes({ found }: { found: Traffic }) {
-  const columns: Column<Link>[] = [
-    { title: "Party", cell: (row) => row.party },
-    { title: "Phase", cell: (row) => PHASE[row.phase] ?? row.phase },
-    { title: "To the server", cell: (row) => bytes(row.to_server), isNumber: true },
-    { title: "From the server", cell: (row) => bytes(row.from_server), isNumber: true },
-    { title: "Requests", cell: (row) => count(row.requests), isNumber: true },
-  ];
+  const toServer = found.links.map(({ party, phase, to_server }) => ({ party, phase, value: to_server }));
+  const fromServer = found.links.map(({ party, phase, from_server }) => ({
+    party,
+    phase,
+    value: from_server,
+  }));
   return (
     <Section title="Traffic">
       <Facts
         facts={[
           ["Until the last sum, all parties", bytes(found.total)],
           ["Delivery of results", bytes(found.delivery_of_results)],
+          ["Requests", count(found.links.reduce((sum, link) => sum + link.requests, 0))],
         ]}
       />
       {found.links.length > 0 && (
-        <Table
-          caption="Bytes per party and phase"
-          columns={columns}
-          rows={found.links}
-          rowKey={(row) => `${row.party} ${row.phase}`}
-        />
+        <>
+          <Matrix title="Sent to the server" cells={toServer} unit={bytes} />
+          <Matrix title="Got from the server" cells={fromServer} unit={bytes} />
+        </>
       )}
     </Section>
   );
 }
 
-interface Work {
-  party: string;
-  phase: string;
-  seconds: number;
-}
-
 function Seconds({ found }: { found: Traffic }) {
-  const rows: Work[] = Object.entries(found.seconds).flatMap(([party, phases]) =>
-    Object.entries(phases).map(([phase, seconds]) => ({ party, phase, seconds })),
+  const { server = {}, compensator = {}, ...cohorts } = found.seconds;
+  const cells = Object.entries(cohorts).flatMap(([party, phases]) =>
+    Object.entries(phases).map(([phase, value]) => ({ party, phase, value })),
   );
-  const columns: Column<Work>[] = [
-    { title: "Party", cell: (row) => row.party },
-    { title: "Phase", cell: (row) => PHASE[row.phase] ?? row.phase },
-    { title: "Time", cell: (row) => duration(row.seconds), isNumber: true },
-  ];
+  const measured = [...Object.entries(server), ...Object.entries(compensator)];
+  if (!cells.length && !measured.length) return null;
   return (
     <Section title="Running time">
-      <Muted>The server's and the compensator's as measured there, each cohort's as it says.</Muted>
-      <Table
-        caption="Running time per party and phase"
-        columns={columns}
-        rows={rows}
-        rowKey={(row) => `${row.party} ${row.phase}`}
-      />
+      <Muted>Of the server and the compensator as measured there, of each cohort as it says.</Muted>
+      <Facts facts={measured.map(([phase, value]) => [PHASE[phase] ?? phase, duration(value)] as const)} />
+      {cells.length > 0 && <Matrix title="At the cohorts" cells={cells} unit={duration} />}
     </Section>
+  );
+}
+
+interface MatrixProps {
+  title: string;
+  cells: readonly Cell[];
+  unit: (value: number) => string;
+}
+
+/** A number for each party and phase, with the sum of each party's. */
+function Matrix({ title, cells, unit }: MatrixProps) {
+  const { phases, rows } = matrix(cells);
+  const columns: Column<PartyRow>[] = [
+    { title: "Party", cell: (row) => row.party },
+    ...phases.map((phase) => ({
+      title: PHASE[phase] ?? phase,
+      cell: (row: PartyRow) => (phase in row.values ? unit(row.values[phase] ?? 0) : "–"),
+      isNumber: true,
+    })),
+    { title: "Together", cell: (row) => <strong>{unit(row.sum)}</strong>, isNumber: true },
+  ];
+  return (
+    <Stack>
+      <h3>{title}</h3>
+      <Table caption={title} columns={columns} rows={rows} rowKey={(row) => row.party} />
+    </Stack>
   );
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
@@ -11,7 +12,7 @@ from unpooled.glm_columns import COLUMN_SETS
 from unpooled.plan import ALL_FILES
 from unpooled.protocol import problems, sealing
 from unpooled.schema import TYPES
-from unpooled_server import pictures
+from unpooled_server import pictures, selectors
 from unpooled_server.models import Cohort, LogEntry, ResultFile, Study
 from unpooled_server.names import CohortState, Phase, StudyState
 from unpooled_server.services.studies import why_not_startable
@@ -230,6 +231,14 @@ class CohortRow(serializers.ModelSerializer[Cohort]):
         return next((known.remedy for known in problems.Problem if known.value == cohort.problem), "")
 
 
+class Now(serializers.Serializer[Any]):
+    """What is being done in a study."""
+
+    title = serializers.CharField(help_text="what is being done now")
+    done = serializers.IntegerField(help_text="rounds of this step that are summed")
+    total = serializers.IntegerField(help_text="rounds of this step; 0 if no step is asked")
+
+
 class StudyRow(serializers.ModelSerializer[Study]):
     """A study in a list."""
 
@@ -242,6 +251,10 @@ class StudyRow(serializers.ModelSerializer[Study]):
     )
     cohorts_wanted = serializers.IntegerField(source="plan_json.cohorts", read_only=True)
     cohorts_joined = serializers.SerializerMethodField()
+    now = serializers.SerializerMethodField()
+    active_at = serializers.SerializerMethodField(
+        help_text="when it changed, or when a cohort was heard, whichever is later"
+    )
 
     class Meta:
         model = Study
@@ -256,14 +269,23 @@ class StudyRow(serializers.ModelSerializer[Study]):
             "phenotype",
             "cohorts_wanted",
             "cohorts_joined",
+            "now",
             "archived",
             "is_demo",
             "created_at",
             "changed_at",
+            "active_at",
         ]
 
     def get_cohorts_joined(self, study: Study) -> int:
         return sum(bool(cohort.public_key) for cohort in study.cohorts.all())
+
+    @extend_schema_field(Now)
+    def get_now(self, study: Study) -> dict[str, Any]:
+        return selectors.now(study)
+
+    def get_active_at(self, study: Study) -> datetime:
+        return selectors.active_at(study)
 
 
 class Summary(serializers.Serializer[Any]):
@@ -390,12 +412,9 @@ class CohortProgress(serializers.Serializer[Any]):
     problem = serializers.CharField()
 
 
-class Progress(serializers.Serializer[Any]):
+class Progress(Now):
     state = serializers.ChoiceField(StudyState.choices)
     reason = serializers.CharField()
-    title = serializers.CharField(help_text="what is being done now")
-    done = serializers.IntegerField(help_text="rounds of this step that are summed")
-    total = serializers.IntegerField(help_text="rounds of this step")
     steps = StepProgress(many=True)
     cohorts = CohortProgress(many=True)
     waiting_for = serializers.ListField(child=serializers.CharField())
@@ -418,6 +437,18 @@ class Leaving(serializers.Serializer[Any]):
     detail = serializers.CharField()
     form = serializers.CharField(help_text="in clear, masked, or sealed")
     readable_by = serializers.CharField()
+
+
+class Party(serializers.Serializer[Any]):
+    """What one party gets in a study, and what it can read of it."""
+
+    name = serializers.CharField(help_text="server, compensator, each cohort or coordinator")
+    gets = serializers.CharField()
+    reads = serializers.CharField()
+    never = serializers.CharField(help_text="what it never gets")
+    bytes = serializers.IntegerField(
+        allow_null=True, help_text="that it got so far, all cohorts together; null where they are not counted"
+    )
 
 
 class TrafficTable(serializers.Serializer[Any]):

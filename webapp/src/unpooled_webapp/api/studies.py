@@ -243,6 +243,13 @@ class LeavingView(APIView):
         return Response(selectors.leaving(visible(request, study)))
 
 
+class PartiesView(APIView):
+    @extend_schema(responses={200: serializers.Party(many=True), **_ERRORS})
+    def get(self, request: Request, study: str) -> Response:
+        """What each party got, how many bytes, and what it could read."""
+        return Response(selectors.parties(visible(request, study)))
+
+
 class LogView(APIView):
     @extend_schema(responses=serializers.LogLine(many=True))
     def get(self, request: Request, study: str) -> Response:

@@ -29,6 +29,7 @@ urlpatterns = [
     path("studies/<str:study>/progress", studies.ProgressView.as_view()),
     path("studies/<str:study>/traffic", studies.TrafficView.as_view()),
     path("studies/<str:study>/leaving", studies.LeavingView.as_view()),
+    path("studies/<str:study>/parties", studies.PartiesView.as_view()),
     path("studies/<str:study>/log", studies.LogView.as_view()),
     path("studies/<str:study>/table", studies.TableView.as_view()),
     path("studies/<str:study>/manhattan", pictures.ManhattanView.as_view()),
