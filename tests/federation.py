@@ -191,7 +191,7 @@ class UnpooledUp(Federation):
 
 @dataclass
 class Cohort:
-    """A cohort, whose client reads its files."""
+    """A cohort, whose client reads its files: PLINK's of a prefix, or a table."""
 
     federation: Federation
     name: str
@@ -208,7 +208,8 @@ class Cohort:
         if self._party is None:
             self.folder.mkdir(parents=True, exist_ok=True)
             places = ["--state", str(self.folder / "state"), "--out", str(self.folder / "results")]
-            files = ["--bfile", str(self.prefix)]
+            kind = "--table" if self.prefix.suffix == ".csv" else "--bfile"
+            files = [kind, str(self.prefix)]
             arguments = ["run", self.invitation.to_text(), *places, *files, "--yes", "--json", *self.more]
             self._party = self.federation.python(
                 f"{self.folder.parent.name}-{self.name}", "unpooled_client", *arguments, ready='"event"'
@@ -220,8 +221,11 @@ class Cohort:
 
     def through(self, address: str) -> None:
         """Reach the server by another address, from the next start on."""
-        self.invitation = replace(self.invitation, server=address)
-        self._party = None
+        self.renew(replace(self.invitation, server=address))
+
+    def renew(self, invitation: Invitation) -> None:
+        """Use another invitation, from the next start on."""
+        self.invitation, self._party = invitation, None
 
     def events(self) -> list[dict[str, Any]]:
         """What the client told since it was started last."""

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, sync_playwright
 from unpooled_webapp.application import PAGE
 
 from ..conftest import needed
-from ..federation import UnpooledUp
+from ..federation import Cohort, UnpooledUp
 from ..parties import until
 from ..services import fresh_stores
 from .pages import Pages
@@ -50,7 +50,7 @@ class Site(UnpooledUp):
         return re.findall(r"First run: open (\S+)", self.up.said())[0]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     made = Site(tmp_path_factory.mktemp("browser") / "site", fresh_stores())
     made.start()
@@ -58,7 +58,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     made.stop()
 
 
-@pytest.fixture(scope="module")  # its event loop must be gone before tests that use Django themselves
+@pytest.fixture(scope="package")  # its event loop must be gone before tests that use Django themselves
 def browser() -> Iterator[Browser]:
     program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     needed(program, "Chromium", "chromium")
@@ -85,6 +85,16 @@ def window(browser: Browser, site: Site) -> Iterator[Callable[[], Pages]]:
     for pages in opened:
         pages.page.context.close()
     assert [complaint for pages in opened for complaint in pages.complaints] == []
+
+
+@pytest.fixture
+def clients() -> Iterator[list[Cohort]]:
+    """The cohorts that a test has started."""
+    started: list[Cohort] = []
+    yield started
+    for cohort in started:
+        if cohort.party.process is not None and not cohort.party.has_ended:
+            cohort.party.kill()
 
 
 @pytest.fixture

@@ -70,6 +70,24 @@ class Pages:
         """A radio button or a check box."""
         self.page.get_by_label(label, exact=True).check()
 
+    def type(self, text: str = "", then: str = "Tab") -> None:
+        """What somebody without a mouse does: write into what has the focus, and press a key."""
+        self.page.keyboard.type(text)
+        self.page.keyboard.press(then)
+
+    def has_focus(self, role: Any, name: str) -> None:
+        expect(self.page.get_by_role(role, name=name, exact=True)).to_be_focused()
+
+    def until_focus(self, role: Any, name: str, most: int = 60) -> None:
+        """Press Tab until this has the focus."""
+        wanted = self.page.get_by_role(role, name=name, exact=True)
+        expect(wanted).to_be_visible()
+        for _ in range(most):
+            self.page.keyboard.press("Tab")
+            if wanted.evaluate("(element) => element === document.activeElement"):
+                return
+        raise AssertionError(f"{name} cannot be reached by keyboard")
+
     @property
     def dialog(self) -> Locator:
         return self.page.get_by_role("dialog")
@@ -92,12 +110,15 @@ class Pages:
                 self.page.screenshot(path=PICTURES / f"{name}-{scheme}-{size}.png", full_page=True)
                 wide = self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
                 assert wide <= 0, f"{name} is {wide} pixels too wide for a {size} screen"
-            self._check_accessibility()
+            # Dark differs in its colours only.
+            self._check_accessibility("color-contrast" if scheme == "dark" else None)
         self.page.set_viewport_size(SIZES["laptop"])
 
-    def _check_accessibility(self) -> None:
+    def _check_accessibility(self, rule: str | None) -> None:
         self.page.evaluate(self._axe)
-        found: list[dict[str, Any]] = self.page.evaluate("() => axe.run().then((found) => found.violations)")
+        found: list[dict[str, Any]] = self.page.evaluate(
+            "(rule) => axe.run(rule ? { runOnly: [rule] } : {}).then((found) => found.violations)", rule
+        )
         serious = [
             f"{rule['id']}: {rule['help']}\n" + "\n".join(node["html"] for node in rule["nodes"])
             for rule in found

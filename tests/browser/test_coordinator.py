@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
-
-from unpooled.protocol.invitation import Invitation
+from sklearn.datasets import load_iris
 
 from ..federation import Cohort
+from ..launch import PUT_SHARE
 from .conftest import Site
 from .pages import Pages
+from .studies import (
+    NAMES,
+    begin_study,
+    begin_study_of_variants,
+    create,
+    invite_all,
+    shown_invitation,
+    until_done,
+)
 
-NAMES = ("Graz", "Munich", "Tartu")
+Rehearse = Callable[..., subprocess.CompletedProcess[str]]
 
 
-@pytest.fixture
-def clients() -> Iterator[list[Cohort]]:
-    """The cohorts that a test has started."""
-    started: list[Cohort] = []
-    yield started
-    for cohort in started:
-        if not cohort.party.has_ended:
-            cohort.party.kill()
-
-
-def create_study(pages: Pages, name: str) -> None:
+def create_with_mistakes(pages: Pages, name: str) -> None:
     """Fill in the form for a new study, with two mistakes on the way."""
     pages.follow("New study")
     pages.heading("New study")
@@ -47,42 +48,38 @@ def create_study(pages: Pages, name: str) -> None:
     pages.heading(name)
 
 
-def invite(pages: Pages, name: str) -> str:
-    """The invitation that is shown."""
-    pages.fill("Name", name)
-    pages.press("Invite")
-    shown = pages.dialog.get_by_label("Invitation", exact=True).input_value()
-    pages.look("invitation")
-    pages.press("Close", pages.dialog)
-    expect(pages.dialog).to_be_hidden()
-    return shown
-
-
 def test_a_study_from_the_first_run_to_the_download(
     administrator: Pages,
     site: Site,
     clients: list[Cohort],
     small: tuple[Path, ...],
-    rehearse: Callable[..., subprocess.CompletedProcess[str]],
+    rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
     pages = administrator
     pages.sees("No study yet")
     pages.look("studies-empty")
-    create_study(pages, "Asthma in three places")
+    create_with_mistakes(pages, "Asthma in three places")
     pages.sees("3 of 3 cohorts are not invited yet.")
     expect(pages.page.get_by_role("button", name="Start", exact=True)).to_be_disabled()
-    for name, prefix in zip(NAMES, small, strict=True):
-        invitation = Invitation.from_text(invite(pages, name))
-        clients.append(Cohort(site, name, tmp_path / name, prefix, invitation))
+    pages.look("cohorts-empty")
+    pages.follow("Results")
+    pages.sees("The results are here once the study is done.")
+    pages.look("results-waiting")
+    pages.follow("Cohorts")
+    clients += invite_all(pages, site, tmp_path, small)
     pages.look("cohorts-invited")
+    tartu = clients[2].gate(PUT_SHARE)
+    tartu.close()
     for cohort in clients:
         cohort.party.spawn()
     pages.follow("Progress")
-    pages.sees("Count genotypes")
+    pages.sees("Count people: waiting for Tartu")
+    pages.sees("has answered, waits for Tartu")
     pages.look("progress-running")
-    expect(pages.page.get_by_role("heading", name="Done")).to_be_visible(timeout=120_000)
-    for page in ("Plan", "Privacy and traffic", "Log", "Results"):
+    tartu.open()
+    until_done(pages)
+    for page in ("Plan", "Cohorts", "Progress", "Privacy and traffic", "Log", "Results"):
         pages.follow(page)
         expect(pages.page.get_by_role("link", name=page, exact=True)).to_have_attribute(
             "aria-current", "page"
@@ -97,64 +94,152 @@ def test_a_study_from_the_first_run_to_the_download(
     assert any("if-none-match" in request.all_headers() for request in polls)
 
 
-def test_a_session_that_ends_loses_nothing_that_was_typed(administrator: Pages, site: Site) -> None:
-    pages = administrator
-    pages.open("/studies/new")
-    pages.fill("Name of the study", "Half a study")
-    pages.page.context.clear_cookies(name="sessionid")
-    pages.press("Create study")
-    expect(pages.dialog.get_by_role("heading")).to_have_text("Your session has ended")
-    pages.look("session-ended")
-    pages.fill("Password", "wrong", pages.dialog)
-    pages.press("Sign in", pages.dialog)
-    expect(pages.dialog.get_by_role("alert")).to_contain_text("User name or password is wrong.")
-    pages.fill("Password", site.administrator[1], pages.dialog)
-    pages.press("Sign in", pages.dialog)
-    expect(pages.dialog).to_be_hidden()
-    expect(pages.page.get_by_label("Name of the study", exact=True)).to_have_value("Half a study")
-
-
-def test_an_observer_sees_and_changes_nothing(
-    administrator: Pages, window: Callable[[], Pages], site: Site
+def test_a_logistic_study_is_paused_and_goes_on(
+    administrator: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
 ) -> None:
     pages = administrator
-    pages.follow("People")
-    pages.fill("User name", "watcher")
-    pages.fill("First password", "another long one 2")
-    pages.page.get_by_label("Role", exact=True).select_option("observer")
-    pages.press("Create account")
-    expect(pages.page.get_by_role("rowheader", name="watcher")).to_be_visible()
-    pages.look("people")
+    begin_study_of_variants(pages, "Asthma by logistic regression")
+    pages.choose("Logistic regression")
+    pages.choose("PLINK 2 report")
+    pages.page.get_by_text("More rules").click()
+    pages.fill("Columns of the PLINK 2 report", "chrom, se, pp, p")
+    pages.sees("got “pp”; want some of chrom, pos")  # while it is typed
+    pages.fill("Columns of the PLINK 2 report", "chrom, se, p")
+    pages.fill("Tolerance", "1e-9")
+    pages.look("new-study-logistic")
+    create(pages, "Asthma by logistic regression")
+    clients += invite_all(pages, site, tmp_path, small)
+    munich = clients[1].gate(PUT_SHARE)
+    munich.close(passing=1)
+    for cohort in clients:
+        cohort.party.spawn()
+    pages.follow("Progress")
+    pages.sees("waiting for Munich")
+    pages.press("Pause")
+    expect(pages.page.get_by_role("button", name="Resume")).to_be_visible()
+    pages.sees("Who can act: the coordinator, who resumes it under Progress.")
+    pages.look("progress-paused")
+    munich.open()
     pages.follow("Studies")
-    create_study(pages, "Watched")
-    pages.follow("Plan")
-    pages.fill("User name of an observer", "watcher")
-    pages.press("Add")
-    expect(pages.page.get_by_role("button", name="Remove watcher")).to_be_visible()
-    observer = window()
-    observer.sign_in("watcher", "another long one 2")
-    observer.heading("Studies")
-    expect(observer.page.get_by_role("link", name="New study")).to_have_count(0)
-    observer.follow("Watched")
-    observer.sees("You may watch this study, not change it.")
-    observer.look("observer")
-    for page in ("Plan", "Cohorts", "Progress", "Results", "Privacy and traffic", "Log"):
-        observer.follow(page)
-        expect(observer.page.locator("main").get_by_role("button")).to_have_count(0)
+    pages.sees("paused by")
+    pages.look("studies")
+    pages.follow("Asthma by logistic regression")
+    pages.press("Resume")
+    until_done(pages)
+    pages.follow("Results")
+    pages.look("done-logistic")
+    for name in ("study.assoc.logistic", "study.glm.logistic"):
+        found = pages.download(name, tmp_path)
+        clients[0].party.wait()
+        assert found.read_bytes() == clients[0].results()[name]
+    header = found.read_text().splitlines()[0].split()
+    assert header == ["#CHROM", "ID", "A1", "LOG(OR)_SE", "P"]
 
 
-def test_a_normalization_study_by_the_form(administrator: Pages) -> None:
+def test_bad_data_and_their_remedy_and_an_abort(
+    administrator: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
+) -> None:
     pages = administrator
-    pages.follow("New study")
+    begin_study_of_variants(pages, "Asthma with mistakes")
+    create(pages, "Asthma with mistakes")
+    mended = copied(small[2], tmp_path / "tartu")
+    fam = mended.with_suffix(".fam")
+    right = fam.read_text()
+    fam.write_text(right.replace("\n", " and more\n", 1))
+    graz, munich, tartu = invite_all(pages, site, tmp_path, [*small[:2], mended])
+    clients += [graz, munich, tartu]
+
+    pages.press("Revoke the invitation of Graz")
+    pages.sees("Nobody is admitted with it any more.")
+    pages.look("revoke")
+    pages.press("Revoke", pages.dialog)
+    pages.sees("Invitation revoked")
+    graz.party.spawn()
+    assert graz.party.wait() != 0
+    assert "revoked" in graz.party.said()
+    pages.press("Issue anew the invitation of Graz")
+    graz.renew(shown_invitation(pages))
+
+    held = munich.gate(PUT_SHARE)
+    held.close()
+    for cohort in clients:
+        cohort.party.spawn()
+    pages.sees("Tartu: The cohort's files are not fit for this study.")
+    pages.sees("once mended, the same command goes on")
+    pages.sees("Who can act: the data manager of Tartu.")
+    pages.follow("Progress")
+    pages.sees("stopped with a problem")
+    pages.look("progress-problem")
+    assert tartu.party.wait() != 0
+    fam.write_text(right)
+    tartu.party.spawn()
+    pages.sees("waiting for Munich")
+    expect(pages.page.get_by_text("The cohort's files are not fit")).to_have_count(0)
+
+    pages.press("Abort")
+    pages.sees("The study ends without results, for every cohort.")
+    pages.look("abort")
+    pages.press("Cancel", pages.dialog)
+    expect(pages.page.get_by_role("button", name="Abort", exact=True)).to_be_focused()
+    pages.press("Abort")
+    pages.press("Abort", pages.dialog)
+    expect(pages.page.get_by_role("heading", name="Aborted")).to_be_visible()
+    pages.look("progress-aborted")
+    held.open()
+    for cohort in clients:
+        assert cohort.party.wait() != 0
+        assert not cohort.results()
+    pages.follow("Results")
+    pages.sees("The study ended without results.")
+
+
+def copied(prefix: Path, target: Path) -> Path:
+    for suffix in (".bed", ".bim", ".fam"):
+        shutil.copy(prefix.with_suffix(suffix), target.with_suffix(suffix))
+    return target
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Iris in three cohorts, a species each, but for ten flowers."""
+    folder, iris = tmp_path_factory.mktemp("iris"), load_iris(as_frame=True)
+    paths = [folder / f"{name}.csv" for name in NAMES]
+    for path, rows in zip(paths, np.split(np.arange(150), [60, 100]), strict=True):
+        iris.data.iloc[rows].to_csv(path, index=False)
+    return paths
+
+
+def test_a_normalization_study_to_its_files(
+    administrator: Pages,
+    site: Site,
+    clients: list[Cohort],
+    tables: list[Path],
+    rehearse: Rehearse,
+    tmp_path: Path,
+) -> None:
+    pages = administrator
+    begin_study(pages, "Petals")
     pages.choose("Tables")
-    pages.fill("Name of the study", "Two markers")
+    pages.choose("Normalization by median and quartiles")
     pages.press("Create study")
     pages.sees("want at least one column of numbers")
-    table = {"name": "markers.csv", "mimeType": "text/csv", "buffer": b"glucose,hba1c\n5.1,38\n"}
-    pages.page.get_by_label("Or take them from a CSV file").set_input_files(table)
-    expect(pages.page.get_by_label("Name in the first line", exact=True)).to_have_count(2)
+    pages.page.get_by_label("Or take them from a CSV file").set_input_files(tables[0])
+    expect(pages.page.get_by_label("Name in the first line", exact=True)).to_have_count(4)
     pages.look("new-study-tables")
-    pages.press("Create study")
-    pages.heading("Two markers")
-    pages.follow("Plan")
-    pages.sees("2 columns")
+    create(pages, "Petals")
+    clients += invite_all(pages, site, tmp_path, tables)
+    for cohort in clients:
+        cohort.party.spawn()
+    until_done(pages)
+    for page in ("Plan", "Privacy and traffic", "Results"):
+        pages.follow(page)
+        pages.sees({"Plan": "4 columns", "Results": "parameters.json"}.get(page, "What leaves a cohort"))
+        pages.look(f"done-tables-{page.partition(' ')[0].lower()}")
+    flags = [word for table in tables for word in ("--table", table)]
+    rehearse("--normalize", "robust", *flags, "--min-samples", 20, "--out", tmp_path / "study")
+    names = [path.name for path in tmp_path.glob("study.*") if path.suffix != ".txt"]
+    assert "study.parameters.json" in names
+    (tmp_path / "downloads").mkdir()
+    for name in names:
+        found = pages.download(name, tmp_path / "downloads")
+        assert found.read_bytes() == (tmp_path / name).read_bytes(), name

@@ -135,8 +135,8 @@ def what_parties_get(plan: Plan, steps: Iterable[type[Step]]) -> tuple[Party, ..
         ),
         Party(
             "compensator",
-            "each cohort's mask seed; the study's ID; names and public keys of the cohorts; the length of each "
-            "round",
+            "each cohort's mask seed; the study's ID; names and public keys of the cohorts; how long each "
+            "round's answers are",
             "all of that, hence when each round is"
             + ("" if plan.of_tables else ", and how many variants there are"),
             f"a share, a sum, {lists}a result, or a digest of any of these",

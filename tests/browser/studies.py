@@ -1,0 +1,63 @@
+"""What a coordinator does with every study, by the buttons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from unpooled.protocol.invitation import Invitation
+
+from ..federation import Cohort
+from .conftest import Site
+from .pages import Pages
+
+NAMES = ("Graz", "Munich", "Tartu")
+
+
+def begin_study(pages: Pages, name: str) -> None:
+    """Open the form, and write what small cohorts need."""
+    pages.follow("Studies")
+    pages.follow("New study")
+    pages.heading("New study")
+    pages.fill("Name of the study", name)
+    pages.fill("Fewest people at each cohort", "20")
+
+
+def begin_study_of_variants(pages: Pages, name: str) -> None:
+    begin_study(pages, name)
+    pages.fill("Trait", "asthma")
+    pages.fill("Fewest cases, and controls, at each", "1")
+
+
+def create(pages: Pages, name: str) -> None:
+    pages.press("Create study")
+    pages.heading(name)
+
+
+def invite(pages: Pages, name: str) -> Invitation:
+    """The invitation that is shown."""
+    pages.fill("Name", name)
+    pages.press("Invite")
+    return shown_invitation(pages)
+
+
+def shown_invitation(pages: Pages) -> Invitation:
+    text = pages.dialog.get_by_label("Invitation", exact=True).input_value()
+    pages.press("Close", pages.dialog)
+    expect(pages.dialog).to_be_hidden()
+    return Invitation.from_text(text)
+
+
+def invite_all(pages: Pages, site: Site, folder: Path, data: Sequence[Path]) -> list[Cohort]:
+    """A cohort for each file; none is started yet."""
+    return [
+        Cohort(site, name, folder / name, prefix, invite(pages, name))
+        for name, prefix in zip(NAMES, data, strict=True)
+    ]
+
+
+def until_done(pages: Pages) -> None:
+    pages.follow("Progress")
+    expect(pages.page.get_by_role("heading", name="Done")).to_be_visible(timeout=120_000)

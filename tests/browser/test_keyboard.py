@@ -1,0 +1,64 @@
+"""Everything works without a mouse: this test has none."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from .pages import Pages
+
+
+def test_a_study_is_created_and_a_cohort_invited_by_keyboard(administrator: Pages) -> None:
+    pages = administrator
+    keyboard = pages.page.keyboard
+    pages.open("/")
+    pages.heading("Studies")
+    pages.type()
+    pages.has_focus("link", "Skip to content")
+    keyboard.press("Enter")
+    pages.until_focus("link", "New study")
+    keyboard.press("Enter")
+    pages.has_focus("heading", "New study")
+
+    pages.type()
+    pages.has_focus("textbox", "Name of the study")
+    pages.type("By keyboard")
+    pages.type("Without a mouse")
+    pages.has_focus("radio", "Variants")
+    keyboard.press("ArrowDown")
+    expect(pages.page.get_by_label("Tables", exact=True)).to_be_checked()
+    keyboard.press("ArrowUp")
+    pages.until_focus("textbox", "Fewest people at each cohort")
+    pages.type("many", then="Enter")
+    pages.has_focus("textbox", "Fewest people at each cohort")  # the first field that is wrong
+    keyboard.press("Control+A")
+    pages.type("20", then="Enter")
+    pages.has_focus("textbox", "Trait")  # the server's turn
+    pages.type("asthma", then="Enter")
+    pages.has_focus("heading", "By keyboard")
+
+    pages.until_focus("link", "Plan")
+    keyboard.press("Enter")
+    pages.sees("The plan can be changed until the first cohort joins.")
+    pages.until_focus("link", "Cohorts")
+    keyboard.press("Enter")
+    pages.until_focus("textbox", "Name")
+    pages.type("Graz", then="Enter")
+    expect(pages.dialog.get_by_label("Invitation", exact=True)).to_be_focused()
+    names = []
+    for _ in range(4):  # round the dialog, and never behind it
+        keyboard.press("Tab")
+        names.append(
+            pages.page.evaluate(
+                "document.activeElement.closest('dialog') && document.activeElement.textContent"
+            )
+        )
+    assert names[:3] == ["Copy", "Save as file", "Close"], names
+    keyboard.press("Escape")
+    expect(pages.dialog).to_be_hidden()
+    pages.until_focus("button", "Revoke the invitation of Graz")
+    keyboard.press("Enter")
+    expect(pages.dialog.get_by_role("heading")).to_be_focused()
+    keyboard.press("Enter")  # a key that is still held does nothing
+    expect(pages.dialog).to_be_visible()
+    keyboard.press("Escape")
+    pages.has_focus("button", "Revoke the invitation of Graz")

@@ -1,0 +1,112 @@
+"""Accounts in the browser: sessions, passwords, roles, and what an observer may not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from playwright.sync_api import expect
+
+from .conftest import Site
+from .pages import Pages
+from .studies import begin_study_of_variants, create
+
+FIRST, OWN, RESET = "another long one 2", "one of their own 3", "given once more 4"
+
+
+def create_account(pages: Pages, name: str, role: str) -> None:
+    pages.follow("People")
+    pages.fill("User name", name)
+    pages.fill("First password", FIRST)
+    pages.page.get_by_label("Role", exact=True).select_option(role)
+    pages.press("Create account")
+    expect(pages.page.get_by_role("rowheader", name=name)).to_be_visible()
+
+
+def test_a_session_that_ends_loses_nothing_that_was_typed(administrator: Pages, site: Site) -> None:
+    pages = administrator
+    pages.open("/studies/new")
+    pages.fill("Name of the study", "Half a study")
+    pages.page.context.clear_cookies(name="sessionid")
+    pages.press("Create study")
+    expect(pages.dialog.get_by_role("heading")).to_have_text("Your session has ended")
+    pages.look("session-ended")
+    pages.fill("Password", "wrong", pages.dialog)
+    pages.press("Sign in", pages.dialog)
+    expect(pages.dialog.get_by_role("alert")).to_contain_text("User name or password is wrong.")
+    pages.fill("Password", site.administrator[1], pages.dialog)
+    pages.press("Sign in", pages.dialog)
+    expect(pages.dialog).to_be_hidden()
+    expect(pages.page.get_by_label("Name of the study", exact=True)).to_have_value("Half a study")
+
+
+def test_an_observer_sees_and_changes_nothing(administrator: Pages, window: Callable[[], Pages]) -> None:
+    pages = administrator
+    create_account(pages, "olga", "observer")
+    begin_study_of_variants(pages, "Watched")
+    create(pages, "Watched")
+    pages.follow("Plan")
+    pages.fill("User name of an observer", "olga")
+    pages.press("Add")
+    expect(pages.page.get_by_role("button", name="Remove olga")).to_be_visible()
+    observer = window()
+    observer.sign_in("olga", FIRST)
+    observer.heading("Studies")
+    expect(observer.page.get_by_role("link", name="New study")).to_have_count(0)
+    observer.follow("Watched")
+    observer.sees("You may watch this study, not change it.")
+    observer.look("observer")
+    for page in ("Plan", "Cohorts", "Progress", "Results", "Privacy and traffic", "Log"):
+        observer.follow(page)
+        expect(observer.page.locator("main").get_by_role("button")).to_have_count(0)
+    observer.open("/people")
+    observer.sees("Administrators manage accounts.")
+    expect(observer.page.locator("main").get_by_role("button")).to_have_count(0)
+
+
+def test_passwords_and_roles(administrator: Pages, window: Callable[[], Pages]) -> None:
+    pages = administrator
+    create_account(pages, "petra", "observer")
+    pages.look("people")
+    theirs, other = window(), window()
+    other.look("sign-in")
+    for each in (theirs, other):
+        each.sign_in("petra", FIRST)
+        each.heading("Studies")
+    theirs.follow("petra")
+    theirs.fill("Present password", "not this one")
+    theirs.fill("New password", OWN)
+    theirs.press("Change password")
+    theirs.sees("This is not your password.")
+    theirs.look("account-refused")
+    theirs.fill("Present password", FIRST)
+    theirs.press("Change password")
+    theirs.sees("Your password is changed.")
+    theirs.follow("Studies")  # the session in which it was changed goes on
+    theirs.sees("No study is open to you yet.")
+    theirs.look("studies-observer-empty")
+    expect(other.dialog.get_by_role("heading")).to_have_text("Your session has ended")
+
+    pages.press("Change role of petra")
+    pages.dialog.get_by_label("Role", exact=True).select_option("coordinator")
+    pages.look("change-role")
+    pages.press("Change role", pages.dialog)
+    expect(pages.page.get_by_role("row", name="petra").get_by_text("Coordinator")).to_be_visible()
+    theirs.open("/")
+    expect(theirs.page.get_by_role("link", name="New study")).to_be_visible()
+
+    pages.press("Reset password of petra")
+    pages.fill("New password", "short", pages.dialog)
+    pages.press("Reset password", pages.dialog)
+    pages.sees("This password is too short.")
+    pages.fill("New password", RESET, pages.dialog)
+    pages.press("Reset password", pages.dialog)
+    expect(pages.dialog).to_be_hidden()
+    other.open("/")
+    other.sign_in("petra", RESET)
+    other.heading("Studies")
+
+    pages.press("Close account of petra")
+    pages.press("Close account", pages.dialog)
+    expect(pages.page.get_by_role("rowheader", name="petra")).to_have_count(0)
+    other.open("/")
+    other.heading("Sign in")
