@@ -68,6 +68,8 @@ def test_passwords_and_roles(administrator: Pages, window: Callable[[], Pages]) 
     create_account(pages, "petra", "observer")
     pages.look("people")
     theirs, other = window(), window()
+    other.open("/")
+    other.heading("Sign in")
     other.look("sign-in")
     for each in (theirs, other):
         each.sign_in("petra", FIRST)

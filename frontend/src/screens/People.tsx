@@ -167,8 +167,8 @@ function NewPerson() {
               autoComplete="new-password"
               required
             />
+            <SelectField label="Role" value={role} options={ROLES} onChange={setRole} />
           </Columns>
-          <SelectField label="Role" value={role} options={ROLES} onChange={setRole} />
           <Muted>Hand the password over as you would any other secret.</Muted>
           <div>
             <Button type="submit" look="primary" busy={create.isPending}>

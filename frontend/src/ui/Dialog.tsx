@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, type ReactNode } from "react";
+import { useId, useLayoutEffect, useRef, type ReactNode } from "react";
 
 import styles from "./Dialog.module.css";
 
@@ -15,12 +15,12 @@ interface Props {
 export function Dialog({ title, children, actions, onClose }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = dialog.current;
     element?.showModal();
     // A field, or else the title: not a button, which a key that is still held would press.
     (element?.querySelector<HTMLElement>("input, select, textarea") ?? element?.querySelector("h2"))?.focus();
-    return () => element?.close();
+    return () => element?.close(); // while it is still in the page: only then the focus goes back
   }, []);
   return (
     <dialog
@@ -30,6 +30,12 @@ export function Dialog({ title, children, actions, onClose }: Props) {
       onCancel={(event) => {
         event.preventDefault();
         onClose?.();
+      }}
+      onClose={() => {
+        // A browser does not ask at a second Escape.
+        if (dialog.current?.open !== false) return;
+        if (onClose) onClose();
+        else dialog.current?.showModal();
       }}
     >
       <h2 id={id} tabIndex={-1}>

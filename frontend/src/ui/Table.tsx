@@ -29,7 +29,7 @@ export function Table<Row>({ caption, columns, rows, rowKey }: Props<Row>) {
     // A region that scrolls must be reachable by keyboard.
     // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <div className={styles.frame} role="region" aria-label={caption} tabIndex={0}>
-      <table className={styles.table}>
+      <table className={`${styles.table} ${columns.some((column) => column.isText) ? styles.wordy : ""}`}>
         <caption className="visually-hidden">{caption}</caption>
         <thead>
           <tr>
@@ -45,7 +45,7 @@ export function Table<Row>({ caption, columns, rows, rowKey }: Props<Row>) {
             <tr key={rowKey(row)}>
               <th scope="row">{first?.cell(row)}</th>
               {rest.map((column) => (
-                <td key={column.title} className={look(column)}>
+                <td key={column.title} className={look(column)} data-title={column.title}>
                   {column.cell(row)}
                 </td>
               ))}

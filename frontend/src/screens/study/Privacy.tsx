@@ -33,7 +33,7 @@ export function Privacy() {
 
 function Parties({ rows }: { rows: readonly Schemas["Party"][] }) {
   const columns: Column<Schemas["Party"]>[] = [
-    { title: "Party", cell: (row) => row.name.charAt(0).toUpperCase() + row.name.slice(1) },
+    { title: "Party", cell: (row) => capital(row.name) },
     { title: "Gets", cell: (row) => row.gets, isText: true },
     { title: "Can read", cell: (row) => row.reads, isText: true },
     { title: "Never gets", cell: (row) => row.never, isText: true },
@@ -42,7 +42,7 @@ function Parties({ rows }: { rows: readonly Schemas["Party"][] }) {
   return (
     <Section title="What each party gets">
       <Table caption="What each party gets" columns={columns} rows={rows} rowKey={(row) => row.name} />
-      <Muted>Bytes of each cohort: all cohorts together. Below they are apart.</Muted>
+      <Muted>The bytes of the cohorts are of all together; below they stand apart.</Muted>
     </Section>
   );
 }
@@ -104,6 +104,8 @@ function Seconds({ found }: { found: Traffic }) {
   );
 }
 
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
 interface MatrixProps {
   title: string;
   cells: readonly Cell[];
@@ -114,7 +116,7 @@ interface MatrixProps {
 function Matrix({ title, cells, unit }: MatrixProps) {
   const { phases, rows } = matrix(cells);
   const columns: Column<PartyRow>[] = [
-    { title: "Party", cell: (row) => row.party },
+    { title: "Party", cell: (row) => (row.party === "compensator" ? "Compensator" : row.party) },
     ...phases.map((phase) => ({
       title: PHASE[phase] ?? phase,
       cell: (row: PartyRow) => (phase in row.values ? unit(row.values[phase] ?? 0) : "–"),
