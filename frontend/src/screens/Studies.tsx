@@ -50,7 +50,7 @@ function List({ rows }: { rows: readonly StudyRow[] }) {
     { title: "Name", cell: (row) => <Link to={`/studies/${row.id}`}>{row.name}</Link> },
     { title: "Trait", cell: (row) => row.phenotype || "–" },
     { title: "Test", cell: (row) => known.find((method) => method.name === row.test)?.title ?? row.test },
-    { title: "State", cell: (row) => <State row={row} /> },
+    { title: "State", cell: (row) => <State row={row} />, isText: true },
     { title: "Cohorts", cell: (row) => `${row.cohorts_joined}/${row.cohorts_wanted}`, isNumber: true },
     { title: "Coordinator", cell: (row) => row.owner },
     { title: "Last activity", cell: (row) => <Ago at={row.active_at} /> },

@@ -35,7 +35,7 @@ export function Dialog({ title, children, actions, onClose }: Props) {
         // A browser does not ask at a second Escape.
         if (dialog.current?.open !== false) return;
         if (onClose) onClose();
-        else dialog.current?.showModal();
+        else dialog.current.showModal();
       }}
     >
       <h2 id={id} tabIndex={-1}>

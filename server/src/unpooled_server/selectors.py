@@ -198,8 +198,9 @@ def _steps(study: Study) -> list[dict[str, Any]]:
 
 
 def _now(study: Study, steps: list[dict[str, Any]]) -> dict[str, Any]:
-    """What is being done, and how many of its rounds are summed."""
-    current = next((step for step in steps if step["summed"] < step["rounds"]), None)
+    """What is being done, and how many of its rounds are summed; how it ended, if it is over."""
+    open_steps = [step for step in steps if step["summed"] < step["rounds"] and study.state not in OVER]
+    current = open_steps[0] if open_steps else None
     return {
         "title": current["title"] if current else _TITLES[StudyState(study.state)],
         "done": current["summed"] if current else 0,

@@ -13,7 +13,7 @@ type Line = Schemas["LogLine"];
 const COLUMNS: Column<Line & { number: number }>[] = [
   { title: "Time", cell: (line) => (line.time ? <Moment at={line.time} /> : "") },
   { title: "Who", cell: (line) => line.who },
-  { title: "What", cell: (line) => line.what },
+  { title: "What", cell: (line) => line.what, isText: true },
 ];
 
 /** What happened, the newest first. */

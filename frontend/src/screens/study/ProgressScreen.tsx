@@ -65,7 +65,7 @@ function Rows({ progress }: { progress: Schemas["Progress"] }) {
   const columns: Column<Schemas["CohortProgress"]>[] = [
     { title: "Cohort", cell: (row) => row.name },
     { title: "State", cell: (row) => <Badge said={COHORT[row.state]} /> },
-    { title: "Now", cell: (row) => doing(row, progress) },
+    { title: "Now", cell: (row) => doing(row, progress) || "–", isText: true },
     { title: "Last heard", cell: (row) => <Ago at={row.heard_at} /> },
   ];
   if (!progress.cohorts.length) return <Muted>Nobody is invited yet.</Muted>;
