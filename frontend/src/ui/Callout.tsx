@@ -34,9 +34,9 @@ export function Callout({ tone, title, children, isNews = false }: Props) {
   );
 }
 
-/** What the server refused, with its remedy. Nothing if there is nothing. */
+/** What the server refused, with its remedy. Nothing if there is nothing, or if a dialog asks to sign in again. */
 export function Refusal({ error }: { error: Error | null | undefined }) {
-  if (!error) return null;
+  if (!error || (error instanceof ApiError && error.isSignedOut)) return null;
   return (
     <Callout tone="bad" title={error.message} isNews>
       {error instanceof ApiError && error.remedy}
