@@ -58,6 +58,7 @@ def test_a_study_from_the_first_run_to_the_download(
 ) -> None:
     pages = administrator
     pages.sees("No study yet")
+    expect(pages.page.get_by_role("button", name="Try a demo study")).to_be_enabled()
     pages.look("studies-empty")
     create_with_mistakes(pages, "Asthma in three places")
     pages.sees("3 of 3 cohorts are not invited yet.")

@@ -1,4 +1,4 @@
-"""From an empty platform to a whole study without a command line: the demo, the example data, the guide."""
+"""A whole study without a command line: the demo, the example data, the guide."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .pages import Pages
 GENOME_WIDE = 5e-8
 
 
-def test_a_demo_study_from_the_empty_platform_to_its_results(administrator: Pages, tmp_path: Path) -> None:
+def test_a_demo_study_to_its_results(administrator: Pages, tmp_path: Path) -> None:
     pages = administrator
-    pages.sees("No study yet")
+    pages.follow("Guide")
     pages.press("Try a demo study")
     pages.heading("Demo: three generated cohorts")
     expect(pages.page.get_by_role("link", name="Progress", exact=True)).to_have_attribute(
