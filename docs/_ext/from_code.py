@@ -20,7 +20,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from unpooled.algorithms import ALGORITHMS, steps_of
+from unpooled.algorithms import ALGORITHMS
 from unpooled.algorithms.presence import Presence
 from unpooled.leaving import what_parties_get
 from unpooled.plan import Plan
@@ -81,7 +81,7 @@ class WhatPartiesGet(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         lines = ["| Party | Gets | Can read | Never gets |", "| --- | --- | --- | --- |"]
         plan = Plan("chi-square", "phenotype", 3, compensator_key=bytes(32))
-        for party in what_parties_get(plan, steps_of(plan)):
+        for party in what_parties_get(plan):
             cells = (party.name.capitalize(), party.gets, party.reads, party.never)
             lines.append(f"| {' | '.join(cells)} |")
         return self.parse_text_to_nodes("\n".join(lines))

@@ -5,7 +5,7 @@ Made from the declarations of the plan's steps, the same from which the uploads 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -116,9 +116,9 @@ class Party:
     never: str
 
 
-def what_parties_get(plan: Plan, steps: Iterable[type[Step]]) -> tuple[Party, ...]:
+def what_parties_get(plan: Plan) -> tuple[Party, ...]:
     """The server, the compensator, each cohort and the coordinator, by what leaves a cohort."""
-    leaves = what_leaves(plan, steps)
+    leaves = what_leaves(plan)
     clear = _listed(line.what for line in leaves if line.form == Form.CLEAR)
     arrays = sum(line.readable_by == EVERYONE_BY_SUM for line in leaves)
     agreed = "" if plan.of_tables else "the list of variants that the study is about, "
@@ -129,6 +129,7 @@ def what_parties_get(plan: Plan, steps: Iterable[type[Step]]) -> tuple[Party, ..
             f"from each cohort in clear: {clear}; masked: {arrays} arrays of numbers; "
             "sealed: the mask seed, which it passes on. From the compensator: sums of masks",
             "what came in clear; of the masked numbers the sum over all cohorts"
+            + ("; by them values of single people" if algorithm(plan.test).tells else "")
             + ("; of one cohort's what the noise leaves" if plan.masking == "gaussian" else "")
             + "; who sends when, and how much",
             "one cohort's numbers, a mask seed, a data file",

@@ -314,7 +314,7 @@ def parties(study: Study) -> list[dict[str, Any]]:
         COMPENSATOR: sum(row.sent for row in rows if row.party == COMPENSATOR),
         "each cohort": sum(row.sent for row in rows if row.party != COMPENSATOR),
     }
-    found = what_parties_get(plan, steps_of(plan))
+    found = what_parties_get(plan)
     return [{**asdict(party), "bytes": got.get(party.name)} for party in found]
 
 
