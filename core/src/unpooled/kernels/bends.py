@@ -81,9 +81,10 @@ def _bend_sums(
     phi = math.log1p(centre)
     for j in range(len(powers)):
         power, unit = powers[j], (1 + centre) * units[j]
+        # Each unit is multiplied with what it measures: the product of two units may be no number.
         # At 0, and what a negative value's part below it is multiplied with.
         grown, slope = _grown(-power * phi)
-        zero, zero_slope = -unit * phi * grown, unit * phi * phi * slope * derivative_unit
+        zero, zero_slope = -(unit * phi) * grown, (unit * phi) * (derivative_unit * phi) * slope
         below = math.exp((1 - power) * phi) * units[j]
         first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
         lost_first, lost_second, lost_third, lost_fourth = 0.0, 0.0, 0.0, 0.0
@@ -93,14 +94,18 @@ def _bend_sums(
                 s = mirror * offsets[k]
                 if s >= -phi:
                     grown, slope = _grown(power * s)
-                    g = unit * s * grown
-                    by_power = unit * derivative_unit * s * s * slope
+                    g = (unit * s) * grown
+                    by_power = (unit * s) * (derivative_unit * s) * slope
                 else:
                     s = -(s + phi)
                     grown, slope = _grown((2 - power) * s)
-                    part = below * s * grown
+                    part = (below * s) * grown
                     g = zero - part
-                    by_power = zero_slope + derivative_unit * (phi * part + below * s * s * slope)
+                    by_power = (
+                        zero_slope
+                        + (derivative_unit * phi) * part
+                        + (below * s) * (derivative_unit * s) * slope
+                    )
                 a += g
                 b += g * g
                 c += by_power

@@ -5,6 +5,8 @@ leaves the values as they are: by doubling, until the sign changes, and then bet
 which the likelihood still grew and the first at which it did not. Each round asks at 15 lambdas, which
 tells 4 bits. Of its signs only the change nearest to the start is trusted: beyond it numbers lose their
 digits. A sign that is not known counts as a change, so that the search comes as close to it as it can.
+
+Where values lie close together only a large lambda bends them, so there the search begins with a larger step.
 """
 
 from __future__ import annotations
@@ -15,10 +17,10 @@ import numpy as np
 
 ASKED = 15
 START = 1.0
-_DOUBLINGS = 7  # of the first round, either way: START +- 1, 2, 4, ... 64
+_DOUBLINGS = 7  # of the first round, either way: START +- 1, 2, 4, ... 64 steps
 
 _EXACT = 2.0**-20
-"""Width of an interval that is narrow enough; relative beyond `_LARGE`."""
+"""Width of an interval that is narrow enough; relative where lambda or the step is beyond `_LARGE`."""
 _LARGE = 4096.0
 
 
@@ -32,17 +34,19 @@ class Brackets:
     """The other; infinite if none is known, NaN if not even the direction is."""
     edge: np.ndarray
     """The likelihood is not known at the far end: the maximum may lie beyond."""
+    step: np.ndarray
+    """The first, outwards from the start."""
 
     @classmethod
-    def first(cls, wanted: np.ndarray) -> Brackets:
+    def first(cls, wanted: np.ndarray, step: np.ndarray) -> Brackets:
         """Nothing known of those `wanted`, bool (features,); the lambda of the others is the start."""
         start = np.full(len(wanted), START)
-        return cls(start, np.where(wanted, np.nan, start), np.zeros(len(wanted), bool))
+        return cls(start, np.where(wanted, np.nan, start), np.zeros(len(wanted), bool), step)
 
     @property
     def open(self) -> np.ndarray:
         """Of which features lambda is not known yet: int64, ascending."""
-        enough = _EXACT * np.maximum(1, np.abs(self.far) / _LARGE)
+        enough = _EXACT * np.maximum(1, np.maximum(np.abs(self.far), self.step) / _LARGE)
         with np.errstate(invalid="ignore"):
             return np.flatnonzero(~(np.abs(self.far - self.near) <= enough) | np.isinf(self.far))
 
@@ -61,7 +65,9 @@ class Brackets:
         with np.errstate(invalid="ignore", over="ignore"):
             between = near + (far - near) * np.arange(1, ASKED + 1) / (ASKED + 1)
             beyond = START + (near - START) * doubled
-        return np.where(np.isnan(far), START + both, np.where(np.isinf(far), beyond, between))
+        return np.where(
+            np.isnan(far), START + both * self.step[self.open, None], np.where(np.isinf(far), beyond, between)
+        )
 
     def narrowed(self, signs: np.ndarray) -> Brackets:
         """The brackets after the answers to `questions`: int8 (open, 15).

@@ -44,8 +44,13 @@ _LARGEST_POWER = 700.0
 _MOST_BLUR = 12.0
 """Power of e by which the bound of g may exceed it, because the range is known to some digits only."""
 
-_SMALLEST_EXPONENT = -500
-"""Of two: the square of values of this size is still a number."""
+_SMALLEST_EXPONENT = -1000
+"""Of two: one over it is still a number."""
+
+_STEPS = 10
+"""Doublings of the search's first step, or more, that lead to where lambda - 1 is one over the width."""
+_LARGEST_STEP = 900
+"""As a power of two: all lambdas of the search are numbers still."""
 
 _LOST = 1e-9
 """A variance of this share of the mean square, or less, is rounding."""
@@ -93,9 +98,8 @@ class AverageLogarithms(OfFeatures, order.Follows):
             raise ProtocolError("between what the values lie is known only where the study is run")
         centre = transform.exponential(total["logarithms"] / np.maximum(self.values, 1))
         centre = np.clip(centre, self.lowest[:, 0], self.highest[:, 1])
-        yield _Pool(self.values, self.cohorts, self.lowest, self.highest, centre).ask(
-            Brackets.first(self.values > 0)
-        )
+        pool = _Pool(self.values, self.cohorts, self.lowest, self.highest, centre)
+        yield pool.ask(Brackets.first(self.values > 0, pool.first_step()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +120,15 @@ class _Pool:
         """Between these all values lie: float64 (features,)."""
         return self.lowest[:, 0], self.highest[:, 1]
 
+    def first_step(self) -> np.ndarray:
+        """The first step of the search, a power of two: float64 (features,). 1, or if more 2^-10 / width.
+
+        No lambda is computable beyond 1 +- 700 n / width, for the width of one side is at least a share of
+        1 / n of the other's: the offsets' mean is 0.
+        """
+        exponent = np.frexp(self._width(np.arange(len(self.n))))[1].astype(np.int64)
+        return np.ldexp(1.0, np.clip(-exponent - _STEPS, 0, _LARGEST_STEP).astype(np.int32))
+
     def ask(self, brackets: Brackets) -> Search | MeasureTransformed:
         """The next question of the search, or the one after it."""
         known: dict[str, Any] = {
@@ -125,8 +138,7 @@ class _Pool:
         if len(brackets.open):
             asked, powers = brackets.open, brackets.questions()
             powers = np.where(self._computable(asked, powers), powers, 1.0)
-            width = np.maximum(*(np.abs(self._offsets(asked, end)) for end in self.ends))
-            return Search(**self._fields(asked, powers), width=_exponent(width[:, 0]), **known)
+            return Search(**self._fields(asked, powers), width=_exponent(self._width(asked)), **known)
         asked = np.flatnonzero(self.n) if self.n.any() else np.arange(len(self.n))
         return MeasureTransformed(**self._fields(asked, brackets.found[asked, None]), **known)
 
@@ -142,6 +154,10 @@ class _Pool:
             "asked": asked, "centre": self.centre[asked], "powers": powers,
             "size": _exponent(np.maximum(*ends)),
         }  # fmt: skip
+
+    def _width(self, asked: np.ndarray) -> np.ndarray:
+        """No |phi(x) - phi(centre)| of these features is larger: float64 (asked,)."""
+        return np.asarray(np.maximum(*(np.abs(self._offsets(asked, end))[:, 0] for end in self.ends)))
 
     def _offsets(self, asked: np.ndarray, x: np.ndarray) -> np.ndarray:
         return transform.offsets(x[asked, None], self.centre[asked, None])
@@ -246,7 +262,7 @@ class _Searching(_OfBends):
         ):  # fmt: skip
             raise ProtocolError("how far the search is, is known only where the study is run")
         pool = _Pool(self.n, self.cohorts, self.lowest, self.highest, self.centres)
-        return pool, Brackets(self.near, self.far, self.edge)
+        return pool, Brackets(self.near, self.far, self.edge, pool.first_step())
 
 
 @dataclass(frozen=True, eq=False)
