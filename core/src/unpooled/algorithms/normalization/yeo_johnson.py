@@ -127,7 +127,8 @@ class _Pool:
         1 / n of the other's: the offsets' mean is 0.
         """
         exponent = np.frexp(self._width(np.arange(len(self.n))))[1].astype(np.int64)
-        return np.ldexp(1.0, np.clip(-exponent - _STEPS, 0, _LARGEST_STEP).astype(np.int32))
+        doublings = np.clip(-exponent - _STEPS, 0, _LARGEST_STEP).astype(np.int32)
+        return np.asarray(np.ldexp(1.0, doublings))
 
     def ask(self, brackets: Brackets) -> Search | MeasureTransformed:
         """The next question of the search, or the one after it."""
