@@ -23,6 +23,7 @@ from unpooled.protocol.problems import Problem
 from unpooled.step import Step
 from unpooled_client.cluster import Compute, compute_here
 from unpooled_client.fills import Fills
+from unpooled_client.narrowing import Narrowing
 from unpooled_client.trust import Distrust, Terms
 
 MAX_SHARE_BYTES = 1 << 30
@@ -61,6 +62,7 @@ class Answerer:
     seed: bytes = field(repr=False)
     compute: Compute = compute_here
     fills: Fills = field(default_factory=Fills)
+    narrowing: Narrowing = field(default_factory=Narrowing)
 
     def step(self, question: Question) -> Step:
         """The step that is asked for; Distrust unless the plan has it."""
@@ -93,9 +95,10 @@ class Answerer:
 
         `panel` is the digest of the agreed variants that `cohort` is aligned with, empty before.
         Raises BeyondBound for numbers that cannot be summed safely, and Distrust where a missing call would
-        count otherwise than in an answer before.
+        count otherwise than in an answer before, or other order statistics are asked for.
         """
         self.fills.check(step, panel)
+        self.narrowing.check(step)
         started = time.perf_counter()
         scheme = self.terms.plan.scheme(step.ring_bits)
         nonce = os.urandom(masking.NONCE_BYTES)

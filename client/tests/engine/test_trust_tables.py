@@ -13,6 +13,7 @@ import pytest
 
 from unpooled import step as steps
 from unpooled.algorithms import METHODS, usual
+from unpooled.algorithms.normalization.order import Narrow
 from unpooled.cohort import ArrayTable
 from unpooled.leaving import what_leaves
 from unpooled.panel import Panel
@@ -138,6 +139,29 @@ def test_no_more_elements_than_the_plan_has_and_no_closer() -> None:
             answerer(plan_of(method)).step(asked(more))
     with pytest.raises(Distrust):
         answerer(plan_of("z-score")).step(asked(narrow))
+
+
+@pytest.mark.parametrize("method", ["quantiles", "yeo-johnson", "summary"])
+def test_order_statistics_are_those_that_were_asked_for_first(method: str) -> None:
+    """A question may come again, as after a lost share; another element may not, at whichever byte."""
+    own, table = answerer(plan_of(method)), ArrayTable(np.ones((20, FEATURES)))
+    asked_for = [step for step in questions(method) if isinstance(step, Narrow)]
+    assert len(asked_for) == (3 if method == "yeo-johnson" else 8)
+    for step in (*asked_for, *asked_for):
+        own.share(asked(step), step, table)
+    for step in asked_for[1:]:
+        other = replace(step, prefix=step.prefix ^ np.uint64(1 << 63))
+        assert other.agrees(plan_of(method))
+        with pytest.raises(Distrust, match="other elements") as caught:
+            own.share(asked(other), other, table)
+        assert caught.value.problem is Problem.QUESTION
+    fewer = replace(asked_for[0], prefix=asked_for[0].prefix[:, :1])
+    with pytest.raises(Distrust, match="other elements"):
+        own.share(asked(fewer), fewer, table)
+    late = answerer(plan_of(method))  # from the last byte on: what it began with does not matter
+    late.share(asked(asked_for[-1]), asked_for[-1], table)
+    with pytest.raises(Distrust):
+        late.share(asked(other), other, table)
 
 
 @pytest.mark.parametrize("method", METHODS)

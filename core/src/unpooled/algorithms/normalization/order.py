@@ -91,6 +91,7 @@ class Narrow(Step):
     def __post_init__(self) -> None:
         good = self.prefix.ndim == 2 and self.prefix.size > 0 and self.prefix.dtype == np.uint64
         good = good and self.shift in range(0, 64, 8) and self.most >= 1 and plausible.pool(self.most, 1)
+        good = good and not np.any(self.prefix & np.uint64((256 << self.shift) - 1))
         plausible.require(good, "order statistics")
 
     @property
@@ -104,11 +105,16 @@ class Narrow(Step):
     def agrees(self, plan: Plan) -> bool:
         """About no more elements than the method needs, and none to more digits.
 
-        Each question is looked at alone: nothing here says how many there may be, nor that one follows from
-        the answer to another.
+        Each question is looked at alone; whether two may be of one study tells `is_of_the_elements_of`.
         """
         most, lowest = reach_of(plan)
         return self.features == len(plan.features) and self.elements <= most and self.shift >= lowest
+
+    def is_of_the_elements_of(self, other: Narrow) -> bool:
+        """Whether both can ask for bytes of the same elements: what is known in both is the same."""
+        known = np.uint64(max(self.shift, other.shift))
+        own, others = (step.prefix >> known >> np.uint64(8) for step in (self, other))
+        return np.array_equal(own, others)
 
     def local(self, cohort: Cohort) -> Arrays:
         values = table_values(cohort, self.features)
