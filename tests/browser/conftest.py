@@ -42,12 +42,13 @@ class Site(UnpooledUp):
     def start(self) -> None:
         self.up.environment = self.environment
         self.up.start()
-        until(lambda: "First run" in self.up.said(), self.up.said)
+        until(lambda: "first-run-token\n" in self.up.said(), self.up.said)
 
     @property
     def first_run(self) -> str:
-        """The address that was printed."""
-        return re.findall(r"First run: open (\S+)", self.up.said())[0]
+        """The address that was printed, with the token from the file that was named: nobody sits there."""
+        ((page, file),) = re.findall(r"First run: open (\S+)#TOKEN .*:\n(.+)", self.up.said())
+        return f"{page}#{Path(file).read_text().strip()}"
 
 
 @pytest.fixture(scope="package")

@@ -22,6 +22,8 @@ from cohort_client import Client
 from federation_fixtures import NAMES, Data, variants
 
 from unpooled.protocol.invitation import PREFIX, Invitation
+from unpooled_webapp import first_run
+from unpooled_webapp.commands import up
 
 PASSWORD = "a long password 1"
 PLAN = {
@@ -182,6 +184,29 @@ def status_of(platform: Platform, message: bytes) -> int:
         connection.sendall(message)
         connection.shutdown(socket.SHUT_WR)
         return int(connection.recv(4096).split()[1])
+
+
+@pytest.mark.parametrize("public", ["", "https://studies.example.org/"])
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_the_first_run_is_told_at_the_address_that_people_use(
+    public: str,
+    is_terminal: bool,
+    platform: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The token is for a person's eyes: a log that keeps what was printed holds the name of its file only."""
+    monkeypatch.setenv("UNPOOLED_PUBLIC_URL", public)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
+    token = first_run.token()
+    up._Platform([], Path(platform.UNPOOLED_HOME), "http://127.0.0.1:8000", False)._greet(token)
+    said = capsys.readouterr().out
+    page = f"{public.rstrip('/') or 'http://127.0.0.1:8000'}/first-run#"
+    assert page + (token if is_terminal else "TOKEN") in said
+    if not is_terminal:
+        assert token not in said
+        (file,) = (line for line in said.splitlines() if line.endswith("first-run-token"))
+        assert Path(file).read_text().strip() == token
 
 
 def test_all_processes_end_with_ctrl_c(running: Platform) -> None:

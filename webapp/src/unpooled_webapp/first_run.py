@@ -24,14 +24,14 @@ def is_needed() -> bool:
 
 def token() -> str:
     """The token of this installation's first run; made now if it is not there."""
-    return environment.kept_secret(_file(), TOKEN_BYTES)
+    return environment.kept_secret(token_file(), TOKEN_BYTES)
 
 
 def create_administrator(given: str, name: str, password: str) -> User:
     """The first administrator. The token admits one person, once."""
     if not is_needed():
         raise Conflict("set-up", "This platform has an administrator.", "Sign in.")
-    if not (_file().exists() and secrets.compare_digest(given.encode(), token().encode())):
+    if not (token_file().exists() and secrets.compare_digest(given.encode(), token().encode())):
         raise Refused(
             "wrong-token",
             "This is not the address of the first run, or it was used already.",
@@ -40,11 +40,12 @@ def create_administrator(given: str, name: str, password: str) -> User:
         )
     accounts.check_new(name, password)
     try:
-        _file().unlink()  # of two requests one finds it
+        token_file().unlink()  # of two requests one finds it
     except FileNotFoundError:
         raise Conflict("set-up", "Somebody was faster.", "Sign in.") from None
     return accounts.create(name, password, accounts.ADMINISTRATOR)
 
 
-def _file() -> Path:
+def token_file() -> Path:
+    """Where the token lies until it is used."""
     return Path(settings.UNPOOLED_HOME) / "first-run-token"

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from pathlib import Path
@@ -260,10 +261,23 @@ class _Platform:
         draft.write_text(json.dumps(values))
         draft.replace(self.folder / "addresses.json")
 
+    def _invite_administrator(self, token: str) -> None:
+        """The address of the first run, for whoever sits here; what is not shown to a person may be kept."""
+        from unpooled_webapp import first_run
+
+        page = f"{environment.secret('UNPOOLED_PUBLIC_URL').rstrip('/') or self.address}/first-run"
+        if sys.stdout.isatty():  # the token is behind the #, which browsers keep to themselves
+            click.echo(f"First run: open {page}#{token} to become its administrator")
+        else:
+            click.echo(
+                f"First run: open {page}#TOKEN to become its administrator, with the token in this file:"
+            )
+            click.echo(first_run.token_file())
+
     def _greet(self, token: str | None) -> None:
         click.echo(f"Unpooled on {self.address}   (data in {self.folder})")
-        if token:  # behind the #, which browsers keep to themselves
-            click.echo(f"First run: open {self.address}/first-run#{token} to become its administrator")
+        if token:
+            self._invite_administrator(token)
         if self.is_for_others and not os.environ.get("UNPOOLED_PUBLIC_URL"):
             click.echo(
                 "Other machines: set UNPOOLED_PUBLIC_URL to the address that they use, e.g. https://…."
