@@ -112,6 +112,8 @@ class Study:
     panel_digest: str
     waiting_for: tuple[str, ...]
     results: tuple[ResultFile, ...]
+    description: str = ""
+    """The coordinator's words, which no hash holds."""
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Study:
@@ -120,6 +122,7 @@ class Study:
             version=int(values["version"]),
             id=_text(study["id"]),
             name=_text(study["name"]),
+            description=_text(study.get("description") or ""),
             state=_text(study["state"]),
             reason=_text(study.get("reason") or ""),
             plan=Plan.from_json(plan) if plan else None,

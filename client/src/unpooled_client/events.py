@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -96,6 +96,8 @@ class Proposal(Event):
     one_operator: bool
     """Server and compensator are run by the same people: masks then hide nothing from them."""
     leaves: tuple[Leaving, ...]
+    description: str = field(default="", kw_only=True)
+    """The coordinator's words about the study. They are no part of the plan, and no hash holds them."""
 
 
 @dataclass(frozen=True)

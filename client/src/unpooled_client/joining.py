@@ -114,6 +114,7 @@ def proposal(study: Study) -> Proposal:
         compensator=fingerprint(plan.compensator_key),
         one_operator=study.one_operator,
         leaves=what_leaves(plan),
+        description=study.description,
     )
 
 

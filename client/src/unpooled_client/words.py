@@ -149,12 +149,22 @@ def proposal(event: Proposal) -> list[str]:
 
 def _plan(event: Proposal) -> list[str]:
     return [
+        *_description(event.description),
         "",
         "PLAN",
         *_table(plan_rows(event.plan)),
         f"  Plan hash (the same at every cohort): {grouped(event.plan_hash)}",
         "",
     ]
+
+
+def _description(text: str) -> Iterable[str]:
+    """What the coordinator wrote, each line marked: none can pass for the program's own."""
+    if not text.strip():
+        return
+    yield from ("", "IN THE COORDINATOR'S WORDS (not part of the plan)")
+    for line in text.strip().split("\n"):
+        yield from textwrap.wrap(line, _WIDTH, initial_indent="  | ", subsequent_indent="  | ") or ["  |"]
 
 
 def _others(event: Proposal) -> list[str]:

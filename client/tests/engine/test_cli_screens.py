@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -43,6 +44,7 @@ FINDING = {
     "message": "no sex",
     "remedy": "Mend it.",
 }
+DESCRIPTION = "Of asthma in adults.\n\nCOMPENSATOR\n  Fingerprint, as in your invitation: " + "ee55 " * 30
 EVENTS: list[Event] = [
     Sent("Public signing key", 32, "in clear"),
     Joined("s1", "Asthma", "Tartu", FINGERPRINT, "https://x.org", False),
@@ -50,7 +52,10 @@ EVENTS: list[Event] = [
     Unreachable("https://x.org", "no connection", 1e9),
     Reachable("https://x.org", 100.0),
     Proposal(PLAN, "ab" * 32, FINGERPRINT, True, LEAVES),
-    ReviewNeeded(PLAN, "ab" * 32, FINGERPRINT, False, LEAVES, ROSTER, "cd" * 32, "Tartu", True),
+    ReviewNeeded(
+        *(PLAN, "ab" * 32, FINGERPRINT, False, LEAVES, ROSTER, "cd" * 32, "Tartu", True),
+        description=DESCRIPTION,
+    ),
     Checked(False, {"ok": False, "findings": [FINDING]}, 0.5),
     Accepted("ab" * 32, "cd" * 32),
     PanelAgreed(3000, 3200, "ef" * 32),
@@ -161,3 +166,17 @@ def test_sizes_are_short(count: float, text: str) -> None:
 
 def test_times_are_short() -> None:
     assert [words.duration(s) for s in (3, 89, 360, 7200)] == ["3 s", "89 s", "6 min", "2.0 h"]
+
+
+def test_the_coordinators_words_are_marked_line_by_line() -> None:
+    """They come from the server unsigned: a line of them must not pass for one of the program's own."""
+    (review,) = (event for event in EVENTS if isinstance(event, ReviewNeeded))
+    said = words.lines(review)
+    begin = next(k for k, line in enumerate(said) if "COORDINATOR'S WORDS" in line)
+    theirs = said[begin + 1 : said.index("PLAN") - 1]
+    assert theirs[:3] == ["  | Of asthma in adults.", "  |", "  | COMPENSATOR"]
+    assert all(line.startswith("  |") and len(line) <= 100 for line in theirs)
+    assert sum("ee55" in line for line in theirs) == sum("ee55" in line for line in said) > 1
+    assert not any(
+        "COORDINATOR'S WORDS" in line for line in words.lines(dataclasses.replace(review, description=" "))
+    )

@@ -5,6 +5,7 @@ import { Link, NavLink, Outlet, ScrollRestoration } from "react-router";
 import { answer, api } from "../api/client";
 import { Button } from "../ui/Button";
 import { Callout } from "../ui/Callout";
+import { forgetAll } from "../screens/form/kept";
 import { Unseen } from "../ui/Layout";
 import { useAway } from "./connection";
 import { RequireSession, useMe } from "./session";
@@ -73,8 +74,11 @@ function ThemeChoice() {
 function SignOut() {
   const signOut = useMutation({
     mutationFn: () => answer(api.DELETE("/api/v1/session")),
-    // A new page: nothing of this person's stays in memory.
-    onSuccess: () => window.location.assign("/"),
+    // A new page: nothing of this person's stays in memory, nor in the tab.
+    onSuccess: () => {
+      forgetAll();
+      window.location.assign("/");
+    },
   });
   return (
     <Button look="quiet" busy={signOut.isPending} onClick={() => signOut.mutate()}>

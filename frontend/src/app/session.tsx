@@ -7,6 +7,7 @@ import { createContext, useContext, useState, type ReactNode } from "react";
 
 import type { Person } from "../api/client";
 import { firstRun, session } from "../api/queries";
+import { forgetAll } from "../screens/form/kept";
 import { FirstRun } from "../screens/FirstRun";
 import { SignIn, SignInForm } from "../screens/SignIn";
 import { Dialog } from "../ui/Dialog";
@@ -45,8 +46,11 @@ function Welcome() {
 function Expired({ known }: { known: Person }) {
   const client = useQueryClient();
   const onSignedIn = (me: Person) => {
-    if (me.username !== known.username) window.location.reload();
-    else void client.invalidateQueries();
+    if (me.username === known.username) void client.invalidateQueries();
+    else {
+      forgetAll();
+      window.location.reload();
+    }
   };
   return (
     <Dialog title="Your session has ended">

@@ -88,7 +88,7 @@ export function ColumnRows({ rows, onChange, error }: Rows<Column>) {
         <Button onClick={() => onChange([...rows, { name: "", type: "number", unit: "" }])}>
           Add a column
         </Button>
-        <FromFile onRead={(found) => onChange([...rows, ...found])} />
+        <FromFile onRead={onChange} />
       </Row>
     </FieldGroup>
   );
@@ -124,7 +124,7 @@ function FromFile({ onRead }: { onRead: (columns: Column[]) => void }) {
     <Stack>
       <label htmlFor={id}>Or take them from a CSV file, whose first line names the columns:</label>
       <input id={id} type="file" accept=".csv,text/csv" onChange={read} />
-      <Muted>The file stays on this computer.</Muted>
+      <Muted>They replace those above. The file stays on this computer.</Muted>
     </Stack>
   );
 }

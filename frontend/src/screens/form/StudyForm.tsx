@@ -108,7 +108,7 @@ function Question({ form, method, set, wrong, methods }: WithMethods) {
       />
       <TextArea
         label="Description"
-        hint="What the cohorts read about it. May be empty."
+        hint="Shown to the cohorts as your words, before they accept the plan. May be empty."
         value={form.description}
         onChange={(description) => set({ description })}
         error={wrong("description")}

@@ -10,11 +10,9 @@ import { Callout } from "../../ui/Callout";
 import { PageTitle } from "../../ui/Layout";
 import { Loaded } from "../../ui/Loading";
 import { useStudy } from "../study/StudyLayout";
-import { fresh, fromStudy, toPlan, type Form } from "./form";
+import { FORM_VERSION, fresh, fromStudy, isForm, toPlan, type Form } from "./form";
 import { forget, useKept } from "./kept";
 import { StudyForm } from "./StudyForm";
-
-const KEPT = "new-study";
 
 export function NewStudy() {
   const isObserver = useMe().role === "observer";
@@ -34,7 +32,9 @@ export function NewStudy() {
 function Create({ known }: { known: readonly Method[] }) {
   const [first] = known;
   if (!first) throw new Error("the platform has no methods");
-  const [form, setForm] = useKept<Form>(KEPT, () => fresh(first));
+  const draft = `${useMe().username}-new-study-${FORM_VERSION}`;
+  const isSound = (found: unknown): found is Form => isForm(found, known);
+  const [form, setForm] = useKept<Form>(draft, () => fresh(first), isSound);
   const navigate = useNavigate();
   const save = useSave((form, method) =>
     answer(api.POST("/api/v1/studies", { body: { ...head(form), plan: toPlan(form, method) } })),
@@ -44,7 +44,7 @@ function Create({ known }: { known: readonly Method[] }) {
       { form, method },
       {
         onSuccess: (made) => {
-          forget(KEPT);
+          forget(draft);
           void navigate(`/studies/${made.id}/cohorts`);
         },
       },

@@ -5,6 +5,7 @@ import {
   columnsFrom,
   fresh,
   fromStudy,
+  isForm,
   listProblems,
   listProblemsSoFar,
   problems,
@@ -130,6 +131,24 @@ test("a study of tables has columns, and neither phenotype nor variants", () => 
   expect(toPlan(form, Z_SCORE)).not.toHaveProperty("build");
 });
 
+test("a draft is used only if it is a form of today", () => {
+  const known = [CHI_SQUARE, LINEAR];
+  const form = { ...fresh(LINEAR), covariates: [{ name: "age", isCategorical: false, levels: "" }] };
+  expect(isForm(JSON.parse(JSON.stringify(form)), known)).toBe(true);
+  for (const odd of [
+    null,
+    [],
+    "form",
+    { ...form, test: "gone" },
+    { ...form, covariates: [null] },
+    { ...form, covariates: {} },
+    { ...form, numbers: null },
+    { ...form, flags: { beta: "yes" } },
+    { ...form, columns: [{ name: 3 }] },
+  ])
+    expect(isForm(odd, known)).toBe(false);
+});
+
 test("chromosomes by blanks or commas", () => {
   expect(toPlan({ ...fresh(CHI_SQUARE), chromosomes: "1-4, 22  X" }, CHI_SQUARE).chromosomes).toEqual([
     "1-4",
@@ -188,6 +207,7 @@ test.each([
   ["id,glucose,hba1c\n1,5.4,40\n", ["id", "glucose", "hba1c"]],
   ['"glucose","a b"\r\n', ["glucose", "a b"]],
   ["name,type,unit\nid,text,\nglucose,number,mmol/l\n", ["id", "glucose"]],
+  ['id,"weight, kg" , "said ""well""",', ["id", "weight, kg", 'said "well"', ""]],
 ])("columns of %j", (text, names) => {
   expect(columnsFrom(text).map((column) => column.name)).toEqual(names);
 });

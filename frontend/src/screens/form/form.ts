@@ -65,6 +65,34 @@ export interface Form {
   flags: Record<FlagName, boolean>;
 }
 
+/** Raise it where a field of the form comes, goes, or means something else: drafts of another are not read. */
+export const FORM_VERSION = 2;
+
+/** Whether something is a form as it would be today: a draft may come from another version. */
+export function isForm(found: unknown, methods: readonly Method[]): found is Form {
+  const test = isLike(found, { test: "" }) ? (found as { test: string }).test : "";
+  const method = methods.find((each) => each.name === test);
+  return method !== undefined && isLike(found, { ...fresh(method), ...ENTRIES });
+}
+
+const ENTRIES = {
+  covariates: [{ name: "", isCategorical: false, levels: "" }],
+  columns: [{ name: "", type: "number", unit: "" }],
+  files: [""],
+};
+
+/** Whether a value has the same shape: fields of the same types, and of lists each entry like the first. */
+function isLike(found: unknown, like: unknown): boolean {
+  if (Array.isArray(like)) {
+    return Array.isArray(found) && (!like.length || found.every((each) => isLike(each, like[0])));
+  }
+  if (typeof like !== "object" || !like) return typeof found === typeof like;
+  if (typeof found !== "object" || !found || Array.isArray(found)) return false;
+  return Object.entries(like).every(([name, value]) =>
+    isLike((found as Record<string, unknown>)[name], value),
+  );
+}
+
 /** The form of a new study with this method, all else as usual. */
 export function fresh(method: Method): Form {
   return { name: "", description: "", autoStart: true, ...fromPlan(method.usual) };
@@ -242,15 +270,30 @@ export function columnsFrom(text: string): Column[] {
   const lines = text.split(/\r?\n/).filter((line) => line.trim());
   const [first = ""] = lines;
   const isSchema = /^name(,type(,unit)?)?$/.test(first.trim());
-  const rows = isSchema
-    ? lines.slice(1).map((line) => line.split(","))
-    : first.split(",").map((name) => [name]);
+  const rows = isSchema ? lines.slice(1).map(cells) : cells(first).map((name) => [name]);
   return rows.map(([name = "", type = "", unit = ""]) => ({
-    name: unquoted(name),
-    type:
-      type.trim() === "text" || type.trim() === "integer" ? (type.trim() as "text" | "integer") : "number",
-    unit: unquoted(unit),
+    name,
+    type: type === "text" || type === "integer" ? type : "number",
+    unit,
   }));
 }
 
-const unquoted = (cell: string): string => cell.trim().replace(/^"(.*)"$/, "$1");
+/** The cells of a line of CSV. A comma between quotes is part of its cell; two quotes are one. */
+function cells(line: string): string[] {
+  const found: string[] = [];
+  let cell = "";
+  let isQuoted = false;
+  for (const character of line) {
+    if (character === '"') isQuoted = !isQuoted;
+    if (character === "," && !isQuoted) {
+      found.push(cell);
+      cell = "";
+    } else cell += character;
+  }
+  return [...found, cell].map((cell) =>
+    cell
+      .trim()
+      .replace(/^"(.*)"$/, "$1")
+      .replaceAll('""', '"'),
+  );
+}

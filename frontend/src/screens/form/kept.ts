@@ -1,25 +1,33 @@
-/** What is being typed, kept in this tab: loading the page again, or an accident, loses nothing. */
+/** What is being typed, kept in this tab until sign-out: loading the page again, or an accident, loses nothing. */
 import { useEffect, useState } from "react";
 
-const key = (name: string): string => `unpooled-kept-${name}`;
+const PREFIX = "unpooled-kept-";
 
-export function useKept<T extends object>(name: string, initial: () => T): [T, (value: T) => void] {
-  const [value, setValue] = useState<T>(() => kept(name, initial()));
-  useEffect(() => sessionStorage.setItem(key(name), JSON.stringify(value)), [name, value]);
+/** `name` says whose and what it is; `isSound` is asked whether what was kept can be used today. */
+export function useKept<T extends object>(
+  name: string,
+  initial: () => T,
+  isSound: (found: unknown) => found is T,
+): [T, (value: T) => void] {
+  const [value, setValue] = useState<T>(() => {
+    const found = kept(name);
+    return isSound(found) ? found : initial();
+  });
+  useEffect(() => sessionStorage.setItem(PREFIX + name, JSON.stringify(value)), [name, value]);
   return [value, setValue];
 }
 
-export const forget = (name: string): void => sessionStorage.removeItem(key(name));
+export const forget = (name: string): void => sessionStorage.removeItem(PREFIX + name);
 
-/** What was kept, if it has the fields that it would have today. */
-function kept<T extends object>(name: string, initial: T): T {
+/** Forget everything: the next person at this browser is another. */
+export function forgetAll(): void {
+  for (const key of Object.keys(sessionStorage)) if (key.startsWith(PREFIX)) sessionStorage.removeItem(key);
+}
+
+function kept(name: string): unknown {
   try {
-    const found: unknown = JSON.parse(sessionStorage.getItem(key(name)) ?? "null");
-    const fields = Object.keys(initial).join();
-    return typeof found === "object" && found && Object.keys(found).join() === fields
-      ? (found as T)
-      : initial;
+    return JSON.parse(sessionStorage.getItem(PREFIX + name) ?? "null");
   } catch {
-    return initial;
+    return null;
   }
 }

@@ -31,7 +31,14 @@ export function Cohorts() {
       {study.may_change && study.state === "draft" && <UploadList study={study} />}
       {study.may_change && isBefore && !lacksList(study) && <Invite study={study} onIssued={setIssued} />}
       {isBefore && <Start study={study} />}
-      {issued && <InvitationDialog issued={issued} study={study.name} onClose={() => setIssued(null)} />}
+      {issued && (
+        <InvitationDialog
+          issued={issued}
+          study={study.name}
+          ofTables={study.plan.trait === "none"}
+          onClose={() => setIssued(null)}
+        />
+      )}
     </>
   );
 }

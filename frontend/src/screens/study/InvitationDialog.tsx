@@ -12,11 +12,12 @@ interface Props {
   issued: Schemas["IssuedInvitation"];
   /** The study's name. */
   study: string;
+  ofTables: boolean;
   onClose: () => void;
 }
 
 /** An invitation, which the server tells once and keeps as a hash only. */
-export function InvitationDialog({ issued, study, onClose }: Props) {
+export function InvitationDialog({ issued, study, ofTables, onClose }: Props) {
   const text = useRef<HTMLTextAreaElement>(null);
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
@@ -53,7 +54,9 @@ export function InvitationDialog({ issued, study, onClose }: Props) {
         )}
       </Field>
       <p>
-        The data manager runs <code>unpooled-client run invitation.txt --bfile …</code> beside the data.
+        The data manager runs{" "}
+        <code>unpooled-client run invitation.txt {ofTables ? "--table FILE" : "--bfile PREFIX"}</code> beside
+        the data.
       </p>
     </Dialog>
   );

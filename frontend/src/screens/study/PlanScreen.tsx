@@ -9,9 +9,8 @@ import { Button, ButtonLink } from "../../ui/Button";
 import { Refusal } from "../../ui/Callout";
 import { Confirm } from "../../ui/Confirm";
 import { Card, Facts, Muted, Row, Section } from "../../ui/Layout";
-import { plural } from "../../words/format";
-import { REPORT, TRAIT } from "../../words/states";
 import { Observers } from "./Observers";
+import { model, question, rules } from "./planFacts";
 import { useStudy } from "./StudyLayout";
 
 /** The question, the model and the rules, as the cohorts accept them. */
@@ -36,58 +35,18 @@ function PlanFacts({ study }: { study: Study }) {
   const { data: known = [] } = useQuery(methods);
   const { plan } = study;
   const method = known.find((each) => each.name === plan.test);
-  const heeds = (option: string) => method?.options.includes(option) ?? false;
-  const filters = (["maf", "geno", "hwe", "mind"] as const)
-    .filter((name) => plan[name] !== NO_FILTER[name])
-    .map((name) => `--${name} ${plan[name] ?? ""}`);
-  const covariates = (plan.covariates ?? []).map(({ name, levels }) =>
-    levels?.length ? `${name} (${levels.join(", ")})` : name,
-  );
   return (
     <Card>
       <Section title="Question">
-        <Facts
-          facts={
-            method?.of_tables
-              ? [["Columns", plural(plan.schema?.length ?? 0, "column")]]
-              : [
-                  ["Trait", plan.phenotype],
-                  ["Kind", TRAIT[plan.trait ?? "none"]],
-                  ["Genome build", plan.build ?? ""],
-                ]
-          }
-        />
+        <Facts facts={question(plan)} />
       </Section>
       <Section title="Model">
-        <Facts
-          facts={[
-            ["Test", method?.title ?? plan.test],
-            ...(heeds("covariates")
-              ? ([["Covariates", covariates.length ? covariates.join("; ") : "none"]] as const)
-              : []),
-            ...(heeds("quantiles")
-              ? ([
-                  ["Quantiles", (plan.quantiles ?? []).join(", ") || "none"],
-                  ["Elements", (plan.elements ?? []).join(", ") || "none"],
-                ] as const)
-              : []),
-            ["Result files", (plan.files ?? []).map((file) => REPORT[file].name).join(", ")],
-          ]}
-        />
+        <Facts facts={model(plan, method)} />
       </Section>
       <Section title="Rules">
         <Facts
           facts={[
-            ["Cohorts", String(plan.cohorts)],
-            ["Fewest people at each", String(plan.min_samples ?? "")],
-            ...(plan.trait === "case/control"
-              ? ([["Fewest cases, and controls, at each", String(plan.min_per_class ?? "")]] as const)
-              : []),
-            ["Filters", filters.length ? filters.join(" ") : "none"],
-            [
-              "Masks",
-              plan.masking === "gaussian" ? "Gaussian noise" : `uniform, ${plan.ring_bits ?? 32} bits`,
-            ],
+            ...rules(plan, method),
             ["Start", study.auto_start ? "by itself once every cohort is ready" : "by the coordinator"],
             ["Plan hash, the same at every cohort", <code key="hash">{study.plan_hash.slice(0, 32)}</code>],
             ["Compensator", <code key="key">{study.compensator_fingerprint}</code>],
@@ -97,8 +56,6 @@ function PlanFacts({ study }: { study: Study }) {
     </Card>
   );
 }
-
-const NO_FILTER = { maf: 0, geno: 1, hwe: 0, mind: 1 };
 
 function Steer({ study }: { study: Study }) {
   const navigate = useNavigate();

@@ -24,8 +24,10 @@ export function UploadList({ study }: { study: Study }) {
   );
   if (study.plan.panel_mode !== "list") return null;
   const take = (event: ChangeEvent<HTMLInputElement>) => {
-    const [file] = event.currentTarget.files ?? [];
+    const input = event.currentTarget;
+    const [file] = input.files ?? [];
     if (file) upload.mutate(file);
+    input.value = ""; // the same file, mended, can be chosen again
   };
   return (
     <Card>
