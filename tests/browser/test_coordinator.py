@@ -234,7 +234,7 @@ def test_a_normalization_study_to_its_files(
     until_done(pages)
     for page in ("Plan", "Privacy and traffic", "Results"):
         pages.follow(page)
-        pages.sees({"Plan": "4 columns", "Results": "parameters.json"}.get(page, "What leaves a cohort"))
+        pages.sees({"Plan": "(number); ", "Results": "parameters.json"}.get(page, "What leaves a cohort"))
         pages.look(f"done-tables-{page.partition(' ')[0].lower()}")
     flags = [word for table in tables for word in ("--table", table)]
     rehearse("--normalize", "robust", *flags, "--min-samples", 20, "--out", tmp_path / "study")
