@@ -233,9 +233,9 @@ class Cohort:
         return [json.loads(line) for line in lines if line.startswith('{"event"') and line.endswith("}")]
 
     def results(self) -> dict[str, bytes]:
-        """The delivered files, without the manifest, which has times in it."""
+        """The delivered files, without those that name times (the manifest) or the plan (the methods)."""
         found = (self.folder / "results").glob("study.*")
-        return {path.name: path.read_bytes() for path in found}
+        return {path.name: path.read_bytes() for path in found if path.name != "study.methods.txt"}
 
 
 @dataclass

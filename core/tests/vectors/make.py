@@ -345,6 +345,8 @@ def plan() -> Record:
             "tolerance": 0.0,
             "glm_cols": (),
             "schema": (),
+            "quantiles": (),
+            "elements": (),
             "version": VERSION,
         },
     )

@@ -346,6 +346,7 @@ def _drawn(study: Study) -> bool:
         except Exception:
             log.exception("Draw the pictures of study %s", study.pk)
             return False
+        Study.objects.filter(pk=study.pk).update(attempts=0)
     else:
         note(study.pk, PLATFORM, "the pictures could not be drawn; the result files are complete")
     return True
