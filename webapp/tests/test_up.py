@@ -252,10 +252,15 @@ def test_a_demo_ends_with_any_of_its_processes(running: Platform) -> None:
     http = running.coordinator()
 
     def begin() -> str:
-        answer = http.post("/api/v1/demo")
-        assert answer.status_code == 201, answer.text
+        answers: list[httpx.Response] = []
+
+        def ask() -> str:
+            answers.append(http.post("/api/v1/demo"))
+            return str(answers[-1].status_code)
+
+        insist(ask, "201")  # a demo that has just ended may hold its lock for a moment yet
         insist(lambda: str(len(processes_of_the_demo(running))), "4")
-        return str(answer.json()["id"])
+        return str(answers[-1].json()["id"])
 
     def state(study: str) -> str:
         return str(http.get(f"/api/v1/studies/{study}").json()["state"])
