@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import os
 import re
 import shutil
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -220,3 +222,13 @@ def trial(running: Federation, small: tuple[Path, ...]) -> Iterator[Trial]:
     made = running.study(small, chunk_size=SMALL_CHUNK)
     yield made
     made.stop()
+
+
+def documentation_script(name: str) -> ModuleType:
+    """A program of docs/ as a module."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / "docs" / f"{name}.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where dataclasses look up their annotations
+    spec.loader.exec_module(module)
+    return module

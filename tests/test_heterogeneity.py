@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,20 +11,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from .conftest import needed
+from .conftest import documentation_script, needed
 
-SCRIPT = Path(__file__).resolve().parents[1] / "docs/measure_heterogeneity.py"
 COUNTS = ((20, 100), (60, 60), (100, 20))
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("measure_heterogeneity", SCRIPT)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses look up their annotations
-    spec.loader.exec_module(module)
-    return module
+    return documentation_script("measure_heterogeneity")
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import { ApiError } from "../api/client";
 import type { IconName, Tone } from "../words/states";
 import { Icon } from "./Icon";
 import styles from "./Callout.module.css";
+import tones from "./tones.module.css";
 
 const ICONS: Record<Tone, IconName> = {
   neutral: "half",
@@ -24,7 +25,7 @@ interface Props {
 /** Something that the reader should know before going on. */
 export function Callout({ tone, title, children, isNews = false }: Props) {
   return (
-    <div className={`${styles.callout} ${styles[tone]}`} role={isNews ? "alert" : undefined}>
+    <div className={`${styles.callout} ${tones[tone]}`} role={isNews ? "alert" : undefined}>
       <Icon name={ICONS[tone]} />
       <div>
         {title && <p className={styles.title}>{title}</p>}
