@@ -5,7 +5,7 @@ import { answer, api, type ApiError } from "../api/client";
 import { useMe } from "../app/session";
 import { Button } from "../ui/Button";
 import { Callout, Refusal } from "../ui/Callout";
-import { TextField } from "../ui/Field";
+import { NewPasswordField, TextField } from "../ui/Field";
 import { Card, Columns, PageTitle, Section } from "../ui/Layout";
 import { ROLE } from "../words/states";
 
@@ -57,16 +57,7 @@ function ChangePassword() {
               error={wrong.old}
               required
             />
-            <TextField
-              label="New password"
-              type="password"
-              autoComplete="new-password"
-              hint="At least 10 characters."
-              value={fresh}
-              onChange={setFresh}
-              error={wrong.new}
-              required
-            />
+            <NewPasswordField label="New password" value={fresh} onChange={setFresh} error={wrong.new} />
           </Columns>
           <div>
             <Button type="submit" look="primary" busy={change.isPending}>

@@ -5,7 +5,7 @@ import { answer, api, type ApiError, type Person } from "../api/client";
 import { session } from "../api/queries";
 import { Button } from "../ui/Button";
 import { Refusal } from "../ui/Callout";
-import { TextField } from "../ui/Field";
+import { NewPasswordField, TextField } from "../ui/Field";
 import { PageTitle, Stack } from "../ui/Layout";
 import { Door } from "./Door";
 
@@ -59,16 +59,7 @@ function FirstRunForm({ token }: { token: string }) {
           autoComplete="username"
           required
         />
-        <TextField
-          label="Password"
-          type="password"
-          hint="At least 10 characters."
-          value={password}
-          onChange={setPassword}
-          error={wrong.password}
-          autoComplete="new-password"
-          required
-        />
+        <NewPasswordField label="Password" value={password} onChange={setPassword} error={wrong.password} />
         <Button type="submit" look="primary" busy={create.isPending}>
           Create the administrator
         </Button>

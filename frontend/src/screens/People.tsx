@@ -8,7 +8,7 @@ import { useMe } from "../app/session";
 import { Button } from "../ui/Button";
 import { Callout, Refusal } from "../ui/Callout";
 import { Confirm } from "../ui/Confirm";
-import { SelectField, TextField } from "../ui/Field";
+import { NewPasswordField, SelectField, TextField } from "../ui/Field";
 import { Card, Columns, Muted, PageTitle, Row, Section } from "../ui/Layout";
 import { Loaded } from "../ui/Loading";
 import { Table, type Column } from "../ui/Table";
@@ -96,15 +96,12 @@ function ResetPassword({ username }: { username: string }) {
       change={change}
       onDone={() => setPassword("")}
     >
-      <TextField
+      <NewPasswordField
         label="New password"
-        type="password"
-        hint="At least 10 characters; they change it under their name."
         value={password}
         onChange={setPassword}
         error={change.error?.fields.password}
-        autoComplete="new-password"
-        required
+        isHandedOver
       />
       <Muted>Their sessions end. Hand the password over as you would any other secret.</Muted>
     </Confirm>
@@ -157,15 +154,12 @@ function NewPerson() {
               autoComplete="off"
               required
             />
-            <TextField
+            <NewPasswordField
               label="First password"
-              type="password"
-              hint="At least 10 characters; they change it under their name."
               value={password}
               onChange={setPassword}
               error={wrong.password}
-              autoComplete="new-password"
-              required
+              isHandedOver
             />
             <SelectField label="Role" value={role} options={ROLES} onChange={setRole} />
           </Columns>

@@ -60,6 +60,14 @@ export function TextField({ label, hint, error, value, onChange, ...rest }: Text
   );
 }
 
+const LEAST = "At least 10 characters";
+
+/** A password that somebody makes up, for themselves or for whom they hand it to. */
+export function NewPasswordField({ isHandedOver = false, ...rest }: Text & { isHandedOver?: boolean }) {
+  const hint = isHandedOver ? `${LEAST}; they change it under their name.` : `${LEAST}.`;
+  return <TextField type="password" autoComplete="new-password" hint={hint} required {...rest} />;
+}
+
 /** A number as it is typed; empty for none. */
 export function NumberField(props: Text) {
   return <TextField inputMode="decimal" autoComplete="off" size={12} {...props} />;
