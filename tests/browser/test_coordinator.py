@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.datasets import load_iris
 
 from ..federation import Cohort
 from ..launch import PUT_SHARE
+from ..parties import until
 from .conftest import Site
 from .pages import Pages
 from .studies import (
@@ -96,7 +98,12 @@ def test_a_study_from_the_first_run_to_the_download(
 
 
 def test_a_logistic_study_is_paused_and_goes_on(
-    administrator: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
+    administrator: Pages,
+    site: Site,
+    clients: list[Cohort],
+    small: tuple[Path, ...],
+    rehearse: Rehearse,
+    tmp_path: Path,
 ) -> None:
     pages = administrator
     begin_study_of_variants(pages, "Asthma by logistic regression")
@@ -129,12 +136,16 @@ def test_a_logistic_study_is_paused_and_goes_on(
     until_done(pages)
     pages.follow("Results")
     pages.look("done-logistic")
+    flags = [word for prefix in small for word in ("--bfile", prefix)]
+    flags += ["--min-samples", 20, "--min-per-class", 1, "--tolerance", "1e-9", "--missing", "mean"]
+    flags += ["--files", "assoc,glm", "--glm-cols", "chrom,test,p"]
+    rehearse("--test", "logistic", *flags, "--out", tmp_path / "study")
     for name in ("study.assoc.logistic", "study.asthma.glm.logistic"):
-        found = pages.download(name, tmp_path)
+        found = pages.download(name, tmp_path / "downloads").read_bytes()
+        assert found == (tmp_path / name.replace("asthma", "phenotype")).read_bytes()
         clients[0].party.wait()
-        assert found.read_bytes() == clients[0].results()[name]
-    header = found.read_text().splitlines()[0].split()
-    assert header == ["#CHROM", "ID", "A1", "TEST", "P"]
+        assert found == clients[0].results()[name]
+    assert found.splitlines()[0].split() == b"#CHROM ID A1 TEST P".split()
 
 
 def test_bad_data_and_their_remedy_and_an_abort(
@@ -194,6 +205,57 @@ def test_bad_data_and_their_remedy_and_an_abort(
     pages.sees("The study ended without results.")
 
 
+def test_a_cohort_that_stays_away_and_one_that_lost_its_key(
+    administrator: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
+) -> None:
+    pages = administrator
+    begin_study_of_variants(pages, "Asthma and a lost disk")
+    create(pages, "Asthma and a lost disk")
+    clients += invite_all(pages, site, tmp_path, small)
+    tartu = clients[2]
+    gate = tartu.gate(PUT_SHARE)
+    gate.close(passing=1)
+    for cohort in clients:
+        cohort.party.spawn()
+    pages.follow("Progress")
+    until(lambda: gate.is_reached, tartu.party.said)  # a first sum was released
+    tartu.party.kill()
+    until(lambda: is_away(tartu), tartu.party.said)
+    pages.sees("Waiting for Tartu since")
+    pages.sees("Who can act: the cohort's data manager, who starts the same command again.")
+    pages.sees("owes 1 answer, and its client is not heard")
+    pages.look("progress-away")
+
+    shutil.rmtree(tartu.folder / "state")
+    tartu.more = ["--join-anew"]
+    tartu.renew(tartu.invitation)
+    tartu.party.spawn()
+    expect(pages.page.get_by_role("heading", name="Failed")).to_be_visible(timeout=120_000)
+    pages.sees("Tartu came back with another key after the first release")
+    pages.sees("Who can act: the coordinator, who duplicates the study under Plan")
+    for page in ("Cohorts", "Progress", "Log"):
+        pages.follow(page)
+        pages.look(f"failed-{page.lower()}")
+    pages.follow("Results")
+    pages.sees("The study ended without results.")
+    for cohort in clients:
+        assert cohort.party.wait() == 4
+        assert not cohort.results()
+
+
+def is_away(cohort: Cohort) -> bool:
+    """Whether the study waits for a cohort that is away, once ten minutes have passed since it was heard."""
+    site, study = cohort.federation, cohort.invitation.study
+    heard = (datetime.now(UTC) - timedelta(minutes=10)).strftime("%Y-%m-%d %H:%M:%S")
+    site.rows(
+        "UPDATE unpooled_server_cohort SET heard_at = ? WHERE name = ? AND study_id = ?",
+        heard,
+        cohort.name,
+        study,
+    )
+    return site.rows("SELECT 1 FROM unpooled_server_study WHERE pause_kind = 'away' AND id = ?", study) != []
+
+
 def copied(prefix: Path, target: Path) -> Path:
     for suffix in (".bed", ".bim", ".fam"):
         shutil.copy(prefix.with_suffix(suffix), target.with_suffix(suffix))
@@ -240,5 +302,26 @@ def test_a_normalization_study_to_its_files(
     rehearse("--normalize", "robust", *flags, "--min-samples", 20, "--out", tmp_path / "study")
     found = pages.download("study.parameters.json", tmp_path / "downloads")
     assert found.read_bytes() == (tmp_path / "study.parameters.json").read_bytes()
+
+    # The same columns again, summarised.
+    pages.follow("Plan")
+    pages.press("Duplicate to change")
+    pages.fill("Name of the study", "Petals, in short")
+    pages.choose("Summary of a table; no table is changed")
+    pages.press("Save")
+    pages.heading("Petals, in short")
+    pages.follow("Cohorts")
+    clients += invite_all(pages, site, tmp_path / "short", tables)
+    for cohort in clients[3:]:
+        cohort.party.spawn()
+    until_done(pages)
+    pages.follow("Results")
+    summary = pages.page.get_by_role("table", name="Summary of the pooled table")
+    expect(summary.get_by_role("img")).to_have_count(4)
+    pages.look("done-summary")
+    rehearse("--normalize", "summary", *flags, "--min-samples", 20, "--out", tmp_path / "short")
+    for name in ("summary.tsv", "summary.html"):
+        found = pages.download(f"study.{name}", tmp_path / "downloads")
+        assert found.read_bytes() == (tmp_path / f"short.{name}").read_bytes()
     for cohort in clients:
         assert cohort.party.wait() == 0

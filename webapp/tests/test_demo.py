@@ -73,8 +73,10 @@ def test_one_at_a_time(permitting: Any, person: Person) -> None:
     folder.mkdir()
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # as the process that looks after the clients
+        assert client.get("/api/v1/demo").json()["running"] is True
         answer = client.post("/api/v1/demo")
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "demo-runs")
+    assert client.get("/api/v1/demo").json()["running"] is False
     assert not Study.objects.exists()
 
 

@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useState, type ComponentProps } from "react";
 import { useNavigate } from "react-router";
 
 import { answer, api, type ApiError, type Method, type Study } from "../../api/client";
@@ -36,29 +36,18 @@ function Create({ known }: { known: readonly Method[] }) {
   const isSound = (found: unknown): found is Form => isForm(found, known);
   const [form, setForm] = useKept<Form>(draft, () => fresh(first), isSound);
   const navigate = useNavigate();
-  const save = useSave((form, method) =>
-    answer(api.POST("/api/v1/studies", { body: { ...head(form), plan: toPlan(form, method) } })),
-  );
-  const submit = (method: Method) =>
-    save.mutate(
-      { form, method },
-      {
-        onSuccess: (made) => {
-          forget(draft);
-          void navigate(`/studies/${made.id}/cohorts`);
-        },
-      },
-    );
   return (
-    <StudyForm
+    <SavedForm
       form={form}
       onChange={setForm}
       methods={known}
-      error={save.error}
-      busy={save.isPending}
       submit="Create study"
-      onSubmit={submit}
-      beside={<ButtonLink to="/">Cancel</ButtonLink>}
+      save={(body) => answer(api.POST("/api/v1/studies", { body }))}
+      onSaved={(made) => {
+        forget(draft);
+        void navigate(`/studies/${made.id}/cohorts`);
+      }}
+      back="/"
     />
   );
 }
@@ -80,43 +69,51 @@ export function EditStudy() {
 function Edit({ study, known }: { study: Study; known: readonly Method[] }) {
   const [form, setForm] = useState(() => fromStudy(study));
   const navigate = useNavigate();
-  const save = useSave((form, method) =>
-    answer(
-      api.PATCH("/api/v1/studies/{study}", {
-        ...of(study.id),
-        body: { ...head(form), plan: toPlan(form, method) },
-      }),
-    ),
-  );
-  const submit = (method: Method) =>
-    save.mutate({ form, method }, { onSuccess: () => void navigate(`/studies/${study.id}/plan`) });
+  const back = `/studies/${study.id}/plan`;
   return (
-    <StudyForm
+    <SavedForm
       form={form}
       onChange={setForm}
       methods={known}
-      error={save.error}
-      busy={save.isPending}
       submit="Save"
-      onSubmit={submit}
-      beside={<ButtonLink to={`/studies/${study.id}/plan`}>Cancel</ButtonLink>}
+      save={(body) => answer(api.PATCH("/api/v1/studies/{study}", { ...of(study.id), body }))}
+      onSaved={() => void navigate(back)}
+      back={back}
     />
   );
 }
 
-const head = (form: Form) => ({
-  name: form.name.trim(),
-  description: form.description,
-  auto_start: form.autoStart,
-});
+interface Saved extends Pick<ComponentProps<typeof StudyForm>, "form" | "onChange" | "methods" | "submit"> {
+  save: (body: ReturnType<typeof bodyOf>) => Promise<Study>;
+  onSaved: (study: Study) => void;
+  /** Where Cancel leads. */
+  back: string;
+}
 
-function useSave(act: (form: Form, method: Method) => Promise<Study>) {
+/** The form, and what becomes of it. */
+function SavedForm({ save, onSaved, back, ...shown }: Saved) {
   const client = useQueryClient();
-  return useMutation<Study, ApiError, { form: Form; method: Method }>({
-    mutationFn: ({ form, method }) => act(form, method),
+  const saving = useMutation<Study, ApiError, Method>({
+    mutationFn: (method) => save(bodyOf(shown.form, method)),
     onSuccess: (saved) => {
       client.setQueryData(studyQuery(saved.id).queryKey, saved);
       return client.invalidateQueries({ queryKey: ["studies"] });
     },
   });
+  return (
+    <StudyForm
+      {...shown}
+      error={saving.error}
+      busy={saving.isPending}
+      onSubmit={(method) => saving.mutate(method, { onSuccess: onSaved })}
+      beside={<ButtonLink to={back}>Cancel</ButtonLink>}
+    />
+  );
 }
+
+const bodyOf = (form: Form, method: Method) => ({
+  name: form.name.trim(),
+  description: form.description,
+  auto_start: form.autoStart,
+  plan: toPlan(form, method),
+});

@@ -2,7 +2,7 @@ import { useState, type SubmitEvent } from "react";
 
 import { answer, api, type Cohort, type Schemas, type Study } from "../../api/client";
 import { useChange } from "../../api/changes";
-import { of } from "../../api/queries";
+import { isOver, of } from "../../api/queries";
 import { Badge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
 import { Refusal } from "../../ui/Callout";
@@ -58,7 +58,7 @@ function Roster({ study, onIssued }: Issuing) {
     { title: "Last heard", cell: (row) => <Ago at={row.heard_at} /> },
     { title: "Fingerprint", cell: (row) => <code>{row.fingerprint || "–"}</code> },
   ];
-  if (study.may_change && study.state !== "done") {
+  if (study.may_change && !isOver(study)) {
     columns.push({
       title: "Invitation",
       cell: (row) => <Invitation cohort={row} study={study} onIssued={onIssued} />,

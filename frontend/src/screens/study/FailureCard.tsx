@@ -13,7 +13,7 @@ export function FailureCard({ study }: { study: Study }) {
     <Stack>
       {reason && (
         <Callout tone={study.state === "failed" ? "bad" : "warning"} title={reason}>
-          {REMEDY[study.pause_kind || "none"]}
+          {study.state === "failed" ? AFTER_FAILURE : REMEDY[study.pause_kind || "none"]}
         </Callout>
       )}
       {troubled.map((cohort) => (
@@ -34,6 +34,9 @@ function CohortProblem({ cohort }: { cohort: Cohort }) {
     </Callout>
   );
 }
+
+const AFTER_FAILURE =
+  "Who can act: the coordinator, who duplicates the study under Plan and invites the cohorts anew.";
 
 /** What follows a pause, by its kind. */
 const REMEDY: Record<NonNullable<Study["pause_kind"]> | "none", string> = {

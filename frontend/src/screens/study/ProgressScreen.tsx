@@ -62,10 +62,11 @@ function Now({ progress }: { progress: Schemas["Progress"] }) {
 }
 
 function Rows({ progress }: { progress: Schemas["Progress"] }) {
+  const now = useNow();
   const columns: Column<Schemas["CohortProgress"]>[] = [
     { title: "Cohort", cell: (row) => row.name },
     { title: "State", cell: (row) => <Badge said={COHORT[row.state]} /> },
-    { title: "Now", cell: (row) => doing(row, progress) || "–", isText: true },
+    { title: "Now", cell: (row) => doing(row, progress, now) || "–", isText: true },
     { title: "Last heard", cell: (row) => <Ago at={row.heard_at} /> },
   ];
   if (!progress.cohorts.length) return <Muted>Nobody is invited yet.</Muted>;

@@ -51,15 +51,23 @@ test("a study that is over waits for nobody", () => {
 
 test("what each cohort is at", () => {
   const now = running();
-  expect(now.cohorts.map((each) => doing(each, now))).toEqual([
+  expect(now.cohorts.map((each) => doing(each, now, NOW))).toEqual([
     "has answered, waits for Munich",
     "computing 2 answers",
     "has answered, waits for Munich",
   ]);
 });
 
+test("a cohort that is not heard does not compute", () => {
+  const heard = (heard_at: string) =>
+    doing(cohort("Munich", { questions_open: 2, heard_at }), running(), NOW);
+  expect(heard("2026-01-01T12:05:50Z")).toBe("computing 2 answers");
+  expect(heard("2026-01-01T12:00:00Z")).toBe("owes 2 answers, and its client is not heard");
+});
+
 test("before the start", () => {
   const open = running({ state: "open" });
-  expect(doing(cohort("Graz", { state: "invited" }), open)).toBe("has not used its invitation");
-  expect(doing(cohort("Graz", { problem: "data", state: "accepted" }), open)).toBe("stopped with a problem");
+  expect(doing(cohort("Graz", { state: "invited" }), open, NOW)).toBe("has not used its invitation");
+  const troubled = cohort("Graz", { problem: "data", state: "accepted" });
+  expect(doing(troubled, open, NOW)).toBe("stopped with a problem");
 });

@@ -18,17 +18,25 @@ export function headline(progress: Progress, now: number): string {
 }
 
 /** What one cohort is at. */
-export function doing(cohort: Cohort, progress: Progress): string {
+export function doing(cohort: Cohort, progress: Progress, now: number): string {
   if (cohort.problem) return "stopped with a problem";
   if (cohort.state === "revoked") return "";
   if (progress.state === "open" || progress.state === "ready" || progress.state === "draft") {
     return BEFORE[cohort.state];
   }
   if (progress.state !== "running" && progress.state !== "paused") return "";
-  if (cohort.questions_open) return `computing ${plural(cohort.questions_open, "answer")}`;
+  if (cohort.questions_open) {
+    const answers = plural(cohort.questions_open, "answer");
+    return isSilent(cohort, now) ? `owes ${answers}, and its client is not heard` : `computing ${answers}`;
+  }
   const others = progress.waiting_for.filter((name) => name !== cohort.name);
   return others.length ? `has answered, waits for ${list(others)}` : "has answered";
 }
+
+const SILENCE = 60_000; // milliseconds after which a client that computes would have been heard
+
+const isSilent = ({ heard_at }: Cohort, now: number) =>
+  heard_at !== null && now - Date.parse(heard_at) > SILENCE;
 
 const BEFORE: Record<Cohort["state"], string> = {
   invited: "has not used its invitation",

@@ -69,8 +69,9 @@ def lacking() -> str:
 
 
 def is_running() -> bool:
-    """Whether a demo's study has not ended yet."""
-    return _unfinished().exists()
+    """Whether a demo has not ended yet. Its clients outlive its study a little."""
+    with _lock() as lock:
+        return lock is None or _unfinished().exists()
 
 
 def begin(user: User) -> Study:
