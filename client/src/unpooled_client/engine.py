@@ -2,35 +2,41 @@
 
     engine = Engine(folder, invitation=invitation, options=options, out=out)
     for event in engine.run():
-        if isinstance(event, ReviewNeeded):
+        if isinstance(event, ReviewNeeded | ReleaseNeeded):
             engine.accept(event)  # or engine.decline(), as a person decides
 
 It never prints and never asks: the command line and the window do, from the same events. What it must not
 forget is on disk before anything depends on it, so it may be killed at any time and started again.
 
-    join → agree (a person accepts plan and roster) → read and check the data → accept → agree on variants
-         → answer questions … → results
+    join → agree (a person accepts plan and roster) → read and check the data → release (a person lets the
+         results of the steps leave) → accept (the sealed seed goes) → agree on variants → answer questions …
+         → results
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
+import os
+import platform
 import time
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import IntEnum
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from unpooled.errors import DataProblem, UnpooledError
 from unpooled.leaving import Form
 from unpooled.protocol.invitation import Invitation, InvitationError
 from unpooled.protocol.problems import Problem
 from unpooled_client.api import Api, Over, Refused, ServerError, Stopped, Study
-from unpooled_client.events import Event, Exit, Failed, Finished, ReviewNeeded
+from unpooled_client.events import Event, Exit, Failed, Finished, ReleaseNeeded, ReviewNeeded, Started
 from unpooled_client.session import OVER, Session, StudyEnded
-from unpooled_client.state import Saved, StateError, StateFolder, open_private, with_invitation
+from unpooled_client.state import Saved, StateError, StateFolder, with_invitation
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,6 +56,24 @@ class Network:
     ca_bundle: Path | None = None
     allow_http: bool = False
 
+    def to_json(self) -> dict[str, Any]:
+        return {"ca_bundle": self.ca_bundle and str(self.ca_bundle.absolute()), "allow_http": self.allow_http}
+
+    def or_saved(self, values: dict[str, Any]) -> Network:
+        """This, or what was said in an earlier run where nothing is said now."""
+        if self != Network() or not values:
+            return self
+        return Network(values["ca_bundle"] and Path(values["ca_bundle"]), values["allow_http"])
+
+
+class Until(IntEnum):
+    """How far a run goes."""
+
+    JOINED = 1
+    AGREED = 2
+    """Plan and roster are accepted."""
+    RESULTS = 3
+
 
 class Engine:
     """One cohort's part in one study."""
@@ -65,28 +89,27 @@ class Engine:
         dask: str | None = None,
         network: Network | None = None,
         join_anew: bool = False,
-        only_join: bool = False,
+        until: Until = Until.RESULTS,
     ) -> None:
-        """`invitation` may be left out to go on with the study in `folder`; `options` too, once accepted.
+        """`invitation` may be left out to go on with the study in `folder`; `options` too, once checked.
 
-        `out` is the folder for the results; `dask` the address of a scheduler whose workers compute;
-        `only_join` ends the run once this cohort has joined.
+        `out` is the folder for the results; `dask` the address of a scheduler whose workers compute.
         """
         self.folder, self.invitation, self.options, self.out = folder, invitation, options, out
         self.threads, self.dask, self.network = max(1, threads), dask, network or Network()
-        self.join_anew, self.only_join = join_anew, only_join
+        self.join_anew, self.until = join_anew, until
         self._session: Session | None = None
         self._cluster: Cluster | None = None
         self._values: np.ndarray | None = None
         """In a study of tables: the features as they were read."""
 
-    def accept(self, review: ReviewNeeded) -> None:
-        """A person has read this review and accepts. May be called from another thread."""
-        self._decide(True, review)
+    def accept(self, asked: ReviewNeeded | ReleaseNeeded) -> None:
+        """A person has read this and accepts. May be called from another thread."""
+        self._decide(True, asked)
 
     def decline(self) -> None:
         """A person declines: the run ends, and the server is told that it was declined."""
-        self._decide(False, self._session.review if self._session else None)
+        self._decide(False, self._session.asked if self._session else None)
 
     def stop(self) -> None:
         """End the run soon; it goes on when started again."""
@@ -96,30 +119,36 @@ class Engine:
     def run(self) -> Iterator[Event]:
         """Do what is to be done, and tell it; nothing is raised.
 
-        The last event is `Finished` or `Failed`, or `Proposal` if it was only to join.
+        The last event is `Finished` or `Failed`; `Proposal` or `Agreed` if it was to go no further.
         """
         try:
             with self.folder.locked():
-                for event in self._run_locked():
+                for event in self._told():
                     self._log(json.dumps(event.to_json()))
                     yield event
+        except (StateError, OSError) as error:  # another client has the folder, and the log in it
+            yield self._failure(error)
+
+    def _told(self) -> Iterator[Event]:
+        """The events of the run; whatever is raised in it is the last of them."""
+        try:
+            yield from self._phases()
         except Exception as error:
-            failed = self._failure(error)
-            self._log(json.dumps(failed.to_json()))
-            yield failed
+            yield self._failure(error)
         finally:
             if self._session is not None:
                 self._session.api.close()
             if self._cluster is not None:
                 self._cluster.close()
 
-    def _decide(self, accepted: bool, review: ReviewNeeded | None) -> None:
-        if self._session is None or review is None or review is not self._session.review:
-            return  # a review that was replaced meanwhile is not accepted by a late click
+    def _decide(self, accepted: bool, asked: ReviewNeeded | ReleaseNeeded | None) -> None:
+        if self._session is None or asked is None or asked is not self._session.asked:
+            return  # a question that was replaced meanwhile is not answered by a late click
         if not self._session.decision.done():
             self._session.decision.set_result(accepted)
 
-    def _run_locked(self) -> Iterator[Event]:
+    def _phases(self) -> Iterator[Event]:
+        yield Started(os.getpid(), platform.node(), version("unpooled-client"))
         session = self._session = self._begin()
         session.spawn(_warm_up)
         from unpooled_client import joining
@@ -127,11 +156,13 @@ class Engine:
         try:
             study = yield from joining.join(session, anew=self.join_anew)
             session.spawn(session.api.keep_heard)
-            if self.only_join:
+            if self.until == Until.JOINED:
                 yield joining.proposal(study)
                 return
             while study.state not in OVER:
                 study, terms = yield from joining.agree(session, study)
+                if self.until == Until.AGREED:
+                    return
                 yield from self._take_part(session, study, terms)
                 study = yield from session.study()
         except Over:
@@ -148,14 +179,11 @@ class Engine:
             saved = Saved.new(self.invitation)
         else:
             saved = self.folder.load()  # says what to do
+        network = self.network.or_saved(saved.network)
+        out = str(self.out.absolute()) if self.out else saved.out
+        saved = dataclasses.replace(saved, network=network.to_json(), out=out)
         threads = self._connect_cluster()
-        api = Api(
-            saved.invitation,
-            saved.instance,
-            ca_bundle=self.network.ca_bundle,
-            allow_http=self.network.allow_http,
-            connections=threads + 8,
-        )
+        api = Api(saved.invitation, saved.instance, **dataclasses.asdict(network), connections=threads + 8)
         return Session(self.folder, saved, api, threads)
 
     def _connect_cluster(self) -> int:
@@ -175,9 +203,11 @@ class Engine:
         from unpooled_client.answering import Work
 
         options = self._options(session)
-        accepted = joining.is_accepted(session, terms)
-        data = yield from reading.open_data(session, terms, options, accepted=accepted)
-        if not accepted or study.cohort_state == "joined":
+        released = session.saved.released == terms.plan_hash
+        data = yield from reading.open_data(session, terms, options, released=released)
+        if not released and not (yield from joining.release(session, study, terms)):
+            return  # plan or roster changed
+        if not joining.is_accepted(session, terms) or study.cohort_state == "joined":
             if not (yield from joining.accept(session, terms)):
                 return  # to read them again
             study = yield from session.study()
@@ -204,8 +234,9 @@ class Engine:
         if study.state != "done":
             raise StudyEnded(study)
         with session.clock("results"):
-            folder = self.out or Path(f"unpooled-{study.id}")
+            folder = Path(session.saved.out or f"unpooled-{study.id}").absolute()
             yield from deliver(session, study.results, folder)
+            session.save(out=str(folder), delivered=True)
             if study.plan is not None and PARAMETERS_FILE in study.plan.files:
                 yield from transform(session, study.plan, self._options(session), folder, self._values)
         reporting = yield from session.report_timing()
@@ -244,9 +275,7 @@ class Engine:
 
     def _log(self, text: str) -> None:
         """Add to the log of this cohort, which stays here."""
-        if not self.folder.exists():
-            return
-        with contextlib.suppress(OSError), open_private(self.folder.log) as file:
+        with contextlib.suppress(OSError), self.folder.private_log() as file:
             file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {text}\n")
 
 

@@ -1,7 +1,7 @@
 """What the engine tells its face: the command line prints these, a window draws them.
 
-Every event is a frozen dataclass that can be written as one line of JSON (`to_json`). Times are seconds since
-1970; sizes are bytes. Nothing in them leaves the computer.
+Every event is a frozen dataclass that can be written as one line of JSON (`to_json`) and read again
+(`from_json`). Times are seconds since 1970; sizes are bytes. Nothing in them leaves the computer.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
+from unpooled.errors import UnpooledError
 from unpooled.leaving import Leaving
 from unpooled.plan import Plan
 from unpooled.protocol.messages import Roster
@@ -37,9 +38,28 @@ class Event:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values with the event's name first, e.g. {"event": "step-progress", …}."""
-        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(self).__name__).lower()
         fields = {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
-        return {"event": name} | fields
+        return {"event": name_of(type(self))} | fields
+
+    @staticmethod
+    def from_json(values: dict[str, Any]) -> Event:
+        """The event that `to_json` wrote; ValueError if it is none of this program's."""
+        kind = _kinds().get(values.get("event", ""))
+        if kind is None:
+            raise ValueError(f"got {values.get('event')!r}; want the name of an event")
+        try:
+            return kind(**{name: _told(name, value) for name, value in values.items() if name != "event"})
+        except (TypeError, KeyError, AttributeError, UnpooledError) as error:
+            raise ValueError(f"{values['event']}: {error}") from error
+
+
+@dataclass(frozen=True)
+class Started(Event):
+    """A run begins: the process that does it, on which computer, and the version of this program."""
+
+    pid: int
+    host: str
+    version: str
 
 
 @dataclass(frozen=True)
@@ -113,8 +133,27 @@ class ReviewNeeded(Proposal):
 
 
 @dataclass(frozen=True)
+class Agreed(Event):
+    """This cohort's person has accepted the plan and the roster, now or earlier; data files may be opened."""
+
+    plan_hash: str
+    roster_hash: str
+
+
+@dataclass(frozen=True)
+class ReleaseNeeded(Event):
+    """The data are checked, and nothing of them was sent. A person must release what will leave this computer
+    (`Engine.accept`), or decline."""
+
+    plan_hash: str
+    leaves: tuple[Leaving, ...]
+    sizes: dict[str, int]
+    """Counts on which the sizes rest, as `unpooled_client.reading.sizes_of` names them."""
+
+
+@dataclass(frozen=True)
 class Accepted(Event):
-    """The plan and the roster were accepted, and the sealed seed was delivered."""
+    """What leaves was released, and the sealed seed was delivered."""
 
     plan_hash: str
     roster_hash: str
@@ -208,6 +247,35 @@ class Failed(Event):
     remedy: str
     told_server: str = ""
     """The code that the server was told, if any."""
+
+
+def name_of(kind: type[Event]) -> str:
+    """The event's name in JSON: StepProgress is "step-progress"."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower()
+
+
+def _kinds() -> dict[str, type[Event]]:
+    kinds: dict[str, type[Event]] = {}
+    waiting: list[type[Event]] = [Event]
+    while waiting:
+        found = waiting.pop().__subclasses__()
+        kinds |= {name_of(kind): kind for kind in found}
+        waiting += found
+    return kinds
+
+
+def _told(name: str, value: Any) -> Any:
+    """The value of a field of that name, from JSON."""
+    match name:
+        case "plan":
+            return Plan.from_json(value)
+        case "roster":
+            return Roster(tuple((member["name"], bytes.fromhex(member["key"])) for member in value))
+        case "leaves":
+            return tuple(Leaving(**leaving) for leaving in value)
+        case "exit":
+            return Exit(value)
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Joining a study, and agreeing to its plan and roster before any data file is opened."""
+"""Joining a study: agreeing to its plan and roster before any data file is opened, releasing what leaves."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from unpooled.leaving import Form, what_leaves
 from unpooled.protocol.masking import SEED_BYTES
 from unpooled.protocol.sealing import SigningKey, fingerprint, seal_seed
 from unpooled_client.api import LONG_POLL, Conflict, Refused, Study
-from unpooled_client.events import Accepted, Event, Joined, Proposal, ReviewNeeded
+from unpooled_client.events import Accepted, Agreed, Event, Joined, Proposal, ReleaseNeeded, ReviewNeeded
 from unpooled_client.session import OVER, Session, StudyEnded
-from unpooled_client.state import Acceptance
+from unpooled_client.state import Acceptance, Agreement
 from unpooled_client.trust import Terms, check_compensator, check_identity, checked_plan, terms
 
 SECOND_CLIENT = "second-client"
@@ -27,9 +27,7 @@ class Declined(Refused):
     """This cohort's person declined the plan or the roster."""
 
     def __init__(self) -> None:
-        super().__init__(
-            0, "declined", "the plan was declined.", "Nothing of this cohort's data was read or sent."
-        )
+        super().__init__(0, "declined", "you declined.", "Nothing of this cohort's data was sent.")
 
 
 def join(session: Session, *, anew: bool) -> Generator[Event, None, Study]:
@@ -77,7 +75,7 @@ def _wait_for_other_client(session: Session) -> Iterator[Event]:
 
 
 def agree(session: Session, study: Study) -> Generator[Event, None, tuple[Study, Terms]]:
-    """Wait for the roster, and have a person accept it with the plan unless these very ones were accepted.
+    """Wait for the roster, and have a person accept it with the plan unless they did so before.
 
     Raises Declined, or StudyEnded.
     """
@@ -87,20 +85,32 @@ def agree(session: Session, study: Study) -> Generator[Event, None, tuple[Study,
             others = tuple(name for name in study.waiting_for if name != study.cohort)
             yield from session.waiting("the other cohorts to join", others)
             study = yield from session.wait_for(session.api.study, LONG_POLL, study.version)
-        elif is_accepted(session, found):
-            session.not_waiting()
-            return study, found
         else:
             session.not_waiting()
-            accepted = yield from _review(session, study, found)
-            study = yield from session.study()
-            if accepted and terms(study, session.saved) == found:
+            if session.saved.agreement == Agreement(found.plan, found.roster):
+                yield Agreed(found.plan_hash.hex(), found.roster_hash.hex())
                 return study, found
+            if (yield from _ask(session, study, found, _review(session, study, found))):
+                session.save(agreement=Agreement(found.plan, found.roster))
+            study = yield from session.study()
     raise StudyEnded(study)
 
 
+def release(session: Session, study: Study, found: Terms) -> Generator[Event, None, bool]:
+    """Have a person release what will leave this computer; False if plan or roster changed meanwhile.
+
+    Raises Declined.
+    """
+    leaves, sizes = what_leaves(found.plan), session.saved.sizes
+    asked = ReleaseNeeded(found.plan_hash.hex(), leaves, sizes)
+    if not (yield from _ask(session, study, found, asked)):
+        return False
+    session.save(released=found.plan_hash)
+    return True
+
+
 def is_accepted(session: Session, found: Terms) -> bool:
-    """Whether exactly these terms were accepted before."""
+    """Whether a seed was drawn for exactly these terms."""
     old = session.saved.acceptance
     return old is not None and (old.plan_hash, old.roster_hash) == (found.plan_hash, found.roster_hash)
 
@@ -118,17 +128,22 @@ def proposal(study: Study) -> Proposal:
     )
 
 
-def _review(session: Session, study: Study, found: Terms) -> Generator[Event, None, bool]:
-    """Ask the person; False if plan or roster changed meanwhile. Raises Declined."""
-    session.decision = Future()
-    session.review = ReviewNeeded(
+def _review(session: Session, study: Study, found: Terms) -> ReviewNeeded:
+    return ReviewNeeded(
         **vars(proposal(study)),
         roster=found.roster,
         roster_hash=found.roster_hash.hex(),
         cohort=found.cohort,
-        changed=session.saved.acceptance is not None,
+        changed=session.saved.agreement is not None,
     )
-    yield session.review
+
+
+def _ask(
+    session: Session, study: Study, found: Terms, question: ReviewNeeded | ReleaseNeeded
+) -> Generator[Event, None, bool]:
+    """Ask the person; False if plan or roster changed meanwhile. Raises Declined."""
+    session.decision, session.asked = Future(), question
+    yield question
     while not session.decision.done():
         # Asking meanwhile lets the server know that we are there, and us that nothing has changed.
         asking = session.spawn(session.api.study, LONG_POLL, study.version)
@@ -137,10 +152,10 @@ def _review(session: Session, study: Study, found: Terms) -> Generator[Event, No
             study = asking.result()
             if study.state in OVER or terms(study, session.saved) != found:
                 return False
-    accepted = session.decision.result()
-    if not accepted:
+    if not session.decision.result():
         raise Declined
-    return True
+    study = yield from session.study()
+    return terms(study, session.saved) == found
 
 
 def accept(session: Session, found: Terms) -> Generator[Event, None, bool]:

@@ -72,46 +72,53 @@ def from_json(values: Mapping[str, Any]) -> DataOptions:
 
 
 def open_data(
-    session: Session, terms: Terms, options: DataOptions, *, accepted: bool
+    session: Session, terms: Terms, options: DataOptions, *, released: bool
 ) -> Generator[Event, None, PlinkData | ArrayTable]:
-    """Read and check the files; `accepted`: they must be the ones that were accepted before.
+    """Read and check the files; `released`: they must be the ones for which the person released what leaves.
 
     Raises DataRefused, or DataChanged.
     """
     started = time.perf_counter()
     paths = options.paths
-    if accepted:
+    if released:
         same_options(from_json(session.saved.options), options)
         guard(session.saved.files, paths)
         files = None
     else:
         files = session.spawn(fingerprints, paths)
-    data, report = yield from session.wait_for(
-        _open, options.under(terms.plan), terms.plan.of_tables, session.threads
-    )
+    data, report = yield from session.wait_for(open_under, terms.plan, options, session.threads)
     yield Checked(report.ok, report.to_json(), time.perf_counter() - started)
     if data is None:
         raise DataRefused(report)
     if files is not None:
         yield from session.until_one([files])
-        session.save(files=files.result(), options=to_json(options))
+        session.save(files=files.result(), options=to_json(options), sizes=sizes_of(data))
     session.count("reading", time.perf_counter() - started)
     return data
 
 
-def _open(
-    options: DataOptions, of_tables: bool, threads: int
+def open_under(
+    plan: Plan, options: DataOptions, threads: int
 ) -> tuple[PlinkData | ArrayTable | None, Report]:
+    """The files as a study by this plan reads them, None if there is any error, and what was found."""
     from unpooled_client.data.cohort import open_cohort
 
-    report = Report()
-    if of_tables != (options.table is not None):
-        kind, remedy = ("a table", "--table FILE") if of_tables else ("genotypes", "--bfile PREFIX")
+    options, report = options.under(plan), Report()
+    if plan.of_tables != (options.table is not None):
+        kind, remedy = ("a table", "--table FILE") if plan.of_tables else ("genotypes", "--bfile PREFIX")
         report.error(Code.OPTION, f"the study is about {kind}", remedy=f"Give {remedy}.")
         return None, report
     if options.table is not None:
         return open_table(options.table, options.schema, options.min_samples, report, threads), report
     return open_cohort(options)
+
+
+def sizes_of(data: PlinkData | ArrayTable) -> dict[str, int]:
+    """How much there is: samples and variants of genotypes, or rows and columns of a table."""
+    if isinstance(data, ArrayTable):
+        rows, columns = data.values.shape
+        return {"rows": rows, "columns": columns}
+    return {"samples": int(data.samples.kept.sum()), "variants": len(data.panel)}
 
 
 def same_options(accepted: DataOptions, given: DataOptions) -> None:

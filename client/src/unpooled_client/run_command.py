@@ -1,4 +1,4 @@
-"""`unpooled-client join` and `unpooled-client run`: the engine with a person, or a script, before it."""
+"""`unpooled-client join` and `unpooled-client run`: the engine with a person or a program before it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 import click
 
 from unpooled.protocol.invitation import PREFIX, Invitation
-from unpooled_client import state
+from unpooled_client import background, state
 from unpooled_client.cli import EXIT_CODES
 from unpooled_client.data.options import DataOptions, data_options, options_from
-from unpooled_client.engine import Engine, Network
-from unpooled_client.events import Event, Exit, Failed, Finished, ReviewNeeded
+from unpooled_client.engine import Engine, Network, Until
+from unpooled_client.events import Event, Exit, Failed, Finished, ReleaseNeeded, ReviewNeeded
 from unpooled_client.screen import Screen, screen_for
 from unpooled_client.state import StateError, StateFolder
 
@@ -67,16 +67,22 @@ def _cores() -> int:
     return min(os.cpu_count() or 1, MOST_THREADS)
 
 
-@click.command(epilog=EXIT_CODES)
-@click.argument("invitation")
-@_engine_options
-def join(invitation: str, **options: Any) -> int:
-    """Join a study: INVITATION is the string from its coordinator, or a file that holds it.
+_YES = click.option("--yes", is_flag=True, help="Accept what would be asked. For scripts.")
 
-    Makes this cohort's signing key and shows its fingerprint. No data file is read. `unpooled-client run`
-    goes on, with the same INVITATION or without.
+
+@click.command(epilog=EXIT_CODES)
+@click.argument("invitation", required=False)
+@click.option("--wait", is_flag=True, help="Wait until all have joined, and accept the plan and the roster.")
+@_YES
+@_engine_options
+def join(invitation: str | None, wait: bool, yes: bool, **options: Any) -> int:
+    """Join a study: INVITATION is the string from its coordinator, a file that holds it, or - to type it.
+
+    Makes this cohort's signing key and shows its fingerprint, and what the study asks for. No data file is
+    read. `unpooled-client run` goes on, with the same INVITATION or without.
     """
-    return _follow(_engine(invitation, options, only_join=True), _screen(options), yes=False)
+    engine = _engine(invitation, options, until=Until.AGREED if wait else Until.JOINED)
+    return _follow(engine, _screen(options), yes=yes)
 
 
 @click.command(epilog=EXIT_CODES)
@@ -84,7 +90,8 @@ def join(invitation: str, **options: Any) -> int:
 @data_options
 @click.option("--table", type=_FILE, metavar="FILE", help="A table, CSV or Parquet, in a study of tables.")
 @click.option("--out", type=_FOLDER, metavar="DIR", help="Folder for the results.  [unpooled-STUDY]")
-@click.option("--yes", is_flag=True, help="Accept plan and roster without asking. For scripts.")
+@_YES
+@click.option("--detach", is_flag=True, help="Go on in the background: this terminal may be closed.")
 @click.option("--threads", type=click.IntRange(1), default=_cores, metavar="N",
               help=f"Questions computed at once.  [all cores, {MOST_THREADS} at most]")  # fmt: skip
 @click.option(
@@ -93,12 +100,13 @@ def join(invitation: str, **options: Any) -> int:
     help="Compute at the workers of your own Dask cluster: the address of its scheduler.",
 )
 @_engine_options
-def run(invitation: str | None, yes: bool, **options: Any) -> int:
+def run(invitation: str | None, yes: bool, detach: bool, **options: Any) -> int:
     """Take part in a study until its results are here.
 
     INVITATION is the string from the coordinator, or a file that holds it; it may be left out to go on with a
-    study that was joined before. You see the plan, who takes part, and what will leave this computer, and are
-    asked before any data file is opened. Stop it and start it again at any time: it goes on where it was.
+    study that was joined before. You see the plan and who takes part, and are asked before any data file is
+    opened; then what will leave this computer, and are asked before anything does. What you have accepted is
+    not asked again. Stop it and start it again at any time: it goes on where it was.
     """
     more = {name: options.pop(name) for name in ("out", "threads", "dask")}
     data = options_from(options)
@@ -106,7 +114,24 @@ def run(invitation: str | None, yes: bool, **options: Any) -> int:
         raise click.UsageError("--dask is for genotypes: a table is computed here")
     given = data if data.bfile or data.bed or data.table else None
     engine = _engine(invitation, options, data=given, **more)
+    if detach:
+        return _detach(engine, yes=yes)
     return _follow(engine, _screen(options), yes=yes)
+
+
+def _detach(engine: Engine, *, yes: bool) -> int:
+    """Begin the same command in the background, if nobody will be asked."""
+    folder = engine.folder
+    if not yes and not (folder.exists() and folder.load().is_released):
+        raise click.UsageError(
+            "in the background there is nobody to ask. First accept the plan (unpooled-client join --wait), "
+            "check the files (unpooled-client check --state DIR …) and release what leaves "
+            "(unpooled-client review), or give --yes."
+        )
+    arguments = [word for word in sys.argv[1:] if word not in ("--detach", "--json", "--quiet")]
+    pid = background.start(folder, [*arguments, "--quiet"])
+    click.echo(f"The run goes on in the background, as process {pid}. Look with: unpooled-client status")
+    return int(Exit.DONE)
 
 
 def _engine(
@@ -120,7 +145,9 @@ def _engine(
 
 
 def _text_of(invitation: str) -> str:
-    """An invitation as typed, or from the file that was named."""
+    """An invitation as typed, from standard input, or from the file that was named."""
+    if invitation == "-":
+        return sys.stdin.readline()
     path = Path(invitation)
     if invitation.startswith(PREFIX) or len(invitation) > 500 or not path.is_file():
         return invitation
@@ -154,22 +181,26 @@ def _follow(engine: Engine, screen: Screen, *, yes: bool) -> int:
     with screen:
         for event in engine.run():
             screen.show(event)
-            if isinstance(event, ReviewNeeded):
+            if isinstance(event, ReviewNeeded | ReleaseNeeded):
                 _answer(engine, event, screen, yes=yes)
             code = _exit_of(event, code)
     return int(code)
 
 
-def _answer(engine: Engine, review: ReviewNeeded, screen: Screen, *, yes: bool) -> None:
-    if yes:
-        engine.accept(review)
-    elif not sys.stdin.isatty():
+def _answer(engine: Engine, asked: ReviewNeeded | ReleaseNeeded, screen: Screen, *, yes: bool) -> None:
+    question = (
+        "Accept this plan and this roster?"
+        if isinstance(asked, ReviewNeeded)
+        else "Release it: may the above leave this computer?"
+    )
+    answer = True if yes else screen.ask(question)
+    if answer is None:
         raise click.UsageError(
-            "the plan must be accepted, and there is nobody to ask. Start this in a terminal, or read the "
-            "plan above and give --yes."
+            "this must be accepted, and there is nobody to ask. Start it in a terminal, or read the above "
+            "and give --yes."
         )
-    elif screen.ask("Accept this plan and this roster, and let the above leave this computer?"):
-        engine.accept(review)
+    if answer:
+        engine.accept(asked)
     else:
         engine.decline()
 

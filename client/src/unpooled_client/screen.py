@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 import click
 
 from unpooled_client import words
-from unpooled_client.events import Event, Failed, Proposal, Results, Sent, StepProgress
+from unpooled_client.events import Event, Failed, Proposal, ReleaseNeeded, Results, Sent, StepProgress
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -25,7 +25,9 @@ class Screen(Protocol):
     """A place to show events."""
 
     def show(self, event: Event) -> None: ...
-    def ask(self, question: str) -> bool: ...
+    def ask(self, question: str) -> bool | None:
+        """What a person answers; None if there is nobody to ask."""
+
     def __enter__(self) -> Self: ...
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -50,17 +52,23 @@ class _Base:
     ) -> None:
         return None
 
-    def ask(self, question: str) -> bool:
-        return click.confirm(question, default=False, err=True)
+    def ask(self, question: str) -> bool | None:
+        return click.confirm(question, default=False, err=True) if sys.stdin.isatty() else None
 
 
 class JsonScreen(_Base):
-    """Every event as one line of JSON on standard output; a failure also as text on standard error."""
+    """Every event as one line of JSON on standard output; a failure also as text on standard error.
+
+    What is asked is answered by another program: a line `yes` or `no` on standard input.
+    """
 
     def show(self, event: Event) -> None:
         print(json.dumps(event.to_json()), flush=True)
         if isinstance(event, Failed):
             click.echo(words.failure(event), err=True)
+
+    def ask(self, question: str) -> bool | None:
+        return {"yes": True, "no": False}.get(sys.stdin.readline().strip())
 
 
 class QuietScreen(_Base):
@@ -72,10 +80,10 @@ class QuietScreen(_Base):
     def show(self, event: Event) -> None:
         if isinstance(event, Failed):
             click.echo(words.failure(event), err=True)
-        elif isinstance(event, Proposal):
+        elif isinstance(event, Proposal | ReleaseNeeded):
             self._asked = words.lines(event)
 
-    def ask(self, question: str) -> bool:
+    def ask(self, question: str) -> bool | None:
         click.echo("\n".join(self._asked), err=True)
         return super().ask(question)
 
@@ -148,7 +156,7 @@ class TerminalScreen(_Base):
             for file in event.files:
                 click.echo(file)
 
-    def ask(self, question: str) -> bool:
+    def ask(self, question: str) -> bool | None:
         self._stop()
         return super().ask(question)
 

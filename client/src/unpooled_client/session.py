@@ -18,7 +18,15 @@ from typing import Any, TypeVar
 from unpooled.errors import UnpooledError
 from unpooled.leaving import Form
 from unpooled_client.api import Api, Study, Trouble
-from unpooled_client.events import Event, Reachable, ReviewNeeded, Sent, Unreachable, Waiting
+from unpooled_client.events import (
+    Event,
+    Reachable,
+    ReleaseNeeded,
+    ReviewNeeded,
+    Sent,
+    Unreachable,
+    Waiting,
+)
 from unpooled_client.ledger import Ledger
 from unpooled_client.state import Saved, StateFolder
 
@@ -47,9 +55,9 @@ class Session:
     def __init__(self, folder: StateFolder, saved: Saved, api: Api, threads: int) -> None:
         self.folder, self.saved, self.api, self.threads = folder, saved, api, threads
         self.ledger = Ledger(folder.ledger)
-        self.review: ReviewNeeded | None = None
+        self.asked: ReviewNeeded | ReleaseNeeded | None = None
         self.decision: Future[bool] = Future()
-        """Whether the person accepts `review`."""
+        """What the person answers to `asked`."""
         self.seconds: dict[str, float] = {}
         self._lock = threading.Lock()
         self._told: Trouble | None = None

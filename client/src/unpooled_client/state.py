@@ -1,6 +1,6 @@
 """What a cohort's client must not forget, in one folder per study and cohort.
 
-    state.json     keys, seed, acceptance, digests of the data files: secret, written atomically
+    state.json     keys, seed, what was agreed to and released, digests of the data files: secret, atomic
     ledger.jsonl   everything that was sent (unpooled_client.ledger)
     client.log     every event with its time, and details of failures; never leaves this computer
     lock           held while a client runs, so that two never share a state
@@ -24,11 +24,13 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from unpooled.errors import UnpooledError
+from unpooled.plan import Plan
 from unpooled.protocol.invitation import Invitation
+from unpooled.protocol.messages import Roster
 from unpooled.protocol.sealing import SigningKey
 from unpooled_client.data.fingerprint import Fingerprint
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 class StateError(UnpooledError):
@@ -47,6 +49,23 @@ class Acceptance:
 
 
 @dataclass(frozen=True)
+class Agreement:
+    """The plan and the roster to which this cohort's person agreed, before any data file was opened."""
+
+    plan: Plan
+    roster: Roster
+
+    def to_json(self) -> dict[str, Any]:
+        members = [[name, key.hex()] for name, key in self.roster.members]
+        return {"plan": self.plan.to_json(), "roster": members}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Agreement:
+        members = tuple((name, bytes.fromhex(key)) for name, key in values["roster"])
+        return cls(Plan.from_json(values["plan"]), Roster(members))
+
+
+@dataclass(frozen=True)
 class Saved:
     """The content of state.json."""
 
@@ -54,11 +73,22 @@ class Saved:
     instance: str
     signing_key: bytes = field(repr=False)
     cohort: str = ""
-    acceptance: Acceptance | None = None
+    network: dict[str, Any] = field(default_factory=dict)
+    """How the server is reached, as `unpooled_client.engine.Network` has it."""
+    agreement: Agreement | None = None
     options: dict[str, Any] = field(default_factory=dict)
-    """The data options that were accepted, as `unpooled_client.reading` writes them."""
+    """The data options that passed the check, as `unpooled_client.reading` writes them."""
     files: dict[str, Fingerprint] = field(default_factory=dict)
     """The data files as they were then, by what they are."""
+    sizes: dict[str, int] = field(default_factory=dict)
+    """How much there is in them, as `unpooled_client.reading.sizes_of` says."""
+    released: bytes = b""
+    """Hash of the plan for which the person released what leaves of these files; empty before."""
+    acceptance: Acceptance | None = None
+    out: str = ""
+    """Folder for the results, once somebody named one."""
+    delivered: bool = False
+    """Whether the results are in that folder."""
 
     @classmethod
     def new(cls, invitation: Invitation) -> Saved:
@@ -72,25 +102,42 @@ class Saved:
             "instance": self.instance,
             "signing_key": self.signing_key.hex(),
             "cohort": self.cohort,
-            "acceptance": self.acceptance and {k: v.hex() for k, v in vars(self.acceptance).items()},
+            "network": self.network,
+            "agreement": self.agreement and self.agreement.to_json(),
             "options": self.options,
             "files": {name: vars(file) for name, file in self.files.items()},
+            "sizes": self.sizes,
+            "released": self.released.hex(),
+            "acceptance": self.acceptance and {k: v.hex() for k, v in vars(self.acceptance).items()},
+            "out": self.out,
+            "delivered": self.delivered,
         }
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Saved:
         if values.get("format") != _FORMAT:
             raise ValueError("written by another version of this program")
-        acceptance = values["acceptance"]
+        acceptance, agreement = values["acceptance"], values["agreement"]
         return cls(
-            Invitation.from_text(values["invitation"]),
-            values["instance"],
-            bytes.fromhex(values["signing_key"]),
-            values["cohort"],
-            acceptance and Acceptance(**{k: bytes.fromhex(v) for k, v in acceptance.items()}),
-            values["options"],
-            {name: Fingerprint(**file) for name, file in values["files"].items()},
+            invitation=Invitation.from_text(values["invitation"]),
+            instance=values["instance"],
+            signing_key=bytes.fromhex(values["signing_key"]),
+            cohort=values["cohort"],
+            network=values["network"],
+            agreement=agreement and Agreement.from_json(agreement),
+            options=values["options"],
+            files={name: Fingerprint(**file) for name, file in values["files"].items()},
+            sizes=values["sizes"],
+            released=bytes.fromhex(values["released"]),
+            acceptance=acceptance and Acceptance(**{k: bytes.fromhex(v) for k, v in acceptance.items()}),
+            out=values["out"],
+            delivered=values["delivered"],
         )
+
+    @property
+    def is_released(self) -> bool:
+        """Whether a person released what leaves under the plan agreed to."""
+        return self.agreement is not None and self.released == self.agreement.plan.hash()
 
 
 class StateFolder:
@@ -117,7 +164,8 @@ class StateFolder:
         from filelock import FileLock, Timeout
 
         _make_private_folder(self.path)
-        lock = FileLock(self.path / "lock", timeout=0, thread_local=False)
+        # Whoever asks `is_locked` holds it for a moment.
+        lock = FileLock(self.path / "lock", timeout=1, thread_local=False)
         try:
             lock.acquire()
         except Timeout as error:
@@ -130,8 +178,26 @@ class StateFolder:
         finally:
             lock.release()
 
+    def is_locked(self) -> bool:
+        """Whether a client runs with this folder."""
+        from filelock import FileLock, Timeout
+
+        if not (self.path / "lock").exists():
+            return False
+        try:
+            with FileLock(self.path / "lock", timeout=0, thread_local=False):
+                return False
+        except Timeout:
+            return True
+
     def exists(self) -> bool:
         return self.file.is_file()
+
+    def private_log(self) -> TextIO:
+        """The log, open for appending; only this account may read it."""
+        _make_private_folder(self.path)
+        descriptor = os.open(self.log, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
+        return os.fdopen(descriptor, "a", encoding="utf-8")
 
     def load(self) -> Saved:
         """What was saved; StateError if there is nothing, or nothing that can be read."""
@@ -221,12 +287,6 @@ def replace(part: Path, path: Path) -> None:
 
 
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
-
-
-def open_private(path: Path) -> TextIO:
-    """Open a text file for appending that only this account may read."""
-    descriptor = os.open(path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
-    return os.fdopen(descriptor, "a", encoding="utf-8")
 
 
 def sync_folder(path: Path) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from unpooled.protocol.sealing import SigningKey, fingerprint
+from unpooled_client import background, state
 from unpooled_client import ledger as ledgers
-from unpooled_client import state
 from unpooled_client.ledger import Entry
+from unpooled_client.stage import next_command
 from unpooled_client.state import Saved, StateError, StateFolder
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -73,7 +74,7 @@ def _folders(given: Path | None) -> list[StateFolder]:
 
 
 def _status(folder: StateFolder, offline: bool, network: dict[str, Any]) -> dict[str, Any]:
-    saved = folder.load()
+    saved, running = folder.load(), background.is_running(folder)
     entries = list(ledgers.read(folder.ledger))
     return {
         "folder": str(folder.path),
@@ -82,18 +83,24 @@ def _status(folder: StateFolder, offline: bool, network: dict[str, Any]) -> dict
         "cohort": saved.cohort,
         "fingerprint": fingerprint(SigningKey(saved.signing_key).public),
         "compensator": saved.invitation.compensator,
-        "accepted": saved.acceptance is not None,
+        "agreed": saved.agreement is not None,
+        "released": saved.is_released,
+        "results": saved.out if saved.delivered else None,
+        "running": running,
+        "next": "" if running else next_command(saved, folder),
         "files": saved.options,
         "sent": {"messages": len(entries), "bytes": sum(entry.bytes for entry in entries)},
         "from_server": None if offline else _ask(saved, network),
     }
 
 
-def _ask(saved: Saved, network: dict[str, Any]) -> dict[str, Any]:
+def _ask(saved: Saved, given: dict[str, Any]) -> dict[str, Any]:
     from unpooled_client.api import Api, ServerError
+    from unpooled_client.engine import Network
 
     try:
-        api = Api(saved.invitation, saved.instance, patient=False, **network)
+        network = Network(**given).or_saved(saved.network)
+        api = Api(saved.invitation, saved.instance, patient=False, **vars(network))
         study = api.study()
     except ServerError as error:
         return {"problem": str(error)}
@@ -112,7 +119,9 @@ def _status_lines(values: dict[str, Any]) -> list[str]:
     rows = [
         ("Study", f"{server.get('name', '')} ({values['study']}) at {values['server']}".lstrip()),
         ("Cohort", f"{values['cohort'] or 'not joined yet'}, key {values['fingerprint']}"),
-        ("Plan and roster", "accepted" if values["accepted"] else "not accepted yet"),
+        ("Plan and roster", "accepted" if values["agreed"] else "not accepted yet"),
+        ("What leaves", "released" if values["released"] else "not released yet"),
+        ("On this computer", "a client is running" if values["running"] else "no client is running"),
     ]
     if "problem" in server:
         rows.append(("Server", server["problem"]))
@@ -126,6 +135,10 @@ def _status_lines(values: dict[str, Any]) -> list[str]:
     sent = values["sent"]
     rows.append(("Sent", f"{sent['bytes']:,} bytes in {sent['messages']} messages (unpooled-client ledger)"))
     rows.append(("Kept in", values["folder"]))
+    if values["results"]:
+        rows.append(("Results in", values["results"]))
+    if values["next"]:
+        rows.append(("Next", values["next"]))
     return [f"{name:<16}{value}" for name, value in rows]
 
 

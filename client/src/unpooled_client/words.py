@@ -13,6 +13,7 @@ from unpooled.protocol.sealing import fingerprint
 from unpooled.schema import Column
 from unpooled_client.events import (
     Accepted,
+    Agreed,
     Checked,
     Event,
     Failed,
@@ -22,6 +23,7 @@ from unpooled_client.events import (
     Paused,
     Proposal,
     Reachable,
+    ReleaseNeeded,
     Results,
     Resumed,
     ReviewNeeded,
@@ -52,8 +54,12 @@ def lines(event: Event) -> list[str]:
             return review(event)
         case Proposal():
             return [*proposal(event), f"Go on with: unpooled-client run {_data(event.plan)}"]
+        case Agreed():
+            return ["Plan and roster accepted"]
+        case ReleaseNeeded():
+            return release(event)
         case Accepted():
-            return ["Plan and roster accepted; the mask seed was sent, sealed to the compensator"]
+            return ["The mask seed was sent, sealed to the compensator"]
         case Checked():
             return checked(event)
         case PanelAgreed():
@@ -138,13 +144,18 @@ def review(event: ReviewNeeded) -> list[str]:
         *_table([(_you(name, event), fingerprint(key)) for name, key in event.roster.members]),
         f"  Roster hash (the same at every cohort): {grouped(event.roster_hash)}",
         "",
-        *_others(event),
+        *_compensator(event),
     ]
 
 
 def proposal(event: Proposal) -> list[str]:
     """What a study asks for, before it is known who takes part."""
-    return [*_plan(event), *_others(event)]
+    return [*_plan(event), *_compensator(event), *_leaves(event.leaves)]
+
+
+def release(event: ReleaseNeeded) -> list[str]:
+    """What a person reads before anything of the data leaves."""
+    return _leaves(event.leaves)
 
 
 def _plan(event: Proposal) -> list[str]:
@@ -167,16 +178,17 @@ def _description(text: str) -> Iterable[str]:
         yield from textwrap.wrap(line, _WIDTH, initial_indent="  | ", subsequent_indent="  | ") or ["  |"]
 
 
-def _others(event: Proposal) -> list[str]:
+def _compensator(event: Proposal) -> list[str]:
     return [
         "COMPENSATOR",
         f"  Fingerprint, as in your invitation: {event.compensator}",
         *([_ONE_OPERATOR] if event.one_operator else []),
         "",
-        "WHAT WILL LEAVE THIS COMPUTER",
-        *(line for leaving in event.leaves for line in _leaving(leaving)),
-        "",
     ]
+
+
+def _leaves(leaves: Iterable[Leaving]) -> list[str]:
+    return ["WHAT WILL LEAVE THIS COMPUTER", *(line for leaving in leaves for line in _leaving(leaving)), ""]
 
 
 def _you(name: str, event: ReviewNeeded) -> str:

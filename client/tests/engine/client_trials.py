@@ -19,7 +19,7 @@ import httpx
 from unpooled.protocol.invitation import Invitation
 from unpooled_client.data.options import DataOptions
 from unpooled_client.engine import Engine
-from unpooled_client.events import Event, ReviewNeeded
+from unpooled_client.events import Event, ReleaseNeeded, ReviewNeeded
 from unpooled_client.state import StateFolder
 
 PASSWORD = "only-for-tests"
@@ -99,13 +99,15 @@ class Member:
         return Engine(self.state, **(options | changes))
 
     def run(
-        self, engine: Engine | None = None, answer: Callable[[Engine, ReviewNeeded], None] | None = None
+        self,
+        engine: Engine | None = None,
+        answer: Callable[[Engine, ReviewNeeded | ReleaseNeeded], None] | None = None,
     ) -> Event:
-        """Run to the end, accepting what is to be reviewed; the last event."""
+        """Run to the end, accepting what is to be accepted; the last event."""
         engine = engine or self.engine()
         for event in engine.run():
             self.events.append(event)
-            if isinstance(event, ReviewNeeded):
+            if isinstance(event, ReviewNeeded | ReleaseNeeded):
                 (answer or Engine.accept)(engine, event)
         return self.events[-1]
 
@@ -123,8 +125,8 @@ class Member:
         arguments = self.command("--yes", "--json", *more)
         return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
-    def told(self, kind: type[Event]) -> list[Any]:
-        return [event for event in self.events if isinstance(event, kind)]
+    def told(self, *kinds: type[Event]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kinds)]
 
     def results(self) -> dict[str, bytes]:
         """The result files, without the manifest, which has times in it, and the text that names the plan."""

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from client_trials import Member, Trial
 
+from unpooled_client.engine import Until
+
 MakeStudy = Callable[..., Trial]
 
 
@@ -83,12 +85,12 @@ def test_with_nobody_to_ask_the_plan_is_shown_and_nothing_goes_on(study: MakeStu
     trial = study()
     member, *others = trial.members
     for other in others:
-        other.run(other.engine(only_join=True))
+        other.run(other.engine(until=Until.JOINED))
     done = client(*member.command()[3:])
     assert done.returncode == 2
-    assert "WHAT WILL LEAVE THIS COMPUTER" in done.stderr
+    assert "WHO TAKES PART" in done.stderr
     assert "--yes" in done.stderr
-    assert member.state.load().acceptance is None
+    assert member.state.load().agreement is None
 
 
 def test_results_on_standard_output_and_progress_on_standard_error(study: MakeStudy, tmp_path: Path) -> None:
@@ -157,7 +159,7 @@ def test_an_unknown_invitation_ends_with_3(study: MakeStudy) -> None:
 
 def test_an_aborted_study_ends_with_4(study: MakeStudy) -> None:
     trial = study()
-    trial.members[0].run(trial.members[0].engine(only_join=True))
+    trial.members[0].run(trial.members[0].engine(until=Until.JOINED))
     trial.call("POST", "abort")
     done = client(*trial.members[0].command("--yes")[3:])
     assert done.returncode == 4

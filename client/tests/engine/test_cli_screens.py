@@ -13,6 +13,7 @@ from unpooled.protocol.messages import Roster
 from unpooled_client import screen, words
 from unpooled_client.events import (
     Accepted,
+    Agreed,
     Checked,
     Event,
     Exit,
@@ -23,6 +24,7 @@ from unpooled_client.events import (
     Paused,
     Proposal,
     Reachable,
+    ReleaseNeeded,
     Results,
     Resumed,
     ReviewNeeded,
@@ -56,7 +58,9 @@ EVENTS: list[Event] = [
         *(PLAN, "ab" * 32, FINGERPRINT, False, LEAVES, ROSTER, "cd" * 32, "Tartu", True),
         description=DESCRIPTION,
     ),
+    Agreed("ab" * 32, "cd" * 32),
     Checked(False, {"ok": False, "findings": [FINDING]}, 0.5),
+    ReleaseNeeded("ab" * 32, LEAVES, {"samples": 100, "variants": 3200}),
     Accepted("ab" * 32, "cd" * 32),
     PanelAgreed(3000, 3200, "ef" * 32),
     StepProgress("Count people", 1, None, "questions", 0),
@@ -74,7 +78,7 @@ EVENTS: list[Event] = [
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
 def test_an_event_has_words_and_json(event: Event) -> None:
     assert words.lines(event)
-    assert json.loads(json.dumps(event.to_json()))["event"]
+    assert Event.from_json(json.loads(json.dumps(event.to_json()))) == event
 
 
 def test_json_has_every_event_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,10 +126,15 @@ def test_quiet_shows_what_is_to_be_accepted(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("click.confirm", lambda *arguments, **options: True)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     with screen.QuietScreen() as shown:
-        shown.show(EVENTS[6])
-        assert shown.ask("Accept?")
-    assert "WHAT WILL LEAVE THIS COMPUTER" in capsys.readouterr().err
+        for event in EVENTS:
+            if isinstance(event, ReviewNeeded | ReleaseNeeded):
+                shown.show(event)
+                assert shown.ask("Accept?")
+    asked = capsys.readouterr().err
+    assert "WHO TAKES PART" in asked
+    assert "WHAT WILL LEAVE THIS COMPUTER" in asked
 
 
 def test_a_terminal_has_bars_and_a_line_for_waiting(

@@ -11,6 +11,7 @@ from client_trials import Trial
 from test_engine_faults import await_event, kill_after
 
 from unpooled_client import api, joining
+from unpooled_client.engine import Until
 from unpooled_client.events import Exit, Failed, Finished, Joined, Proposal, ReviewNeeded, Sent, Waiting
 from unpooled_client.state import StateFolder
 
@@ -19,7 +20,7 @@ MakeStudy = Callable[..., Trial]
 
 def test_joining_alone_shows_the_proposal_and_ends(study: MakeStudy) -> None:
     member = study().members[0]
-    last = member.run(member.engine(only_join=True))
+    last = member.run(member.engine(until=Until.JOINED))
     assert isinstance(last, Proposal)
     assert last.compensator == member.invitation.compensator
     assert member.state.load().cohort == "cohort1"
@@ -120,7 +121,7 @@ def test_an_unknown_token_is_refused(study: MakeStudy) -> None:
 def test_a_revoked_token_stops_a_client(study: MakeStudy) -> None:
     trial = study()
     member = trial.members[0]
-    member.run(member.engine(only_join=True))
+    member.run(member.engine(until=Until.JOINED))
     trial.call("POST", "invitations/cohort1/revoke")
     last = member.run()
     assert isinstance(last, Failed)
@@ -129,9 +130,9 @@ def test_a_revoked_token_stops_a_client(study: MakeStudy) -> None:
 
 def test_a_state_of_another_study_is_refused(study: MakeStudy) -> None:
     one, another = study().members[0], study().members[0]
-    one.run(one.engine(only_join=True))
+    one.run(one.engine(until=Until.JOINED))
     other = StateFolder(one.state.path)
-    last = another.run(another.engine(only_join=True))
+    last = another.run(another.engine(until=Until.JOINED))
     assert isinstance(last, Failed)
     assert last.exit == Exit.USAGE
     assert "another study" in last.message

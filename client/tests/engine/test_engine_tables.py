@@ -17,7 +17,16 @@ from sklearn.preprocessing import MinMaxScaler, PowerTransformer, RobustScaler, 
 from unpooled.protocol.invitation import Invitation
 from unpooled_client import ledger
 from unpooled_client.data.options import DataOptions
-from unpooled_client.events import Checked, Exit, Failed, Finished, PanelAgreed, Proposal, Transformed
+from unpooled_client.events import (
+    Checked,
+    Exit,
+    Failed,
+    Finished,
+    PanelAgreed,
+    Proposal,
+    ReleaseNeeded,
+    Transformed,
+)
 from unpooled_client.words import lines
 
 REFERENCES: dict[str, Any] = {
@@ -131,7 +140,7 @@ def test_quantiles_are_told_and_no_table_is_written(study: MakeStudy, pooled: np
     assert not member.told(Transformed) and [path.name for path in member.bfile.parent.glob("*.csv")] == [
         "wine.csv"
     ]
-    said = "\n".join(line for event in member.told(Proposal) for line in lines(event))
+    said = "\n".join(line for event in member.told(Proposal, ReleaseNeeded) for line in lines(event))
     assert "2, -1 (1 is the smallest, -1 the largest)" in said and "no other is written" in " ".join(
         said.split()
     )
@@ -141,7 +150,7 @@ def test_what_a_person_reads_and_what_leaves(study: MakeStudy) -> None:
     trial = study("z-score")
     trial.run_all()
     member = trial.members[0]
-    said = "\n".join(line for event in member.told(Proposal) for line in lines(event))
+    said = "\n".join(line for event in member.told(Proposal, ReleaseNeeded) for line in lines(event))
     assert "z-score: Normalization to mean 0" in said and "alcohol (number, g/l)" in said
     assert "bottle (text: neither read nor changed)" in said and "the table stays here" in said
     assert "variant" not in said and "phenotype" not in said.lower()

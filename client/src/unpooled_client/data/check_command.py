@@ -26,21 +26,33 @@ _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 @click.option("--table", type=_FILE, metavar="FILE", help="Check a table, CSV or Parquet, instead.")
 @click.option("--schema", type=_FILE, metavar="FILE",
               help="CSV with the lines name,type,unit of its columns.  [CSV: all numbers]")  # fmt: skip
+@click.option("--state", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="As the study in this folder wants them; what passes is kept for the review.")  # fmt: skip
 @click.option("--json", "to_json", is_flag=True, help="Findings and summary as JSON.")
-def check(to_json: bool, schema: Path | None, **given: Any) -> None:
+def check(to_json: bool, schema: Path | None, state: Path | None, **given: Any) -> None:
     """Check PLINK files, or a table, offline: everything that would stop a study, with file, line and remedy.
 
     Ends with status 1 if there are errors, with 0 otherwise. Nothing leaves this computer.
     """
     options = options_from(given)
-    report = (
-        open_cohort(options)[1] if options.table is None else _check_table(options.table, schema, options)
-    )
+    if state is not None:
+        report = _check_for_study(state, options)
+    elif options.table is None:
+        report = open_cohort(options)[1]
+    else:
+        report = _check_table(options.table, schema, options)
     if to_json:
         click.echo(as_json(report))
     else:
         show(report, Console(file=sys.stdout))
     sys.exit(0 if report.ok else 1)
+
+
+def _check_for_study(state: Path, options: DataOptions) -> Report:
+    from unpooled_client.preparing import check_for_study
+    from unpooled_client.state import StateFolder
+
+    return check_for_study(StateFolder(state), options, os.cpu_count() or 1)
 
 
 def _check_table(table: Path, schema: Path | None, options: DataOptions) -> Report:

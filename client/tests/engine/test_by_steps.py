@@ -1,0 +1,116 @@
+"""A study by single commands, join → check → review → run in the background, each a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from client_trials import Member, Trial
+
+from unpooled_client import background, preparing
+from unpooled_client.events import Agreed, Finished, Joined, ReviewNeeded, Started
+from unpooled_client.journal import Journal
+from unpooled_client.stage import Stage, stage_of
+
+MakeStudy = Callable[..., Trial]
+
+
+def client(*arguments: object, says: str = "") -> subprocess.CompletedProcess[str]:
+    command = [*background.program(), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, input=says, timeout=120)
+
+
+def test_a_study_step_by_step(study: MakeStudy, pooled: dict[str, bytes]) -> None:
+    trial = study()
+    member, *others = trial.members
+    threads = [other.beside() for other in others]
+    state = ("--state", member.state.path)
+
+    unknown = client("check", *state, "--bfile", member.bfile)
+    assert unknown.returncode == 2 and "no study" in unknown.stderr
+
+    joined = client("join", "-", "--wait", "--json", *state, says=f"{member.invitation.to_text()}\nyes\n")
+    assert joined.returncode == 0, joined.stderr
+    told = [json.loads(line)["event"] for line in joined.stdout.splitlines()]
+    assert told[-1] == "agreed" and "review-needed" in told
+    assert stage_of(member.state.load()) == Stage.DATA
+
+    bad = client("check", *state, "--bfile", member.bfile.with_name("absent"))
+    assert bad.returncode == 1
+    early = client("run", "--detach", *state)
+    assert early.returncode == 2 and "nobody to ask" in early.stderr
+    good = client("check", *state, "--bfile", member.bfile)
+    assert good.returncode == 0, good.stdout
+    assert stage_of(member.state.load()) == Stage.REVIEW
+    preparing.release(member.state)
+    assert stage_of(member.state.load()) == Stage.RUN
+
+    begun = client("run", "--detach", "--out", member.out, *state)
+    assert begun.returncode == 0, begun.stderr
+    _await_end(member)
+    assert member.results() == pooled
+    assert stage_of(member.state.load()) == Stage.RESULTS
+    for thread in threads:
+        thread.join(60)
+
+
+def _await_end(member: Member, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while background.is_running(member.state):
+        assert time.monotonic() < deadline, member.state.log.read_text()
+        time.sleep(0.1)
+
+
+def test_a_run_in_the_background_is_stopped_and_goes_on(study: MakeStudy, pooled: dict[str, bytes]) -> None:
+    trial = study()
+    member, *others = trial.members
+    run = [*member.command("--yes")[3:]]
+    assert not background.is_running(member.state)
+    first = background.start(member.state, run)
+    journal = Journal(member.state.log)
+    _await(journal, Joined)
+    assert background.is_running(member.state)
+    background.stop(member.state)
+    assert not background.is_running(member.state)
+    second = background.start(member.state, run)
+    assert first != second
+    threads = [other.beside() for other in others]
+    events = _await(journal, Finished)
+    assert isinstance(events[0], Started) and events[0].pid == second  # the first run's are no longer told
+    assert {ReviewNeeded, Agreed} <= {type(event) for event in events}
+    assert member.results() == pooled
+    for thread in threads:
+        thread.join(60)
+
+
+def _await(journal: Journal, kind: type, seconds: float = 60) -> list[object]:
+    events: list[object] = []
+    deadline = time.monotonic() + seconds
+    while not any(isinstance(event, kind) for event in events):
+        assert time.monotonic() < deadline, events
+        events += journal.new()
+        time.sleep(0.05)
+    return events
+
+
+def test_a_run_outlives_the_process_that_started_it(study: MakeStudy, tmp_path: Path) -> None:
+    """The starter ends as a closed terminal ends it: with its whole process group."""
+    member = study().members[0]
+    starter = subprocess.Popen(
+        [*background.program(), *member.command("--yes", "--detach")[3:]], start_new_session=True
+    )
+    assert starter.wait(60) == 0
+    if sys.platform != "win32":
+        import signal
+
+        with contextlib.suppress(ProcessLookupError):  # as it should be: nobody is left in its group
+            os.killpg(starter.pid, signal.SIGKILL)
+    time.sleep(0.3)
+    assert background.is_running(member.state)
+    background.stop(member.state)
