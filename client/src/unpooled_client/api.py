@@ -15,8 +15,8 @@ same bytes, until it is answered or the client is stopped. `Api.trouble` says si
 
 from __future__ import annotations
 
-import ipaddress
-import ssl
+import contextlib
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -27,32 +27,29 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
+from unpooled import panel
 from unpooled.errors import CodecError, UnpooledError
 from unpooled.plan import Plan
-from unpooled.protocol import messages
+from unpooled.protocol import VERSION, messages
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Questions, Roster
 from unpooled.protocol.problems import Problem
+from unpooled_client import network
+from unpooled_client.network import ServerError as ServerError  # with those below, what asking may raise
+from unpooled_client.network import Unusable as Unusable
 
 T = TypeVar("T")
 
 LONG_POLL = 20.0
 """Seconds that the server may hold a question without an answer."""
 
-_TIMEOUT = httpx.Timeout(60.0, connect=10.0)
+_TIMEOUT = httpx.Timeout(60.0, connect=network.CONNECTING)
 _SLOWEST_RETRY = 5.0
 
-
-class ServerError(UnpooledError):
-    """Base of what can go wrong between client and server; `remedy` says what the person can do."""
-
-    def __init__(self, message: str, remedy: str = "") -> None:
-        self.message, self.remedy = message, remedy
-        super().__init__(" ".join(part for part in (message, remedy) if part))
-
-
-class Unusable(ServerError):
-    """The connection or the answer is of no use, and trying again would not help."""
+# Bytes of the largest answer of each kind: a server that sends more is not read to its end.
+_MOST = 1 << 16
+_MOST_STUDY = 1 << 24
+_MOST_QUESTIONS = 1 << 29
 
 
 class Unanswered(ServerError):
@@ -135,9 +132,7 @@ class Study:
             one_operator=bool(values["compensator"].get("one_operator")),
             panel_digest=_text(values.get("panel_digest") or ""),
             waiting_for=tuple(map(_text, values.get("waiting_for") or ())),
-            results=tuple(
-                ResultFile(r["name"], r["bytes"], r["sha256"]) for r in values.get("results") or ()
-            ),
+            results=tuple(map(_result_file, values.get("results") or ())),
         )
 
 
@@ -147,8 +142,31 @@ def _text(value: Any) -> str:
     return "".join(c for c in value if c.isprintable() or c == "\n")  # it is shown on a terminal
 
 
+def _result_file(values: Any) -> ResultFile:
+    file = ResultFile(_text(values["name"]), values["bytes"], _text(values["sha256"]))
+    if type(file.bytes) is not int or file.bytes < 0:
+        raise TypeError(f"got a file of {file.bytes!r} bytes; want a number")
+    return file
+
+
 def _roster(members: Any) -> Roster:
     return Roster(tuple((_text(member["name"]), bytes.fromhex(member["key"])) for member in members))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the server answered, in full."""
+
+    status: int
+    headers: httpx.Headers
+    content: bytes
+
+    def json(self) -> Any:
+        """The values in it; ValueError if it is not JSON."""
+        try:
+            return json.loads(self.content)
+        except RecursionError as error:
+            raise ValueError("it is nested too deeply") from error
 
 
 @dataclass(frozen=True)
@@ -206,24 +224,18 @@ class Api:
             "Authorization": f"Bearer {invitation.token}",
             "Unpooled-Client": instance,
             "Accept-Encoding": "identity",  # shares and lists gain nothing; sizes stay what they are
+            "Unpooled-Protocol": str(VERSION),
             "User-Agent": "unpooled-client",
         }
-        try:
-            self._client = httpx.Client(
-                base_url=f"{invitation.server}/api/v1/cohort/",
-                headers=headers,
-                verify=_trusted(invitation.server, ca_bundle),
-                timeout=_TIMEOUT,
-                limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
-                trust_env=not _is_loopback(
-                    urlsplit(invitation.server).hostname or ""
-                ),  # no proxy to ourselves
-            )
-        except (ValueError, ImportError, OSError, httpx.InvalidURL) as error:
-            raise Unusable(
-                f"the settings of the network cannot be used: {error}.",
-                "Look at HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR.",
-            ) from error
+        self._proxy = network.proxy_for(self.server)
+        self._client = network.open_client(
+            f"{self.server}/api/v1/cohort/",
+            self._proxy,
+            network.trust_for(self.server, self._proxy, ca_bundle),
+            headers=headers,
+            timeout=_TIMEOUT,
+            limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
+        )
 
     def keep_heard(self, every: float = 20.0) -> None:
         """Ask something at times, until the client is stopped, so that the server knows that it lives.
@@ -245,7 +257,7 @@ class Api:
     def study(self, wait: float = 0, seen: int | None = None) -> Study:
         """The study as it is; with `seen`, once its version is another, or after `wait` seconds."""
         query = {} if seen is None else {"wait": f"{wait:g}", "seen": str(seen)}
-        answer = self._ask("GET", "study", params=query, wait=wait)
+        answer = self._ask("GET", "study", params=query, wait=wait, most=_MOST_STUDY)
         return _parsed(answer, Study.from_json)
 
     def join(self, public_key: bytes) -> None:
@@ -270,15 +282,15 @@ class Api:
 
     def panel(self) -> bytes:
         """The agreed panel's canonical text."""
-        return self._ask("GET", "panel").content
+        return self._ask("GET", "panel", most=panel.MAX_BYTES).content
 
     def coordinators_list(self) -> bytes:
-        return self._ask("GET", "list").content
+        return self._ask("GET", "list", most=panel.MAX_BYTES).content
 
     def questions(self, wait: float, seen: tuple[int, ...]) -> Questions:
         """The rounds to answer without those in `seen`, which are at work; waits if there are none."""
         query = {"wait": f"{wait:g}"} | ({"seen": ",".join(map(str, seen))} if seen else {})
-        answer = self._ask("GET", "questions", params=query, wait=wait)
+        answer = self._ask("GET", "questions", params=query, wait=wait, most=_MOST_QUESTIONS)
         try:
             found: Questions = messages.decode(answer.content, Questions)
         except CodecError as error:
@@ -294,97 +306,117 @@ class Api:
     def report_problem(self, problem: Problem, name: str = "") -> None:
         self._ask("POST", "problem", json={"code": problem.value, "name": name})
 
-    def result(self, name: str, part: Path) -> None:
-        """Write a result file to `part`."""
-        self._ask("GET", f"results/{quote(name, safe='')}", into=part)
+    def result(self, file: ResultFile, part: Path) -> None:
+        """Write a result file to `part`: no more bytes than were announced."""
+        self._ask("GET", f"results/{quote(file.name, safe='')}", most=file.bytes, into=part)
 
     def _ask(
-        self, method: str, path: str, *, wait: float = 0, into: Path | None = None, **message: Any
-    ) -> httpx.Response:
-        """Send a request until there is an answer; raises what the answer means if it is a refusal."""
+        self,
+        method: str,
+        path: str,
+        *,
+        wait: float = 0,
+        most: int = _MOST,
+        into: Path | None = None,
+        **message: Any,
+    ) -> Answer:
+        """Send a request until there is an answer; raises what the answer means if it is a refusal.
+
+        An answer of more than `most` bytes is Unusable.
+        """
         if isinstance(message.get("content"), bytes):
             message["headers"] = {"Content-Type": "application/octet-stream"} | message.get("headers", {})
-        timeout = httpx.Timeout(60.0 if wait == 0 else wait + 15.0, connect=10.0)
+        timeout = httpx.Timeout(60.0 if wait == 0 else wait + 15.0, connect=network.CONNECTING)
         request = self._client.build_request(method, path, timeout=timeout, **message)
         for delay in _delays():
-            response, reason = self._once(request, into)
-            if response is not None and not reason:
+            answer, reason = self._once(request, most, into)
+            if answer is not None and not reason:
                 self.trouble, self._answered = None, time.monotonic()
-                return _granted(response)
+                return _granted(answer)
             if not self._patient:
-                raise Unanswered(f"{self.server} does not answer: {reason}.")
+                raise Unanswered(f"{self.server} does not answer: {reason}.", _LOOK)
             self.trouble = Trouble(self.trouble.since if self.trouble else time.time(), reason)
-            if self._stop.wait(max(delay, _retry_after(response))):
+            if self._stop.wait(max(delay, _retry_after(answer))):
                 break
             if wait:  # ask for an answer at once, to learn whether the trouble is over
                 message["params"] = message["params"] | {"wait": "0"}
                 request = self._client.build_request(method, path, timeout=_TIMEOUT, **message)
         raise Stopped("stopped")
 
-    def _once(self, request: httpx.Request, into: Path | None = None) -> tuple[httpx.Response | None, str]:
+    def _once(self, request: httpx.Request, most: int, into: Path | None) -> tuple[Answer | None, str]:
         """One try: the answer, and why it is none to be had now, if so."""
         if self._stop.is_set():
             raise Stopped("stopped")
         response = None
         try:
             response = self._client.send(request, stream=True)
-            _receive(response, into)
-        except httpx.UnsupportedProtocol as error:
-            raise Unusable(f"{self.server} cannot be reached: {error}.") from error
+            with contextlib.closing(response):
+                answer = _receive(response, most, into)
         except httpx.RequestError as error:
-            if _is_certificate(error):
-                raise _untrusted(self.server) from error
-            return None, _reason(error)
+            if problem := network.unusable(error, self.server, self._proxy):
+                raise problem from error
+            return None, network.reason(error, self.server, self._proxy)
         except RuntimeError as error:  # httpx says so of a client that was closed meanwhile
             raise Stopped("stopped") from error
         finally:
             self.traffic.count(request, response)
-        if response.status_code >= 500 or response.status_code in (408, 425, 429):
-            return response, f"it answers with status {response.status_code}"
-        return response, ""
+        if (
+            answer.status == 407
+            and self._proxy
+            and (problem := network.refused_by_proxy(407, self.server, self._proxy))
+        ):
+            raise problem
+        if answer.status >= 500 or answer.status in (408, 425, 429):
+            return answer, f"it answers with status {answer.status}"
+        return answer, ""
 
 
-def _receive(response: httpx.Response, into: Path | None) -> None:
+def _receive(response: httpx.Response, most: int, into: Path | None) -> Answer:
     """Read an answer to its end: into memory, or into a file if it is what was asked for."""
-    try:
-        if into is None or response.status_code != 200:
-            response.read()
-            return
-        with into.open("wb") as file:
-            for block in response.iter_raw(1 << 18):
-                file.write(block)
-    finally:
-        response.close()
+    if response.status_code != 200:
+        into, most = None, _MOST
+    blocks = _blocks(response, most)
+    if into is None:
+        return Answer(response.status_code, response.headers, b"".join(blocks))
+    with into.open("wb") as file:
+        for block in blocks:
+            file.write(block)
+    return Answer(response.status_code, response.headers, b"")
+
+
+def _blocks(response: httpx.Response, most: int) -> Iterator[bytes]:
+    """The bytes of an answer as they come; Unusable once they are more than `most`, or packed."""
+    if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise Unusable("the server's answer is compressed, which was not asked for.", _LOOK)
+    announced = response.headers.get("Content-Length", "")
+    received = 0
+    if announced.isdecimal() and len(announced) < 20 and int(announced) > most:
+        raise _too_large(most)
+    for block in response.iter_raw(1 << 18):
+        received += len(block)
+        if received > most:
+            raise _too_large(most)
+        yield block
+
+
+_LOOK = "Look with `unpooled-client doctor`."
+
+
+def _too_large(most: int) -> Unusable:
+    return Unusable(
+        f"the server's answer is larger than the {most:,} bytes that it may have.",
+        "Tell the server's operator.",
+    )
 
 
 def _refuse_plain_http(server: str, allowed: bool) -> None:
     address = urlsplit(server)
-    if address.scheme == "https" or allowed or _is_loopback(address.hostname or ""):
+    if address.scheme == "https" or allowed or network.is_loopback(address.hostname or ""):
         return
     raise Unusable(
         f"the invitation's server, {server}, has no https: others on the network could read the token.",
         "Ask the coordinator for an https address. On a network of your own, --allow-http lets it pass.",
     )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _trusted(server: str, ca_bundle: Path | None) -> ssl.SSLContext | bool:
-    if not server.startswith("https:"):
-        return False  # nothing to verify, and reading the certificates takes a while
-    if ca_bundle is None:
-        return True  # the usual authorities, or what SSL_CERT_FILE names
-    try:
-        return ssl.create_default_context(cafile=ca_bundle)
-    except (OSError, ssl.SSLError) as error:
-        raise Unusable(
-            f"{ca_bundle} is no file of certificates.", "Give --ca-bundle a file in PEM format."
-        ) from error
 
 
 def _delays() -> Iterator[float]:
@@ -395,48 +427,20 @@ def _delays() -> Iterator[float]:
         delay = min(delay * 1.6, _SLOWEST_RETRY)
 
 
-def _retry_after(response: httpx.Response | None) -> float:
-    seconds = response.headers.get("Retry-After", "") if response is not None else ""
+def _retry_after(answer: Answer | None) -> float:
+    seconds = answer.headers.get("Retry-After", "") if answer is not None else ""
     return min(float(seconds), 60.0) if seconds.isdecimal() else 0.0
 
 
-def _is_certificate(error: BaseException) -> bool:
-    while error.__cause__ is not None or error.__context__ is not None:
-        error = error.__cause__ or error.__context__  # type: ignore[assignment]
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return True
-    return "CERTIFICATE_VERIFY_FAILED" in str(error)
-
-
-def _untrusted(server: str) -> Unusable:
-    return Unusable(
-        f"the certificate of {server} is not trusted here.",
-        "If your network inspects TLS, ask hospital IT for its certificates: --ca-bundle FILE.",
-    )
-
-
-def _reason(error: httpx.RequestError) -> str:
-    match error:
-        case httpx.ProxyError():
-            return f"the proxy refuses the connection ({error}); look at HTTPS_PROXY and NO_PROXY"
-        case httpx.ConnectTimeout():
-            return "no connection within 10 s; a firewall or a missing proxy setting (HTTPS_PROXY) does that"
-        case httpx.TimeoutException():
-            return "no answer in time"
-        case httpx.ConnectError():
-            return f"no connection: {error}"
-    return f"the connection broke: {error or type(error).__name__}"
-
-
-def _granted(response: httpx.Response) -> httpx.Response:
-    status = response.status_code
+def _granted(answer: Answer) -> Answer:
+    status = answer.status
     if status < 300:
-        return response
+        return answer
     if status < 400:
         raise Unusable(
             "the server's address has moved.", "Ask the coordinator for an invitation with the new address."
         )
-    code, message, remedy = _explained(response)
+    code, message, remedy = _explained(answer)
     match status:
         case 401:
             raise TokenRefused(
@@ -452,18 +456,18 @@ def _granted(response: httpx.Response) -> httpx.Response:
     raise Refused(status, code, message, remedy)
 
 
-def _explained(response: httpx.Response) -> tuple[str, str, str]:
+def _explained(answer: Answer) -> tuple[str, str, str]:
     try:
-        error = response.json()["error"]
+        error = answer.json()["error"]
         return _text(error["code"]), _text(error["message"]), _text(error.get("remedy") or "")
     except (ValueError, KeyError, TypeError, AttributeError):
-        what = f"the answer has status {response.status_code} and is not this platform's."
+        what = f"the answer has status {answer.status} and is not this platform's."
         return "", what, "Look whether the invitation's address, or a proxy on the way, is the right one."
 
 
-def _parsed(response: httpx.Response, parse: Callable[[Any], T]) -> T:
+def _parsed(answer: Answer, parse: Callable[[Any], T]) -> T:
     try:
-        return parse(response.json())
+        return parse(answer.json())
     except (ValueError, KeyError, TypeError, AttributeError, UnpooledError) as error:
         raise _unusable(error) from error
 

@@ -45,7 +45,7 @@ def fetch(session: Session, file: ResultFile, folder: Path) -> None:
         return
     part = folder / f".{file.name}.{os.getpid()}.part"
     try:
-        session.api.result(file.name, part)
+        session.api.result(file, part)
         if not _has(part, file):
             raise DeliveryError(
                 f"the result file {file.name} was damaged on its way.",

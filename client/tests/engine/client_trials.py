@@ -23,13 +23,15 @@ from unpooled_client.events import Event, ReleaseNeeded, ReviewNeeded
 from unpooled_client.state import StateFolder
 
 PASSWORD = "only-for-tests"
+HOST = "cohort.test"
+"""The platform's name for those who reach it through a proxy; no other program knows it."""
 
 
 class Platform:
     """Web application, worker and compensator; and a coordinator's session with its REST API."""
 
     def __init__(self, home: Path) -> None:
-        environment = os.environ | {"UNPOOLED_ADMIN_PASSWORD": PASSWORD}
+        environment = os.environ | {"UNPOOLED_ADMIN_PASSWORD": PASSWORD, "UNPOOLED_ALLOWED_HOSTS": HOST}
         for name in (
             "UNPOOLED_HOME",
             "UNPOOLED_DATABASE_URL",

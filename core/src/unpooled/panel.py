@@ -28,6 +28,9 @@ from unpooled.errors import ProtocolError
 
 UNSEEN = b"0"
 UNNAMED = b"."
+
+MAX_BYTES = 1 << 29
+"""Of the canonical text of a list of variants; longer ones are not taken."""
 _COMPLEMENT = {b"A": b"T", b"T": b"A", b"C": b"G", b"G": b"C", UNSEEN: UNSEEN}
 
 Pair = tuple[bytes, bytes]

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from unpooled.errors import ProtocolError
 from unpooled.memory import give_back_what_is_free
-from unpooled.panel import Panel, reconcile
+from unpooled.panel import MAX_BYTES, Panel, reconcile
 from unpooled_server import doorbell, store
 from unpooled_server.errors import Conflict, Refused, Unavailable
 from unpooled_server.models import Cohort, Study
@@ -22,7 +22,7 @@ from unpooled_server.services import lists
 from unpooled_server.services.joining import hand_over, locked, require_not_over, settle
 from unpooled_server.services.transitions import PLATFORM, fail, note, touch
 
-MAX_LIST_BYTES = 1 << 29
+MAX_LIST_BYTES = MAX_BYTES
 READY = StudyState.READY
 
 

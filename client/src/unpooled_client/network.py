@@ -1,0 +1,254 @@
+"""The way to the server: the proxy, whose certificates are believed, and what is wrong where there is no way.
+
+The proxy is the one of `HTTPS_PROXY` (`HTTP_PROXY`, `ALL_PROXY`; none for hosts in `NO_PROXY`), else the one
+in the settings of Windows or macOS. Certificates are believed that were issued by an authority
+
+- in the file given with `--ca-bundle`, and by no other; if none is given
+- in `SSL_CERT_FILE` and `SSL_CERT_DIR`, and by no other; if neither is set
+- in the system's own store, where hospitals put theirs, or in Mozilla's list (package certifi), as pip does.
+
+A proxy's password is in no text that this module makes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import os
+import socket
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import certifi
+import httpx
+import truststore
+
+from unpooled.errors import UnpooledError
+
+CONNECTING = 10.0
+"""Seconds for a connection to come about."""
+
+
+class ServerError(UnpooledError):
+    """Base of what can go wrong between client and server; `remedy` says what the person can do."""
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        self.message, self.remedy = message, remedy
+        super().__init__(" ".join(part for part in (message, remedy) if part))
+
+
+class Unusable(ServerError):
+    """The connection or the answer is of no use, and trying again would not help."""
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """A proxy on the way to the server."""
+
+    scheme: str
+    host: str
+    port: int | None
+    source: str
+    """Where it is set: the name of a variable, or "the system's settings"."""
+    user: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+
+    @property
+    def address(self) -> str:
+        """Without name and password: http://proxy.example.org:3128"""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}" + (f":{self.port}" if self.port else "")
+
+    def for_httpx(self, trust: ssl.SSLContext | bool) -> httpx.Proxy:
+        """The same in the words of httpx."""
+        context = trust if self.scheme == "https" and isinstance(trust, ssl.SSLContext) else None
+        auth = (self.user, self.password) if self.user else None
+        return httpx.Proxy(self.address, ssl_context=context, auth=auth)
+
+
+def open_client(
+    server: str, proxy: Proxy | None, trust: ssl.SSLContext | bool, **options: Any
+) -> httpx.Client:
+    """A client that goes by this proxy and this trust, and by nothing else of the environment."""
+    through = proxy.for_httpx(trust) if proxy else None
+    return httpx.Client(base_url=server, verify=trust, proxy=through, trust_env=False, **options)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this computer, by its name alone."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def proxy_for(server: str) -> Proxy | None:
+    """The proxy for a server's address; Unusable if what is set is no proxy."""
+    address = urlsplit(server)
+    host = address.hostname or ""
+    if is_loopback(host) or proxy_bypass(f"{host}:{address.port}" if address.port else host):
+        return None
+    found = getproxies()
+    url = found.get(address.scheme) or found.get("all")
+    return _proxy(url, _source(address.scheme)) if url else None
+
+
+def _source(scheme: str) -> str:
+    names = (name for word in (scheme, "all") for name in (f"{word}_proxy", f"{word}_proxy".upper()))
+    return next((name.upper() for name in names if os.environ.get(name)), "the system's settings")
+
+
+def _proxy(url: str, source: str) -> Proxy:
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError
+        return Proxy(parts.scheme, parts.hostname, parts.port, source, *_login(parts))
+    except ValueError:  # whose text may hold the password
+        raise Unusable(
+            f"the proxy that {source} names cannot be used.",
+            "Write it as http://proxy.example.org:3128 or http://user:password@proxy.example.org:3128, "
+            "and / # ? % in the password as %2F %23 %3F %25.",
+        ) from None
+
+
+def _login(parts: SplitResult) -> tuple[str, str]:
+    return unquote(parts.username or ""), unquote(parts.password or "")
+
+
+def trust_for(server: str, proxy: Proxy | None, ca_bundle: Path | None) -> ssl.SSLContext | bool:
+    """Whose certificates are believed; False where none is shown. Unusable if the file given is none."""
+    if not server.startswith("https:") and (proxy is None or proxy.scheme == "http"):
+        return False  # reading the certificates takes a while
+    file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    if ca_bundle is not None:
+        return _only(ca_bundle, None, "--ca-bundle")
+    if file or folder:
+        return _only(file, folder, "SSL_CERT_FILE" if file else "SSL_CERT_DIR")
+    context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_verify_locations(certifi.where())
+    return context
+
+
+def _only(file: Path | str | None, folder: str | None, source: str) -> ssl.SSLContext:
+    """Trust in these authorities alone.
+
+    Not by `ssl.create_default_context`, whose strictness since Python 3.13 refuses what many private
+    authorities issue.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        context.load_verify_locations(file or None, folder or None)
+    except OSError as error:  # ssl.SSLError is one
+        raise Unusable(
+            f"{file or folder} is no file of certificates.", f"Give {source} a file in PEM format."
+        ) from error
+    return context
+
+
+def unusable(error: httpx.RequestError, server: str, proxy: Proxy | None) -> Unusable | None:
+    """What is wrong, if it will not pass by itself."""
+    if isinstance(error, httpx.UnsupportedProtocol):
+        return Unusable(f"{server} cannot be reached: {error}.")
+    if isinstance(error, httpx.ProxyError) and proxy is not None:
+        return refused_by_proxy(_status(error), server, proxy)
+    for cause in _causes(error):
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return untrusted(cause, server)
+    return None
+
+
+def refused_by_proxy(status: int, server: str, proxy: Proxy) -> Unusable | None:
+    """What a proxy's answer of this status means; None for one that may pass, e.g. 502."""
+    if status == 407:
+        return _asks_for_password(proxy)
+    if 400 <= status < 500 and status not in (408, 429):
+        host = urlsplit(server).netloc
+        return Unusable(
+            f"the proxy {proxy.address} refuses to connect to {host} (status {status}).",
+            f"Ask hospital IT to allow HTTPS to {host}, or set NO_PROXY if no proxy is needed for it.",
+        )
+    return None
+
+
+def _asks_for_password(proxy: Proxy) -> Unusable:
+    written = f"{proxy.scheme}://user:password@{proxy.host}" + (f":{proxy.port}" if proxy.port else "")
+    if not proxy.user:
+        return Unusable(
+            f"the proxy {proxy.address} wants a user name and a password (status 407).",
+            f"Set HTTPS_PROXY={written}",
+        )
+    return Unusable(
+        f"the proxy {proxy.address} does not take the user name and password in {proxy.source} (status 407).",
+        "Correct them; write @ : / # % in them as %40 %3A %2F %23 %25. If it wants another kind of sign-in "
+        "(NTLM, Kerberos), ask hospital IT for an exception or a proxy that takes passwords.",
+    )
+
+
+# X.509 errors by the codes of OpenSSL, of Windows and of macOS.
+_EXPIRED = (10, -2146762495, 0x800B0101, -67818)
+_EARLY = (9,)
+_OTHER_NAME = (62, 64, -2146762481, 0x800B010F, -67602)
+
+
+def untrusted(error: ssl.SSLCertVerificationError, server: str) -> Unusable:
+    """Why a certificate is not believed."""
+    host = urlsplit(server).hostname
+    code = getattr(error, "verify_code", None)
+    if code in _EXPIRED:
+        return Unusable(
+            f"the certificate of {server} has expired.",
+            "Look at this computer's date. If it is right, tell the server's operator.",
+        )
+    if code in _EARLY:
+        return Unusable(f"the certificate of {server} is not valid yet.", "Look at this computer's date.")
+    if code in _OTHER_NAME:
+        return Unusable(
+            f"the certificate that {server} shows is not for the name {host}.",
+            "Is the address in the invitation right? A sign-in page of the network in between does that too: "
+            "open any page in a browser.",
+        )
+    return Unusable(
+        f"the certificate of {server} is not trusted here.",
+        "If your network inspects TLS, ask hospital IT for its certificates, and give them as --ca-bundle "
+        "FILE. `unpooled-client doctor` says who issued this one.",
+    )
+
+
+def reason(error: httpx.RequestError, server: str, proxy: Proxy | None) -> str:
+    """Why there is no answer at the moment, for a person."""
+    what = f"the proxy {proxy.address}" if proxy else urlsplit(server).netloc
+    where = f"look at {proxy.source} and NO_PROXY" if proxy else "if a proxy is needed, set HTTPS_PROXY"
+    causes = list(_causes(error))
+    match error:
+        case httpx.ProxyError():
+            return f"{what} answers {error}: it does not reach the server"
+        case httpx.ConnectTimeout():
+            return f"no connection to {what} within {CONNECTING:.0f} s, as behind a firewall; {where}"
+        case httpx.TimeoutException():
+            return "no answer in time"
+        case httpx.ConnectError() if any(isinstance(cause, socket.gaierror) for cause in causes):
+            return f"the name of {what} is not known here; {where}"
+        case httpx.ConnectError() if any(isinstance(cause, ssl.SSLError) for cause in causes):
+            return f"{urlsplit(server).netloc} does not speak TLS as expected ({error}); {where}"
+        case httpx.ConnectError():
+            return f"no connection to {what} ({error}); {where}"
+    return f"the connection broke: {error or type(error).__name__}"
+
+
+def _status(error: httpx.ProxyError) -> int:
+    """The status in the text of an error of httpx, which has it nowhere else."""
+    with contextlib.suppress(ValueError):
+        return int(str(error)[:3])
+    return 0
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
