@@ -57,6 +57,27 @@ def test_a_revoked_token_admits_nobody(federation: Make, method: str, path: str)
     assert answer.json()["error"]["code"] == "revoked-token"
 
 
+@pytest.mark.parametrize(("method", "path"), ADDRESSES)
+@pytest.mark.parametrize(
+    ("spoken", "code"), [("0", "client-too-old"), ("x", "client-too-old"), ("2", "server-too-old")]
+)
+def test_a_client_of_another_protocol_is_told_so_before_anything_else(
+    federation: Make, method: str, path: str, spoken: str, code: str
+) -> None:
+    headers = {"Unpooled-Protocol": spoken}
+    answer = federation().clients[0].http.request(method, f"/api/v1/cohort/{path}", headers=headers)
+    assert answer.status_code == 426
+    error = answer.json()["error"]
+    assert error["code"] == code
+    assert "unpooled-client" in error["remedy"]
+
+
+def test_a_client_that_speaks_our_protocol_comes_in_with_or_without_naming_it(federation: Make) -> None:
+    client = federation().clients[0]
+    assert client.call("GET", "study", headers={"Unpooled-Protocol": "1"}).status_code == 200
+    assert client.call("GET", "study").status_code == 200
+
+
 def test_a_token_issued_anew_replaces_the_former_one_and_what_the_cohort_did_stays(federation: Make) -> None:
     trial = federation()
     trial.join()

@@ -19,7 +19,7 @@ from unpooled.protocol.invitation import Invitation
 from unpooled_client import network
 from unpooled_client.api import Api, TokenRefused, Unanswered, Unusable
 from unpooled_client.engine import Network
-from unpooled_client.events import Finished
+from unpooled_client.events import Failed, Finished
 
 FINGERPRINT = " ".join(["ab12"] * 8)
 YESTERDAY, TOMORROW = (datetime.now(UTC) + timedelta(days=d) for d in (-1, 1))
@@ -98,6 +98,17 @@ def test_a_study_behind_a_proxy_with_a_password_and_a_private_authority(
     kept = [path.read_text() for path in behind.state.path.iterdir() if path.is_file()]
     for text in (caplog.text, *kept, *map(repr, behind.events)):
         assert not any(word in text for word in (PASSWORD, QUOTED, USER))
+
+
+def test_a_client_that_is_too_old_says_so_and_ends_with_3(
+    study: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unpooled_client.api.VERSION", 0)
+    last = study().members[0].run()
+    assert isinstance(last, Failed)
+    assert last.exit == 3
+    assert "too old" in last.message
+    assert "unpooled-client" in last.remedy
 
 
 def test_the_usual_variables_do_too(

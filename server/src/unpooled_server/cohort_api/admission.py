@@ -14,6 +14,7 @@ from django.http import FileResponse, HttpRequest, HttpResponseBase, JsonRespons
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
+from unpooled.protocol import VERSION
 from unpooled_server.errors import Conflict, Refused, Unauthorized
 from unpooled_server.models import Cohort
 from unpooled_server.names import Phase
@@ -52,6 +53,7 @@ def endpoint(phase: Phase, *methods: str) -> Callable[[View], View]:
             try:
                 if request.method not in methods:
                     raise Refused("method", f"Only {', '.join(methods)} here.", status=405)
+                _require_our_protocol(request)
                 cohort = _admitted(request)
             except Refused as refusal:
                 return _refusal(refusal)
@@ -93,6 +95,29 @@ def _refusal(refusal: Refused) -> JsonResponse:
     if refusal.status == 401:
         response["WWW-Authenticate"] = "Bearer"
     return response
+
+
+def _require_our_protocol(request: HttpRequest) -> None:
+    """Refuse a client of another protocol version before anything else: its masks would not fit.
+
+    The first clients did not name theirs.
+    """
+    spoken = request.headers.get("Unpooled-Protocol", "1")
+    if spoken == str(VERSION):
+        return
+    if spoken.isdecimal() and len(spoken) < 9 and int(spoken) > VERSION:
+        raise Refused(
+            "server-too-old",
+            f"This server is too old for this client: it speaks protocol {VERSION}, the client {spoken}.",
+            "Install the version of unpooled-client that the coordinator names.",
+            status=426,
+        )
+    raise Refused(
+        "client-too-old",
+        f"This client is too old for this server: it speaks protocol {spoken[:9]}, the server {VERSION}.",
+        "Install the version of unpooled-client that the coordinator names. It goes on where this one was.",
+        status=426,
+    )
 
 
 def _admitted(request: HttpRequest) -> Cohort:
