@@ -108,7 +108,13 @@ def test_every_option_can_be_given() -> None:
     same = {
         f.name for f in dataclasses.fields(options) if getattr(options, f.name) == getattr(default, f.name)
     }
-    assert same == {"chromosomes", "schema", "from_plan", "table"}  # a plan decides, or there is a table
+    assert same == {
+        "build",
+        "chromosomes",
+        "schema",
+        "from_plan",
+        "table",
+    }  # a plan decides, or it is a table
 
 
 @pytest.mark.parametrize("word", ["site", "site=", "site=a", "=a,b", "site=a,a", "site=a,,b"])

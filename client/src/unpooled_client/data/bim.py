@@ -9,10 +9,11 @@ The file is read in blocks, so that besides the list itself only one block of wo
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -20,7 +21,8 @@ from unpooled import text
 from unpooled.chromosomes import HUMAN, chromosome_code, chromosome_name
 from unpooled.panel import UNNAMED, UNSEEN, Panel, canonical_order
 from unpooled.text import Bytes, Tokens
-from unpooled_client.data.report import Code, Report, at_lines, shown
+from unpooled_client.data.oddities import Listed, look_at
+from unpooled_client.data.report import Code, Report, Severity, at_lines, shown
 from unpooled_client.data.source import (
     BYTE_ORDER_MARK,
     enough_columns,
@@ -48,13 +50,20 @@ class Variants:
     """bool (m,): the file's A1 is `panel.first`."""
     rows: int
     """Variants in the .bim, hence rows in the .bed; lines that are too short included."""
+    about: dict[str, Any] = field(default_factory=dict)
+    """What is to be said of the alleles and the build of the whole file."""
 
     def __len__(self) -> int:
         return len(self.panel)
 
     def take(self, chosen: np.ndarray) -> Variants:
         """Some of them: bool (m,)."""
-        return Variants(self.panel.take(chosen), self.bed_row[chosen], self.a1_is_first[chosen], self.rows)
+        return dataclasses.replace(
+            self,
+            panel=self.panel.take(chosen),
+            bed_row=self.bed_row[chosen],
+            a1_is_first=self.a1_is_first[chosen],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +78,16 @@ class _Block:
     line: np.ndarray
 
 
-def read_bim(path: Path, report: Report, autosomes: int = HUMAN, block: int = BLOCK) -> Variants | None:
-    """Read a .bim file, or None where it cannot be read; the report says why and what else is to be seen."""
+def read_bim(
+    path: Path, report: Report, autosomes: int = HUMAN, block: int = BLOCK, build: str = ""
+) -> Variants | None:
+    """Read a .bim file, or None where it cannot be read; the report says why and what else is to be seen.
+
+    `build`: the plan's, to hold the positions against; empty if there is no plan.
+    """
     if not exists(path, WHAT, report):
         return None
-    reader = _Reader(path, autosomes, report)
+    reader = _Reader(path, autosomes, build, report)
     try:
         read = (reader.block(data, line) for data, line in _blocks(path, block, report))
         blocks = [block for block in read if block is not None]
@@ -119,8 +133,9 @@ def _whole_lines(file: BinaryIO, size: int) -> Iterator[bytes]:
 class _Reader:
     """One reading of a .bim: what is known across its blocks."""
 
-    def __init__(self, path: Path, autosomes: int, report: Report) -> None:
-        self.path, self.autosomes, self.report = path, autosomes, report
+    def __init__(self, path: Path, autosomes: int, build: str, report: Report) -> None:
+        self.path, self.autosomes, self.build, self.report = path, autosomes, build, report
+        self.errors = len(report.of(Severity.ERROR))
         self.columns = 0
         self.rows = 0
         self.alleles: dict[bytes, int] = {}
@@ -239,6 +254,7 @@ class _Reader:
         rank[[self.alleles[allele] for allele in alleles]] = np.arange(len(alleles))
         a1, a2 = rank[whole.a1], rank[whole.a2]
         self._check_alleles(whole, a1, a2, alleles)
+        about = self._oddities(whole, here, a1, a2, alleles)
         panel = Panel(
             whole.chromosome,
             whole.position,
@@ -249,7 +265,28 @@ class _Reader:
         )
         order = here[canonical_order(whole.chromosome[here], whole.position[here], whole.name[here])]
         in_order = len(order) == len(panel) and bool((order == np.arange(len(order))).all())
-        return Variants(panel if in_order else panel.take(order), order, (a1 <= a2)[order], self.rows)
+        panel = panel if in_order else panel.take(order)
+        return Variants(panel, order, (a1 <= a2)[order], self.rows, about)
+
+    def _oddities(
+        self, whole: _Block, here: np.ndarray, a1: np.ndarray, a2: np.ndarray, alleles: list[bytes]
+    ) -> dict[str, Any]:
+        """What is odd about the variants that are not passed over; nothing if some could not be read."""
+        if len(self.report.of(Severity.ERROR)) > self.errors:
+            return {}
+        rows = slice(None) if len(here) == len(a1) else here  # without a copy where nothing is
+        listed = Listed(
+            self.path,
+            whole.chromosome[rows],
+            whole.position[rows],
+            whole.name[rows],
+            a1[rows],
+            a2[rows],
+            tuple(alleles),
+            whole.line[rows],
+            self.columns - 2,
+        )
+        return look_at(listed, self.autosomes, self.build, self.report)
 
     def _placed(self, whole: _Block) -> np.ndarray:
         negative = whole.position < 0

@@ -118,6 +118,7 @@ def summarise(
     """Put into the report what the files hold."""
     report.summary = {
         "samples": _count_samples(samples),
+        **report.summary,
         "phenotype": _describe(samples, phenotype),
         "covariates": covariates.summary,
     }
@@ -126,6 +127,7 @@ def summarise(
             "in the .bim": variants.rows,
             "read": len(variants),
             "by chromosome": by_chromosome(variants, options.chr_set),
+            **variants.about,
         }
 
 
@@ -145,7 +147,7 @@ def _count_samples(samples: Samples) -> dict[str, int]:
 def _describe(samples: Samples, phenotype: Phenotype) -> dict[str, Any]:
     values = samples.phenotype[samples.kept]
     known = values[~np.isnan(values)]
-    about: dict[str, Any] = {"name": phenotype.name, "trait": phenotype.trait}
+    about: dict[str, Any] = {"name": phenotype.name, "trait": phenotype.trait, "coding": phenotype.coding}
     if phenotype.trait == CASE_CONTROL:
         about |= {"cases": int((known == 1).sum()), "controls": int((known == 0).sum())}
     elif len(known):
@@ -155,8 +157,11 @@ def _describe(samples: Samples, phenotype: Phenotype) -> dict[str, Any]:
             "mean": float(known.mean()),
             "largest": float(known.max()),
         }
-    return about | {
-        "missing": len(values) - len(known),
-        "values seen": phenotype.seen,
-        "rows without a sample": phenotype.unmatched,
-    }
+    return (
+        about
+        | {
+            "missing": len(values) - len(known),
+            "values seen": phenotype.seen,
+        }
+        | ({"missing as": phenotype.missing_as} if phenotype.missing_as else {})
+    )

@@ -11,6 +11,7 @@ from unpooled.panel import Panel, align
 from unpooled_client.data.bed import BedFile, has_header, has_size
 from unpooled_client.data.bim import Variants, read_bim
 from unpooled_client.data.check import check_floors, check_samples, summarise
+from unpooled_client.data.collinear import check_collinear
 from unpooled_client.data.covariates import read_covariates
 from unpooled_client.data.fam import Fam, check_duplicates, read_fam
 from unpooled_client.data.options import DataOptions, check_options
@@ -70,7 +71,7 @@ def open_cohort(options: DataOptions) -> tuple[PlinkData | None, Report]:
     if not check_options(options, report):
         return None, report
     fam = read_fam(options.file("fam"), report)
-    variants = read_bim(options.file("bim"), report, options.chr_set)
+    variants = read_bim(options.file("bim"), report, options.chr_set, build=options.build)
     bed = _bed(options, fam, variants, report)
     if fam is None:
         return None, report
@@ -90,6 +91,8 @@ def open_cohort(options: DataOptions) -> tuple[PlinkData | None, Report]:
         values = np.where(fam.sex == 0, np.nan, values)
     samples = Samples(values, fam.sex, fam.founder, kept, covariates.values)
     check_samples(fam, samples, phenotype, options, report)
+    if options.covar is not None:
+        check_collinear(samples, covariates, phenotype, options.covar, report)
     if sound:  # else people are missing for another reason, which is in the report
         check_floors(samples, phenotype.trait, options, report)
     summarise(samples, phenotype, covariates, variants, options, report)

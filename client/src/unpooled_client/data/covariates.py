@@ -13,12 +13,15 @@ error.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from unpooled import text
+from unpooled.plan import FEWEST_AT_A_LEVEL
+from unpooled_client.data.codes import LIKE_MISSING, missing_as, warn_of_codes
 from unpooled_client.data.fam import Fam
 from unpooled_client.data.numbers import Column, is_missing, read_numbers
 from unpooled_client.data.options import Covariate, DataOptions
@@ -205,11 +208,18 @@ class _Reader:
         self._add(covariate.name, values)
         spread = self.columns[-1][self.kept]
         known = spread[~np.isnan(spread)]
-        about = {"name": covariate.name, "missing": int(len(spread) - len(known))}
+        about: dict[str, Any] = {"name": covariate.name, "missing": int(len(spread) - len(known))}
         if len(known):
-            about |= {"smallest": float(known.min()), "largest": float(known.max())}
-        self.summary.append(about)
+            about |= {
+                "smallest": float(known.min()),
+                "mean": float(known.mean()),
+                "largest": float(known.max()),
+            }
+        self.summary.append(about | self._missing_as(column))
         if readable:
+            what = f"the covariate {covariate.name}"
+            warn_of_codes(what, column, self.options.missing_phenotype, self.table.path, self.report)
+            self._report_few_values(covariate, index, known)
             self._report_missing(covariate, index, len(spread) - len(known), len(known))
             if len(known) and known.min() == known.max():
                 self._report_constant(covariate, index, f"{known[0]:g}")
@@ -223,9 +233,8 @@ class _Reader:
         levels = [level.encode() for level in covariate.levels]
         # A level that is spelled like a missing code is a level: the plan says so.
         missing &= ~np.isin(words, levels)
-        self._report_levels(
-            covariate, Column(tokens, index, np.zeros(len(words)), ~missing & ~np.isin(words, levels))
-        )
+        column = Column(tokens, index, np.zeros(len(words)), ~missing & ~np.isin(words, levels))
+        self._report_levels(covariate, column)
         for level in levels[1:]:
             dummy = np.where(np.isin(words, levels), (words == level).astype(float), np.nan)
             self._add(f"{covariate.name}={level.decode()}", dummy)
@@ -235,7 +244,9 @@ class _Reader:
         counts = {level.decode(): int((here == level).sum()) for level in levels}
         known = sum(counts.values())
         self._report_missing(covariate, index, len(here) - known, known)
-        self.summary.append({"name": covariate.name, "missing": len(here) - known, "levels": counts})
+        about = {"name": covariate.name, "missing": len(here) - known, "levels": counts}
+        self.summary.append(about | self._missing_as(column))
+        self._report_small_levels(covariate, index, counts)
         if known and max(counts.values()) == known:
             self._report_constant(covariate, index, max(counts, key=lambda level: counts[level]))
 
@@ -245,18 +256,57 @@ class _Reader:
         self.names.append(name)
         self.columns.append(column)
 
+    def _missing_as(self, column: Column) -> dict[str, Any]:
+        """For the summary: the codes for a missing value that were seen."""
+        seen = missing_as(column, self.options.missing_phenotype)
+        return {"missing as": seen} if seen else {}
+
+    def _report_few_values(self, covariate: Covariate, index: int, known: np.ndarray) -> None:
+        """A few whole numbers are often names of categories, which no sum of them can mean."""
+        values = np.unique(known)
+        if self.options.from_plan or not 2 < len(values) <= MANY_LEVELS or (values % 1).any():
+            return
+        levels = ",".join(f"{value:g}" for value in values)
+        self.report.note(
+            Code.COVARIATE_FEW_VALUES,
+            f"the covariate {covariate.name} has only {len(values)} values and is taken as a number",
+            file=self.table.path,
+            column=index + 1,
+            read=levels,
+            remedy="If they name categories, such as sites, the plan must list them as levels (here: "
+            f"--categorical {covariate.name}={levels}).",
+        )
+
+    def _report_small_levels(self, covariate: Covariate, index: int, counts: dict[str, int]) -> None:
+        small = {level: count for level, count in counts.items() if 0 < count < FEWEST_AT_A_LEVEL}
+        if not small:
+            return
+        level, count = next(iter(small.items()))
+        self.report.note(
+            Code.COVARIATE_SMALL_LEVEL,
+            f"a level of {covariate.name} has fewer than {FEWEST_AT_A_LEVEL} people here",
+            file=self.table.path,
+            column=index + 1,
+            read=f"{shown(level)}: {count}",
+            remedy=f"If all cohorts together have fewer than {FEWEST_AT_A_LEVEL} at it, the study refuses "
+            "it. Merge it with another level then.",
+            count=len(small),
+            examples=tuple(f"{shown(level)}: {count}" for level, count in list(small.items())[:EXAMPLES]),
+        )
+
     def _report_text(self, covariate: Covariate, column: Column) -> bool:
         """Whether all values are numbers or missing."""
         bad = np.flatnonzero(column.text)
         if not len(bad):
             return True
         words = column.words(bad[:EXAMPLES])
-        kinds = sorted(set(column.words(bad[:1000])))
+        kinds = Counter(column.words(bad))
         categorical = ""
-        if len(kinds) <= MANY_LEVELS and len(bad) > len(column.text) // 2:
-            levels = ",".join(shown(kind) for kind in kinds)
+        if 1 < len(kinds) <= MANY_LEVELS and len(bad) > len(column.text) // 2:
+            found = ", ".join(f"{shown(kind)} ({count} times)" for kind, count in sorted(kinds.items()))
+            levels = ",".join(shown(kind) for kind in sorted(kinds))
             categorical = (
-                f" If it is categorical, the plan must list its levels (here: --categorical "
+                f" It has {found}. If it is categorical, the plan must list its levels (here: --categorical "
                 f"{covariate.name}={levels})."
             )
         self.report.error(
@@ -270,6 +320,8 @@ class _Reader:
             remedy=(
                 "Write a decimal point, not a comma."
                 if b"," in words[0]
+                else "It looks like a code for a missing value: write NA."
+                if words[0].lower() in LIKE_MISSING
                 else "Correct it, or write NA if the value is missing; PLINK would take it as missing."
             )
             + categorical,

@@ -59,6 +59,8 @@ class DataOptions:
     min_per_class: int | None = None
     chromosomes: tuple[str, ...] = ()
     """What the plan says; empty for all."""
+    build: str = ""
+    """What the plan says; empty if there is no plan."""
     one_class: bool = False
     """The data manager says: this cohort has only cases, or only controls."""
     trait: str | None = None
@@ -98,6 +100,7 @@ class DataOptions:
             from_plan=True,
             chr_set=plan.autosomes,
             chromosomes=plan.chromosomes,
+            build=plan.build,
             allow_no_sex=plan.allow_no_sex,
             min_samples=max(plan.min_samples, self.min_samples or 0),
             min_per_class=max(plan.min_per_class, self.min_per_class or 0),

@@ -18,11 +18,14 @@ from pathlib import Path
 import numpy as np
 
 from unpooled import text
+from unpooled_client.data.codes import LIKE_MISSING, missing_as, warn_of_codes
 from unpooled_client.data.fam import Fam
 from unpooled_client.data.numbers import Column, read_numbers
 from unpooled_client.data.options import CASE_CONTROL, QUANTITATIVE, DataOptions
 from unpooled_client.data.report import EXAMPLES, Code, Report, at_lines, shown
 from unpooled_client.data.table import Table, long_enough, one_row_each, read_table
+
+WITHOUT_ONE, WITH_ONE = "1 control, 2 case, 0 missing", "0 control, 1 case (--1)"
 
 FEW = 12
 """A phenotype with at most so many different values is shown value by value."""
@@ -35,12 +38,14 @@ class Phenotype:
     name: str
     trait: str
     """`case/control` or `quantitative`."""
+    coding: str
+    """What the numbers of the file mean."""
     values: np.ndarray
     """float64 (n,): 1 a case and 0 a control, or the quantity; NaN is missing."""
     seen: dict[str, int]
     """What stands in the file, and how often: all values if they are few, else the commonest codes."""
-    unmatched: int = 0
-    """Rows of the --pheno file without a sample."""
+    missing_as: dict[str, int]
+    """The codes for a missing value that stand in the file, and how often."""
 
 
 def read_phenotype(fam: Fam, options: DataOptions, report: Report) -> Phenotype | None:
@@ -60,9 +65,7 @@ def read_phenotype(fam: Fam, options: DataOptions, report: Report) -> Phenotype 
     table = long_enough(table, index + 1, "FID, IID, phenotypes", report)
     one_row_each(table, True, index, report)
     name = table.names[index - table.ids] if table.names else f"column {index + 1} of --pheno"
-    source = _Source(
-        table.path, read_numbers(table.tokens, index), table.sample, table.what, name, False, table.dropped
-    )
+    source = _Source(table.path, read_numbers(table.tokens, index), table.sample, table.what, name, False)
     return _decide(source, len(fam), options, report)
 
 
@@ -76,7 +79,6 @@ class _Source:
     what: str
     name: str
     written_codes: bool
-    dropped: int = 0
 
 
 def _choose(table: Table, options: DataOptions, report: Report) -> int | None:
@@ -137,9 +139,34 @@ def _decide(source: _Source, samples: int, options: DataOptions, report: Report)
     trait = _trait(source, values, options, report)
     if trait == CASE_CONTROL:
         values = _cases(source, values, options, report)
+    else:
+        _report_few_values(source, values, options, report)
     out = np.full(samples, np.nan)
     out[source.sample] = values
-    return Phenotype(source.name, trait, out, _seen(source), source.dropped)
+    coding = "numbers" if trait == QUANTITATIVE else WITH_ONE if options.one else WITHOUT_ONE
+    return Phenotype(
+        source.name, trait, coding, out, _seen(source), missing_as(column, options.missing_phenotype)
+    )
+
+
+def _report_few_values(source: _Source, values: np.ndarray, options: DataOptions, report: Report) -> None:
+    """A quantity with a code in it, or with so few values that it may be cases and controls with one."""
+    before = len(report.findings)
+    warn_of_codes(
+        f"the phenotype {source.name}", source.column, options.missing_phenotype, source.path, report
+    )
+    known = np.unique(values[~np.isnan(values)])
+    if options.trait is not None or len(report.findings) > before or not 2 < len(known) <= 4:
+        return
+    report.warning(
+        Code.PHENOTYPE_FEW_VALUES,
+        f"the phenotype {source.name} has only {len(known)} different values and is taken as quantitative",
+        file=source.path,
+        column=source.column.index + 1,
+        read=_listed(known),
+        remedy="Cases and controls are 2 and 1 (or 1 and 0 with --1), and all else of them must be missing: "
+        "write NA, or say --missing-phenotype N.",
+    )
 
 
 def _report_text(source: _Source, report: Report) -> None:
@@ -181,6 +208,8 @@ def _text_remedy(word: bytes) -> str:
         return "Write a decimal point, not a comma. PLINK would read only what stands before it."
     if word.lower() in (b"case", b"control", b"yes", b"no", b"true", b"false"):
         return "Write 2 for cases and 1 for controls, or 1 and 0 with --1."
+    if word.lower() in LIKE_MISSING:
+        return "It looks like a code for a missing value: write NA."
     return "Correct it, or write NA if the value is missing. Is it the right column (--pheno-name, --mpheno)?"
 
 

@@ -11,6 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from unpooled_client.data.report import Finding, Report, Severity
+from unpooled_client.data.table import MATCHING
+
+HEADINGS = {"covariates": "covariate {name}", MATCHING: "{name} beside the .fam"}
 
 # Never by colour alone: each severity has its word and its sign too.
 _LOOK = {
@@ -80,7 +83,7 @@ def _summary(report: Report) -> list[tuple[str, list[tuple[str, str]]]]:
     parts = []
     for title, content in report.summary.items():
         for part in content if isinstance(content, list) else [content]:
-            heading = f"covariate {part['name']}" if title == "covariates" else title
+            heading = HEADINGS.get(title, title).format(**part)
             rows = [
                 (name, _value(value))
                 for name, value in part.items()

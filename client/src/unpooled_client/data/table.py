@@ -21,6 +21,8 @@ from unpooled_client.data.report import EXAMPLES, Code, Report, at_lines, shown
 from unpooled_client.data.source import enough_columns, read_bytes, select
 
 HEADERS = {(b"FID", b"IID"): 2, (b"#FID", b"IID"): 2}
+MATCHING = "matching"
+"""Part of the summary: how the rows of each table and the samples match."""
 NEARLY = ("FID", "IID", "#FID", "#IID", "ID", "SAMPLE", "FAMILY")
 
 
@@ -41,8 +43,6 @@ class Table:
     """int64 (rows,): row of each one's sample in the .fam."""
     columns: int
     """Number of value columns of the first line."""
-    dropped: int
-    """Rows without a sample."""
 
 
 def read_table(path: Path, what: str, fam: Fam, report: Report, *, partial: bool = False) -> Table | None:
@@ -64,7 +64,7 @@ def read_table(path: Path, what: str, fam: Fam, report: Report, *, partial: bool
     rows = enough_columns(rows, ids, path, what, "FID, IID" if ids == 2 else "IID", report)
     sample = _samples(rows, ids, fam)
     known = sample >= 0
-    table = Table(path, what, ids, names, select(rows, known), sample[known], columns, int((~known).sum()))
+    table = Table(path, what, ids, names, select(rows, known), sample[known], columns)
     _report_matches(table, rows, known, fam, partial, report)
     return table
 
@@ -109,6 +109,15 @@ def _report_matches(
 ) -> None:
     """Say how many rows were dropped and how many samples have none; nobody matched is an error."""
     strangers = np.flatnonzero(~known)
+    without = np.setdiff1d(np.arange(len(fam)), table.sample)
+    report.summary.setdefault(MATCHING, []).append(
+        {
+            "name": table.what,
+            "rows with a sample": len(rows) - len(strangers),
+            "rows without a sample": len(strangers),
+            "samples without a row": len(without),
+        }
+    )
     ids = [b" ".join(rows.word(k, j) for j in range(table.ids)) for k in strangers[:EXAMPLES]]
     if not len(table.sample):
         tell = report.warning if partial else report.error
@@ -136,7 +145,6 @@ def _report_matches(
             count=len(strangers),
             examples=at_lines(rows.line[strangers[:EXAMPLES]].tolist(), ids),
         )
-    without = np.setdiff1d(np.arange(len(fam)), table.sample)
     if len(without) and not partial:
         report.warning(
             Code.SAMPLES_UNMATCHED,

@@ -1,0 +1,217 @@
+"""What is odd in a list of variants: alleles that are no bases, positions that cannot be or of another build.
+
+Nothing of this stops PLINK, nor a study. But such a variant is left out where the other cohorts write it
+otherwise, and with the positions of another build nearly all are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unpooled.chromosomes import HUMAN
+from unpooled.panel import UNSEEN
+from unpooled_client.data.build import beyond, guessed, known_build, pseudo_autosomal
+from unpooled_client.data.report import EXAMPLES, Code, Report, at_lines, shown
+
+_COMPLEMENT = {b"A": b"T", b"T": b"A", b"C": b"G", b"G": b"C"}
+_BASES = re.compile(rb"[ACGTN]+|0|\*|<.*>")
+
+_LEFT_OUT = "Where other cohorts write bases, such variants are left out."
+
+# What an allele may be that is no base, the first that fits; what that is called; and what to do.
+_KINDS: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
+    (
+        re.compile(rb"[1-4]"),
+        "an allele is written as a number",
+        "Write the bases: `plink1.9 --alleleACGT --make-bed` if 1, 2, 3, 4 stand for A, C, G, T, else with "
+        f"--update-alleles and the chip's manifest. {_LEFT_OUT}",
+    ),
+    (
+        re.compile(rb"[IDR]|-"),
+        "an allele is written as I or D, or as -",
+        f"It does not say what is inserted or deleted. {_LEFT_OUT}",
+    ),
+    (
+        re.compile(rb"B"),
+        "an allele is written as B, as some chips write A and B",
+        f"Write the bases, with `plink1.9 --update-alleles` and the chip's manifest. {_LEFT_OUT}",
+    ),
+    (
+        re.compile(rb"[ACGTNacgtn]+"),
+        "an allele is in small letters",
+        "Alleles are compared letter by letter: write them in capitals.",
+    ),
+    (re.compile(rb"(?s).*"), "an allele is no word of A, C, G, T", _LEFT_OUT),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """The variants of a .bim, in the order of the file."""
+
+    path: Path
+    chromosome: np.ndarray
+    position: np.ndarray
+    name: np.ndarray
+    a1: np.ndarray
+    """Index of A1 in `alleles`."""
+    a2: np.ndarray
+    alleles: tuple[bytes, ...]
+    line: np.ndarray
+    position_column: int
+    """Which word of a line the position is, from 1."""
+
+    def examples(self, which: np.ndarray, show: Callable[[int], bytes]) -> dict[str, Any]:
+        """Line, count and three examples of some variants, bool (m,), for a finding."""
+        rows = np.flatnonzero(which)
+        words = [show(int(row)) for row in rows[:EXAMPLES]]
+        return {
+            "file": self.path,
+            "line": int(self.line[rows[0]]),
+            "read": shown(words[0]),
+            "count": len(rows),
+            "examples": at_lines(self.line[rows[:EXAMPLES]].tolist(), words),
+        }
+
+    def place(self, row: int) -> bytes:
+        return b"%d:%d" % (self.chromosome[row], self.position[row])
+
+    def pair(self, row: int) -> bytes:
+        return b"%b %b" % (self.alleles[self.a1[row]], self.alleles[self.a2[row]])
+
+
+def look_at(listed: Listed, autosomes: int, build: str, report: Report) -> dict[str, Any]:
+    """Tell what is odd, and return what is to be said of the alleles and the build.
+
+    `build`: the plan's; empty if there is no plan.
+    """
+    _check_order(listed, report)
+    _check_places(listed, report)
+    about = _check_alleles(listed, report)
+    return about | (_check_build(listed, build, report) if autosomes == HUMAN else {})
+
+
+def _check_order(listed: Listed, report: Report) -> None:
+    place = listed.chromosome.astype(np.int64) << 32 | listed.position
+    down = np.r_[False, place[1:] < place[:-1]]
+    if down.any():
+        report.note(
+            Code.NOT_IN_ORDER,
+            "a variant comes before one that stands above it: read all the same, and sorted",
+            remedy="Other programs may refuse the file; `plink1.9 --make-bed` sorts it.",
+            **listed.examples(down, listed.place),
+        )
+
+
+def _check_places(listed: Listed, report: Report) -> None:
+    nowhere = (listed.position == 0) | (listed.chromosome == 0)
+    if nowhere.any():
+        report.warning(
+            Code.NO_PLACE,
+            "a variant has chromosome 0 or position 0, which is no place",
+            column=listed.position_column,
+            expected="chromosome and position in the plan's build",
+            remedy="Where other cohorts know the place the variant is left out. Fill it in, e.g. with "
+            "`plink1.9 --update-chr --update-map`, or leave it out.",
+            **listed.examples(nowhere, listed.place),
+        )
+
+
+def _check_alleles(listed: Listed, report: Report) -> dict[str, Any]:
+    kinds = np.array([_kind(allele) for allele in listed.alleles], np.int8)
+    one, other = kinds[listed.a1], kinds[listed.a2]
+    for k, (_, message, remedy) in enumerate(_KINDS):
+        odd = (one == k) | (other == k)
+        if odd.any():
+            report.warning(
+                Code.ALLELE_CODES,
+                message,
+                expected="A, C, G, T, or a word of them",
+                remedy=remedy,
+                **listed.examples(odd, listed.pair),
+            )
+    index = {allele: k for k, allele in enumerate(listed.alleles)}
+    unseen = index.get(UNSEEN, -1)
+    alone = (listed.a1 == unseen) | (listed.a2 == unseen)
+    if 2 * np.count_nonzero(alone) > len(alone):
+        report.warning(
+            Code.ALLELES_UNSEEN,
+            "more than half of the variants have an allele 0: nobody here has a second one",
+            remedy="They are matched with the alleles of the other cohorts all the same. But is it the right "
+            "file, with all of the cohort's people?",
+            **listed.examples(alone, listed.pair),
+        )
+    other_strand = np.full(len(listed.alleles), -1)
+    for allele, other in _COMPLEMENT.items():
+        if allele in index and other in index:
+            other_strand[index[allele]] = index[other]
+    longer = np.array([len(allele) > 1 for allele in listed.alleles], bool)
+    return {
+        "A/T or C/G": _counted(other_strand[listed.a1] == listed.a2),
+        "one allele seen": _counted(alone),
+        "insertions and deletions": _counted(longer[listed.a1] | longer[listed.a2]),
+    }
+
+
+def _kind(allele: bytes) -> int:
+    """Index in _KINDS, or -1 of what an allele should be."""
+    if _BASES.fullmatch(allele):
+        return -1
+    return next(k for k, (pattern, _, _) in enumerate(_KINDS) if pattern.fullmatch(allele))
+
+
+def _counted(which: np.ndarray) -> str:
+    count = int(np.count_nonzero(which))
+    return f"{count:,} ({count / max(len(which), 1):.1%})" if count else "0"
+
+
+def _check_build(listed: Listed, plan: str, report: Report) -> dict[str, Any]:
+    """Doubt the plan's build where positions speak for another; and say which one they look like."""
+    beyond_of = {build: beyond(listed.chromosome, listed.position, build) for build in ("GRCh37", "GRCh38")}
+    looks, wanted = guessed(beyond_of), known_build(plan)
+    if all(which.any() for which in beyond_of.values()):
+        nowhere = beyond_of["GRCh37"] & beyond_of["GRCh38"]
+        _tell_beyond(listed, nowhere if nowhere.any() else beyond_of[wanted or "GRCh38"], report)
+    elif wanted is not None and beyond_of[wanted].any():
+        report.warning(
+            Code.BUILD,
+            f"a position lies beyond the end of its chromosome in {wanted}, the plan's build",
+            column=listed.position_column,
+            expected=f"positions of {wanted}",
+            remedy=f"The positions look like {looks}. Variants at another position than in other cohorts are "
+            f"left out, so lift them over to {wanted} (UCSC's liftOver), or ask the coordinator.",
+            **listed.examples(beyond_of[wanted], listed.place),
+        )
+    if (build := wanted or looks) is not None and not beyond_of[build].any():
+        _check_pseudo_autosomal(listed, build, report)
+    return {"build": f"looks like {looks}" if looks else "the positions do not tell"}
+
+
+def _tell_beyond(listed: Listed, which: np.ndarray, report: Report) -> None:
+    report.warning(
+        Code.BEYOND_THE_END,
+        "a position lies beyond the end of its chromosome",
+        column=listed.position_column,
+        expected="positions of GRCh37 or GRCh38",
+        remedy="Are they of man, and is the column the position in base pairs? For another species say "
+        "--chr-set.",
+        **listed.examples(which, listed.place),
+    )
+
+
+def _check_pseudo_autosomal(listed: Listed, build: str, report: Report) -> None:
+    shared = pseudo_autosomal(listed.chromosome, listed.position, build)
+    if shared.any():
+        report.note(
+            Code.PSEUDO_AUTOSOMAL,
+            f"a variant of X lies where X and Y are alike ({build}): men are taken to have one copy",
+            column=listed.position_column,
+            remedy=f"PLINK keeps them apart as XY: `plink1.9 --split-x b{build[-2:]} --make-bed`.",
+            **listed.examples(shared, listed.place),
+        )

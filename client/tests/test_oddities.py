@@ -1,0 +1,103 @@
+"""What is found among numbers and columns: codes for missing values, and covariates that say the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unpooled_client.data.build import ENDS, known_build
+from unpooled_client.data.codes import look_like_codes
+from unpooled_client.data.collinear import inflation, relations
+from unpooled_client.data.report import Code
+
+
+@pytest.mark.parametrize(
+    ("values", "codes"),
+    [
+        ([1.5, 2.5, -99, 3], [-99]),
+        ([1, 2, 9, -9], [-9, 9]),
+        ([20, 80, 999, 888], [888, 999]),
+        ([20, 60, 99], []),  # an age
+        ([-3.5, 2, -9], []),  # below zero like others, and near
+        ([7, 8, 9], []),
+        ([99], []),
+        ([float("nan")], []),
+        ([0.01, 0.02, 1000], []),  # apart, and no code
+    ],
+)
+def test_numbers_that_look_like_codes(values: list[float], codes: list[float]) -> None:
+    assert sorted(look_like_codes(np.array(values))) == codes
+
+
+def people(columns: int, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(200, columns))
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e12])
+def test_columns_that_determine_one_another(scale: float) -> None:
+    a, b, c, d, e = people(5).T
+    values = np.column_stack([a, b, scale * (a - 3 * b) + 7, c, d, 1 - scale * d, np.full(200, 5.0), e])
+    assert relations(values) == [(0, 1, 2), (4, 5)]
+
+
+def test_all_levels_of_a_category_determine_one_another() -> None:
+    site = np.arange(200) % 4
+    values = np.column_stack([site == 0, people(1)[:, 0], site == 1, site == 2, site == 3]).astype(float)
+    assert relations(values) == [(0, 2, 3, 4)]
+    assert relations(values[:, 1:]) == []
+
+
+@given(st.integers(1, 8), st.integers(0, 1000))
+def test_independent_columns_have_no_relation(columns: int, seed: int) -> None:
+    assert relations(people(columns, seed)) == []
+
+
+def test_inflation_is_one_over_what_the_others_leave() -> None:
+    values = people(3)
+    values[:, 2] = values[:, 0] + 0.05 * values[:, 2]
+    others = np.column_stack([np.ones(200), values[:, :2]])
+    left = values[:, 2] - others @ np.linalg.lstsq(others, values[:, 2], rcond=None)[0]
+    expected = np.var(values[:, 2]) / np.var(left)
+    assert inflation(values)[2] == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_covariate_that_others_nearly_determine(files: Any) -> None:
+    rng = np.random.default_rng(2)
+    rows = [f"F{k} I{k} {k} {k + rng.normal():.3f}" for k in range(60)]
+    (files.folder / "c").write_text("\n".join(["FID IID age birth", *rows, ""]))
+    found = [f for f in files.check(covar="c").findings if f.code == Code.COVARIATE_COLLINEAR]
+    assert [f.message for f in found] == [
+        "the other covariates nearly determine age here",
+        "the other covariates nearly determine birth here",
+    ]
+    assert found[0].read is not None and found[0].read.startswith("a variance inflation factor of ")
+
+
+@pytest.mark.parametrize(
+    ("name", "build"), [("GRCh38.p14", "GRCh38"), ("hg19", "GRCh37"), ("b37", "GRCh37"), ("T2T", None)]
+)
+def test_builds_have_many_names(name: str, build: str | None) -> None:
+    assert known_build(name) == build
+
+
+def test_every_chromosome_has_an_end() -> None:
+    assert {len(ends) for ends in ENDS.values()} == {24}
+    # GRCh37 and GRCh38 differ by less than 3 Mb anywhere: a digit that slipped would show.
+    assert max(abs(a - b) for a, b in zip(*ENDS.values(), strict=True)) < 3_000_000
+
+
+def test_a_file_that_reaches_the_ends_shows_its_build(files: Any) -> None:
+    files.write(bim="1 a 0 100 A T\n9 b 0 141000000 0 G\n9 c 0 141000001 AT C\n")
+    assert files.check().summary["variants"] | {"by chromosome": {}} == {
+        "in the .bim": 3,
+        "read": 3,
+        "by chromosome": {},
+        "A/T or C/G": "1 (33.3%)",
+        "one allele seen": "1 (33.3%)",
+        "insertions and deletions": "1 (33.3%)",
+        "build": "looks like GRCh37",
+    }
