@@ -17,6 +17,7 @@ from unpooled_client.cluster import Cluster, Compute, compute_here
 from unpooled_client.data.options import DataOptions
 from unpooled_client.events import Event, Paused, Resumed, Sent, StepProgress
 from unpooled_client.joining import changed_terms
+from unpooled_client.pace import Pace, last_pass
 from unpooled_client.reading import Alignments, Unaligned, announce, guard
 from unpooled_client.rounds import Answerer, Share
 from unpooled_client.session import OVER, Session
@@ -44,7 +45,8 @@ class Work:
     cluster: Cluster | None = None
     running: dict[int, Future[Share | None]] = field(default_factory=dict)
     done: Counter[str] = field(default_factory=Counter)
-    variants: Counter[str] = field(default_factory=Counter)
+    paces: dict[str, Pace] = field(default_factory=dict)
+    """Of the steps over variants, by their titles with the iteration."""
     paused: str | None = None
     idle: int = 0
     reported: float = 0.0
@@ -58,6 +60,7 @@ class Work:
         if self.cluster is not None:
             compute = self.cluster.reading(self.options.file("bed"), self.session.saved.files["bed"])
         self.answerer = Answerer(self.terms, acceptance.seed, compute)
+        self.last_pass = last_pass(self.terms.plan)
         self.places = threading.Semaphore(self.session.threads)
         self.outbox: list[Sent] = []
 
@@ -136,20 +139,30 @@ class Work:
         for round_number in finished:
             share = self.running.pop(round_number).result()
             if share is not None:
-                self.done[share.progress] += 1
-                self.variants[share.progress] += share.variants
-                yield self._progress(share.progress)
+                yield self._progress(share)
         while self.outbox:
             yield self.outbox.pop(0)
         if finished and not self.running:
             yield from self._report_timing()
 
-    def _progress(self, title: str) -> StepProgress:
-        if self.variants[title]:
-            return StepProgress(
-                title, self.variants[title], self.alignments.variants, "variants", len(self.running)
-            )
-        return StepProgress(title, self.done[title], None, "questions", len(self.running))
+    def _progress(self, share: Share) -> StepProgress:
+        """What of a step is answered, now that this share is delivered."""
+        title, working = share.progress, len(self.running)
+        if not share.variants:
+            self.done[title] += 1
+            return StepProgress(title, self.done[title], None, "questions", working)
+        now, total = time.monotonic(), self.alignments.variants
+        pace = self.paces.setdefault(title, Pace(now - share.seconds, share.start))
+        pace.add(share.start, share.variants)
+        return StepProgress(
+            title,
+            pace.done(total),
+            total,
+            "variants",
+            working,
+            left=pace.left(total, now),
+            is_last=title == self.last_pass,
+        )
 
     def _report_timing(self) -> Iterator[Event]:
         """Tell the coordinator now and then how long what takes; no answer is waited for."""

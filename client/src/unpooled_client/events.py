@@ -18,6 +18,7 @@ from unpooled.leaving import Leaving
 from unpooled.plan import Plan
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.sealing import fingerprint
+from unpooled.step import without_turn
 
 
 class Exit(IntEnum):
@@ -189,6 +190,20 @@ class StepProgress(Event):
     """What is counted: variants or questions."""
     working: int
     """Questions at work at this moment, of every kind."""
+    left: float | None = None
+    """Seconds until the step is answered, at the pace so far; None where that cannot be known."""
+    is_last: bool = False
+    """No other step over all variants follows: `left` is then about the time of the whole study."""
+
+    @property
+    def step(self) -> str:
+        """The title without the iteration."""
+        return without_turn(self.title)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it is answered."""
+        return self.done == self.total
 
 
 @dataclass(frozen=True)

@@ -199,6 +199,9 @@ class Alignments:
 
     @property
     def variants(self) -> int:
+        """How many there are to be asked about: those of the list until a panel is agreed."""
+        if self.agreed is None and self.listed is not None:
+            return len(self.listed.present)
         return len(self.chromosomes)
 
     def cohort_for(self, step: Step) -> tuple[Cohort, bytes]:

@@ -48,6 +48,8 @@ class Share:
     progress: str
     """The title with the iteration, where there is one."""
     arrays: tuple[str, ...]
+    start: int
+    """Panel index of the first variant that the question is about."""
     variants: int
     """Panel variants that the question covers, 0 where it is about something else."""
     seconds: float
@@ -114,6 +116,7 @@ class Answerer:
             step.title,
             steps.at_turn(step.title, self.terms.plan, step.turn, step.turn),
             tuple(array.name for array in step.sends),
+            int(getattr(step, "start", 0)),
             variants_of(step),
             time.perf_counter() - started,
         )

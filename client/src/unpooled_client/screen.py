@@ -15,6 +15,7 @@ import click
 
 from unpooled_client import words
 from unpooled_client.events import Event, Failed, Proposal, ReleaseNeeded, Results, Sent, StepProgress
+from unpooled_client.sparing import Sparing
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -80,39 +81,31 @@ class QuietScreen(_Base):
     def show(self, event: Event) -> None:
         if isinstance(event, Failed):
             click.echo(words.failure(event), err=True)
-        elif isinstance(event, Proposal | ReleaseNeeded):
-            self._asked = words.lines(event)
+        self._keep(event)
 
     def ask(self, question: str) -> bool | None:
         click.echo("\n".join(self._asked), err=True)
         return super().ask(question)
 
+    def _keep(self, event: Event) -> None:
+        if isinstance(event, Proposal | ReleaseNeeded):
+            self._asked = words.lines(event)
 
-class LineScreen(_Base):
-    """A line per event; of a step's progress the beginning, the end, and one every ten seconds."""
 
-    EVERY = 10.0
+class LineScreen(QuietScreen):
+    """Lines with the time, few enough for a log. What is asked for is shown at length only to be answered."""
 
     def __init__(self) -> None:
-        self._steps: dict[str, float] = {}
+        super().__init__()
+        self._sparing = Sparing()
 
     def show(self, event: Event) -> None:
-        if isinstance(event, StepProgress) and not self._is_due(event):
-            return
-        if isinstance(event, Sent) and event.round is not None:
-            return  # the ledger has them; here the progress of the step says enough
-        for line in words.lines(event):
+        self._keep(event)
+        for line in self._sparing.lines(event, time.monotonic()):
             click.echo(f"{time.strftime('%H:%M:%S')} {line}", err=True)
         if isinstance(event, Results):
             for file in event.files:
                 click.echo(file)
-
-    def _is_due(self, event: StepProgress) -> bool:
-        last = self._steps.get(event.title)
-        due = last is None or time.monotonic() - last > self.EVERY or event.done == event.total
-        if due:
-            self._steps[event.title] = time.monotonic()
-        return due
 
 
 class TerminalScreen(_Base):
@@ -161,12 +154,13 @@ class TerminalScreen(_Base):
         return super().ask(question)
 
     def _bar(self, event: StepProgress) -> None:
-        note = words.amount(event)
-        if event.title not in self._tasks:
-            self._tasks[event.title] = self._bars.add_task(event.title, total=event.total, note=note)
+        note = ", ".join(filter(None, [words.amount(event), words.left(event)]))
         # Where nobody knows how much there is, what came so far is all.
         total = event.done if event.total is None else event.total
-        self._bars.update(self._tasks[event.title], completed=event.done, total=total, note=note)
+        if event.step not in self._tasks:
+            self._tasks[event.step] = self._bars.add_task(event.title, total=total, note=note)
+        task = self._tasks[event.step]  # of all its iterations
+        self._bars.update(task, description=event.title, completed=event.done, total=total, note=note)
         self._live.start()
 
     def _draw(self) -> Group:

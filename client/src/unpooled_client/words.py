@@ -65,7 +65,7 @@ def lines(event: Event) -> list[str]:
         case PanelAgreed():
             return [f"Panel agreed: {event.variants:,} variants, of {event.own:,} in this cohort's list"]
         case StepProgress():
-            return [f"{event.title}: {amount(event)} answered"]
+            return [f"{event.title}: {amount(event)} answered{_and_left(event)}"]
         case Sent():
             return [f"Sent: {event.quantity} ({size(event.bytes)}, {event.form})"]
         case Resumed():
@@ -81,6 +81,17 @@ def lines(event: Event) -> list[str]:
         case Failed():
             return [failure(event)]
     return [text] if (text := status(event)) else []
+
+
+def in_short(event: ReviewNeeded | ReleaseNeeded) -> str:
+    """What is to be accepted, in a line of a log."""
+    if isinstance(event, ReleaseNeeded):
+        return f"To leave this computer: {len(event.leaves)} kinds of messages (unpooled-client review)"
+    what = event.plan.phenotype or f"{len(event.plan.features)} columns"
+    names = ", ".join(name for name, _ in event.roster.members)
+    changed = "The roster has changed. " if event.changed else ""
+    blind = ". ONE OPERATOR: NOT BLIND" if event.one_operator else ""
+    return f"{changed}Plan {grouped(event.plan_hash)[:9]}…: {event.plan.test} of {what}, by {names}{blind}"
 
 
 def _data(plan: Plan) -> str:
@@ -105,6 +116,18 @@ def amount(event: StepProgress) -> str:
     of = f" of {event.total:,}" if event.total is not None else ""
     unit = event.unit.removesuffix("s") if event.total is None and event.done == 1 else event.unit
     return f"{event.done:,}{of} {unit}"
+
+
+def left(event: StepProgress) -> str:
+    """How long it will still take: the study, or one step of several; empty where nobody can know."""
+    if not event.left:
+        return ""
+    of = "" if event.is_last else " in this iteration" if event.title != event.step else " in this step"
+    return f"about {duration(event.left)} left{of}"
+
+
+def _and_left(event: StepProgress) -> str:
+    return f", {text}" if (text := left(event)) else ""
 
 
 def failure(event: Failed) -> str:

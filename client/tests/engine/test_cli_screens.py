@@ -64,7 +64,7 @@ EVENTS: list[Event] = [
     Accepted("ab" * 32, "cd" * 32),
     PanelAgreed(3000, 3200, "ef" * 32),
     StepProgress("Count people", 1, None, "questions", 0),
-    StepProgress("Count genotypes", 1200, 3000, "variants", 2),
+    StepProgress("Count genotypes", 1200, 3000, "variants", 2, left=360.0, is_last=True),
     StepProgress("Count genotypes", 3000, 3000, "variants", 0),
     Sent("Count genotypes: genotypes", 48008, "masked", 7),
     Paused("Oulu stays away since 12:00"),
@@ -103,14 +103,23 @@ def test_lines_have_times_and_results_go_to_standard_output(capsys: pytest.Captu
         "Waiting for the other cohorts to join (Graz) since",
         "a.fam:3:5: no sex Mend it.",
         "Count people: 1 question answered",
+        "Count genotypes: 1,200 of 3,000 variants answered, about 6 min left\n",
         "Count genotypes: 3,000 of 3,000 variants answered",
         "ONE OPERATOR: NOT BLIND",
-        "The roster has changed since you accepted it",
-        "Tartu (you)",
+        "The roster has changed. Plan abab abab…: chi-square of asthma, by Graz, Oulu, Tartu\n",
         "120 kB sent, 4.5 MB received",
     ):
         assert part in err
     assert "round" not in err
+
+
+def test_without_a_terminal_what_is_asked_is_shown_to_be_answered(capsys: pytest.CaptureFixture[str]) -> None:
+    (review,) = (event for event in EVENTS if isinstance(event, ReviewNeeded))
+    with screen.LineScreen() as shown:
+        shown.show(review)
+        assert len(capsys.readouterr().err.splitlines()) == 1
+        assert shown.ask("Accept?") is None
+    assert capsys.readouterr().err.splitlines() == words.lines(review)
 
 
 def test_quiet_shows_what_goes_wrong_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,7 +158,7 @@ def test_a_terminal_has_bars_and_a_line_for_waiting(
             shown._live.refresh()
     out, err = capsys.readouterr()
     for part in (
-        "1,200 of 3,000 variants",
+        "1,200 of 3,000 variants, about 6 min left",
         "Waiting for the other cohorts to join (Graz)",
         "The study is paused",
     ):

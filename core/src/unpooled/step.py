@@ -37,6 +37,7 @@ __all__ = [
     "pack",
     "server_only",
     "unpack",
+    "without_turn",
     "words",
 ]
 
@@ -139,6 +140,11 @@ def at_turn(title: str, plan: Plan, first: int, last: int) -> str:
         return title
     at = f"iteration {last}" if first == last else f"iterations {first} to {last}"
     return f"{title}: {at} of at most {plan.max_iterations}"
+
+
+def without_turn(title: str) -> str:
+    """A step's title without what `at_turn` has added."""
+    return title.partition(": iteration")[0]
 
 
 def shape(step: Step, array: Count | Real) -> tuple[int, ...]:
