@@ -106,6 +106,7 @@ def test_results_on_standard_output_and_progress_on_standard_error(study: MakeSt
         path.name for path in member.out.iterdir()
     }
     assert "Count genotypes" in done.stderr
+    assert len([*done.stderr.splitlines(), *done.stdout.splitlines()]) <= 40
     for thread in threads:
         thread.join(60)
     told = client("status", "--state", member.state.path, "--json")
