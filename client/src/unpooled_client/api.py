@@ -16,7 +16,6 @@ same bytes, until it is answered or the client is stopped. `Api.trouble` says si
 from __future__ import annotations
 
 import contextlib
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -35,7 +34,9 @@ from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Questions, Roster
 from unpooled.protocol.problems import Problem
 from unpooled_client import network
+from unpooled_client.network import Answer
 from unpooled_client.network import ServerError as ServerError  # with those below, what asking may raise
+from unpooled_client.network import Unanswered as Unanswered
 from unpooled_client.network import Unusable as Unusable
 
 T = TypeVar("T")
@@ -46,14 +47,9 @@ LONG_POLL = 20.0
 _TIMEOUT = httpx.Timeout(60.0, connect=network.CONNECTING)
 _SLOWEST_RETRY = 5.0
 
-# Bytes of the largest answer of each kind: a server that sends more is not read to its end.
-_MOST = 1 << 16
+# Bytes of the largest answers: a server that sends more is not read to its end.
 _MOST_STUDY = 1 << 24
 _MOST_QUESTIONS = 1 << 29
-
-
-class Unanswered(ServerError):
-    """There is no answer now; only an impatient client says so."""
 
 
 class Refused(ServerError):
@@ -151,22 +147,6 @@ def _result_file(values: Any) -> ResultFile:
 
 def _roster(members: Any) -> Roster:
     return Roster(tuple((_text(member["name"]), bytes.fromhex(member["key"])) for member in members))
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What the server answered, in full."""
-
-    status: int
-    headers: httpx.Headers
-    content: bytes
-
-    def json(self) -> Any:
-        """The values in it; ValueError if it is not JSON."""
-        try:
-            return json.loads(self.content)
-        except RecursionError as error:
-            raise ValueError("it is nested too deeply") from error
 
 
 @dataclass(frozen=True)
@@ -316,7 +296,7 @@ class Api:
         path: str,
         *,
         wait: float = 0,
-        most: int = _MOST,
+        most: int = network.MOST,
         into: Path | None = None,
         **message: Any,
     ) -> Answer:
@@ -334,7 +314,7 @@ class Api:
                 self.trouble, self._answered = None, time.monotonic()
                 return _granted(answer)
             if not self._patient:
-                raise Unanswered(f"{self.server} does not answer: {reason}.", _LOOK)
+                raise Unanswered(f"{self.server} does not answer: {reason}.", network.LOOK)
             self.trouble = Trouble(self.trouble.since if self.trouble else time.time(), reason)
             if self._stop.wait(max(delay, _retry_after(answer))):
                 break
@@ -351,11 +331,11 @@ class Api:
         try:
             response = self._client.send(request, stream=True)
             with contextlib.closing(response):
-                answer = _receive(response, most, into)
+                answer = network.receive(response, most, into)
         except httpx.RequestError as error:
             if problem := network.unusable(error, self.server, self._proxy):
                 raise problem from error
-            return None, network.reason(error, self.server, self._proxy)
+            return None, str(network.unanswered(error, self.server, self._proxy)).rstrip(".")
         except RuntimeError as error:  # httpx says so of a client that was closed meanwhile
             raise Stopped("stopped") from error
         finally:
@@ -369,44 +349,6 @@ class Api:
         if answer.status >= 500 or answer.status in (408, 425, 429):
             return answer, f"it answers with status {answer.status}"
         return answer, ""
-
-
-def _receive(response: httpx.Response, most: int, into: Path | None) -> Answer:
-    """Read an answer to its end: into memory, or into a file if it is what was asked for."""
-    if response.status_code != 200:
-        into, most = None, _MOST
-    blocks = _blocks(response, most)
-    if into is None:
-        return Answer(response.status_code, response.headers, b"".join(blocks))
-    with into.open("wb") as file:
-        for block in blocks:
-            file.write(block)
-    return Answer(response.status_code, response.headers, b"")
-
-
-def _blocks(response: httpx.Response, most: int) -> Iterator[bytes]:
-    """The bytes of an answer as they come; Unusable once they are more than `most`, or packed."""
-    if response.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise Unusable("the server's answer is compressed, which was not asked for.", _LOOK)
-    announced = response.headers.get("Content-Length", "")
-    received = 0
-    if announced.isdecimal() and len(announced) < 20 and int(announced) > most:
-        raise _too_large(most)
-    for block in response.iter_raw(1 << 18):
-        received += len(block)
-        if received > most:
-            raise _too_large(most)
-        yield block
-
-
-_LOOK = "Look with `unpooled-client doctor`."
-
-
-def _too_large(most: int) -> Unusable:
-    return Unusable(
-        f"the server's answer is larger than the {most:,} bytes that it may have.",
-        "Tell the server's operator.",
-    )
 
 
 def _refuse_plain_http(server: str, allowed: bool) -> None:

@@ -22,6 +22,10 @@ _COMMANDS = {
     ),
     "run": ("unpooled_client.run_command:run", "Take part in a study until its results are here."),
     "status": ("unpooled_client.status_command:status", "Where the study is, and for whom it waits."),
+    "doctor": (
+        "unpooled_client.doctor_command:doctor",
+        "What is wrong with this computer, or on the way to the server.",
+    ),
     "ledger": ("unpooled_client.status_command:ledger", "Everything that has left this computer."),
 }
 

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import json
 import os
 import socket
 import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -33,6 +35,21 @@ from unpooled.errors import UnpooledError
 CONNECTING = 10.0
 """Seconds for a connection to come about."""
 
+MOST = 1 << 16
+"""Bytes of an answer, unless it is a list, a plan, questions or a result file."""
+
+LOOK = "`unpooled-client doctor` says more."
+
+
+class Place(StrEnum):
+    """Where on the way to the server something is wrong."""
+
+    SETTINGS = "settings"
+    NAME = "name"
+    PROXY = "proxy"
+    TLS = "TLS"
+    SERVER = "server"
+
 
 class ServerError(UnpooledError):
     """Base of what can go wrong between client and server; `remedy` says what the person can do."""
@@ -44,6 +61,26 @@ class ServerError(UnpooledError):
 
 class Unusable(ServerError):
     """The connection or the answer is of no use, and trying again would not help."""
+
+
+class Unanswered(ServerError):
+    """There is no answer now; only an impatient client says so."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the server answered, in full."""
+
+    status: int
+    headers: httpx.Headers
+    content: bytes
+
+    def json(self) -> Any:
+        """The values in it; ValueError if it is not JSON."""
+        try:
+            return json.loads(self.content)
+        except RecursionError as error:
+            raise ValueError("it is nested too deeply") from error
 
 
 @dataclass(frozen=True)
@@ -77,6 +114,41 @@ def open_client(
     """A client that goes by this proxy and this trust, and by nothing else of the environment."""
     through = proxy.for_httpx(trust) if proxy else None
     return httpx.Client(base_url=server, verify=trust, proxy=through, trust_env=False, **options)
+
+
+def receive(response: httpx.Response, most: int = MOST, into: Path | None = None) -> Answer:
+    """Read an answer to its end: into memory, or into a file if it is what was asked for."""
+    if response.status_code != 200:
+        into, most = None, MOST
+    blocks = _blocks(response, most)
+    if into is None:
+        return Answer(response.status_code, response.headers, b"".join(blocks))
+    with into.open("wb") as file:
+        for block in blocks:
+            file.write(block)
+    return Answer(response.status_code, response.headers, b"")
+
+
+def _blocks(response: httpx.Response, most: int) -> Iterator[bytes]:
+    """The bytes of an answer as they come; Unusable once they are more than `most`, or packed."""
+    if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise Unusable("the server's answer is compressed, which was not asked for.", LOOK)
+    announced = response.headers.get("Content-Length", "")
+    received = 0
+    if announced.isdecimal() and len(announced) < 20 and int(announced) > most:
+        raise _too_large(most)
+    for block in response.iter_raw(1 << 18):
+        received += len(block)
+        if received > most:
+            raise _too_large(most)
+        yield block
+
+
+def _too_large(most: int) -> Unusable:
+    return Unusable(
+        f"the server's answer is larger than the {most:,} bytes that it may have.",
+        "Tell the server's operator.",
+    )
 
 
 def is_loopback(host: str) -> bool:
@@ -220,25 +292,36 @@ def untrusted(error: ssl.SSLCertVerificationError, server: str) -> Unusable:
     )
 
 
-def reason(error: httpx.RequestError, server: str, proxy: Proxy | None) -> str:
-    """Why there is no answer at the moment, for a person."""
-    what = f"the proxy {proxy.address}" if proxy else urlsplit(server).netloc
-    where = f"look at {proxy.source} and NO_PROXY" if proxy else "if a proxy is needed, set HTTPS_PROXY"
+def unanswered(error: httpx.RequestError, server: str, proxy: Proxy | None) -> Unanswered:
+    """Why there is no answer at the moment."""
+    host = urlsplit(server).netloc
+    what = f"the proxy {proxy.address}" if proxy else host
+    remedy = f"Look at {proxy.source} and NO_PROXY." if proxy else "If a proxy is needed, set HTTPS_PROXY."
     causes = list(_causes(error))
     match error:
         case httpx.ProxyError():
-            return f"{what} answers {error}: it does not reach the server"
+            return Unanswered(f"{what} answers {error}: it does not reach {host}.", remedy)
         case httpx.ConnectTimeout():
-            return f"no connection to {what} within {CONNECTING:.0f} s, as behind a firewall; {where}"
+            return Unanswered(f"no connection to {what} in {CONNECTING:.0f} s, as by a firewall.", remedy)
         case httpx.TimeoutException():
-            return "no answer in time"
+            return Unanswered("no answer in time.")
         case httpx.ConnectError() if any(isinstance(cause, socket.gaierror) for cause in causes):
-            return f"the name of {what} is not known here; {where}"
+            return Unanswered(f"the name of {what} is not known here.", remedy)
         case httpx.ConnectError() if any(isinstance(cause, ssl.SSLError) for cause in causes):
-            return f"{urlsplit(server).netloc} does not speak TLS as expected ({error}); {where}"
+            return Unanswered(f"{host} does not speak TLS as expected ({error}).", remedy)
         case httpx.ConnectError():
-            return f"no connection to {what} ({error}); {where}"
-    return f"the connection broke: {error or type(error).__name__}"
+            return Unanswered(f"no connection to {what} ({error}).", remedy)
+    return Unanswered(f"the connection broke: {error or type(error).__name__}.")
+
+
+def place(error: httpx.RequestError, proxy: Proxy | None) -> Place:
+    """Where it went wrong."""
+    causes = list(_causes(error))
+    if any(isinstance(cause, ssl.SSLError) for cause in causes):
+        return Place.TLS
+    if proxy and isinstance(error, httpx.ProxyError | httpx.ConnectError | httpx.ConnectTimeout):
+        return Place.PROXY
+    return Place.NAME if any(isinstance(cause, socket.gaierror) for cause in causes) else Place.SERVER
 
 
 def _status(error: httpx.ProxyError) -> int:

@@ -137,11 +137,16 @@ def _detach(engine: Engine, *, yes: bool) -> int:
 def _engine(
     invitation: str | None, options: dict[str, Any], *, data: DataOptions | None = None, **more: Any
 ) -> Engine:
-    found = Invitation.from_text(_text_of(invitation)) if invitation else None
+    found = invitation_from(invitation) if invitation else None
     network = Network(options["ca_bundle"], options["allow_http"])
     folder = state_folder(options["state_folder"], found)
     anew = options["join_anew"]
     return Engine(folder, invitation=found, options=data, network=network, join_anew=anew, **more)
+
+
+def invitation_from(text: str) -> Invitation:
+    """The invitation in a string as typed, in the file of this name, or with - on standard input."""
+    return Invitation.from_text(_text_of(text))
 
 
 def _text_of(invitation: str) -> str:

@@ -219,6 +219,18 @@ class StateFolder:
         write_atomically(self.file, json.dumps(saved.to_json(), indent=1).encode(), private=True)
 
 
+def readable_by_others(folder: Path) -> Path | None:
+    """The state in this folder, or else the folder, if other accounts of the computer may read or change it.
+
+    None on Windows, where a profile is its owner's alone.
+    """
+    file = StateFolder(folder).file
+    path = file if file.exists() else folder
+    if os.name != "posix" or not path.exists() or not path.stat().st_mode & 0o077:
+        return None
+    return path
+
+
 def default_root() -> Path:
     """Where this system keeps the state of programs."""
     from platformdirs import user_state_path

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,6 +107,10 @@ class TlsFront:
             far = socket.create_connection((self._target[0], int(self._target[1])))
             threading.Thread(target=_pass_on, args=(far, near), daemon=True).start()
             _pass_on(near, far)
+
+
+Front = Callable[..., TlsFront]
+"""Puts TLS before a server: (host=HOST, target=the platform, **dates of the certificate)."""
 
 
 def _pass_on(source: socket.socket, target: socket.socket) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import trustme
 from client_cable import Cable
+from client_network import HOST, Front, Proxy, TlsFront, running_proxy
+from client_scripted import Scripted
 from client_trials import Member, Platform, Trial
 
 from unpooled.protocol.invitation import Invitation
@@ -78,3 +82,50 @@ def cable(platform: Platform) -> Iterator[Cable]:
     laid = Cable(platform.url)
     yield laid
     laid.close()
+
+
+@pytest.fixture
+def scripted() -> Iterator[Scripted]:
+    script = Scripted()
+    yield script
+    script.close()
+
+
+@pytest.fixture(scope="session")
+def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+    with running_proxy(tmp_path_factory.mktemp("proxy")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def authority() -> trustme.CA:
+    return trustme.CA(organization_name="General Hospital")
+
+
+@pytest.fixture(scope="session")
+def bundle(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("authority") / "hospital.pem"
+    authority.cert_pem.write_to_path(str(file))
+    return file
+
+
+@pytest.fixture
+def front(authority: trustme.CA, platform: Platform) -> Iterator[Front]:
+    """Puts TLS before the platform, with a certificate of the hospital's own."""
+    fronts: list[TlsFront] = []
+
+    def make(host: str = HOST, target: str = platform.url, **dates: datetime) -> TlsFront:
+        fronts.append(TlsFront(target, authority.issue_cert(host, **dates)))  # type: ignore[arg-type]
+        return fronts[-1]
+
+    yield make
+    for made in fronts:
+        made.close()
+
+
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever proxy this computer has, tests set their own."""
+    for name in ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import json
-import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
 
 import pytest
+from client_scripted import FINGERPRINT, Scripted
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -37,65 +33,10 @@ from unpooled_client.api import (
     Unusable,
 )
 
-FINGERPRINT = " ".join(["ab12"] * 8)
-
-
-class Scripted:
-    """Answers each request with the next (status, headers, body) of a list, the last one for ever."""
-
-    def __init__(self) -> None:
-        self.answers: list[tuple[int, dict[str, str], bytes]] = []
-        self.requests: list[tuple[str, str, dict[str, str], bytes]] = []
-        script = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def answer(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                script.requests.append((self.command, self.path, dict(self.headers), body))
-                status, headers, content = script.answers[0]
-                if len(script.answers) > 1:
-                    script.answers.pop(0)
-                if status == 0:  # hang up without a word
-                    self.connection.shutdown(socket.SHUT_RDWR)
-                    return
-                self.send_response(status)
-                for name, value in {"Content-Length": str(len(content)), **headers}.items():
-                    if value:
-                        self.send_header(name, value)
-                self.end_headers()
-                with contextlib.suppress(ConnectionError):  # a client need not read to the end
-                    self.wfile.write(content)
-
-            do_GET = do_POST = do_PUT = answer  # names that the library wants
-
-            def log_message(self, *arguments: Any) -> None:
-                return
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server.server_port}"
-
-    def api(self, **options: Any) -> Api:
-        return Api(Invitation(self.url, "s1", "t" * 43, FINGERPRINT), "ab" * 16, **options)
-
-    def says(self, status: int, body: object = None, **headers: str) -> Scripted:
-        content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        self.answers.append((status, headers, content))
-        return self
-
 
 @pytest.fixture
-def server() -> Iterator[Scripted]:
-    script = Scripted()
-    yield script
-    script.server.shutdown()
-    script.server.server_close()
+def server(scripted: Scripted) -> Scripted:
+    return scripted
 
 
 def error(code: str, remedy: str = "") -> dict[str, object]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import logging
 import ssl
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 import trustme
-from client_network import FORBIDDEN, HOST, PASSWORD, QUOTED, USER, Proxy, TlsFront, running_proxy
-from client_trials import Platform, Trial
+from client_network import FORBIDDEN, HOST, PASSWORD, QUOTED, USER, Front, Proxy
+from client_scripted import FINGERPRINT
+from client_trials import Trial
 
 from unpooled.protocol.invitation import Invitation
 from unpooled_client import network
@@ -21,47 +22,7 @@ from unpooled_client.api import Api, TokenRefused, Unanswered, Unusable
 from unpooled_client.engine import Network
 from unpooled_client.events import Failed, Finished
 
-FINGERPRINT = " ".join(["ab12"] * 8)
 YESTERDAY, TOMORROW = (datetime.now(UTC) + timedelta(days=d) for d in (-1, 1))
-
-
-@pytest.fixture(scope="session")
-def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
-    with running_proxy(tmp_path_factory.mktemp("proxy")) as running:
-        yield running
-
-
-@pytest.fixture(scope="session")
-def authority() -> trustme.CA:
-    return trustme.CA(organization_name="General Hospital")
-
-
-@pytest.fixture(scope="session")
-def bundle(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = tmp_path_factory.mktemp("authority") / "hospital.pem"
-    authority.cert_pem.write_to_path(str(file))
-    return file
-
-
-@pytest.fixture
-def front(authority: trustme.CA, platform: Platform) -> Iterator[Callable[..., TlsFront]]:
-    """Puts TLS before the platform, with a certificate of the hospital's own."""
-    fronts: list[TlsFront] = []
-
-    def make(host: str = HOST, target: str = platform.url, **dates: datetime) -> TlsFront:
-        fronts.append(TlsFront(target, authority.issue_cert(host, **dates)))  # type: ignore[arg-type]
-        return fronts[-1]
-
-    yield make
-    for made in fronts:
-        made.close()
-
-
-@pytest.fixture(autouse=True)
-def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
 
 
 def ask(server: str, ca_bundle: Path | None = None, *, allow_http: bool = False) -> None:
@@ -78,7 +39,7 @@ def test_a_study_behind_a_proxy_with_a_password_and_a_private_authority(
     study: Callable[..., Trial],
     proxy: Proxy,
     bundle: Path,
-    front: Callable[..., TlsFront],
+    front: Front,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     pooled: dict[str, bytes],
@@ -112,7 +73,7 @@ def test_a_client_that_is_too_old_says_so_and_ends_with_3(
 
 
 def test_the_usual_variables_do_too(
-    proxy: Proxy, bundle: Path, front: Callable[..., TlsFront], monkeypatch: pytest.MonkeyPatch
+    proxy: Proxy, bundle: Path, front: Front, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("https_proxy", proxy.with_password)
     monkeypatch.setenv("SSL_CERT_FILE", str(bundle))
@@ -122,7 +83,7 @@ def test_the_usual_variables_do_too(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the store of this system is not ours to change")
 def test_the_systems_own_store_is_believed(
-    proxy: Proxy, bundle: Path, front: Callable[..., TlsFront], monkeypatch: pytest.MonkeyPatch
+    proxy: Proxy, bundle: Path, front: Front, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", proxy.with_password)
     monkeypatch.setattr("truststore._openssl._CA_FILE_CANDIDATES", [str(bundle)])
@@ -135,7 +96,7 @@ def test_the_systems_own_store_is_believed(
 
 
 def test_a_file_of_certificates_is_believed_and_no_other(
-    proxy: Proxy, front: Callable[..., TlsFront], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    proxy: Proxy, front: Front, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", proxy.with_password)
     other = tmp_path / "other.pem"
@@ -161,7 +122,7 @@ def test_a_certificate_that_is_not_right_is_named(
     remedy: str,
     proxy: Proxy,
     bundle: Path,
-    front: Callable[..., TlsFront],
+    front: Front,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", proxy.with_password)
@@ -204,7 +165,7 @@ def test_a_server_that_the_proxy_cannot_reach_is_waited_for(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", proxy.with_password)
-    with pytest.raises(Unanswered, match="does not reach the server"):
+    with pytest.raises(Unanswered, match=f"does not reach {HOST}"):
         ask(f"https://{HOST}:9")
 
 

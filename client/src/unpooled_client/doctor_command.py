@@ -1,0 +1,100 @@
+"""`unpooled-client doctor`: looks at this computer and the way to the server, and says what to mend."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+
+from unpooled_client import state
+from unpooled_client.doctor import Finding, Mark, Subject, examine
+from unpooled_client.run_command import invitation_from
+from unpooled_client.state import StateFolder
+
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+_SIGNS = {Mark.GOOD: "✓", Mark.WARNING: "!", Mark.PROBLEM: "✗"}
+_PLAIN_SIGNS = {Mark.GOOD: "+", Mark.WARNING: "!", Mark.PROBLEM: "x"}
+"""For a terminal that lacks the others."""
+_COLOURS = {Mark.GOOD: "green", Mark.WARNING: "yellow", Mark.PROBLEM: "red"}
+
+
+@click.command()
+@click.argument("invitation", required=False)
+@click.option("--server", metavar="URL", help="The server's address, if there is no invitation yet.")
+@click.option("--state", "folder", type=_FOLDER, envvar="UNPOOLED_STATE", metavar="DIR",
+              help="Folder of a study that was joined.  [the only one]")  # fmt: skip
+@click.option("--out", type=_FOLDER, default=Path(), metavar="DIR", help="Folder for results.  [this folder]")
+@click.option("--ca-bundle", type=click.Path(path_type=Path, dir_okay=False), envvar="UNPOOLED_CA_BUNDLE",
+              metavar="FILE", help="Certificates to trust (PEM), and no others.")  # fmt: skip
+@click.option("--allow-http", is_flag=True, envvar="UNPOOLED_ALLOW_HTTP")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def doctor(
+    invitation: str | None,
+    server: str | None,
+    folder: Path | None,
+    out: Path,
+    ca_bundle: Path | None,
+    allow_http: bool,
+    as_json: bool,
+) -> int:
+    """Look at this computer and at the way to the server: one line each, with what to do about it.
+
+    INVITATION is the string from the coordinator, a file that holds it, or - to type it; only its address is
+    used. Nothing of your data is read or sent. Ends with status 1 if something must be mended.
+    """
+    joined = _joined(folder) if not (server or invitation) else None
+    if server:
+        address = _address(server)
+    elif invitation:
+        address = invitation_from(invitation).server
+    else:
+        address = joined.load().invitation.server if joined else ""
+    found = examine(Subject(out, address, joined, ca_bundle, allow_http))
+    click.echo(_json(found, address) if as_json else _text(found, address))
+    return int(any(finding.mark is Mark.PROBLEM for finding in found))
+
+
+def _joined(given: Path | None) -> StateFolder | None:
+    """The study that is meant, if one is: as given, or the only one."""
+    if given is not None:
+        return StateFolder(given)
+    known = state.folders()
+    return known[0] if len(known) == 1 else None
+
+
+def _address(text: str) -> str:
+    parts = urlsplit(text if "://" in text else f"https://{text}")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise click.UsageError("--server wants an address such as https://studies.example.org")
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def _json(found: list[Finding], address: str) -> str:
+    ok = not any(finding.mark is Mark.PROBLEM for finding in found)
+    values = {"ok": ok, "server": address or None, "findings": [dataclasses.asdict(f) for f in found]}
+    return json.dumps(values, indent=2, ensure_ascii=False)
+
+
+def _text(found: list[Finding], address: str) -> str:
+    lines = [_line(finding) for finding in found]
+    if not address:
+        lines.append("The way to the server was not looked at: give INVITATION, --server URL or --state DIR.")
+    return "\n".join(lines)
+
+
+def _line(finding: Finding) -> str:
+    sign = click.style(_signs()[finding.mark], fg=_COLOURS[finding.mark])
+    text = f"{finding.text}. {finding.remedy}" if finding.remedy else finding.text
+    return f"{sign} {finding.what:<13}{text}"
+
+
+def _signs() -> dict[Mark, str]:
+    try:
+        "".join(_SIGNS.values()).encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return _PLAIN_SIGNS
+    return _SIGNS

@@ -1,0 +1,181 @@
+"""The doctor: each thing that can be wrong is named in its line, with the remedy, and shows in the status."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from client_network import HOST, PASSWORD, QUOTED, Front, Proxy
+from client_scripted import Scripted
+from client_trials import Platform, Trial
+
+from unpooled_client import doctor_command, machine
+from unpooled_client.cli import cli
+from unpooled_client.engine import Until
+
+Seen = dict[str, dict[str, str]]
+
+
+@pytest.fixture(autouse=True)
+def profile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A profile in which no study was joined."""
+    monkeypatch.setattr("unpooled_client.state.default_root", lambda: tmp_path / "profile")
+    return tmp_path / "profile"
+
+
+def examined(*arguments: object, code: int = 0) -> Seen:
+    """What the command finds, by what it looked at."""
+    done = CliRunner().invoke(cli, ["doctor", "--json", *map(str, arguments)], standalone_mode=False)
+    assert done.exception is None, done.exception
+    values: dict[str, Any] = json.loads(done.stdout)
+    assert done.return_value == code, values
+    assert values["ok"] == (code == 0)
+    assert all(found["remedy"] for found in values["findings"] if found["mark"] == "problem"), values
+    return {found["what"]: found for found in values["findings"]}
+
+
+def test_without_a_server_this_computer_is_looked_at() -> None:
+    done = CliRunner().invoke(cli, ["doctor"])
+    lines = done.stdout.splitlines()
+    assert [line.split()[1] for line in lines[:4]] == ["Versions", "Memory", "State", "Results"]
+    assert all(line[0] in "✓!" for line in lines[:4])
+    assert "--server" in lines[4]
+    assert len(lines) == 5
+
+
+def test_signs_that_a_terminal_lacks_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal:
+        encoding = "cp437"
+
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    assert set(doctor_command._signs().values()) == {"+", "!", "x"}
+
+
+def test_a_server_on_this_computer(platform: Platform) -> None:
+    seen = examined("--server", platform.url)
+    assert {found["mark"] for found in seen.values()} == {"good"}
+    assert "protocol 1" in seen["Server"]["text"]
+    assert " s " in seen["Clock"]["text"]
+
+
+def test_behind_a_proxy_and_a_private_authority(
+    proxy: Proxy, bundle: Path, front: Front, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy.with_password)
+    seen = examined("--server", front().url, "--ca-bundle", bundle)
+    assert "left to the proxy" in seen["Name"]["text"]
+    assert seen["Proxy"]["text"] == f"{proxy.address} from HTTPS_PROXY, with a user name and a password"
+    assert "General Hospital" in seen["TLS"]["text"]
+    assert seen["Server"]["mark"] == "good"
+    assert not any(word in str(seen) for word in (PASSWORD, QUOTED))
+
+
+def test_who_issued_a_certificate_that_is_not_trusted(
+    proxy: Proxy, front: Front, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy.with_password)
+    seen = examined("--server", front().url, code=1)
+    assert "issued by General Hospital" in seen["TLS"]["text"]
+    assert "--ca-bundle" in seen["TLS"]["remedy"]
+    assert "Server" not in seen
+
+
+def test_a_certificate_that_ends_soon(
+    proxy: Proxy, bundle: Path, front: Front, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy.with_password)
+    soon = datetime.now(UTC) + timedelta(days=3)
+    seen = examined("--server", front(not_after=soon).url, "--ca-bundle", bundle)
+    assert seen["TLS"]["mark"] == "warning"
+    assert f"{soon:%Y-%m-%d}" in seen["TLS"]["text"]
+
+
+@pytest.mark.parametrize(
+    "variable, what, text",
+    [
+        ("http://127.0.0.1:{port}", "Proxy", "wants a user name"),
+        ("http://127.0.0.1:9", "Proxy", "no connection"),
+        ("socks5://127.0.0.1:9", "Settings", "HTTPS_PROXY"),
+    ],
+)
+def test_a_proxy_that_does_not_let_us_through(
+    variable: str, what: str, text: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", variable.format(port=proxy.port))
+    seen = examined("--server", f"https://{HOST}", code=1)
+    assert text in seen[what]["text"]
+    assert not {"TLS", "Server", "Clock"} & set(seen)
+
+
+@pytest.mark.parametrize(
+    "server, what, text",
+    [
+        ("nowhere.invalid", "Name", "not known here"),
+        ("http://127.0.0.1:9", "Server", "no connection"),
+        ("http://nowhere.invalid", "TLS", "no https"),
+    ],
+)
+def test_a_server_that_is_not_there(server: str, what: str, text: str) -> None:
+    assert text in examined("--server", server, code=1)[what]["text"]
+
+
+@pytest.mark.parametrize(
+    "status, body, headers, what, text",
+    [
+        (200, b"<html>Sign in</html>", {}, "Server", "not as an Unpooled server"),
+        (200, b'{"protocol": 2}', {}, "Server", "the client is too old"),
+        (200, b'{"protocol": 0}', {}, "Server", "the server is too old"),
+        (503, b'{"protocol": 1}', {}, "Server", "status 503"),
+        (200, b'{"protocol": 1}', {"Date": "Tue, 01 Jan 2030 00:00:00 GMT"}, "Clock", "behind"),
+        (200, b'{"protocol": 1}' + b" " * (1 << 17), {}, "Server", "larger than"),
+    ],
+    ids=["page", "new", "old", "starting", "clock", "large"],
+)
+def test_a_server_that_answers_otherwise(
+    scripted: Scripted, status: int, body: bytes, headers: dict[str, str], what: str, text: str
+) -> None:
+    scripted.says(status, body, **headers)
+    warned = what == "Clock" or status == 503
+    seen = examined("--server", scripted.url, code=0 if warned else 1)
+    assert text in seen[what]["text"]
+    assert seen[what]["mark"] == ("warning" if warned else "problem")
+
+
+def test_the_study_of_a_cohort_that_has_joined(study: Callable[..., Trial]) -> None:
+    trial = study()
+    member = trial.members[0]
+    member.run(member.engine(until=Until.JOINED))
+    seen = examined("--state", member.state.path)
+    assert "cohort: joined" in seen["Study"]["text"]
+    trial.call("POST", f"invitations/{member.name}/revoke")
+    assert "revoked" in examined("--state", member.state.path, code=1)["Study"]["text"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_a_state_that_others_may_read(study: Callable[..., Trial]) -> None:
+    member = study().members[0]
+    member.run(member.engine(until=Until.JOINED))
+    member.state.file.chmod(0o640)
+    found = examined("--state", member.state.path, code=1)["State folder"]
+    assert "other accounts" in found["text"]
+    assert found["remedy"] == f"chmod go= {member.state.file}"
+
+
+def test_memory_is_what_a_batch_system_allows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Path("/proc/self/cgroup")
+    if not own.exists():
+        pytest.skip("only Linux has control groups")
+    group = tmp_path / own.read_text().strip().rpartition("::")[2].strip("/")
+    group.mkdir(parents=True, exist_ok=True)
+    (group / "memory.max").write_text("300000000\n")
+    (group / "memory.current").write_text("100000000\n")
+    monkeypatch.setattr(machine, "_CGROUPS", tmp_path)
+    assert machine.memory() == machine.Memory(300_000_000, 200_000_000)
+    assert examined()["Memory"]["mark"] == "warning"
