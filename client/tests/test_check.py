@@ -148,7 +148,7 @@ FAULTS = {
         files={"t.bim": text(BIM, {2: "9 r 0 141000000 A C", 3: "17 s 0 83000000 A C"})}),
     "another build": Fault(Code.BUILD, W, "t.bim", 3, 4, "9:141000000", says="look like GRCh37",
         files={"t.bim": text(BIM, {3: "9 r 0 141000000 A C"})}, options={"build": "hg38"}),
-    "X like Y": Fault(Code.PSEUDO_AUTOSOMAL, NOTE, "t.bim", 3, 4, "23:100000", says="--split-x b37",
+    "X like Y": Fault(Code.PSEUDO_AUTOSOMAL, NOTE, "t.bim", 3, 4, "X:100000", says="--split-x b37",
         files={"t.bim": text(BIM, {3: "X r 0 100000 A C"})}, options={"build": "b37"}),
     "in disorder": Fault(Code.NOT_IN_ORDER, NOTE, "t.bim", 2, read="1:50",
         files={"t.bim": text(BIM, {2: "1 r 0 50 A C"})}),

@@ -5,7 +5,11 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
-import socket
+import re
+import subprocess
+import sys
+from datetime import datetime
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +18,9 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
+from unpooled_client.data.check import BINS
 from unpooled_client.data.check_command import check
+from unpooled_client.data.check_page import as_page
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import (
     Covariate,
@@ -23,7 +29,8 @@ from unpooled_client.data.options import (
     options_from,
     plan_options,
 )
-from unpooled_client.data.show import show
+from unpooled_client.data.report import Report
+from unpooled_client.data.show import as_text, show
 
 
 def run(files: Any, *arguments: str) -> Result:
@@ -57,6 +64,32 @@ def test_json(files: Any) -> None:
     assert told["summary"]["samples"]["kept"] == 60
 
 
+def test_a_page_to_keep(files: Any) -> None:
+    """It has what the text has, whatever stands in the files; and the report comes back from its JSON."""
+    covariates = "".join(f"F{k} I{k} {k} {'<b>&' if k == 3 else k % 2}\n" for k in range(60))
+    (files.folder / "c").write_text("FID IID age <script>x</script>\n" + covariates)
+    page = files.folder / "kept" / "check.html"
+    result = run(files, "--covar", str(files.folder / "c"), "--json", "--html", str(page))
+    assert result.exit_code == 1
+    html = page.read_text("utf-8")
+    assert "<script" not in html and "<b>" not in html
+    report = Report.from_json(json.loads(result.output))
+    assert as_page(report, datetime(2026, 1, 2)).count("<article>") == len(report.findings)
+    said = re.sub(r"\s+", " ", unescape(re.sub("<[^>]*>", "", html)))
+    for finding in report.findings:
+        assert finding.message in said
+        assert finding.remedy.replace("`", "") in said
+    assert "cases30" in said and "not ready" in said and "1: 30, 2: 30" in said
+    assert as_text(report).splitlines()[-1] in said
+
+
+def test_a_page_of_a_quantity_has_its_distribution(files: Any) -> None:
+    (files.folder / "p").write_text("".join(f"F{k} I{k} {k}.5\n" for k in range(60)))
+    page = files.folder / "check.html"
+    assert run(files, "--pheno", str(files.folder / "p"), "--html", str(page)).exit_code == 0
+    assert page.read_text("utf-8").count('<rect class="bar"') == BINS + 2  # and two chromosomes
+
+
 def test_on_a_terminal(files: Any) -> None:
     (files.folder / "t.fam").write_text((files.folder / "t.fam").read_text().replace(" 0 0 1 ", " 0 0 M "))
     _, report = open_cohort(files.options())
@@ -66,13 +99,34 @@ def test_on_a_terminal(files: Any) -> None:
     assert "sex-unknown" in out.getvalue()
 
 
-def test_nothing_is_sent(files: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("a socket was opened")
+WATCHED = """
+import os, runpy, sys
 
-    monkeypatch.setattr(socket, "socket", refuse)
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    assert run(files).exit_code == 0
+def watch(event, arguments):
+    if event.startswith("socket."):
+        os.write(2, f"{event}{arguments}".encode())
+        os._exit(99)
+
+sys.addaudithook(watch)
+sys.argv = ["unpooled-client", *sys.argv[1:]]
+"""
+CHECK = "runpy.run_module('unpooled_client', run_name='__main__')"
+
+
+def watched(program: str, *arguments: str) -> int:
+    """The exit status of a program in a process of its own; 99 if it touches a socket."""
+    command = [sys.executable, "-c", WATCHED + program, *arguments]
+    return subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode
+
+
+def test_no_socket_is_opened(files: Any) -> None:
+    given = ["--bfile", str(files.folder / "t"), "--html", str(files.folder / "check.html")]
+    assert watched(CHECK, "check", *given) == 0
+    assert (files.folder / "check.html").exists()
+
+
+def test_a_socket_would_be_seen() -> None:
+    assert watched("import socket; socket.socket()") == 99
 
 
 def read(arguments: list[str]) -> DataOptions:
@@ -108,13 +162,8 @@ def test_every_option_can_be_given() -> None:
     same = {
         f.name for f in dataclasses.fields(options) if getattr(options, f.name) == getattr(default, f.name)
     }
-    assert same == {
-        "build",
-        "chromosomes",
-        "schema",
-        "from_plan",
-        "table",
-    }  # a plan decides, or it is a table
+    # A plan decides these, or there is a table.
+    assert same == {"build", "chromosomes", "from_plan", "schema", "table", "test"}
 
 
 @pytest.mark.parametrize("word", ["site", "site=", "site=a", "=a,b", "site=a,a", "site=a,,b"])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from unpooled_client.data.build import ENDS, known_build
 from unpooled_client.data.codes import look_like_codes
 from unpooled_client.data.collinear import inflation, relations
+from unpooled_client.data.estimate import duration, memory, seconds
 from unpooled_client.data.report import Code
 
 
@@ -101,3 +102,23 @@ def test_a_file_that_reaches_the_ends_shows_its_build(files: Any) -> None:
         "insertions and deletions": "1 (33.3%)",
         "build": "looks like GRCh37",
     }
+
+
+@pytest.mark.parametrize(
+    ("people", "variants", "megabytes"),  # the clients of docs/growth.md, linear and logistic
+    [(100, 100_000, 268), (100, 1_000_000, 416), (100, 1_000_000, 451), (1_781, 580_000, 377)],
+)
+def test_memory_is_estimated_above_what_was_measured(people: int, variants: int, megabytes: int) -> None:
+    assert megabytes < memory(people, variants, threads=1) / 1e6 < 1.3 * megabytes
+
+
+@pytest.mark.parametrize(("test", "measured"), [("chi-square", 5.0), ("linear", 9.4), ("logistic", 23.9)])
+def test_time_is_estimated_as_whole_studies_took(test: str, measured: float) -> None:
+    """docs/performance.md: three cohorts and a server on two cores, so that each had about half a core."""
+    estimated = seconds(test, 1_781, 580_000, 4, 1) * 3 / 2
+    assert 0.8 * measured < estimated < 1.25 * measured
+
+
+@pytest.mark.parametrize(("time", "words"), [(0.1, "1 s"), (80, "80 s"), (600, "10 min"), (8000, "2 h")])
+def test_a_duration_is_no_more_exact_than_known(time: float, words: str) -> None:
+    assert duration(time) == words

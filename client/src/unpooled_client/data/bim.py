@@ -285,8 +285,9 @@ class _Reader:
             tuple(alleles),
             whole.line[rows],
             self.columns - 2,
+            self.autosomes,
         )
-        return look_at(listed, self.autosomes, self.build, self.report)
+        return look_at(listed, self.build, self.report)
 
     def _placed(self, whole: _Block) -> np.ndarray:
         negative = whole.position < 0

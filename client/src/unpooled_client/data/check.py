@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,13 @@ from unpooled.algorithms.groups import complete
 from unpooled.cohort import FEMALE, MALE, UNKNOWN_SEX, Samples
 from unpooled_client.data.bim import Variants, by_chromosome
 from unpooled_client.data.covariates import Covariates
+from unpooled_client.data.estimate import described
 from unpooled_client.data.fam import Fam
 from unpooled_client.data.options import CASE_CONTROL, MIN_PER_CLASS, MIN_SAMPLES, DataOptions
 from unpooled_client.data.phenotype import Phenotype
 from unpooled_client.data.report import EXAMPLES, Code, Report, shown
+
+BINS = 12
 
 
 def check_samples(
@@ -122,13 +126,30 @@ def summarise(
         "phenotype": _describe(samples, phenotype),
         "covariates": covariates.summary,
     }
-    if variants is not None:
-        report.summary["variants"] = {
+    if variants is None:
+        return
+    report.summary |= {
+        "variants": {
             "in the .bim": variants.rows,
             "read": len(variants),
             "by chromosome": by_chromosome(variants, options.chr_set),
             **variants.about,
-        }
+        },
+        "estimate": _estimate(samples, phenotype, variants, options),
+    }
+
+
+def _estimate(
+    samples: Samples, phenotype: Phenotype, variants: Variants, options: DataOptions
+) -> dict[str, str]:
+    usual = ("chi-square", "logistic") if phenotype.trait == CASE_CONTROL else ("linear",)
+    return described(
+        int(samples.kept.sum()),
+        len(variants),
+        samples.covariates.shape[1],
+        (options.test,) if options.test else usual,
+        os.cpu_count() or 1,
+    )
 
 
 def _count_samples(samples: Samples) -> dict[str, int]:
@@ -156,6 +177,7 @@ def _describe(samples: Samples, phenotype: Phenotype) -> dict[str, Any]:
             "smallest": float(known.min()),
             "mean": float(known.mean()),
             "largest": float(known.max()),
+            "distribution": _distribution(known),
         }
     return (
         about
@@ -165,3 +187,11 @@ def _describe(samples: Samples, phenotype: Phenotype) -> dict[str, Any]:
         }
         | ({"missing as": phenotype.missing_as} if phenotype.missing_as else {})
     )
+
+
+def _distribution(known: np.ndarray) -> dict[str, int]:
+    """How many people are in each of BINS equal parts of the values' range, by the part's lower end."""
+    if np.abs(known).max() > 1e300:  # a range that is no number
+        return {}
+    counts, ends = np.histogram(known, BINS)
+    return {f"{end:.3g}": int(count) for end, count in zip(ends[:-1], counts, strict=True)}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,13 @@ import click
 from rich.console import Console
 
 from unpooled.schema import read_schema
+from unpooled_client.data.check_page import as_page
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import DataOptions, data_options, options_from, plan_options
 from unpooled_client.data.report import Report
 from unpooled_client.data.show import as_json, show
 from unpooled_client.data.tables import open_table, schema_of
+from unpooled_client.page import write as keep
 
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
@@ -28,8 +32,10 @@ _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
               help="CSV with the lines name,type,unit of its columns.  [CSV: all numbers]")  # fmt: skip
 @click.option("--state", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="As the study in this folder wants them; what passes is kept for the review.")  # fmt: skip
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="The report as a page to keep, too.")  # fmt: skip
 @click.option("--json", "to_json", is_flag=True, help="Findings and summary as JSON.")
-def check(to_json: bool, schema: Path | None, state: Path | None, **given: Any) -> None:
+def check(to_json: bool, html: Path | None, schema: Path | None, state: Path | None, **given: Any) -> None:
     """Check PLINK files, or a table, offline: everything that would stop a study, with file, line and remedy.
 
     Ends with status 1 if there are errors, with 0 otherwise. Nothing leaves this computer.
@@ -41,11 +47,23 @@ def check(to_json: bool, schema: Path | None, state: Path | None, **given: Any) 
         report = open_cohort(options)[1]
     else:
         report = _check_table(options.table, schema, options)
+    report.summary = {"files": _sizes(options)} | report.summary
+    if html is not None:
+        keep(html, as_page(report, datetime.now()))
     if to_json:
         click.echo(as_json(report))
     else:
         show(report, Console(file=sys.stdout))
     sys.exit(0 if report.ok else 1)
+
+
+def _sizes(options: DataOptions) -> dict[str, str]:
+    """Which files were read, with their sizes, as far as they are there."""
+    found = {}
+    for name, path in options.paths.items():
+        with contextlib.suppress(OSError):
+            found[name] = f"{path.absolute()} ({path.stat().st_size:,} bytes)"
+    return found
 
 
 def _check_for_study(state: Path, options: DataOptions) -> Report:

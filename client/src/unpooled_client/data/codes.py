@@ -29,8 +29,9 @@ def look_like_codes(values: np.ndarray) -> list[float]:
     others are on its other side or zero, or farther from the next than the others are from one another.
     """
     known = np.unique(values[~np.isnan(values)])
-    below = _codes_above(-known[::-1])
-    above = _codes_above(known[below:])
+    with np.errstate(over="ignore"):
+        below = _codes_above(-known[::-1])
+        above = _codes_above(known[below:])
     return [*known[:below].tolist(), *known[len(known) - above :].tolist()]
 
 

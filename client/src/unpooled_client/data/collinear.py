@@ -17,9 +17,13 @@ from unpooled_client.data.covariates import Covariates
 from unpooled_client.data.phenotype import Phenotype
 from unpooled_client.data.report import Code, Report
 
-TOLERANCE = 1e-6
-"""Of a column's length: what may remain of it when what the others determine is taken away. Files have some
-six digits."""
+TOLERANCE = 1e-3
+"""Of a column's length: what may remain of it when what the others determine is taken away, so that rounding
+to a few digits hides nothing."""
+LINKED = 0.003
+"""Of the null space: what two columns must share of it to be in one group. Of k levels each two share 1/k."""
+STILL = 1e-9
+"""Of a column's length: what a constant column varies by."""
 
 
 def check_collinear(
@@ -71,7 +75,7 @@ def relations(values: np.ndarray) -> list[tuple[int, ...]]:
     # The singular values of a tall matrix are those of its triangular factor, which is small.
     _, spread, axes = np.linalg.svd(np.linalg.qr(columns, mode="r"))
     null = axes[np.count_nonzero(spread > TOLERANCE) :]
-    linked = np.abs(null.T @ null) > TOLERANCE**0.5
+    linked = np.abs(null.T @ null) > LINKED
     return [tuple(varies[list(group)].tolist()) for group in _groups(linked)]
 
 
@@ -89,9 +93,11 @@ def _standardised(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Which columns vary, and these centred and scaled to length one; none if there are too few people."""
     if len(values) <= values.shape[1] + 1:
         return np.zeros(0, np.intp), np.empty((len(values), 0))
+    largest = np.abs(values).max(axis=0, initial=0)
+    values = values / np.where(largest > 0, largest, 1)  # so that no square overflows
     centred = values - values.mean(axis=0)
     length = np.linalg.norm(centred, axis=0)
-    varies = np.flatnonzero(length > TOLERANCE * np.linalg.norm(values, axis=0))
+    varies = np.flatnonzero(length > STILL * np.linalg.norm(values, axis=0))
     return varies, centred[:, varies] / length[varies]
 
 

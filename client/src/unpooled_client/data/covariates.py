@@ -208,7 +208,11 @@ class _Reader:
         self._add(covariate.name, values)
         spread = self.columns[-1][self.kept]
         known = spread[~np.isnan(spread)]
-        about: dict[str, Any] = {"name": covariate.name, "missing": int(len(spread) - len(known))}
+        about: dict[str, Any] = {
+            "name": covariate.name,
+            "known": len(known),
+            "missing": int(len(spread) - len(known)),
+        }
         if len(known):
             about |= {
                 "smallest": float(known.min()),
@@ -244,7 +248,7 @@ class _Reader:
         counts = {level.decode(): int((here == level).sum()) for level in levels}
         known = sum(counts.values())
         self._report_missing(covariate, index, len(here) - known, known)
-        about = {"name": covariate.name, "missing": len(here) - known, "levels": counts}
+        about = {"name": covariate.name, "known": known, "missing": len(here) - known, "levels": counts}
         self.summary.append(about | self._missing_as(column))
         self._report_small_levels(covariate, index, counts)
         if known and max(counts.values()) == known:

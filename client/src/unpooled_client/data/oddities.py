@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.chromosomes import HUMAN
+from unpooled.chromosomes import HUMAN, chromosome_name
 from unpooled.panel import UNSEEN
 from unpooled_client.data.build import beyond, guessed, known_build, pseudo_autosomal
 from unpooled_client.data.report import EXAMPLES, Code, Report, at_lines, shown
@@ -66,6 +66,7 @@ class Listed:
     line: np.ndarray
     position_column: int
     """Which word of a line the position is, from 1."""
+    autosomes: int
 
     def examples(self, which: np.ndarray, show: Callable[[int], bytes]) -> dict[str, Any]:
         """Line, count and three examples of some variants, bool (m,), for a finding."""
@@ -80,13 +81,14 @@ class Listed:
         }
 
     def place(self, row: int) -> bytes:
-        return b"%d:%d" % (self.chromosome[row], self.position[row])
+        code = int(self.chromosome[row])
+        return f"{chromosome_name(code, self.autosomes) if code else 0}:{self.position[row]}".encode()
 
     def pair(self, row: int) -> bytes:
         return b"%b %b" % (self.alleles[self.a1[row]], self.alleles[self.a2[row]])
 
 
-def look_at(listed: Listed, autosomes: int, build: str, report: Report) -> dict[str, Any]:
+def look_at(listed: Listed, build: str, report: Report) -> dict[str, Any]:
     """Tell what is odd, and return what is to be said of the alleles and the build.
 
     `build`: the plan's; empty if there is no plan.
@@ -94,7 +96,7 @@ def look_at(listed: Listed, autosomes: int, build: str, report: Report) -> dict[
     _check_order(listed, report)
     _check_places(listed, report)
     about = _check_alleles(listed, report)
-    return about | (_check_build(listed, build, report) if autosomes == HUMAN else {})
+    return about | (_check_build(listed, build, report) if listed.autosomes == HUMAN else {})
 
 
 def _check_order(listed: Listed, report: Report) -> None:

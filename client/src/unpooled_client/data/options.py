@@ -60,7 +60,8 @@ class DataOptions:
     chromosomes: tuple[str, ...] = ()
     """What the plan says; empty for all."""
     build: str = ""
-    """What the plan says; empty if there is no plan."""
+    """What the plan says, as `test`; empty if there is no plan."""
+    test: str = ""
     one_class: bool = False
     """The data manager says: this cohort has only cases, or only controls."""
     trait: str | None = None
@@ -101,6 +102,7 @@ class DataOptions:
             chr_set=plan.autosomes,
             chromosomes=plan.chromosomes,
             build=plan.build,
+            test=plan.test,
             allow_no_sex=plan.allow_no_sex,
             min_samples=max(plan.min_samples, self.min_samples or 0),
             min_per_class=max(plan.min_per_class, self.min_per_class or 0),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -143,6 +143,17 @@ class Finding:
         same = ("severity", "code", "message", "file", "column")
         return all(getattr(self, name) == getattr(other, name) for name in same)
 
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Finding:
+        """The finding that `to_json` wrote."""
+        typed = {
+            "severity": Severity(values["severity"]),
+            "code": Code(values["code"]),
+            "file": None if values["file"] is None else Path(values["file"]),
+            "examples": tuple(values["examples"]),
+        }
+        return cls(**{**values, **typed})
+
     def to_json(self) -> dict[str, Any]:
         values = dataclasses.asdict(self)
         return values | {
@@ -201,6 +212,11 @@ class Report:
         return DataProblem(
             first.message + more, file=first.file, line=first.line, column=first.column, remedy=first.remedy
         )
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Report:
+        """The report that `to_json` wrote, as the command prints it and the window reads it."""
+        return cls([Finding.from_json(finding) for finding in values["findings"]], dict(values["summary"]))
 
     def to_json(self) -> dict[str, Any]:
         return {

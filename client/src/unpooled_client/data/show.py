@@ -1,4 +1,4 @@
-"""Printing a report for a person: rich on a terminal, plain lines elsewhere."""
+"""A report for a person: rich on a terminal, plain lines elsewhere, and JSON. As a page: `check_page`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,8 @@ from unpooled_client.data.table import MATCHING
 HEADINGS = {"covariates": "covariate {name}", MATCHING: "{name} beside the .fam"}
 
 # Never by colour alone: each severity has its word and its sign too.
-_LOOK = {
-    Severity.ERROR: ("✗ error", "bold red"),
-    Severity.WARNING: ("! warning", "yellow"),
-    Severity.NOTE: ("· note", "cyan"),
-}
+WORDS = {Severity.ERROR: "✗ error", Severity.WARNING: "! warning", Severity.NOTE: "· note"}
+_COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 
 
 def show(report: Report, console: Console) -> None:
@@ -28,20 +25,23 @@ def show(report: Report, console: Console) -> None:
     if console.is_terminal:
         _show_rich(report, console)
     else:
-        for line in plain_lines(report):
-            console.file.write(line + "\n")
+        console.file.write(as_text(report))
 
 
 def as_json(report: Report) -> str:
     return json.dumps(report.to_json(), indent=2, ensure_ascii=False)
 
 
+def as_text(report: Report) -> str:
+    return "".join(f"{line}\n" for line in plain_lines(report))
+
+
 def plain_lines(report: Report) -> list[str]:
     """The report as lines without colour, one finding after the other."""
     lines = []
     for finding in _ordered(report):
-        lines.append(f"{finding.severity}: {_headline(finding)} [{finding.code}]")
-        lines += [f"    {name}: {value}" for name, value in _details(finding)]
+        lines.append(f"{finding.severity}: {headline(finding)} [{finding.code}]")
+        lines += [f"    {name}: {value}" for name, value in details(finding)]
     for title, rows in _summary(report):
         lines.append(f"{title}: " + ", ".join(f"{name} {value}" for name, value in rows))
     return [*lines, verdict(report)]
@@ -62,13 +62,15 @@ def _ordered(report: Report) -> list[Finding]:
     return [f for severity in reversed(Severity) for f in report.of(severity)]
 
 
-def _headline(finding: Finding) -> str:
+def headline(finding: Finding) -> str:
+    """Where it is, what, and how often."""
     where = f"{finding.where}: " if finding.where else ""
     times = f" ({finding.count:,} times)" if finding.count > 1 else ""
     return f"{where}{finding.message}{times}"
 
 
-def _details(finding: Finding) -> list[tuple[str, str]]:
+def details(finding: Finding) -> list[tuple[str, str]]:
+    """What else there is to say of a finding, by name."""
     rows = [
         ("read", finding.read),
         ("expected", finding.expected),
@@ -85,17 +87,18 @@ def _summary(report: Report) -> list[tuple[str, list[tuple[str, str]]]]:
         for part in content if isinstance(content, list) else [content]:
             heading = HEADINGS.get(title, title).format(**part)
             rows = [
-                (name, _value(value))
+                (name, in_words(value))
                 for name, value in part.items()
-                if name != "name" or title == "phenotype"
+                if name not in ("name", "distribution") or (name, title) == ("name", "phenotype")
             ]
             parts.append((heading, [(name, value) for name, value in rows if value != ""]))
     return parts
 
 
-def _value(value: Any) -> str:
+def in_words(value: Any) -> str:
+    """A value of the summary."""
     if isinstance(value, dict):
-        return ", ".join(f"{name}: {_value(n)}" for name, n in value.items())
+        return ", ".join(f"{name}: {in_words(n)}" for name, n in value.items())
     if isinstance(value, float):
         return f"{value:.6g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
@@ -108,8 +111,8 @@ def _show_rich(report: Report, console: Console) -> None:
             table.add_row(name, Text(value))
         console.print(Padding(table, (0, 0, 1, 0)))
     for finding in _ordered(report):
-        word, style = _LOOK[finding.severity]
-        lines = [Text.assemble((word, style), "  ", _headline(finding), (f"  [{finding.code}]", "dim"))]
-        lines += [Text.assemble((f"    {name:>8}  ", "dim"), value) for name, value in _details(finding)]
+        word, style = WORDS[finding.severity], _COLOURS[finding.severity]
+        lines = [Text.assemble((word, style), "  ", headline(finding), (f"  [{finding.code}]", "dim"))]
+        lines += [Text.assemble((f"    {name:>8}  ", "dim"), value) for name, value in details(finding)]
         console.print(Group(*lines))
     console.print(Text(verdict(report), style="bold green" if report.ok else "bold red"))
