@@ -15,6 +15,10 @@ from unpooled.memory import share_one_heap
 
 _COMMANDS = {
     "check": ("unpooled_client.data.check_command:check", "Check data files offline; sends nothing."),
+    "columns": (
+        "unpooled_client.data.columns_command:columns",
+        "The columns of a file, and what stands there.",
+    ),
     "schema": ("unpooled_client.data.schema_command:schema", "The schema of a table, to begin a plan with."),
     "join": (
         "unpooled_client.run_command:join",

@@ -39,7 +39,7 @@ def read_numbers(tokens: Tokens, index: int) -> Column:
     """Read word `index` of every row; every row must have it."""
     start, end = tokens.column(index)
     code, words = text.distinct(tokens.text, start, end)
-    values = np.array([_number(word) for word in words], float)
+    values = np.array([number(word) for word in words], float)
     strange = np.array([np.isnan(v) and not is_missing(w) for v, w in zip(values, words, strict=True)], bool)
     return Column(tokens, index, values[code], strange[code])
 
@@ -48,7 +48,8 @@ def is_missing(word: bytes) -> bool:
     return word.lower() in MISSING
 
 
-def _number(word: bytes) -> float:
+def number(word: bytes) -> float:
+    """The number that a word is; NaN if it is none, or not finite."""
     if not _NUMBER.fullmatch(word):
         return np.nan
     value = float(word)

@@ -57,7 +57,7 @@ def read_table(path: Path, what: str, fam: Fam, report: Report, *, partial: bool
     if not len(tokens):
         report.error(Code.FILE_EMPTY, f"{what} has no rows", file=path, remedy="Write the file anew.")
         return None
-    ids, names = _header(tokens)
+    ids, names = header_of(tokens)
     columns = int(tokens.widths[0]) - ids
     _warn_of_near_header(tokens, names, path, what, report)
     rows = select(tokens, np.arange(len(tokens)) >= (names is not None))
@@ -69,7 +69,8 @@ def read_table(path: Path, what: str, fam: Fam, report: Report, *, partial: bool
     return table
 
 
-def _header(tokens: Tokens) -> tuple[int, list[str] | None]:
+def header_of(tokens: Tokens) -> tuple[int, list[str] | None]:
+    """How many columns are IDs, and the names of the others if the first line is a header."""
     words = [tokens.word(0, j) for j in range(tokens.widths[0])]
     ids = 1 if words[0] == b"#IID" else HEADERS.get((words[0], words[1]) if len(words) > 1 else (b"", b""), 0)
     if not ids:

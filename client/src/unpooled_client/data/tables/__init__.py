@@ -25,7 +25,7 @@ from unpooled_client.data.source import exists, unreadable
 from unpooled_client.data.tables import csv_table, csv_write, parquet
 from unpooled_client.data.tables.faults import WHAT, Faults
 
-__all__ = ["open_table", "read_features", "schema_of", "write_normalized"]
+__all__ = ["cells_of", "open_table", "read_features", "schema_of", "write_normalized"]
 
 
 def open_table(
@@ -69,6 +69,19 @@ def schema_of(path: Path, report: Report, *, guess: bool = False) -> tuple[Colum
         if parquet.is_one(path):
             return parquet.schema_of(path, Faults(path, report))
         return csv_table.schema_of(path, Faults(path, report), guess=guess)
+    except OSError as error:
+        unreadable(error, path, WHAT, report)
+        return None
+
+
+def cells_of(path: Path, report: Report) -> list[tuple[str, dict[bytes, int], int]] | None:
+    """Of each column its name, its different cells and how often each stands there, and how many lack.
+
+    None if the table cannot be read, which the report has.
+    """
+    try:
+        look = parquet.cells_of if parquet.is_one(path) else csv_table.cells_of
+        return look(path, Faults(path, report))
     except OSError as error:
         unreadable(error, path, WHAT, report)
         return None

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unpooled.schema import INTEGER, Column
 from unpooled_client.data.report import Code, shown
 from unpooled_client.data.tables.faults import Faults
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def check_header(header: Sequence[str], schema: Sequence[Column], faults: Faults) -> bool:
@@ -52,6 +56,20 @@ def features_of(schema: Sequence[Column]) -> list[Column]:
 def has_fraction(values: np.ndarray, column: Column) -> np.ndarray:
     """Where a column of integers holds none: bool (n,). A missing value is none of either."""
     return np.asarray((values != np.floor(values)) & ~np.isnan(values) & (column.type == INTEGER))
+
+
+def counted(column: pa.ChunkedArray) -> tuple[dict[bytes, int], int]:
+    """The different cells of a column as they are written, in order, with their counts; and the missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), None, column)
+    known = column.drop_null()
+    found = pc.value_counts(known)
+    words = found.field("values").cast(pa.string()).to_pylist()
+    counts = dict(zip((word.encode() for word in words), found.field("counts").to_pylist(), strict=True))
+    return counts, column.null_count
 
 
 def warn_of_empty(

@@ -20,6 +20,7 @@ from unpooled_client.data.source import BYTE_ORDER_MARK, good_line_ends, is_text
 from unpooled_client.data.tables import cells, parquet
 from unpooled_client.data.tables.columns import (
     check_header,
+    counted,
     features_of,
     has_fraction,
     places_of,
@@ -78,6 +79,30 @@ def schema_of(path: Path, faults: Faults, *, guess: bool) -> tuple[Column, ...] 
     return tuple(
         Column(title, NUMBER if number else TEXT) for title, number in zip(start.header, numbers, strict=True)
     )
+
+
+def cells_of(path: Path, faults: Faults) -> list[tuple[str, dict[bytes, int], int]] | None:
+    """Of each column its name, its different cells and their counts, and how many are missing."""
+    import pyarrow as pa
+
+    start = opened(path, faults)
+    if start is None:
+        return None
+    try:
+        table = parsed(path, start, dict.fromkeys(range(len(start.header)), pa.string()))
+    except pa.ArrowInvalid as error:
+        faults.tell(Code.CSV, why=error)
+        return None
+    return [
+        (title, *_without_missing(*counted(column)))
+        for title, column in zip(start.header, table.columns, strict=True)
+    ]
+
+
+def _without_missing(cells: dict[bytes, int], missing: int) -> tuple[dict[bytes, int], int]:
+    """The cells that are none of MISSING, and how many are missing with those: in text all are cells."""
+    known = {cell: count for cell, count in cells.items() if cell.decode().strip() not in MISSING}
+    return known, missing + sum(cells.values()) - sum(known.values())
 
 
 def opened(path: Path, faults: Faults) -> Start | None:

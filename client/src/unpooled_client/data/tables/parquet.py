@@ -13,6 +13,7 @@ from unpooled.schema import NUMBER, TEXT, Column
 from unpooled_client.data.report import EXAMPLES, Code
 from unpooled_client.data.tables.columns import (
     check_header,
+    counted,
     features_of,
     has_fraction,
     places_of,
@@ -65,6 +66,19 @@ def schema_of(path: Path, faults: Faults) -> tuple[Column, ...] | None:
         faults.tell(Code.PARQUET, why=error)
         return None
     return tuple(Column(field.name, NUMBER if is_number(field.type) else TEXT) for field in fields)
+
+
+def cells_of(path: Path, faults: Faults) -> list[tuple[str, dict[bytes, int], int]] | None:
+    """Of each column its name, its different cells and their counts, and how many are missing."""
+    import pyarrow as pa
+
+    try:
+        with _opened(path) as file:
+            names = file.schema_arrow.names
+            return [(name, *counted(file.read(columns=[name]).column(0))) for name in names]
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        faults.tell(Code.PARQUET, why=error)
+        return None
 
 
 def write(path: Path, target: Path, schema: Sequence[Column], values: np.ndarray, scaler: Scaler) -> None:
