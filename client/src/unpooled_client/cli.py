@@ -9,9 +9,14 @@ import sys
 import traceback
 
 import click
+from click.shell_completion import CompletionItem
 
 from unpooled.errors import UnpooledError
 from unpooled.memory import share_one_heap
+
+PROGRAM = "unpooled-client"
+COMPLETE_VARIABLE = "_UNPOOLED_CLIENT_COMPLETE"
+"""By which a shell asks for completions; click derives it from the program's name."""
 
 _COMMANDS = {
     "check": ("unpooled_client.data.check_command:check", "Check data files offline; sends nothing."),
@@ -31,6 +36,10 @@ _COMMANDS = {
         "What is wrong with this computer, or on the way to the server.",
     ),
     "ledger": ("unpooled_client.status_command:ledger", "Everything that has left this computer."),
+    "completion": (
+        "unpooled_client.completion_command:completion",
+        "Have your shell complete commands, options and file names.",
+    ),
 }
 
 EXIT_CODES = """\b
@@ -61,9 +70,14 @@ class _Lazy(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, help_text) for name, (_, help_text) in _COMMANDS.items()])
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        names = ((name, text) for name, (_, text) in _COMMANDS.items() if name.startswith(incomplete))
+        commands = [CompletionItem(name, help=text) for name, text in names]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]  # a group's loads them all
+
 
 @click.group(cls=_Lazy, epilog=EXIT_CODES)
-@click.version_option(package_name="unpooled-client", prog_name="unpooled-client")
+@click.version_option(package_name="unpooled-client", prog_name=PROGRAM)
 def cli() -> None:
     """A cohort's side of a federated study: your data stay on this computer.
 
@@ -78,7 +92,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = cli.main(standalone_mode=False)
+        code = cli.main(prog_name=PROGRAM, standalone_mode=False)
     except click.ClickException as error:
         error.show()
         code = error.exit_code

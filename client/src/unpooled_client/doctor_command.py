@@ -12,7 +12,7 @@ import click
 
 from unpooled_client import state
 from unpooled_client.doctor import Finding, Mark, Subject, examine
-from unpooled_client.run_command import invitation_from
+from unpooled_client.run_command import invitation_argument, invitation_from
 from unpooled_client.state import StateFolder
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -23,7 +23,7 @@ _COLOURS = {Mark.GOOD: "green", Mark.WARNING: "yellow", Mark.PROBLEM: "red"}
 
 
 @click.command()
-@click.argument("invitation", required=False)
+@invitation_argument
 @click.option("--server", metavar="URL", help="The server's address, if there is no invitation yet.")
 @click.option("--state", "folder", type=_FOLDER, envvar="UNPOOLED_STATE", metavar="DIR",
               help="Folder of a study that was joined.  [the only one]")  # fmt: skip

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from unpooled.protocol.invitation import PREFIX, Invitation
 from unpooled_client import background, state
@@ -67,11 +68,18 @@ def _cores() -> int:
     return min(os.cpu_count() or 1, MOST_THREADS)
 
 
+def _files(context: click.Context, option: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+    return [CompletionItem(incomplete, type="file")]
+
+
+invitation_argument = click.argument("invitation", required=False, shell_complete=_files)
+"""The string, or a file that holds it, or - for standard input: see `invitation_from`."""
+
 _YES = click.option("--yes", is_flag=True, help="Accept what would be asked. For scripts.")
 
 
 @click.command(epilog=EXIT_CODES)
-@click.argument("invitation", required=False)
+@invitation_argument
 @click.option("--wait", is_flag=True, help="Wait until all have joined, and accept the plan and the roster.")
 @_YES
 @_engine_options
@@ -86,7 +94,7 @@ def join(invitation: str | None, wait: bool, yes: bool, **options: Any) -> int:
 
 
 @click.command(epilog=EXIT_CODES)
-@click.argument("invitation", required=False)
+@invitation_argument
 @data_options
 @click.option("--table", type=_FILE, metavar="FILE", help="A table, CSV or Parquet, in a study of tables.")
 @click.option("--out", type=_FOLDER, metavar="DIR", help="Folder for the results.  [unpooled-STUDY]")

@@ -45,7 +45,7 @@ def test_help_names_every_command_and_status() -> None:
         assert word in done.stdout
 
 
-@pytest.mark.parametrize("command", ["check", "join", "run", "status", "ledger"])
+@pytest.mark.parametrize("command", ["check", "join", "run", "status", "doctor", "ledger", "completion"])
 def test_every_command_has_help(command: str) -> None:
     done = client(command, "--help")
     assert done.returncode == 0
