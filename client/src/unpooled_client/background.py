@@ -97,7 +97,7 @@ def stop(folder: StateFolder) -> None:
     if not started or started[-1].host != platform.node():
         where = started[-1].host if started else "another computer"
         raise NotStopped(f"the run is at {where}: stop it there.")
-    with contextlib.suppress(ProcessLookupError):
+    with contextlib.suppress(OSError):  # it is gone; Windows has no name for that
         os.kill(started[-1].pid, signal.SIGTERM)
     deadline = time.monotonic() + _PATIENCE
     while folder.is_locked():

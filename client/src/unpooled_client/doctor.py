@@ -187,17 +187,17 @@ def memory(subject: Subject) -> Finding:
 
 def state_folder(subject: Subject) -> Finding:
     """Where keys and ledger are kept: to be written by this account, and to be read by no other."""
-    folder = subject.folder.path if subject.folder else state.default_root()
-    found = _disk("State folder", folder, 100 * MB, "--state DIR")
-    readable = state.readable_by_others(folder)
-    if found.mark is Mark.PROBLEM or not readable:
-        return found
-    return Finding(
-        "State folder",
-        Mark.PROBLEM,
-        f"other accounts of this computer may read {readable}",
-        f"chmod go= {readable}",
-    )
+    folder = subject.folder or StateFolder(state.default_root())
+    if not folder.is_private():
+        readable = f"other accounts of this computer may read {folder.file}, which holds keys"
+        return Finding("State folder", Mark.PROBLEM, readable, f"Say: chmod go= {folder.file}")
+    try:
+        if subject.folder is not None:
+            subject.folder.load()
+    except StateError as error:
+        what, _, remedy = str(error).partition(". ")
+        return Finding("State folder", Mark.PROBLEM, what, remedy)
+    return _disk("State folder", folder.path, 100 * MB, "--state DIR")
 
 
 def output_folder(subject: Subject) -> Finding:
@@ -352,8 +352,6 @@ def study(subject: Subject) -> Finding | None:
         api = Api(saved.invitation, saved.instance, ca_bundle=trust, allow_http=http, patient=False)
         with contextlib.closing(api):
             found = api.study()
-    except StateError as error:
-        return Finding("Study", Mark.PROBLEM, str(error), "Look with: unpooled-client status --offline")
     except ServerError as error:
         return Finding("Study", Mark.PROBLEM, _plain(error), error.remedy)
     return Finding("Study", Mark.GOOD, f'"{found.name}" is {found.state}; this cohort: {found.cohort_state}')

@@ -13,7 +13,7 @@ import click
 from unpooled_client import state
 from unpooled_client.doctor import Finding, Mark, Subject, examine
 from unpooled_client.run_command import invitation_argument, invitation_from
-from unpooled_client.state import StateFolder
+from unpooled_client.state import StateError, StateFolder
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 _SIGNS = {Mark.GOOD: "✓", Mark.WARNING: "!", Mark.PROBLEM: "✗"}
@@ -52,7 +52,7 @@ def doctor(
     elif invitation:
         address = invitation_from(invitation).server
     else:
-        address = joined.load().invitation.server if joined else ""
+        address = _server_of(joined)
     found = examine(Subject(out, address, joined, ca_bundle, allow_http))
     click.echo(_json(found, address) if as_json else _text(found, address))
     return int(any(finding.mark is Mark.PROBLEM for finding in found))
@@ -64,6 +64,13 @@ def _joined(given: Path | None) -> StateFolder | None:
         return StateFolder(given)
     known = state.folders()
     return known[0] if len(known) == 1 else None
+
+
+def _server_of(joined: StateFolder | None) -> str:
+    try:
+        return joined.load().invitation.server if joined else ""
+    except StateError:  # which the check of the folder tells
+        return ""
 
 
 def _address(text: str) -> str:

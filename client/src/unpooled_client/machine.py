@@ -43,9 +43,9 @@ def _cgroup_limits() -> list[tuple[int, int]]:
 
 
 def existing(folder: Path) -> Path:
-    """The folder, or the nearest above it that exists."""
+    """The folder, or the nearest thing above it that exists."""
     folder = folder.absolute()
-    return next((path for path in (folder, *folder.parents) if path.is_dir()), folder)
+    return next((path for path in (folder, *folder.parents) if path.exists()), folder)
 
 
 def free_bytes(folder: Path) -> int:

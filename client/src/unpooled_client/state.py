@@ -193,6 +193,13 @@ class StateFolder:
     def exists(self) -> bool:
         return self.file.is_file()
 
+    def is_private(self) -> bool:
+        """Whether no other account of this computer may read or change the state.
+
+        So it is on Windows by itself: a profile is its owner's alone.
+        """
+        return os.name != "posix" or not self.exists() or not self.file.stat().st_mode & 0o077
+
     def private_log(self) -> TextIO:
         """The log, open for appending; only this account may read it."""
         _make_private_folder(self.path)
@@ -200,7 +207,8 @@ class StateFolder:
         return os.fdopen(descriptor, "a", encoding="utf-8")
 
     def load(self) -> Saved:
-        """What was saved; StateError if there is nothing, or nothing that can be read."""
+        """What was saved; StateError if there is nothing, nothing that can be read, or others may read it."""
+        self._refuse_shared()
         try:
             return Saved.from_json(json.loads(self.file.read_bytes()))
         except FileNotFoundError as error:
@@ -217,18 +225,17 @@ class StateFolder:
     def save(self, saved: Saved) -> None:
         """Replace the state by a new one that is complete on disk."""
         write_atomically(self.file, json.dumps(saved.to_json(), indent=1).encode(), private=True)
+        self._refuse_shared()  # some disks keep no permissions
 
-
-def readable_by_others(folder: Path) -> Path | None:
-    """The state in this folder, or else the folder, if other accounts of the computer may read or change it.
-
-    None on Windows, where a profile is its owner's alone.
-    """
-    file = StateFolder(folder).file
-    path = file if file.exists() else folder
-    if os.name != "posix" or not path.exists() or not path.stat().st_mode & 0o077:
-        return None
-    return path
+    def _refuse_shared(self) -> None:
+        """As ssh does of its keys: mending it silently would hide that they may be known."""
+        if not self.is_private():
+            raise StateError(
+                f"other accounts of this computer may read {self.file}, which holds this cohort's keys. "
+                f"If none of them did, say: chmod go= {self.file}\n"
+                "If one may have, tell the coordinator. Where chmod changes nothing, as on some network "
+                "disks, keep the state elsewhere: --state DIR."
+            )
 
 
 def default_root() -> Path:

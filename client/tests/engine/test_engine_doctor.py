@@ -165,7 +165,21 @@ def test_a_state_that_others_may_read(study: Callable[..., Trial]) -> None:
     member.state.file.chmod(0o640)
     found = examined("--state", member.state.path, code=1)["State folder"]
     assert "other accounts" in found["text"]
-    assert found["remedy"] == f"chmod go= {member.state.file}"
+    assert f"chmod go= {member.state.file}" in found["remedy"]
+
+
+def test_a_state_that_cannot_be_read(tmp_path: Path) -> None:
+    found = examined("--state", tmp_path / "empty", code=1)["State folder"]
+    assert "no study" in found["text"]
+    assert "unpooled-client run" in found["remedy"]
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    """As root one may write everywhere, but nothing below a file."""
+    (tmp_path / "file").touch()
+    found = examined("--out", tmp_path / "file" / "results", code=1)["Results"]
+    assert "cannot be written" in found["text"]
+    assert "--out" in found["remedy"]
 
 
 def test_memory_is_what_a_batch_system_allows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

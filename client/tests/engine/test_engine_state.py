@@ -53,6 +53,18 @@ def test_the_state_is_private(tmp_path: Path) -> None:
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.path.iterdir()} == {0o600}
 
 
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
+def test_a_state_that_others_may_read_is_refused_until_that_is_mended(tmp_path: Path, mode: int) -> None:
+    folder, saved = StateFolder(tmp_path / "s"), full()
+    folder.save(saved)
+    folder.file.chmod(mode)
+    with pytest.raises(StateError, match=f"chmod go= {folder.file}"):
+        folder.load()
+    folder.file.chmod(0o600)
+    assert folder.load() == saved
+
+
 def test_secrets_do_not_print() -> None:
     saved = full()
     text = repr(saved)
@@ -79,6 +91,7 @@ def test_a_crash_while_writing_leaves_the_old_state(tmp_path: Path, monkeypatch:
 def test_a_spoiled_state_says_what_to_do(tmp_path: Path, content: bytes) -> None:
     folder = StateFolder(tmp_path)
     folder.file.write_bytes(content)
+    folder.file.chmod(0o600)
     with pytest.raises(StateError, match="backup"):
         folder.load()
 
