@@ -31,6 +31,10 @@ _COMMANDS = {
     ),
     "run": ("unpooled_client.run_command:run", "Take part in a study until its results are here."),
     "status": ("unpooled_client.status_command:status", "Where the study is, and for whom it waits."),
+    "results": (
+        "unpooled_client.results_command:results",
+        "The results of a study that is done, and this cohort against the pool.",
+    ),
     "doctor": (
         "unpooled_client.doctor_command:doctor",
         "What is wrong with this computer, or on the way to the server.",

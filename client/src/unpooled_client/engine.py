@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import json
 import os
 import platform
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from importlib.metadata import version
@@ -98,6 +99,8 @@ class Engine:
         self.folder, self.invitation, self.options, self.out = folder, invitation, options, out
         self.threads, self.dask, self.network = max(1, threads), dask, network or Network()
         self.join_anew, self.until = join_anew, until
+        self._speaks = True
+        """Whether the server is to be told of a failure."""
         self._session: Session | None = None
         self._cluster: Cluster | None = None
         self._values: np.ndarray | None = None
@@ -121,18 +124,28 @@ class Engine:
 
         The last event is `Finished` or `Failed`; `Proposal` or `Agreed` if it was to go no further.
         """
+        yield from self._locked(self._phases)
+
+    def results(self, top: int | None = None) -> Iterator[Event]:
+        """Fetch the results of a study that is done, once more if need be, and do nothing else in it.
+
+        This cohort is then set against the pool, for `top` variants. The last event: `Finished` or `Failed`.
+        """
+        yield from self._locked(functools.partial(self._only_results, top))
+
+    def _locked(self, phases: Callable[[], Iterator[Event]]) -> Iterator[Event]:
         try:
             with self.folder.locked():
-                for event in self._told():
+                for event in self._told(phases):
                     self._log(json.dumps(event.to_json()))
                     yield event
         except (StateError, OSError) as error:  # another client has the folder, and the log in it
             yield self._failure(error)
 
-    def _told(self) -> Iterator[Event]:
+    def _told(self, phases: Callable[[], Iterator[Event]]) -> Iterator[Event]:
         """The events of the run; whatever is raised in it is the last of them."""
         try:
-            yield from self._phases()
+            yield from phases()
         except Exception as error:
             yield self._failure(error)
         finally:
@@ -148,7 +161,7 @@ class Engine:
             self._session.decision.set_result(accepted)
 
     def _phases(self) -> Iterator[Event]:
-        yield Started(os.getpid(), platform.node(), version("unpooled-client"))
+        yield _started()
         session = self._session = self._begin()
         session.spawn(_warm_up)
         from unpooled_client import joining
@@ -228,23 +241,50 @@ class Engine:
 
     def _end(self, session: Session, study: Study) -> Iterator[Event]:
         from unpooled.plan import PARAMETERS_FILE
-        from unpooled_client.delivery import deliver
         from unpooled_client.transforming import transform
 
-        if study.state != "done":
-            raise StudyEnded(study)
         with session.clock("results"):
-            folder = Path(session.saved.out or f"unpooled-{study.id}").absolute()
-            yield from deliver(session, study.results, folder)
-            session.save(out=str(folder), delivered=True)
+            folder = yield from self._deliver(session, study)
             if study.plan is not None and PARAMETERS_FILE in study.plan.files:
                 yield from transform(session, study.plan, self._options(session), folder, self._values)
         reporting = yield from session.report_timing()
         with contextlib.suppress(TimeoutError):
             reporting.exception(timeout=_LAST_WORD)
-        traffic = session.api.traffic
-        seconds = {phase: round(value, 3) for phase, value in session.seconds.items()}
-        yield Finished(traffic.sent, traffic.received, seconds)
+        yield from self._compare(session, study)
+        yield _finished(session)
+
+    def _only_results(self, top: int | None) -> Iterator[Event]:
+        yield _started()
+        session = self._session = self._begin()
+        self._speaks = False
+        from unpooled_client.trust import check_identity
+
+        study = yield from session.study()
+        check_identity(study, session.saved)
+        if study.state not in OVER:
+            raise NotDone(study)
+        with session.clock("results"):
+            yield from self._deliver(session, study)
+        yield from self._compare(session, study, top)
+        yield _finished(session)
+
+    def _deliver(self, session: Session, study: Study) -> Generator[Event, None, Path]:
+        """The result files in their folder; StudyEnded if there are none."""
+        from unpooled_client.delivery import deliver
+
+        if study.state != "done":
+            raise StudyEnded(study)
+        folder = Path(session.saved.out or f"unpooled-{study.id}").absolute()
+        yield from deliver(session, study.results, folder)
+        session.save(out=str(folder), delivered=True)
+        return folder
+
+    def _compare(self, session: Session, study: Study, top: int | None = None) -> Iterator[Event]:
+        """Set this cohort against the pool: nothing of that is sent."""
+        from unpooled_client.own.comparing import TOP, compare_with_pool
+
+        files, folder = [file.name for file in study.results], Path(session.saved.out)
+        yield from compare_with_pool(session, study.name, files, folder, top or TOP)
 
     def _failure(self, error: Exception) -> Failed:
         """What went wrong, for the person; the server gets no more than a code and the name of a quantity."""
@@ -263,7 +303,7 @@ class Engine:
 
     def _tell(self, found: Explanation) -> bool:
         session = self._session
-        if session is None or not session.saved.cohort or found.problem is None:
+        if session is None or not session.saved.cohort or found.problem is None or not self._speaks:
             return False
         try:
             told = f"{found.problem.value} {found.quantity}".strip()
@@ -277,6 +317,24 @@ class Engine:
         """Add to the log of this cohort, which stays here."""
         with contextlib.suppress(OSError), self.folder.private_log() as file:
             file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {text}\n")
+
+
+def _started() -> Started:
+    return Started(os.getpid(), platform.node(), version("unpooled-client"))
+
+
+def _finished(session: Session) -> Finished:
+    traffic = session.api.traffic
+    seconds = {phase: round(value, 3) for phase, value in session.seconds.items()}
+    return Finished(traffic.sent, traffic.received, seconds)
+
+
+class NotDone(UnpooledError):
+    """There are no results yet; says for whom the study waits."""
+
+    def __init__(self, study: Study) -> None:
+        waits = f", and waits for {', '.join(study.waiting_for)}" if study.waiting_for else ""
+        super().__init__(f"the study has no results yet: it is {study.state}{waits}.")
 
 
 class UsageProblem(UnpooledError):
@@ -317,6 +375,8 @@ def _explain(error: Exception) -> Explanation | None:
             return Explanation(Exit.STUDY_ENDED, str(error), remedy)
         case Stopped():
             return Explanation(Exit.INTERRUPTED, "stopped.", "The same command goes on where this one was.")
+        case NotDone():
+            return Explanation(Exit.REFUSED, str(error), "Take part with: unpooled-client run")
         case Refused():
             problem = Problem.INTERNAL if error.status in _OUR_FAULT else None
             return Explanation(Exit.REFUSED, error.message, error.remedy, problem)

@@ -244,6 +244,22 @@ class Transformed(Event):
 
 
 @dataclass(frozen=True)
+class Compared(Event):
+    """This cohort's data alone were set against the results. The files lie beside these, and stay here."""
+
+    files: tuple[str, ...]
+    """Empty where that could not be done."""
+    count: int
+    """Of variants, or of columns of a table."""
+    apart: int = 0
+    """Variants of which the pool's effect is beyond the limits of this cohort's."""
+    reason: str = ""
+    """Why it could not be done."""
+    changed: bool = False
+    """The data files are no longer those that were used."""
+
+
+@dataclass(frozen=True)
 class Finished(Event):
     """The end, reached: what it took. Bytes include the headers of HTTP."""
 

@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Protocol, Self
 import click
 
 from unpooled_client import words
-from unpooled_client.events import Event, Failed, Proposal, ReleaseNeeded, Results, Sent, StepProgress
+from unpooled_client.events import (
+    Compared,
+    Event,
+    Failed,
+    Proposal,
+    ReleaseNeeded,
+    Results,
+    Sent,
+    StepProgress,
+)
 from unpooled_client.sparing import Sparing
 
 if TYPE_CHECKING:
@@ -103,7 +112,7 @@ class LineScreen(QuietScreen):
         self._keep(event)
         for line in self._sparing.lines(event, time.monotonic()):
             click.echo(f"{time.strftime('%H:%M:%S')} {line}", err=True)
-        if isinstance(event, Results):
+        if isinstance(event, Results | Compared):
             for file in event.files:
                 click.echo(file)
 
@@ -144,7 +153,7 @@ class TerminalScreen(_Base):
         elif not (isinstance(event, Sent) and event.round is not None):
             for line in words.lines(event):
                 self._console.print(line, highlight=False, markup=False, soft_wrap=True)
-        if isinstance(event, Results):
+        if isinstance(event, Results | Compared):
             self._stop()
             for file in event.files:
                 click.echo(file)

@@ -27,8 +27,8 @@ from unpooled_client.events import (
 MOST = 40
 """Lines of a study, those that name the result files included."""
 
-_BEFORE_THE_END = 28
-_BEFORE_THE_STEPS = 24
+_BEFORE_THE_END = 26
+_BEFORE_THE_STEPS = 22
 """Lines until which there is one for what comes first, and is no step over the variants."""
 _FINDINGS = 3
 _SHORTEST = 20.0

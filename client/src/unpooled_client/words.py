@@ -15,6 +15,7 @@ from unpooled_client.events import (
     Accepted,
     Agreed,
     Checked,
+    Compared,
     Event,
     Failed,
     Finished,
@@ -76,6 +77,8 @@ def lines(event: Event) -> list[str]:
             return [f"Results: {len(event.files)} files in {event.folder}"]
         case Transformed():
             return [f"Normalized table, which stays here: {event.file}"]
+        case Compared():
+            return [compared(event)]
         case Finished():
             return [finished(event)]
         case Failed():
@@ -137,6 +140,13 @@ def failure(event: Failed) -> str:
         else ""
     )
     return f"Error: {event.message} {event.remedy}".rstrip() + told
+
+
+def compared(event: Compared) -> str:
+    if not event.files:
+        return f"This cohort was not set against the pool: {event.reason}"
+    apart = f", {event.apart} of them apart" if event.apart else ""
+    return f"This cohort against the pool ({event.count} compared{apart}; stays here): {event.files[-1]}"
 
 
 def finished(event: Finished) -> str:

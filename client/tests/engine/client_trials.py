@@ -131,8 +131,8 @@ class Member:
         return [event for event in self.events if isinstance(event, kinds)]
 
     def results(self) -> dict[str, bytes]:
-        """The result files, without the manifest, which has times in it, and the text that names the plan."""
-        files = [path for path in self.out.iterdir() if path.suffix != ".json"]
+        """The delivered files, without the manifest, which has times in it, and the text with the plan."""
+        files = [path for path in self.out.glob("study.*") if path.suffix != ".json"]
         return {path.name: path.read_bytes() for path in files if not path.name.endswith("methods.txt")}
 
 

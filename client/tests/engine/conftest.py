@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -75,6 +76,20 @@ def pooled(
     trial = make()
     trial.run_all()
     return trial.members[0].results()
+
+
+@pytest.fixture(scope="session")
+def done(platform: Platform, files: SimulationReport, tmp_path_factory: pytest.TempPathFactory) -> Trial:
+    """A study that is done. The files of the first cohort are its own, to be changed."""
+    folder = tmp_path_factory.mktemp("done")
+    make: Callable[..., Trial] = study.__wrapped__(platform, files, folder)  # type: ignore[attr-defined]
+    trial = make()
+    member = trial.members[0]
+    for kind in ("bed", "bim", "fam"):
+        shutil.copy(f"{member.bfile}.{kind}", folder / f"mine.{kind}")
+    member.bfile = folder / "mine"
+    trial.run_all()
+    return trial
 
 
 @pytest.fixture

@@ -45,7 +45,9 @@ def test_help_names_every_command_and_status() -> None:
         assert word in done.stdout
 
 
-@pytest.mark.parametrize("command", ["check", "join", "run", "status", "doctor", "ledger", "completion"])
+@pytest.mark.parametrize(
+    "command", ["check", "join", "run", "status", "results", "doctor", "ledger", "completion"]
+)
 def test_every_command_has_help(command: str) -> None:
     done = client(command, "--help")
     assert done.returncode == 0

@@ -15,6 +15,7 @@ from unpooled_client.events import (
     Accepted,
     Agreed,
     Checked,
+    Compared,
     Event,
     Exit,
     Failed,
@@ -70,6 +71,7 @@ EVENTS: list[Event] = [
     Paused("Oulu stays away since 12:00"),
     Resumed(),
     Results(("out/study.assoc", "out/study.frq"), "out"),
+    Compared(("out/own-against-pool.tsv", "out/own-against-pool.html"), 20, apart=2),
     Finished(120_000, 4_500_000, {"computing": 1.25}),
     Failed(Exit.DATA, "the files are bad.", "Mend them.", "data"),
 ]
@@ -98,7 +100,8 @@ def test_lines_have_times_and_results_go_to_standard_output(capsys: pytest.Captu
         for event in EVENTS:
             shown.show(event)
     out, err = capsys.readouterr()
-    assert out.splitlines() == ["out/study.assoc", "out/study.frq"]
+    own = ["out/own-against-pool.tsv", "out/own-against-pool.html"]
+    assert out.splitlines() == ["out/study.assoc", "out/study.frq", *own]
     for part in (
         "Waiting for the other cohorts to join (Graz) since",
         "a.fam:3:5: no sex Mend it.",
@@ -107,6 +110,7 @@ def test_lines_have_times_and_results_go_to_standard_output(capsys: pytest.Captu
         "Count genotypes: 3,000 of 3,000 variants answered",
         "ONE OPERATOR: NOT BLIND",
         "The roster has changed. Plan abab abab…: chi-square of asthma, by Graz, Oulu, Tartu\n",
+        "This cohort against the pool (20 compared, 2 of them apart; stays here): out/own-against-pool.html",
         "120 kB sent, 4.5 MB received",
     ):
         assert part in err

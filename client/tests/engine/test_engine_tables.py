@@ -95,6 +95,22 @@ def read(path: Path) -> tuple[list[str], np.ndarray]:
 MakeStudy = Callable[..., Trial]
 
 
+def beside_the_pool(member: Member) -> dict[tuple[str, str], tuple[float, float]]:
+    """By feature and number: the pool's, and this cohort's."""
+    with (member.out / "own-against-pool.tsv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    return {(row["COLUMN"], row["WHAT"]): (float(row["POOL"]), float(row["OWN"])) for row in rows}
+
+
+OWN: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
+    "z-score": ("mean", lambda part: np.nanmean(part, axis=0)),
+    "min-max": ("max", lambda part: np.nanmax(part, axis=0)),
+    "robust": ("median", lambda part: np.nanmedian(part, axis=0)),
+    "yeo-johnson": ("lambda", lambda part: PowerTransformer().fit(part).lambdas_),
+}
+"""A number that each method finds, and how to find it in a table."""
+
+
 @pytest.mark.parametrize("method", REFERENCES)
 def test_every_cohort_gets_parameters_and_its_own_table(
     study: MakeStudy, pooled: np.ndarray, method: str
@@ -113,6 +129,12 @@ def test_every_cohort_gets_parameters_and_its_own_table(
         np.testing.assert_allclose(numbers, rows, rtol=close, atol=close)
     found = json.loads((trial.members[0].out / "study.parameters.json").read_text())
     assert found["features"][0]["unit"] == "g/l"
+    part = np.array_split(pooled, COHORTS)[0]
+    what, own = OWN[method]
+    told = beside_the_pool(trial.members[0])
+    numbers = [told[feature["name"], what] for feature in found["features"]]
+    assert [pool for pool, _ in numbers] == [feature[what] for feature in found["features"]]
+    np.testing.assert_allclose([number for _, number in numbers], own(part), rtol=1e-4)
 
 
 def test_a_summary_changes_no_table(study: MakeStudy, pooled: np.ndarray) -> None:
@@ -125,6 +147,9 @@ def test_a_summary_changes_no_table(study: MakeStudy, pooled: np.ndarray) -> Non
     found = (trial.members[0].out / "study.summary.tsv").read_text().splitlines()
     assert len(found) == 1 + pooled.shape[1] and found[1].startswith("alcohol\tnumber\tg/l\t")
     assert float(found[1].split("\t")[5]) == pytest.approx(np.nanmean(pooled[:, 0]), rel=1e-12)
+    own = [beside_the_pool(member)["alcohol", "mean"][1] for member in trial.members]
+    wanted = [np.nanmean(part[:, 0]) for part in np.array_split(pooled, COHORTS)]
+    assert own == pytest.approx(wanted, rel=1e-12)
 
 
 def test_quantiles_are_told_and_no_table_is_written(study: MakeStudy, pooled: np.ndarray) -> None:
@@ -137,6 +162,7 @@ def test_quantiles_are_told_and_no_table_is_written(study: MakeStudy, pooled: np
     for k, feature in enumerate(found):
         assert feature["quantiles"] == {"0.0": wanted[0, k], "0.5": np.nanmedian(pooled[:, k])}
         assert feature["elements"] == {"2": wanted[1, k], "-1": wanted[known[k] - 1, k]}
+    assert beside_the_pool(member)["alcohol", "element 2"][1] >= found[0]["elements"]["2"]
     assert not member.told(Transformed) and [path.name for path in member.bfile.parent.glob("*.csv")] == [
         "wine.csv"
     ]

@@ -1,0 +1,103 @@
+"""The end of a study: this cohort's data set against the results, in two files beside them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterable
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from unpooled.cohort import ArrayTable
+from unpooled.errors import UnpooledError
+from unpooled.panel import Panel
+from unpooled.plan import Plan
+from unpooled_client.api import Stopped
+from unpooled_client.data.cohort import PlinkData
+from unpooled_client.data.completeness import kept_by_mind
+from unpooled_client.data.options import DataOptions
+from unpooled_client.events import Compared, Event
+from unpooled_client.own.here import compare, left_out
+from unpooled_client.own.pool import strongest
+from unpooled_client.own.report import Study, write_tables, write_variants
+from unpooled_client.own.tables import compare_tables
+from unpooled_client.reading import DataChanged, from_json, guard, open_under
+from unpooled_client.session import Session
+
+TOP = 20
+"""Variants that are looked at, where nobody says how many."""
+
+
+def compare_with_pool(
+    session: Session, name: str, files: Iterable[str], folder: Path, top: int = TOP
+) -> Generator[Event, None, None]:
+    """Write how this cohort's data alone compare with the results `files` of the study `name`.
+
+    Never raises: a run is not to fail for it. The event says why there is nothing, where there is nothing.
+    """
+    started = time.perf_counter()
+    try:
+        yield (yield from _compared(session, name, [folder / file for file in files], folder, top))
+    except Stopped:
+        raise
+    except DataChanged as error:
+        yield Compared((), 0, reason=str(error), changed=True)
+    except OSError as error:
+        yield Compared((), 0, reason=f"{error.filename or folder}: {error.strerror or error}")
+    except UnpooledError as error:
+        yield Compared((), 0, reason=str(error))
+    except Exception as error:
+        yield Compared((), 0, reason=f"this program failed: {type(error).__name__}: {error}")
+    finally:
+        session.count("comparing", time.perf_counter() - started)
+
+
+def _compared(
+    session: Session, name: str, files: list[Path], folder: Path, top: int
+) -> Generator[Event, None, Compared]:
+    saved = session.saved
+    if saved.agreement is None or not saved.files:
+        return Compared((), 0, reason="no data files of this cohort were used from here")
+    plan, options = saved.agreement.plan, from_json(saved.options)
+    guard(saved.files, options.paths)
+    study = Study(name, saved.cohort, plan)
+    text = b""
+    if plan.mind < 1 and not plan.of_tables:
+        text = yield from session.wait_for(session.api.panel)
+    if plan.of_tables:
+        return (yield from session.wait_for(_of_tables, study, options, files, folder, session.threads))
+    return (yield from session.wait_for(_of_variants, study, options, files, folder, text, top))
+
+
+def _of_variants(
+    study: Study, options: DataOptions, files: list[Path], folder: Path, panel: bytes, top: int
+) -> Compared:
+    """`panel` is that of the study, where it decides who was left out."""
+    plan = study.plan
+    pool = strongest(files, plan, top)
+    data = cast(PlinkData, _opened(plan, options))
+    kept = _kept(data, plan, panel) if panel else None
+    found = compare(pool, data, plan, kept)
+    made = write_variants(folder, study, found, odds=pool.odds, left_out=left_out(data.samples, plan))
+    return Compared(tuple(map(str, made)), len(found), apart=sum(one.in_own_limits is False for one in found))
+
+
+def _kept(data: PlinkData, plan: Plan, text: bytes) -> np.ndarray:
+    """Who is left by --mind, as in the study."""
+    panel = Panel.from_canonical(text)
+    return kept_by_mind(data.align(panel), panel, plan.mind, plan.autosomes)
+
+
+def _of_tables(study: Study, options: DataOptions, files: list[Path], folder: Path, threads: int) -> Compared:
+    table = cast(ArrayTable, _opened(study.plan, options, threads))
+    found = compare_tables(files, table.values, study.plan)
+    made = write_tables(folder, study, found)
+    return Compared(tuple(map(str, made)), len({one.feature for one in found}))
+
+
+def _opened(plan: Plan, options: DataOptions, threads: int = 1) -> PlinkData | ArrayTable:
+    data, report = open_under(plan, options, threads)
+    if data is None:
+        raise report.problem()
+    return data

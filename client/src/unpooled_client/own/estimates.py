@@ -1,0 +1,93 @@
+"""What a study found of a variant, in the pool and here."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An effect of one copy of an allele; NaN where there is none."""
+
+    frequency: float
+    """Of that allele."""
+    effect: float
+    """Odds ratio, or beta."""
+    se: float
+    """Of log odds ratio, or of beta."""
+    lower: float
+    upper: float
+    """Limits of the effect."""
+    neg_log10_p: float
+    n: int | None = None
+    """People whom it is about, where that is known."""
+
+    @property
+    def is_known(self) -> bool:
+        return not math.isnan(self.effect)
+
+    def of_other_allele(self, *, odds: bool) -> Estimate:
+        """The same, for a copy of the other allele."""
+
+        def turned(value: float) -> float:
+            if not odds:
+                return -value
+            return 1 / value if value else math.inf
+
+        return replace(
+            self,
+            frequency=1 - self.frequency,
+            effect=turned(self.effect),
+            lower=turned(self.upper),
+            upper=turned(self.lower),
+        )
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A variant as the study's results name it."""
+
+    chromosome: int
+    """Its code: `unpooled.chromosomes`."""
+    position: int
+    name: str
+    a1: str
+    a2: str = ""
+    """Empty where the results do not say."""
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """One of the study's strongest variants: its estimate in the pool, and in this cohort alone."""
+
+    variant: Variant
+    pool: Estimate
+    own: Estimate | None
+    """None where this cohort has no such variant."""
+    note: str = ""
+    """Why there is no estimate here."""
+
+    def same_direction(self, *, odds: bool) -> bool | None:
+        """Whether both effects go the same way; None where one of them goes no way."""
+        if self.own is None:
+            return None
+        middle = 1.0 if odds else 0.0
+        product = (self.own.effect - middle) * (self.pool.effect - middle)
+        return None if math.isnan(product) or product == 0 else product > 0
+
+    @property
+    def in_pool_limits(self) -> bool | None:
+        """Whether this cohort's effect lies within the limits of the pool's."""
+        return None if self.own is None else _within(self.own.effect, self.pool)
+
+    @property
+    def in_own_limits(self) -> bool | None:
+        """Whether the pool's effect lies within the limits of this cohort's."""
+        return None if self.own is None else _within(self.pool.effect, self.own)
+
+
+def _within(effect: float, of: Estimate) -> bool | None:
+    if math.isnan(effect + of.lower + of.upper):
+        return None
+    return of.lower <= effect <= of.upper

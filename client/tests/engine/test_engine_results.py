@@ -1,0 +1,101 @@
+"""The end of a study at a cohort: its data against the pool, and the results fetched once more."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from client_trials import Member, Trial
+
+from unpooled_client import background, ledger
+from unpooled_client.engine import Until
+from unpooled_client.events import Compared, Finished
+
+MakeStudy = Callable[..., Trial]
+
+
+def results(member: Member, *more: object) -> subprocess.CompletedProcess[str]:
+    command = [*background.program(), "results", "--state", member.state.path, *more]
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, timeout=60)
+
+
+def rows(path: Path, separator: str | None = None) -> list[dict[str, str]]:
+    head, *lines = (line.split(separator) for line in path.read_text(encoding="utf-8").splitlines())
+    return [dict(zip(head, line, strict=True)) for line in lines]
+
+
+def test_a_run_ends_with_this_cohort_against_the_pool(done: Trial) -> None:
+    member = done.members[0]
+    (compared,) = member.told(Compared)
+    assert [Path(file).name for file in compared.files] == ["own-against-pool.tsv", "own-against-pool.html"]
+    found = rows(member.out / "own-against-pool.tsv", "\t")
+    assert len(found) == compared.count == 20
+    assert min(float(row["P"]) for row in rows(member.out / "study.assoc") if row["P"] != "NA") == float(
+        found[0]["POOL_P"]
+    )
+    plinks = {row["SNP"]: row for row in plink(member.bfile)}
+    known = [row for row in found if row["OWN_P"] != "NA"]
+    assert len(known) > 15
+    for row in known:
+        assert float(row["OWN_P"]) == pytest.approx(float(plinks[row["SNP"]]["P"]), rel=2e-3), row
+    page = (member.out / "own-against-pool.html").read_text(encoding="utf-8")
+    assert all(row["SNP"] in page for row in found)
+    assert page.count("<polygon") == sum(row["POOL_OR"] != "NA" for row in found)
+    assert "http" not in page.replace("http-equiv", "")
+
+
+def plink(bfile: Path) -> list[dict[str, str]]:
+    """What plink1.9 finds in one cohort."""
+    program = shutil.which("plink1.9")
+    if program is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("missing: apt-get install plink1.9")
+    subprocess.run([program, "--bfile", bfile, "--assoc", "--out", bfile], capture_output=True, check=True)
+    return rows(bfile.with_suffix(".assoc"))
+
+
+def test_results_are_fetched_again_and_nothing_is_sent(done: Trial, tmp_path: Path) -> None:
+    member = done.members[0]
+    before = len(list(ledger.read(member.state.ledger)))
+    fetched = results(member, "--out", tmp_path / "again", "--top", 3, "--json")
+    assert fetched.returncode == 0, fetched.stderr
+    told = [json.loads(line) for line in fetched.stdout.splitlines()]
+    assert [event["event"] for event in told] == ["started", "results", "compared", "finished"]
+    assert len(rows(tmp_path / "again" / "own-against-pool.tsv", "\t")) == 3
+    for name, content in member.results().items():
+        assert (tmp_path / "again" / name).read_bytes() == content
+    assert len(list(ledger.read(member.state.ledger))) == before
+
+
+def test_without_the_files_that_were_used_the_results_come_all_the_same(done: Trial, tmp_path: Path) -> None:
+    member = done.members[0]
+    fam = member.bfile.with_suffix(".fam")
+    content = fam.read_text()
+    fam.write_text(content.replace(" 2\n", " 1\n", 1))
+    try:
+        fetched = results(member, "--out", tmp_path / "again")
+        again = member.run(member.engine(options=None))
+    finally:
+        fam.write_text(content)
+    assert fetched.returncode == 1
+    assert "not set against the pool" in fetched.stderr and "mine.fam" in fetched.stderr
+    assert {Path(line).name for line in fetched.stdout.splitlines()} == {
+        path.name for path in (tmp_path / "again").iterdir()
+    }
+    assert isinstance(again, Finished)  # a run does not fail for it
+
+
+def test_of_a_study_that_is_not_done_it_is_said_what_it_waits_for(study: MakeStudy) -> None:
+    trial = study()
+    member, *others = trial.members
+    member.run(member.engine(until=Until.JOINED))
+    early = results(member)
+    assert early.returncode == 3
+    assert "no results yet" in early.stderr and others[0].name in early.stderr
+    trial.call("POST", "abort")
+    ended = results(member)
+    assert ended.returncode == 4 and "aborted" in ended.stderr

@@ -1,0 +1,186 @@
+"""A cohort against the pool: its own numbers are plink1.9's on that cohort alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unpooled.algorithms import algorithm
+from unpooled.panel import reconcile
+from unpooled.plan import Covariate, Plan
+from unpooled.run import run
+from unpooled.simulate import simulate
+from unpooled_client.data.cohort import PlinkData, open_cohort
+from unpooled_client.data.options import DataOptions
+from unpooled_client.own.estimates import Contrast
+from unpooled_client.own.here import compare, telling
+from unpooled_client.own.pool import strongest
+
+COUNT = 12
+CASE_CONTROL = Plan(
+    test="chi-square",
+    phenotype="ill",
+    cohorts=3,
+    compensator_key=bytes(32),
+    min_samples=20,
+    files=("assoc", "frq"),
+    missing="exact",
+)
+COVARIATES = (Covariate("age"), Covariate("site", ("1", "2", "3")))
+LOGISTIC = dataclasses.replace(CASE_CONTROL, test="logistic", covariates=COVARIATES)
+LINEAR = dataclasses.replace(LOGISTIC, test="linear", trait="quantitative", phenotype="height")
+
+
+@dataclass
+class Federation:
+    """Three cohorts, and the folder of their files: covariates are age, and site, which each has one of."""
+
+    folder: Path
+    trait: str
+
+    def cohort(self, plan: Plan, number: int) -> PlinkData:
+        covar = self.folder / f"cohort{number}.covar" if plan.covariates else None
+        options = DataOptions(bfile=self.folder / f"cohort{number}", covar=covar, min_samples=20)
+        data, report = open_cohort(options.under(plan))
+        assert data is not None, report.findings
+        return data
+
+    def study(self, plan: Plan) -> list[Path]:
+        """The result files of a study."""
+        cohorts = {str(number): self.cohort(plan, number) for number in (1, 2, 3)}
+        panel = reconcile({name: data.panel for name, data in cohorts.items()}).panel
+        tables = run(plan, panel, [data.align(panel) for data in cohorts.values()])
+        method, paths = algorithm(plan.test), []
+        for file in plan.files:
+            path = self.folder / f"study.{method.file_name(file, plan)}"
+            with path.open("wb") as out:
+                method.files[file](out, panel, method.columns_for(file, tables), plan)
+            paths.append(path)
+        return paths
+
+    def plink(self, number: int, *arguments: str) -> dict[str, dict[str, str]]:
+        """By variant what plink1.9 says of one cohort alone; what is said of it in several files together."""
+        program = shutil.which("plink1.9")
+        if program is None:
+            (pytest.fail if os.environ.get("CI") else pytest.skip)("missing: apt-get install plink1.9")
+        out = self.folder / "plink"
+        command = [program, "--bfile", str(self.folder / f"cohort{number}"), "--out", str(out), *arguments]
+        subprocess.run(command, capture_output=True, check=True)
+        rows: dict[str, dict[str, str]] = {}
+        for path in (*self.folder.glob("plink.assoc*"), self.folder / "plink.frq"):
+            head, *lines = (line.split() for line in path.read_text().splitlines())
+            for line in lines:
+                row = dict(zip(head, line, strict=True))
+                if row.get("TEST", "ADD") == "ADD":
+                    rows.setdefault(row["SNP"], {}).update(row)
+            path.unlink()
+        return rows
+
+
+@pytest.fixture(scope="module")
+def federation(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Federation]:
+    made: dict[str, Federation] = {}
+
+    def make(trait: str) -> Federation:
+        if trait not in made:
+            folder = tmp_path_factory.mktemp("cohorts")
+            simulate(
+                folder,
+                cohorts=(180, 100, 120),
+                variants=3000,
+                seed=7,
+                trait=trait,
+                missing_rate=(0.5, 0.03),
+                oddities=True,
+                pooled=False,
+            )
+            for number in (1, 2, 3):
+                people = [line.split()[:2] for line in (folder / f"cohort{number}.fam").open()]
+                lines = [f"{fid} {iid} {20 + k * 7 % 50} {number}" for k, (fid, iid) in enumerate(people)]
+                (folder / f"cohort{number}.covar").write_text("\n".join(["FID IID age site", *lines]) + "\n")
+            made[trait] = Federation(folder, trait)
+        return made[trait]
+
+    return make
+
+
+def agrees(word: str, value: float, digits: int = 4) -> bool:
+    """Whether a printed number is this one."""
+    if word in ("NA", "nan"):
+        return math.isnan(value)
+    return math.isclose(float(word), float(f"{value:.{digits}g}"), rel_tol=1.01 * 10 ** (1 - digits))
+
+
+def own_is_plinks(compared: Contrast, row: dict[str, str], *, odds: bool) -> bool:
+    """Whether this cohort's numbers are those of the reference, whichever allele it calls A1."""
+    assert compared.own is not None
+    own = compared.own if row["A1"] == compared.variant.a1 else compared.own.of_other_allele(odds=odds)
+    return (
+        agrees(row["OR" if odds else "BETA"], own.effect)
+        and agrees(row["P"], 10**-own.neg_log10_p)
+        and agrees(row["SE"], own.se)
+        and agrees(row["L95"], own.lower)
+        and agrees(row["MAF"], own.frequency)
+        and row.get("NMISS", str(own.n)) == str(own.n)
+    )
+
+
+@pytest.mark.parametrize(
+    "plan, flags",
+    [
+        (CASE_CONTROL, ["--assoc"]),
+        (LOGISTIC, ["--logistic", "--covar-name", "age"]),
+        (dataclasses.replace(LOGISTIC, files=("glm", "frq")), ["--logistic", "--covar-name", "age"]),
+        (LINEAR, ["--linear", "--covar-name", "age"]),
+    ],
+    ids=["chi-square", "logistic", "glm", "linear"],
+)
+def test_own_numbers_are_those_of_plink_on_this_cohort(
+    federation: Callable[[str], Federation], plan: Plan, flags: list[str]
+) -> None:
+    made = federation(plan.trait)
+    pool = strongest(made.study(plan), plan, COUNT)
+    compared = compare(pool, made.cohort(plan, 1), plan)
+    covar = ["--covar", str(made.folder / "cohort1.covar")] if plan.covariates else []
+    rows = made.plink(1, *covar, *flags, "--ci", "0.95", "--freq")
+    assert len(compared) == COUNT
+    known = [one for one in compared if one.own is not None and one.own.is_known]
+    assert len(known) >= COUNT - 2
+    for one in known:
+        assert own_is_plinks(one, rows[one.variant.name], odds=pool.odds), (one, rows[one.variant.name])
+
+
+def test_the_strongest_are_those_of_the_file_and_far_from_one_another(
+    federation: Callable[[str], Federation],
+) -> None:
+    made = federation("case/control")
+    (path, *_) = made.study(CASE_CONTROL)
+    pool = strongest([path], CASE_CONTROL, COUNT)
+    head, *lines = (line.split() for line in path.read_text().splitlines())
+    rows = [dict(zip(head, line, strict=True)) for line in lines if line[head.index("P")] != "NA"]
+    rows.sort(key=lambda row: float(row["P"]))
+    wanted: list[dict[str, str]] = []
+    for row in rows:
+        if all(row["CHR"] != w["CHR"] or abs(int(row["BP"]) - int(w["BP"])) > 500_000 for w in wanted):
+            wanted.append(row)
+    assert {variant.name for variant, _ in pool.leads} == {row["SNP"] for row in wanted[:COUNT]}
+    scores = [estimate.neg_log10_p for _, estimate in pool.leads]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_covariate_that_is_the_same_for_all_here_is_left_out(
+    federation: Callable[[str], Federation],
+) -> None:
+    samples = federation("case/control").cohort(LOGISTIC, 2).samples
+    assert telling(samples) == [0]
+    twice = np.column_stack([samples.covariates[:, 0], 3 - 2 * samples.covariates[:, 0]])
+    assert telling(dataclasses.replace(samples, covariates=twice)) == [0]
