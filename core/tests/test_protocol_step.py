@@ -30,9 +30,9 @@ class Sums(Step):
     name: ClassVar[str] = "test/sums"
     title: ClassVar[str] = "Sum things"
     sends: ClassVar[tuple[Count | Real, ...]] = (
-        Count("calls", ("variants", 2), "most", "calls of each allele"),
-        Real("scores", ("variants",), 8.0, "precision", "sums of scores"),
-        Count("people", (), 10, "number of people"),
+        Count("calls", ("variants", 2), "most", "calls of each allele", "calls"),
+        Real("scores", ("variants",), 8.0, "precision", "sums of scores", "scores"),
+        Count("people", (), 10, "number of people", "people"),
     )
 
     variants: int

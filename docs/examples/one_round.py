@@ -17,7 +17,13 @@ class CountCarriers(Step):
     name: ClassVar[str] = "example/carriers"
     title: ClassVar[str] = "Count carriers"
     sends: ClassVar[tuple[Count, ...]] = (
-        Count("carriers", ("variants",), bound=10_000, meaning="people with the allele"),
+        Count(
+            "carriers",
+            ("variants",),
+            bound=10_000,
+            meaning="people with the allele",
+            learns="how many people of the pool carry each allele",
+        ),
     )
 
     variants: int

@@ -5,17 +5,46 @@ Made from the declarations of the plan's steps, the same from which the uploads 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from unpooled.algorithms import algorithm, steps_of
 from unpooled.plan import PARAMETERS_FILE, Plan
+from unpooled.protocol import bodies
+from unpooled.protocol.sealing import SIGNATURE_BYTES, most_sealed_bytes
+from unpooled.sizes import LIST_BYTES, VARIANTS, Sizes
+from unpooled.step import CHECK_WORDS, Count, Real, Step, shape
 
 EVERYONE_BY_SUM = "nobody; the server reads the sum over all cohorts"
 SERVER = "the server"
 SINGLE_VALUES = "Values of single people"
 KNOWN_FROM_SUMS = "the server, and everyone those in the results; not whose they are, nor of which cohort"
+
+SIGNING_KEY, SEED, TIMING, PROBLEM = (
+    "Public signing key",
+    "Mask seed",
+    "Seconds per phase",
+    "Code of a problem",
+)
+PLAN_DIGEST, LIST_DIGEST, LIST = (
+    "Digest of the plan",
+    "Digest of the list of variants",
+    "List of variants",
+)
+"""Quantities that are no answers, as table and ledger call them."""
+
+TO_SERVER, TO_COMPENSATOR, TO_COHORTS, TO_COORDINATOR = (
+    "server",
+    "compensator",
+    "server, all cohorts",
+    "server, coordinator",
+)
+"""To whom something goes; all of it by way of the server."""
+
+
+_TIMES = " \u00d7 "
 
 
 class Form(StrEnum):
@@ -35,65 +64,231 @@ class Leaving:
     form: str
     """in clear, masked, or sealed; of masks what they are, where they are not uniform."""
     readable_by: str
+    to: str
+    learns: str
+    """What whoever reads it can learn from it."""
+    shape: str
+    """How much it is, in words."""
+    bytes: int | None
+    """Of one round, as the ledger counts them; None where that cannot be known beforehand."""
+    rounds: int = 1
+    """How often it is sent."""
+    exact: bool = True
+    """Whether `bytes` and `rounds` will be these; else they are the most that can be."""
 
 
-def what_leaves(plan: Plan) -> tuple[Leaving, ...]:
-    """Everything that a client sends in a study by this plan, in the order in which it goes."""
-    return tuple(_lines(plan))
+def what_leaves(plan: Plan, sizes: Sizes | None = None) -> tuple[Leaving, ...]:
+    """Everything that a client sends in a study by this plan, in the order in which it goes.
+
+    `sizes` are of the cohort's own data, once they are known: `unpooled.sizes`.
+    """
+    return tuple(_lines(plan, sizes))
 
 
-def _lines(plan: Plan) -> Iterator[Leaving]:
+def most_bytes(leaves: Iterable[Leaving]) -> int | None:
+    """The most that can leave, without the messages about the state of the run; None if that is not known."""
+    total = 0
+    for line in leaves:
+        if line.to != TO_COORDINATOR:
+            if line.bytes is None:
+                return None
+            total += line.bytes * line.rounds
+    return total
+
+
+def _lines(plan: Plan, sizes: Sizes | None) -> Iterator[Leaving]:
     yield Leaving(
-        "Public signing key",
+        SIGNING_KEY,
         "made for this study; shows who this cohort is",
         Form.CLEAR,
         f"{SERVER}, all cohorts",
+        TO_COHORTS,
+        "that whoever has this key is this cohort; nothing of its data",
+        "32 bytes, in hexadecimal digits",
+        len(bodies.joining(bytes(32))),
     )
     yield Leaving(
-        "Mask seed",
-        "32 random bytes, sealed to the compensator; the server passes it on unread",
+        SEED,
+        "32 random bytes, sealed to the compensator; the server passes it on unread. Beside it the hashes of "
+        "plan and roster, and this cohort's signature",
         Form.SEALED,
         "the compensator",
+        TO_COMPENSATOR,
+        "the masks of this cohort; without the masked numbers, which the compensator never gets, they say "
+        "nothing",
+        "the sealed seed, two hashes and a signature, in hexadecimal digits",
+        len(bodies.acceptance(bytes(32), bytes(32), bytes(most_sealed_bytes()), bytes(SIGNATURE_BYTES))),
+        exact=False,
     )
-    yield _agreed(plan)
+    yield from _agreed(plan, sizes)
     for step in steps_of(plan):
-        for array in step.sends_under(plan):
-            yield Leaving(f"{step.title}: {array.name}", array.meaning, masked(plan), EVERYONE_BY_SUM)
+        yield from _sent_by(step, plan, sizes)
     if tells := algorithm(plan.test).tells:
-        yield Leaving(SINGLE_VALUES, f"by the sums above: {tells}", masked(plan), KNOWN_FROM_SUMS)
+        yield Leaving(
+            SINGLE_VALUES,
+            f"by the sums above: {tells}",
+            masked(plan),
+            KNOWN_FROM_SUMS,
+            TO_SERVER,
+            "values that occur in the pool",
+            "no numbers of their own",
+            0,
+        )
     yield Leaving(
-        "State of the run",
-        "that the client is there, whole seconds per phase, and if it must stop a code from a fixed list "
-        "with the name of a quantity; never a value, an ID or the name of a file",
+        TIMING,
+        "that the client is there, and how long it worked; never a value, an ID or the name of a file",
         Form.CLEAR,
         f"{SERVER}, the coordinator",
+        TO_COORDINATOR,
+        "how fast this computer is, and so roughly how much data it has",
+        "whole seconds for each of a few phases, every half a minute or less often",
+        None,
+    )
+    yield Leaving(
+        PROBLEM,
+        "only if the client must stop: a code from a fixed list, with the name of a quantity of the plan",
+        Form.CLEAR,
+        f"{SERVER}, the coordinator",
+        TO_COORDINATOR,
+        "what kind of problem this cohort has; nothing of its data",
+        "two words",
+        None,
     )
 
 
-def _agreed(plan: Plan) -> Leaving:
+def _agreed(plan: Plan, sizes: Sizes | None) -> Iterator[Leaving]:
     """What is sent so that the cohorts can agree on what the study is about."""
     if plan.of_tables:
-        return Leaving(
-            "Digest of the plan",
+        yield _digest(
+            PLAN_DIGEST,
             "says that this cohort's table is read and has the plan's columns; the table stays here, and "
             + ("so does the normalized one" if PARAMETERS_FILE in plan.files else "no other is written"),
+            "that this cohort has read its table",
+        )
+    elif plan.panel_mode == "list":
+        yield _digest(
+            LIST_DIGEST,
+            "of the coordinator's list: says that this cohort has read it; its own variants stay here",
+            "that this cohort has read the list",
+        )
+    else:
+        yield _digest(
+            LIST_DIGEST,
+            "goes first, so that a list that equals another cohort's is never sent",
+            "whether this cohort's list equals another's",
+        )
+        known = sizes is not None and LIST_BYTES in sizes and VARIANTS in sizes
+        yield Leaving(
+            LIST,
+            "chromosome, position, ID and the two alleles in alphabetical order; an allele 0 shows that a "
+            "variant does not vary in this cohort. Of a list that equals another cohort's, only the digest "
+            "is sent",
             Form.CLEAR,
             SERVER,
+            TO_SERVER,
+            "which variants this cohort has, and which of them do not vary in it",
+            f"at most {sizes[VARIANTS]:,} lines of text" if sizes and known else "a line of text a variant",
+            sizes[LIST_BYTES] if sizes and known else None,
+            exact=False,
         )
-    if plan.panel_mode == "list":
-        return Leaving(
-            "Digest of the coordinator's list",
-            "says that this cohort has read the list; its own variants stay here",
-            Form.CLEAR,
-            SERVER,
-        )
+
+
+def _digest(what: str, detail: str, learns: str) -> Leaving:
     return Leaving(
-        "List of variants",
-        "chromosome, position, ID and the two alleles in alphabetical order; an allele 0 shows that a "
-        "variant does not vary in this cohort. Of a list that equals another cohort's, only a digest is sent",
+        what,
+        detail,
         Form.CLEAR,
         SERVER,
+        TO_SERVER,
+        learns,
+        "32 bytes, in hexadecimal digits",
+        len(bodies.digest(bytes(32))),
     )
+
+
+def _sent_by(step: type[Step], plan: Plan, sizes: Sizes | None) -> Iterator[Leaving]:
+    """A line for each array of a step. What an answer has beside, its check words, is with the last."""
+    arrays = step.sends_under(plan)
+    foreseen = step.foreseen(plan, sizes) if arrays else None
+    asked = None if foreseen is None else [_shapes(question) for question in foreseen.questions]
+    word = plan.scheme(step.ring_bits).word_bytes
+    alone = "what the noise leaves" if plan.masking == "gaussian" else "nothing"
+    for array in arrays:
+        shapes = None if asked is None else [shapes[array.name] for shapes in asked]
+        check = CHECK_WORDS * (array is arrays[-1])
+        limit = "" if foreseen is None or foreseen.exact else "at most "
+        rounds = foreseen.rounds if foreseen else 1
+        yield Leaving(
+            f"{step.title}: {array.name}",
+            array.meaning,
+            masked(plan),
+            EVERYONE_BY_SUM,
+            TO_SERVER,
+            f"{array.learns}; of this cohort alone {alone}",
+            limit
+            + _shape_in_words(step, array, shapes, 8 * word)
+            + (f" + {check} check words" if check else "")
+            + (f", in {limit}{rounds} rounds" if rounds > 1 else ""),
+            None if shapes is None else word * sum(math.prod(shape) + check for shape in shapes),
+            rounds,
+            foreseen is not None and foreseen.exact,
+        )
+
+
+def _shapes(question: Step) -> dict[str, tuple[int, ...]]:
+    """Of a question's arrays; the question itself may be large, and there are many."""
+    return {array.name: shape(question, array) for array in question.sends}
+
+
+def _shape_in_words(
+    step: type[Step], array: Count | Real, shapes: Sequence[tuple[int, ...]] | None, bits: int
+) -> str:
+    """12,345 variants by 6 groups of people by 3 counts of 32 bits, with signs of multiplication.
+
+    Where the sizes are not known: 3 counts of 32 bits for each variant and group of people.
+    """
+    unit = "count" if isinstance(array, Count) else "number"
+    named = [dim for dim in array.dims if isinstance(dim, str) and dim in step.each]
+    inner = range(len(named), len(array.dims))  # numbers of one such: their dimensions have no name
+    if shapes is None:
+        each = [step.each[dim] for dim in named]
+        words = f"{_inner([array.dims], inner, unit)} of {bits} bits"
+        return f"{words} for each {_and(each)}" if each else words
+    if not sum(map(math.prod, shapes)):
+        return f"no {unit}s"
+    parts = []
+    for place, dim in enumerate(named):
+        sizes = [shape[place] for shape in shapes]
+        # Along the first dimension one question goes on where another ends.
+        number = f"{sum(sizes):,}" if place == 0 else _range(sizes)
+        parts.append(_plural(number, step.each[dim]))
+    if not named and len(shapes) > 1:
+        parts.append(f"{len(shapes):,}")
+    return _TIMES.join([*parts, f"{_inner(shapes, inner, unit)} of {bits} bits"])
+
+
+def _inner(shapes: Sequence[tuple[str | int, ...]], inner: range, unit: str) -> str:
+    sizes = [[shape[place] for place in inner] for shape in shapes]
+    known = [math.prod(dim for dim in found if isinstance(dim, int)) for found in sizes]
+    is_known = all(isinstance(dim, int) for found in sizes for dim in found)
+    return _plural(_range(known), unit) if is_known else f"{unit}s"
+
+
+def _range(sizes: Sequence[int]) -> str:
+    low, high = min(sizes), max(sizes)
+    return f"{low:,} to {high:,}" if low < high else f"{low:,}"
+
+
+def _plural(number: str, noun: str) -> str:
+    """1 count, 2 counts, 6 groups of people."""
+    if number == "1":
+        return f"1 {noun}"
+    head, *rest = noun.split(" ")
+    return " ".join([number, head + ("es" if head.endswith("x") else "s"), *rest])
+
+
+def _and(nouns: Sequence[str]) -> str:
+    return ", ".join(nouns[:-1]) + (" and " if nouns[:-1] else "") + nouns[-1]
 
 
 def masked(plan: Plan) -> str:

@@ -80,13 +80,23 @@ class Panel:
         """The text that is digested and sent: a line per variant, its five words between tabs."""
         return b"".join(self._blocks())
 
-    @functools.cached_property
+    @property
     def digest(self) -> bytes:
         """SHA-256 of the canonical text."""
-        sha256 = hashlib.sha256()
+        return self._measured[0]
+
+    @property
+    def canonical_bytes(self) -> int:
+        """How long the canonical text is."""
+        return self._measured[1]
+
+    @functools.cached_property
+    def _measured(self) -> tuple[bytes, int]:
+        sha256, size = hashlib.sha256(), 0
         for block in self._blocks():
             sha256.update(block)
-        return sha256.digest()
+            size += len(block)
+        return sha256.digest(), size
 
     def _blocks(self) -> Iterator[bytes]:
         """The canonical text in pieces: the list of all rows, as Python's objects, has ten times its size."""

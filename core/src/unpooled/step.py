@@ -12,7 +12,7 @@ a person consents, and the table in the documentation.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -24,11 +24,13 @@ from unpooled.plan import Plan
 from unpooled.protocol import codec
 from unpooled.protocol.codec import server_only
 from unpooled.protocol.masking import Scheme
+from unpooled.sizes import Sizes
 
 __all__ = [
     "Arrays",
     "Count",
     "Filled",
+    "Foreseen",
     "Real",
     "Rows",
     "Step",
@@ -51,13 +53,15 @@ class Count:
     """Declares an array of whole numbers from 0 to `bound` that leaves a cohort.
 
     `dims` and `bound` are numbers, or names of attributes of the step; `meaning` is read by people. A bound
-    that is an attribute sizes the sum; it does not decide whether a cohort answers.
+    that is an attribute sizes the sum; it does not decide whether a cohort answers. `learns` says for people
+    what the sum over all cohorts tells whoever reads it.
     """
 
     name: str
     dims: tuple[str | int, ...]
     bound: str | int
     meaning: str
+    learns: str
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,7 @@ class Real:
     bound: str | float
     fraction_bits: str | int
     meaning: str
+    learns: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,12 +99,25 @@ class Filled:
     """float64 (m, 3): flags of the question, and what a missing call counts in up to two groups of people."""
 
 
+@dataclass(frozen=True, eq=False)
+class Foreseen:
+    """What of a step's questions is known before a study: they tell how large the answers will be."""
+
+    questions: Iterable[Step]
+    """Those of one round. Of their fields only those hold that decide on the shape of an answer."""
+    rounds: int = 1
+    exact: bool = True
+    """Whether it will be these; else neither questions nor rounds can be larger or more."""
+
+
 class Step:
     """Base of all steps. Subclasses are frozen dataclasses listed by their algorithm."""
 
     name: ClassVar[str]  # in messages, e.g. "chi-square/genotypes"
     title: ClassVar[str]  # for people, e.g. "Count genotypes"
     sends: ClassVar[tuple[Count | Real, ...]]
+    each: ClassVar[Mapping[str, str]] = {}
+    """For people, what there is one of along a dimension in `sends`: "variants" is of a "variant"."""
     ring_bits: ClassVar[int] = 32
 
     @property
@@ -116,6 +134,11 @@ class Step:
     def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
         """Those of `sends` that this step can have numbers for under a plan."""
         return cls.sends
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        """What a cohort with data of these sizes will be asked; None where the sizes do not tell."""
+        return None
 
     def agrees(self, plan: Any) -> bool:
         """Whether the accepted plan allows this question: asked at the cohort, before `local`."""

@@ -300,7 +300,7 @@ def traffic(study: Study) -> dict[str, Any]:
     }
 
 
-def leaving(study: Study) -> list[dict[str, str]]:
+def leaving(study: Study) -> list[dict[str, Any]]:
     """What leaves a cohort in this study, as every cohort reads it before it accepts."""
     plan = study.plan
     return [asdict(line) for line in what_leaves(plan)]

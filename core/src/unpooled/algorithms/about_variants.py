@@ -7,11 +7,12 @@ call counts as, and how covariates (in a linear regression the phenotype, too) a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from unpooled.algorithms import plausible
+from unpooled.algorithms.chi_square import Chunk
 from unpooled.algorithms.coding import PLACES, X2_KNOWN, called_words, sexes
 from unpooled.algorithms.standardise import fraction_bits
 from unpooled.cohort import Cohort
@@ -45,6 +46,13 @@ class AboutVariants(Bounded, Step):
 
     alleles: ClassVar[frozenset[int]] = frozenset({FIRST, SECOND})
     """Which allele's copies may be counted."""
+    each: ClassVar[dict[str, str]] = {
+        "tied": "tie",
+        "variants": "variant",
+        "incomplete": "variant with missing calls",
+        "sexes": "sex",
+        "columns": "column",
+    }
 
     start: int
     asked: np.ndarray
@@ -106,6 +114,24 @@ class AboutVariants(Bounded, Step):
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
         return tuple(array for array in cls.sends if plan.missing == EXACT or array.name != "missing")
+
+    @classmethod
+    def foreseen_fields(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:
+        """The fields of a question about all variants of a chunk, where all lack calls and all are ties."""
+        start, stop, chromosome = chunk
+        exact, count = plan.missing == EXACT, stop - start
+        columns = len(plan.covariate_columns) + (plan.trait == "quantitative")
+        return {
+            "start": start,
+            "asked": np.full(count, FIRST + INCOMPLETE + TIED, np.uint8),
+            "chromosome": chromosome,
+            "exact": exact,
+            "fill": np.zeros((0 if exact else count, len(sexes(chromosome)))),
+            "people": 0,
+            "centre": np.zeros(columns),
+            "exponent": np.zeros(columns, np.int64),
+            "cohorts": plan.cohorts,
+        }
 
     def agrees(self, plan: Plan) -> bool:
         """About the plan's columns, and values of single people only by its rule for missing calls."""

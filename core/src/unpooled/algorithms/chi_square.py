@@ -31,10 +31,13 @@ from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.panel import Panel
 from unpooled.plan import FILES, Plan
 from unpooled.protocol import codec
-from unpooled.step import Arrays, Count, Rows, Step, server_only
+from unpooled.sizes import Sizes, chromosomes
+from unpooled.step import Arrays, Count, Foreseen, Rows, Step, server_only
 
 TABLE = summary.VARIANTS
 """A row per variant, with the columns that `GenotypeTable.columns` lists."""
+
+FIRST_ALLELE_TELLS = "how many cohorts' files call which allele A1"
 
 MOST_PEOPLE = (1 << 30) - 1  # more than are in any pool; their alleles can still be counted in 32 bits
 
@@ -54,12 +57,17 @@ class Census(Step):
             (len(FINEST),),
             MOST_PEOPLE,
             "number of people by case, control or no phenotype, founder or not, and male or not",
+            "how many people of the pool are in each group",
         ),
     )
     ring_bits: ClassVar[int] = 64
 
     chunks: tuple[Chunk, ...] = server_only(())
     plan: bytes = server_only(b"")
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls()])
 
     def local(self, cohort: Cohort) -> Arrays:
         sizes = [np.count_nonzero(people.members(group, cohort.samples)) for group in FINEST]
@@ -121,8 +129,10 @@ class CountGenotypes(Step):
             ("variants", "group_count", 3),
             "most",
             "per variant and group of people: how many have two copies of an allele, one, none",
+            "the genotypes of each group of the pool; of a group of one person, that person's",
         ),
     )
+    each: ClassVar[dict[str, str]] = {"variants": "variant", "group_count": "group of people"}
 
     start: int
     stop: int
@@ -146,6 +156,26 @@ class CountGenotypes(Step):
     @property
     def group_count(self) -> int:
         return len(self.groups)
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        chunks = cls.foreseen_chunks(plan, sizes)
+        if chunks is None:
+            return None
+        questions = (
+            cls(start, stop, cls.foreseen_groups(chromosome, plan), 0) for start, stop, chromosome in chunks
+        )
+        return Foreseen(questions, exact=False)
+
+    @classmethod
+    def foreseen_chunks(cls, plan: Plan, sizes: Sizes | None) -> Iterable[Chunk] | None:
+        """The chunks that are asked about, as `foreseen_chunks` has them."""
+        return foreseen_chunks(plan, sizes)
+
+    @classmethod
+    def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
+        """The groups that are asked for if the pool has people in all of them."""
+        return tuple(_groups(chromosome, dict.fromkeys(FINEST, 1), plan))
 
     def agrees(self, plan: Plan) -> bool:
         """Only groups that the census counts."""
@@ -209,8 +239,15 @@ class AlleleOrder(Step):
     name: ClassVar[str] = "chi-square/allele-order"
     title: ClassVar[str] = "Order the alleles of ties"
     sends: ClassVar[tuple[Count, ...]] = (
-        Count("first", ("count",), 1, "per variant: 1 if this cohort's files call its first allele A1"),
+        Count(
+            "first",
+            ("count",),
+            1,
+            "per variant: 1 if this cohort's files call its first allele A1",
+            FIRST_ALLELE_TELLS,
+        ),
     )
+    each: ClassVar[dict[str, str]] = {"count": "variant of two equally frequent alleles"}
 
     variants: np.ndarray
     question: CountGenotypes | None = server_only(None)  # noqa: RUF009
@@ -219,6 +256,13 @@ class AlleleOrder(Step):
     @property
     def count(self) -> int:
         return len(self.variants)
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        chunks = foreseen_chunks(plan, sizes)
+        if chunks is None:
+            return None
+        return Foreseen((cls(np.arange(start, stop)) for start, stop, _ in chunks), exact=False)
 
     @property
     def reach(self) -> int:
@@ -247,10 +291,20 @@ def chromosome_class(code: int, autosomes: int) -> str:
 
 def chunks(panel: Panel, plan: Plan) -> Iterator[Chunk]:
     """The panel in chunks of at most `plan.chunk_size` variants of one class of chromosomes."""
-    edges = (np.flatnonzero(np.diff(panel.chromosome)) + 1).tolist()
+    return _chunks(panel.chromosome, plan)
+
+
+def foreseen_chunks(plan: Plan, sizes: Sizes | None) -> tuple[Chunk, ...] | None:
+    """Those of a panel with all of a cohort's variants: no panel has more. None without the sizes."""
+    codes = chromosomes(sizes, plan.autosomes)
+    return None if codes is None else tuple(_chunks(codes, plan))
+
+
+def _chunks(codes: np.ndarray, plan: Plan) -> Iterator[Chunk]:
+    edges = (np.flatnonzero(np.diff(codes)) + 1).tolist()
     runs = [
-        (start, stop, chromosome_class(int(panel.chromosome[start]), plan.autosomes))
-        for start, stop in zip([0, *edges], [*edges, len(panel)], strict=True)
+        (start, stop, chromosome_class(int(codes[start]), plan.autosomes))
+        for start, stop in zip([0, *edges], [*edges, len(codes)], strict=True)
         if start < stop
     ]
     for chromosome, parts in groupby(runs, key=lambda run: run[2]):

@@ -16,15 +16,24 @@ from unpooled.algorithms.about_variants import FIRST, INCOMPLETE, TIED, AboutVar
 from unpooled.algorithms.coding import PLACES, X2_KNOWN, by_sex, counted, most_copies, on_x, unit
 from unpooled.algorithms.genotype_table import Y
 from unpooled.algorithms.groups import COMPLETE, complete
-from unpooled.algorithms.regression import TIES, Calls, Sizes, plan_of, settled, table_of
+from unpooled.algorithms.regression import (
+    TIES,
+    Calls,
+    Sizes,
+    foreseen_chunks,
+    plan_of,
+    settled,
+    table_of,
+)
 from unpooled.algorithms.standardise import Columns, real_columns
 from unpooled.cohort import MALE, Cohort, Samples
 from unpooled.errors import ProtocolError
 from unpooled.kernels import products as kernel
 from unpooled.kernels.least_squares import least_squares
 from unpooled.plan import EXACT, Plan
+from unpooled.sizes import Sizes as Own
 from unpooled.statistics import t_neg_log10_p
-from unpooled.step import Arrays, Count, Real, Rows, Step, server_only
+from unpooled.step import Arrays, Count, Foreseen, Real, Rows, Step, server_only
 
 
 def standardised(samples: Samples, centre: np.ndarray, exponent: np.ndarray) -> np.ndarray:
@@ -98,6 +107,8 @@ class Sums(AboutVariants):
             "bound",
             "bits",
             "per variant: sums of genotype times covariate, and of genotype times phenotype",
+            "means of covariates and phenotype by genotype in the pool; of a variant that one person "
+            "carries, that person's, standardised, without name or cohort",
         ),
         Real(
             "missing",
@@ -107,6 +118,7 @@ class Sums(AboutVariants):
             "per variant with missing calls, by the rule `exact` only: sums over the people without a call "
             "of covariates, phenotype, and products of two of these. With few missing calls these are values "
             "of single people, without name or cohort",
+            "covariates and phenotype of people without a call: with few of them, of single people",
         ),
     )
     alleles: ClassVar[frozenset[int]] = frozenset({FIRST})
@@ -122,6 +134,13 @@ class Sums(AboutVariants):
     @property
     def pairs(self) -> int:
         return missing_columns(self.columns, self.chromosome)
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Own | None) -> Foreseen | None:
+        chunks = foreseen_chunks(plan, sizes)
+        if chunks is None:
+            return None
+        return Foreseen((cls(**cls.foreseen_fields(plan, chunk)) for chunk in chunks), exact=False)
 
     def local(self, cohort: Cohort) -> Arrays:
         words, second, lacking = self.words_of(cohort)

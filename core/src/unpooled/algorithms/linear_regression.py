@@ -22,7 +22,7 @@ import numpy as np
 
 from unpooled.algorithms import plausible, regression
 from unpooled.algorithms.algorithm import Algorithm
-from unpooled.algorithms.chi_square import Chunk, chunks
+from unpooled.algorithms.chi_square import Chunk, chunks, foreseen_chunks
 from unpooled.algorithms.coding import (
     PLACES,
     X2_KNOWN,
@@ -43,6 +43,7 @@ from unpooled.algorithms.regression import (
     Sizes,
     asked_chunks,
     columns_of,
+    everyone,
     plan_of,
     wanted_groups,
 )
@@ -57,7 +58,8 @@ from unpooled.formats import regression_report
 from unpooled.panel import Panel
 from unpooled.plan import EXACT, Plan
 from unpooled.protocol import codec
-from unpooled.step import Arrays, Real, Rows, Step, server_only
+from unpooled.sizes import Sizes as Own
+from unpooled.step import Arrays, Foreseen, Real, Rows, Step, server_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +76,19 @@ class Block(regression.Counted):
             "bits",
             "sums of covariates and phenotype; if there are variants on X or Y, men apart, and with plink2's "
             "report by the rule `exact` people of unknown sex: either may be few",
+            "means of covariates and phenotype in the pool; where those apart are one person, that person's",
         ),
-        Real("products", ("sexes", "pairs"), "bound", "bits", "sums of products of two of these, likewise"),
+        Real(
+            "products",
+            ("sexes", "pairs"),
+            "bound",
+            "bits",
+            "sums of products of two of these, likewise",
+            "how covariates and phenotype go together in the pool; where those apart are one person, that "
+            "person's",
+        ),
     )
+    each: ClassVar[dict[str, str]] = {"sexes": "sex", "columns": "column", "pairs": "pair of columns"}
     ring_bits: ClassVar[int] = 128
 
     people: int
@@ -94,6 +106,16 @@ class Block(regression.Counted):
     def __post_init__(self) -> None:
         good = plausible.pool(self.people, self.cohorts) and plausible.columns(self.centre, self.exponent)
         plausible.require(good, "covariates and phenotype")
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Own | None) -> Foreseen | None:
+        asked = foreseen_chunks(plan, sizes)
+        if asked is None:
+            return None
+        columns = len(plan.covariate_columns) + 1
+        block = _block(plan, asked)._among(everyone(plan), plan)
+        block = replace(block, centre=np.zeros(columns), exponent=np.zeros(columns, np.int64))
+        return Foreseen([block], exact=not block.men_apart)
 
     @property
     def columns(self) -> int:
@@ -137,18 +159,20 @@ class Block(regression.Counted):
 
     def counted(self, people: tuple[int, ...]) -> Iterator[Step | Rows]:
         plan = plan_of(self.plan)
-        sizes = Sizes(plan.trait, people)
-        among = sizes.of(COMPLETE)
+        following = self._among(Sizes(plan.trait, people), plan)
         columns = len(plan.covariate_columns) + 1
+        yield Magnitude.first(following.people, columns, True, plan.cohorts, following)
+
+    def _among(self, sizes: Sizes, plan: Plan) -> Block:
+        """The same of a pool that was counted."""
         codings = {coding for _, _, coding in asked_chunks(self.chunks, sizes, plan)}
-        following = replace(
+        return replace(
             self,
-            people=among,
-            sizes=people,
+            people=sizes.of(COMPLETE),
+            sizes=sizes.people,
             men_apart=any(PLACES[coding] in (X, Y) for coding in codings),
             sex_known=X2_KNOWN in codings,
         )
-        yield Magnitude.first(among, columns, True, plan.cohorts, following)
 
     def standardised(self, centre: np.ndarray, exponent: np.ndarray) -> Iterator[Step | Rows]:
         yield replace(self, centre=centre, exponent=exponent)
@@ -178,18 +202,21 @@ class Block(regression.Counted):
 
 def first(plan: Plan, panel: Panel) -> Iterable[Step]:
     """A study starts with the census."""
+    return [Census.of(plan, _block(plan, chunks(panel, plan)))]
+
+
+def _block(plan: Plan, asked: Iterable[Chunk]) -> Block:
     nothing = np.zeros(0)
-    block = Block(
+    return Block(
         people=0,
         men_apart=False,
         sex_known=False,
         centre=nothing,
         exponent=nothing.astype(np.int64),
         cohorts=plan.cohorts,
-        chunks=tuple(chunks(panel, plan)),
+        chunks=tuple(asked),
         plan=codec.encode(plan),
     )
-    return [Census.of(plan, block)]
 
 
 LINEAR = Algorithm(

@@ -8,16 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from unpooled.algorithms import plausible
 from unpooled.algorithms.about_variants import INCOMPLETE, TIED, AboutVariants
-from unpooled.algorithms.coding import most_copies, unit
+from unpooled.algorithms.chi_square import Chunk
+from unpooled.algorithms.coding import most_copies, on_x, unit
 from unpooled.algorithms.linear_fit import pairs
 from unpooled.algorithms.logistic_people import LikelihoodBounded, People
-from unpooled.algorithms.regression import TIES, Calls, CountGenotypes, Sizes, plan_of, settled, table_of
+from unpooled.algorithms.regression import (
+    TIES,
+    Calls,
+    CountGenotypes,
+    Sizes,
+    foreseen_chunks,
+    plan_of,
+    settled,
+    table_of,
+)
 from unpooled.cohort import Cohort
 from unpooled.errors import ProtocolError
 from unpooled.kernels import least_squares as codes
@@ -25,8 +35,9 @@ from unpooled.kernels import products as kernel
 from unpooled.kernels.logistic import Design, evaluate
 from unpooled.kernels.newton import entangled, newton
 from unpooled.plan import EXACT, Plan
+from unpooled.sizes import Sizes as Own
 from unpooled.statistics import normal_neg_log10_p
-from unpooled.step import Arrays, Count, Real, Rows, Step, server_only
+from unpooled.step import Arrays, Count, Foreseen, Real, Rows, Step, server_only
 
 CONVERGED = 1e-12
 """Half the Newton decrement at which a variant leaves."""
@@ -151,6 +162,26 @@ class OfModels(LikelihoodBounded, AboutVariants):
     with_sex: bool
     beta: np.ndarray
 
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Own | None) -> Foreseen | None:
+        chunks = foreseen_chunks(plan, sizes)
+        if chunks is None:
+            return None
+        questions = (
+            cls(**cls.foreseen_fields(plan, chunk), **cls.foreseen_models(plan, chunk)) for chunk in chunks
+        )
+        return Foreseen(questions, cls.most_rounds(plan), exact=False)
+
+    @classmethod
+    def foreseen_models(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:
+        """The other fields of a question about a chunk."""
+        raise NotImplementedError
+
+    @classmethod
+    def most_rounds(cls, plan: Plan) -> int:
+        """How often it is asked about a variant at most."""
+        return 1
+
     def __post_init__(self) -> None:
         super().__post_init__()
         plausible.require(plausible.real(self.beta, self.coefficients), "models")
@@ -173,6 +204,12 @@ class OfModels(LikelihoodBounded, AboutVariants):
         return People.of(cohort.samples, self.chromosome, self.with_sex, self.centre, self.exponent)
 
 
+_MODEL_TELLS = (
+    "the pool's estimate of each variant, step by step; of a variant that one person carries, that person's "
+    "covariates and phenotype, without name or cohort"
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Start(OfModels):
     """Sums at the null model, which all variants share."""
@@ -188,6 +225,8 @@ class Start(OfModels):
             "bits",
             "per variant: sums of genotype times residual, weight, and weighted covariate, and of its square "
             "times weight",
+            "how each variant goes with being a case and with the covariates in the pool; of a variant that "
+            "one person carries, that person's covariates and phenotype, without name or cohort",
         ),
         Real(
             "missing",
@@ -197,10 +236,16 @@ class Start(OfModels):
             "per variant with missing calls, by the rule `exact` only: sums over the people without a call "
             "of residuals, weights, their products with covariates, and log-likelihoods. With few missing "
             "calls these are values of single people, without name or cohort",
+            "covariates and phenotype of people without a call: with few of them, of single people",
         ),
     )
 
     work: Work | None = server_only(None)  # noqa: RUF009
+
+    @classmethod
+    def foreseen_models(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:
+        with_sex = on_x(chunk[2])
+        return {"with_sex": with_sex, "beta": np.zeros(1 + len(plan.covariate_columns) + with_sex)}
 
     @property
     def coefficients(self) -> tuple[int, ...]:
@@ -270,16 +315,47 @@ class Evaluate(OfModels):
     name: ClassVar[str] = "logistic/evaluate"
     title: ClassVar[str] = "Fit model"
     sends: ClassVar[tuple[Real, ...]] = (
-        Real("likelihood", ("variants",), "likelihoods", "likelihood_bits", "per variant: log-likelihood"),
-        Real("gradient", ("variants", "parameters"), "bound", "bits", "per variant: its gradient"),
-        Real("hessian", ("variants", "triangle"), "bound", "bits", "per variant: its second derivatives"),
+        Real(
+            "likelihood",
+            ("variants",),
+            "likelihoods",
+            "likelihood_bits",
+            "per variant: log-likelihood",
+            "how well each variant with the covariates tells cases from controls in the pool",
+        ),
+        Real(
+            "gradient", ("variants", "parameters"), "bound", "bits", "per variant: its gradient", _MODEL_TELLS
+        ),
+        Real(
+            "hessian",
+            ("variants", "triangle"),
+            "bound",
+            "bits",
+            "per variant: its second derivatives",
+            _MODEL_TELLS,
+        ),
     )
+    each: ClassVar[dict[str, str]] = {
+        **OfModels.each,
+        "parameters": "parameter",
+        "triangle": "pair of parameters",
+    }
 
     iteration: int
     """From 1. Cohorts are told it for the people who watch."""
     work: Work | None = server_only(None)  # noqa: RUF009
     before: np.ndarray | None = server_only(None)  # noqa: RUF009
     before_likelihood: np.ndarray | None = server_only(None)  # noqa: RUF009
+
+    @classmethod
+    def foreseen_models(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:
+        (start, stop, chromosome), columns = chunk, len(plan.covariate_columns)
+        beta = np.zeros((stop - start, 2 + columns + on_x(chromosome)))
+        return {"with_sex": on_x(chromosome), "beta": beta, "iteration": 1}
+
+    @classmethod
+    def most_rounds(cls, plan: Plan) -> int:
+        return plan.max_iterations
 
     @property
     def coefficients(self) -> tuple[int, ...]:
@@ -323,6 +399,10 @@ class Approach(Evaluate):
     name: ClassVar[str] = "logistic/approach"
     title: ClassVar[str] = "Approach the estimates"
     sends: ClassVar[tuple[Real, ...]] = tuple(array for array in Evaluate.sends if array.name != "likelihood")
+
+    @classmethod
+    def most_rounds(cls, plan: Plan) -> int:
+        return 1
 
     def local(self, cohort: Cohort) -> Arrays:
         return {name: sums for name, sums in super().local(cohort).items() if name != "likelihood"}

@@ -27,7 +27,7 @@ import numpy as np
 from unpooled.algorithms import plausible, regression
 from unpooled.algorithms.about_variants import FIRST, INCOMPLETE, SECOND, TIED
 from unpooled.algorithms.algorithm import Algorithm
-from unpooled.algorithms.chi_square import Chunk, chunks
+from unpooled.algorithms.chi_square import Chunk, chunks, foreseen_chunks
 from unpooled.algorithms.coding import (
     MT2,
     PLACES,
@@ -59,6 +59,7 @@ from unpooled.algorithms.regression import (
     Sizes,
     asked_chunks,
     columns_of,
+    everyone,
     plan_of,
     wanted_groups,
 )
@@ -71,10 +72,14 @@ from unpooled.kernels.newton import newton
 from unpooled.panel import Panel
 from unpooled.plan import EXACT, Plan
 from unpooled.protocol import codec
-from unpooled.step import Arrays, Real, Rows, Step, server_only
+from unpooled.sizes import Sizes as Own
+from unpooled.step import Arrays, Foreseen, Real, Rows, Step, server_only
 
 _SHARED = {MT: DIPLOID, MT2: DIPLOID, X2: X, Y2: Y}
 """Classes of chromosomes that have the null model of another: how copies count makes no difference to it."""
+
+
+_NULL_TELLS = "how the covariates go with being a case in the pool, step by step"
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +89,18 @@ class Null(LikelihoodBounded, regression.Counted):
     name: ClassVar[str] = "logistic/null"
     title: ClassVar[str] = "Fit covariates"
     sends: ClassVar[tuple[Real, ...]] = (
-        Real("likelihood", (), "likelihoods", "likelihood_bits", "log-likelihood of the covariates' model"),
-        Real("gradient", ("parameters",), "bound", "bits", "its gradient"),
-        Real("hessian", ("triangle",), "bound", "bits", "its second derivatives"),
+        Real(
+            "likelihood",
+            (),
+            "likelihoods",
+            "likelihood_bits",
+            "log-likelihood of the covariates' model",
+            "how well the covariates tell cases from controls in the pool",
+        ),
+        Real("gradient", ("parameters",), "bound", "bits", "its gradient", _NULL_TELLS),
+        Real("hessian", ("triangle",), "bound", "bits", "its second derivatives", _NULL_TELLS),
     )
+    each: ClassVar[dict[str, str]] = {"parameters": "parameter", "triangle": "pair of parameters"}
 
     chromosome: str
     with_sex: bool
@@ -110,6 +123,16 @@ class Null(LikelihoodBounded, regression.Counted):
             and plausible.real(self.beta, (1 + len(self.centre) + self.with_sex,))
         )
         plausible.require(good, "covariates")
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Own | None) -> Foreseen | None:
+        asked = foreseen_chunks(plan, sizes)
+        if asked is None:
+            return None
+        columns = len(plan.covariate_columns)
+        null = replace(_null(plan, asked), sizes=everyone(plan).people)
+        models = null._of_each_class(np.zeros(columns), np.zeros(columns, np.int64))
+        return Foreseen(models, plan.max_iterations + 1, exact=False)
 
     @property
     def turn(self) -> int:
@@ -149,6 +172,10 @@ class Null(LikelihoodBounded, regression.Counted):
             yield from following.standardised(np.zeros(0), np.zeros(0, np.int64))
 
     def standardised(self, centre: np.ndarray, exponent: np.ndarray) -> Iterator[Step | Rows]:
+        yield from self._of_each_class(centre, exponent)
+
+    def _of_each_class(self, centre: np.ndarray, exponent: np.ndarray) -> Iterator[Null]:
+        """The first questions, one for each class of chromosomes that has a model of its own."""
         plan = plan_of(self.plan)
         sizes = Sizes(plan.trait, self.sizes)
         asked = asked_chunks(self.chunks, sizes, plan)
@@ -278,7 +305,11 @@ def _separated(groups: tuple[Group, ...], counts: np.ndarray, chromosome: str, e
 
 def first(plan: Plan, panel: Panel) -> Iterable[Step]:
     """A study starts with the census."""
-    null = Null(
+    return [Census.of(plan, _null(plan, chunks(panel, plan)))]
+
+
+def _null(plan: Plan, asked: Iterable[Chunk]) -> Null:
+    return Null(
         chromosome=DIPLOID,
         with_sex=False,
         people=0,
@@ -287,10 +318,9 @@ def first(plan: Plan, panel: Panel) -> Iterable[Step]:
         beta=np.zeros(1),
         cohorts=plan.cohorts,
         iteration=0,
-        chunks=tuple(chunks(panel, plan)),
+        chunks=tuple(asked),
         plan=codec.encode(plan),
     )
-    return [Census.of(plan, null)]
 
 
 LOGISTIC = Algorithm(

@@ -33,8 +33,15 @@ class Presence(Step):
     name: ClassVar[str] = "panel/presence"
     title: ClassVar[str] = "Agree on variants"
     sends: ClassVar[tuple[Count, ...]] = (
-        Count("present", ("count",), 1, "whether this cohort has the variant, 0 or 1"),
+        Count(
+            "present",
+            ("count",),
+            1,
+            "whether this cohort has the variant, 0 or 1",
+            "how many cohorts have each variant of the list",
+        ),
     )
+    each: ClassVar[dict[str, str]] = {"count": "variant of the list"}
 
     start: int
     count: int

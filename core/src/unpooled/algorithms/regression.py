@@ -52,7 +52,8 @@ from unpooled.columns import Chosen
 from unpooled.errors import DisclosureError, ProtocolError
 from unpooled.plan import EXACT, FEWEST_AT_A_LEVEL, Plan
 from unpooled.protocol import codec
-from unpooled.step import Arrays, Count, Real, Rows, Step, server_only
+from unpooled.sizes import Sizes as Own
+from unpooled.step import Arrays, Count, Foreseen, Real, Rows, Step, server_only
 
 OPTIONS = frozenset({"covariates", "missing", "maf", "geno", "hwe", "mind", "ci", "hide_covar", "glm_cols"})
 """What of the plan every regression heeds."""
@@ -128,14 +129,17 @@ class Census(Step):
             ("group_count",),
             MOST_PEOPLE,
             "number of people by phenotype (if case/control), complete data or not, founder or not, sex",
+            "how many people of the pool are in each group",
         ),
         Count(
             "levels",
             ("level_count",),
             MOST_PEOPLE,
             "per level but the first of a categorical covariate: number of people with complete data",
+            f"how many people of the pool have each level; fewer than {FEWEST_AT_A_LEVEL} end the study",
         ),
     )
+    each: ClassVar[dict[str, str]] = {"group_count": "group of people", "level_count": "level"}
     ring_bits: ClassVar[int] = 64
 
     trait: str
@@ -151,6 +155,10 @@ class Census(Step):
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
         return cls.sends if plan.dummies else cls.sends[:1]
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Own | None) -> Foreseen:
+        return Foreseen([cls(plan.trait, plan.dummies)])
 
     @property
     def group_count(self) -> int:
@@ -250,11 +258,30 @@ def wanted_groups(chromosome: str, sizes: Sizes, plan: Plan) -> dict[Group, int]
     return wanted
 
 
+def everyone(plan: Plan) -> Sizes:
+    """A pool with people in every group: it is asked everything that a study of a plan can ask."""
+    return Sizes(plan.trait, (1,) * len(finest(plan.trait)))
+
+
+def foreseen_chunks(plan: Plan, sizes: Own | None) -> tuple[Chunk, ...] | None:
+    """The chunks of a panel with all of a cohort's variants, as often as they can be asked about."""
+    chunks = chi_square.foreseen_chunks(plan, sizes)
+    return None if chunks is None else asked_chunks(chunks, everyone(plan), plan)
+
+
 @dataclass(frozen=True)
 class CountGenotypes(chi_square.CountGenotypes):
     """Genotype counts of one chunk in each group; then the variants that pass are fitted."""
 
     settles_ties: ClassVar[bool] = True
+
+    @classmethod
+    def foreseen_chunks(cls, plan: Plan, sizes: Own | None) -> tuple[Chunk, ...] | None:
+        return foreseen_chunks(plan, sizes)
+
+    @classmethod
+    def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
+        return tuple(wanted_groups(chromosome, everyone(plan), plan))
 
     def agrees(self, plan: Plan) -> bool:
         """Groups of the plan's trait; unknown sex apart only by the rule that shows single people."""
@@ -294,6 +321,7 @@ TIES = Count(
     ("tied",),
     1,
     "per variant of two equally frequent alleles: 1 if this cohort's files call its first allele A1",
+    chi_square.FIRST_ALLELE_TELLS,
 )
 
 
@@ -309,6 +337,10 @@ class AlleleOrder(chi_square.AlleleOrder):
     """Which allele is A1 where both are equally frequent, of variants that are reported, but not fitted."""
 
     name: ClassVar[str] = "regression/allele-order"
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
+        return cls.sends if filters.reports_filtered(plan) else ()
 
 
 @dataclass(frozen=True, eq=False)

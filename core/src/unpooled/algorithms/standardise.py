@@ -16,7 +16,7 @@ the centre is one float64 for all cohorts; so no rounding differs between them, 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -28,7 +28,8 @@ from unpooled.cohort import Cohort, Samples
 from unpooled.errors import ProtocolError
 from unpooled.kernels.columns import moments, within_powers
 from unpooled.plan import Plan
-from unpooled.step import Arrays, Count, Real, Rows, Step, server_only
+from unpooled.sizes import Sizes
+from unpooled.step import Arrays, Count, Foreseen, Real, Rows, Step, server_only
 
 THRESHOLDS = 32
 """Exponents that are asked about in one round."""
@@ -125,12 +126,22 @@ class OfColumns:
     phenotype: bool
     cohorts: int
 
+    sends: ClassVar[tuple[Count | Real, ...]]
+    each: ClassVar[Mapping[str, str]] = {"columns": "column"}
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
+        return cls.sends if _columns_of(plan) else ()
+
     def agrees(self, plan: Plan) -> bool:
         """About the plan's covariates, and its phenotype if that is a number."""
-        phenotype = plan.trait == "quantitative"
-        columns = len(plan.covariate_columns) + phenotype
         asked = self.columns, self.phenotype, self.cohorts
-        return asked == (columns, phenotype, plan.cohorts)
+        return asked == (_columns_of(plan), plan.trait == "quantitative", plan.cohorts)
+
+
+def _columns_of(plan: Plan) -> int:
+    """How many real columns a plan has."""
+    return len(plan.covariate_columns) + (plan.trait == "quantitative")
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +156,7 @@ class Magnitude(OfColumns, Step):
             ("columns", THRESHOLDS),
             "people",
             "per covariate, and phenotype if it is a number: of how many people it is at most 2^e, for 32 e",
+            "the size of the pool's values to a power of two; no single value",
         ),
     )
 
@@ -159,6 +171,11 @@ class Magnitude(OfColumns, Step):
     def __post_init__(self) -> None:
         good = plausible.pool(self.people, self.cohorts) and self.distance in (COARSE, FINE)
         plausible.require(good and plausible.exponents(self.highest, self.columns), "magnitudes")
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        columns = _columns_of(plan)
+        return Foreseen([cls(0, columns, False, first_exponents(columns), COARSE, plan.cohorts)], rounds=2)
 
     @classmethod
     def first(cls, people: int, columns: int, phenotype: bool, cohorts: int, then: Follows) -> Magnitude:
@@ -184,7 +201,12 @@ class Mean(OfColumns, Step):
     title: ClassVar[str] = "Average covariates"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
-            "sum", ("columns",), "people", "bits", "per covariate, and phenotype if it is a number: the sum"
+            "sum",
+            ("columns",),
+            "people",
+            "bits",
+            "per covariate, and phenotype if it is a number: the sum",
+            "the mean of each column of the pool",
         ),
     )
     ring_bits: ClassVar[int] = 128
@@ -199,6 +221,11 @@ class Mean(OfColumns, Step):
     def __post_init__(self) -> None:
         good = plausible.pool(self.people, self.cohorts)
         plausible.require(good and plausible.exponents(self.magnitude, self.columns), "means")
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        columns = _columns_of(plan)
+        return Foreseen([cls(0, columns, False, np.zeros(columns, np.int64), plan.cohorts)])
 
     @property
     def bits(self) -> int:
@@ -222,8 +249,22 @@ class Spread(OfColumns, Step):
     name: ClassVar[str] = "standardise/spread"
     title: ClassVar[str] = "Measure the spread of covariates"
     sends: ClassVar[tuple[Real, ...]] = (
-        Real("deviations", ("columns",), "people", "bits", "per such column: the sum of x - mean"),
-        Real("squares", ("columns",), "people", "bits", "per such column: the sum of (x - mean)^2"),
+        Real(
+            "deviations",
+            ("columns",),
+            "people",
+            "bits",
+            "per such column: the sum of x - mean",
+            "the last digits of each mean",
+        ),
+        Real(
+            "squares",
+            ("columns",),
+            "people",
+            "bits",
+            "per such column: the sum of (x - mean)^2",
+            "the standard deviation of each column of the pool",
+        ),
     )
     ring_bits: ClassVar[int] = 128
 
@@ -238,6 +279,12 @@ class Spread(OfColumns, Step):
     def __post_init__(self) -> None:
         good = plausible.pool(self.people, self.cohorts) and self.columns == len(self.centre)
         plausible.require(good and plausible.columns(self.centre, self.magnitude), "deviations")
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        columns = _columns_of(plan)
+        nothing = np.zeros(columns, np.int64)
+        return Foreseen([cls(0, columns, False, np.zeros(columns), nothing, plan.cohorts)])
 
     @property
     def bits(self) -> int:

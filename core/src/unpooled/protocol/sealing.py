@@ -112,6 +112,16 @@ class Box:
     signature: bytes
 
 
+SIGNATURE_BYTES = 64
+
+
+def most_sealed_bytes() -> int:
+    """The length of a sealed seed at most: it grows with the names of study and cohort."""
+    longest = Purpose("s" * 64, bytes(32), bytes(32), "c" * 4 * 80, bytes(32))
+    overhead = 32 + 16  # of HPKE: an encapsulated key, and the tag
+    return overhead + len(codec.encode(_Content(longest, bytes(SEED_BYTES))))
+
+
 def seal_seed(seed: bytes, purpose: Purpose, signer: SigningKey) -> Box:
     """A box that only the compensator of `purpose` can open."""
     recipient = X25519PublicKey.from_public_bytes(purpose.compensator_key)

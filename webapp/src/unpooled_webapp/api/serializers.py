@@ -437,6 +437,14 @@ class Leaving(serializers.Serializer[Any]):
     detail = serializers.CharField()
     form = serializers.CharField(help_text="in clear, masked, or sealed")
     readable_by = serializers.CharField()
+    to = serializers.CharField(help_text="to whom it goes, by way of the server")
+    learns = serializers.CharField(help_text="what whoever reads it can learn from it")
+    shape = serializers.CharField(help_text="how much it is, in words")
+    bytes = serializers.IntegerField(
+        allow_null=True, help_text="of one round, as ledgers count them; null where the plan alone does not tell"
+    )
+    rounds = serializers.IntegerField(help_text="how often it is sent")
+    exact = serializers.BooleanField(help_text="whether bytes and rounds are these, or the most that can be")
 
 
 class Party(serializers.Serializer[Any]):

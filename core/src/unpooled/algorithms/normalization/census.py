@@ -16,7 +16,8 @@ from unpooled.errors import DisclosureError
 from unpooled.plan import Plan
 from unpooled.protocol.messages import MIN_COHORTS
 from unpooled.scaler import YEO_JOHNSON, Z_SCORE
-from unpooled.step import Arrays, Count, Rows, Step, server_only
+from unpooled.sizes import Sizes
+from unpooled.step import Arrays, Count, Foreseen, Rows, Step, server_only
 
 FEWEST_VALUES = 10
 FEWEST_COHORTS = MIN_COHORTS
@@ -31,9 +32,22 @@ class CountValues(Step):
     name: ClassVar[str] = "normalization/values"
     title: ClassVar[str] = "Count values"
     sends: ClassVar[tuple[Count, ...]] = (
-        Count("values", ("features",), MOST_PEOPLE, "per feature: number of rows in which it is not missing"),
-        Count("enough", ("features",), 1, f"per feature: 1 if these are {FEWEST_VALUES} or more, else 0"),
+        Count(
+            "values",
+            ("features",),
+            MOST_PEOPLE,
+            "per feature: number of rows in which it is not missing",
+            "how many values of each feature the pool has",
+        ),
+        Count(
+            "enough",
+            ("features",),
+            1,
+            f"per feature: 1 if these are {FEWEST_VALUES} or more, else 0",
+            "how many cohorts have so many values of each feature",
+        ),
     )
+    each: ClassVar[dict[str, str]] = {"features": "feature"}
     ring_bits: ClassVar[int] = 64
 
     features: int
@@ -43,6 +57,10 @@ class CountValues(Step):
     quantiles: tuple[float, ...] = server_only(())
     elements: tuple[int, ...] = server_only(())
     """What a method by order statistics is to find; elements as in the plan."""
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls(len(plan.features))])
 
     def agrees(self, plan: Plan) -> bool:
         return self.features == len(plan.features)

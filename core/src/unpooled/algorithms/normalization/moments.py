@@ -32,16 +32,24 @@ from unpooled.algorithms.standardise import (
 from unpooled.cohort import Cohort
 from unpooled.kernels.columns import moments, within_powers
 from unpooled.plan import Plan
-from unpooled.step import Arrays, Count, Real, Rows, Step
+from unpooled.sizes import Sizes
+from unpooled.step import Arrays, Count, Foreseen, Real, Rows, Step
 
 
 @dataclass(frozen=True, eq=False)
 class OfFeatures(Step):
     """What these steps have in common: features, of which the pool has so many values each."""
 
+    each: ClassVar[dict[str, str]] = {"features": "feature"}
+
     values: np.ndarray
     """int64 (features,)"""
     cohorts: int
+
+    @classmethod
+    def foreseen_fields(cls, plan: Plan) -> tuple[np.ndarray, int]:
+        """`values` and `cohorts` of a question about all features."""
+        return np.zeros(len(plan.features), np.int64), plan.cohorts
 
     def __post_init__(self) -> None:
         good = self.values.dtype == np.int64 and self.values.ndim == 1 and self.values.size > 0
@@ -81,11 +89,17 @@ class FindMagnitude(OfFeatures):
             ("features", THRESHOLDS),
             "most",
             "per feature: how many values are at most 2^e in size, for 32 e",
+            "the size of the pool's values to a power of two; no single value",
         ),
     )
 
     highest: np.ndarray
     distance: int
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        highest = first_exponents(len(plan.features))
+        return Foreseen([cls(*cls.foreseen_fields(plan), highest, COARSE)], rounds=2)
 
     def _plausible(self) -> bool:
         return self.distance in (COARSE, FINE) and plausible.exponents(self.highest, self.features)
@@ -109,11 +123,23 @@ class Average(OfFeatures):
     name: ClassVar[str] = "normalization/mean"
     title: ClassVar[str] = "Average features"
     sends: ClassVar[tuple[Real, ...]] = (
-        Real("sum", ("features",), "most", "bits", "per feature: the sum of its values"),
+        Real(
+            "sum",
+            ("features",),
+            "most",
+            "bits",
+            "per feature: the sum of its values",
+            "the mean of each feature of the pool",
+        ),
     )
     ring_bits: ClassVar[int] = 128
 
     magnitude: np.ndarray
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        values, cohorts = cls.foreseen_fields(plan)
+        return Foreseen([cls(values, cohorts, np.zeros_like(values))])
 
     def _plausible(self) -> bool:
         return plausible.exponents(self.magnitude, self.features)
@@ -134,13 +160,32 @@ class MeasureSpread(OfFeatures):
     name: ClassVar[str] = "normalization/spread"
     title: ClassVar[str] = "Measure the spread of features"
     sends: ClassVar[tuple[Real, ...]] = (
-        Real("deviations", ("features",), "most", "bits", "per feature: the sum of x - mean"),
-        Real("squares", ("features",), "most", "bits", "per feature: the sum of (x - mean)^2"),
+        Real(
+            "deviations",
+            ("features",),
+            "most",
+            "bits",
+            "per feature: the sum of x - mean",
+            "the last digits of each mean",
+        ),
+        Real(
+            "squares",
+            ("features",),
+            "most",
+            "bits",
+            "per feature: the sum of (x - mean)^2",
+            "the standard deviation of each feature of the pool",
+        ),
     )
     ring_bits: ClassVar[int] = 128
 
     centre: np.ndarray
     magnitude: np.ndarray
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        values, cohorts = cls.foreseen_fields(plan)
+        return Foreseen([cls(values, cohorts, np.zeros(len(values)), np.zeros_like(values))])
 
     def _plausible(self) -> bool:
         return len(self.centre) == self.features and plausible.columns(self.centre, self.magnitude)

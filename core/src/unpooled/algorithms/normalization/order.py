@@ -21,7 +21,8 @@ from unpooled.cohort import Cohort
 from unpooled.errors import ProtocolError
 from unpooled.plan import Plan
 from unpooled.scaler import MIN_MAX, ROBUST, YEO_JOHNSON
-from unpooled.step import Arrays, Count, Rows, Step, server_only
+from unpooled.sizes import Sizes
+from unpooled.step import Arrays, Count, Foreseen, Rows, Step, server_only
 
 THRESHOLDS = 255
 TOP_BYTE = 56
@@ -68,8 +69,10 @@ class Narrow(Step):
             "most",
             "per feature and wanted element: how many values are at most each of 255 thresholds, which lie "
             "closer together from round to round around the element",
+            "a coarse histogram of each column, the wanted elements, and single values close to them",
         ),
     )
+    each: ClassVar[dict[str, str]] = {"features": "feature", "elements": "element"}
 
     most: int
     """The largest number of values of a feature."""
@@ -107,8 +110,19 @@ class Narrow(Step):
 
         Each question is looked at alone; whether two may be of one study tells `is_of_the_elements_of`.
         """
-        most, lowest = reach_of(plan)
+        most, lowest = self.asked_under(plan)
         return self.features == len(plan.features) and self.elements <= most and self.shift >= lowest
+
+    @classmethod
+    def asked_under(cls, plan: Plan) -> tuple[int, int]:
+        """How many elements of a feature a study may ask for, and the shift of its last question."""
+        return reach_of(plan)
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        most, lowest = cls.asked_under(plan)
+        unknown = np.zeros((len(plan.features), most), np.uint64)
+        return Foreseen([cls(1, unknown, TOP_BYTE)], rounds=(TOP_BYTE - lowest) // 8 + 1, exact=False)
 
     def is_of_the_elements_of(self, other: Narrow) -> bool:
         """Whether both can ask for bytes of the same elements: what is known in both is the same."""

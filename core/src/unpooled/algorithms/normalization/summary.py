@@ -45,7 +45,7 @@ class CountRows(CountValues):
     title: ClassVar[str] = "Count rows and values"
     sends: ClassVar[tuple[Count, ...]] = (
         *CountValues.sends,
-        Count("rows", (1,), MOST_PEOPLE, "number of rows"),
+        Count("rows", (1,), MOST_PEOPLE, "number of rows", "how many rows the pool has"),
     )
 
     def local(self, cohort: Cohort) -> Arrays:
@@ -67,8 +67,9 @@ class FindQuantiles(Narrow):
     name: ClassVar[str] = "summary/quantiles"
     title: ClassVar[str] = "Narrow down quantiles"
 
-    def agrees(self, plan: Plan) -> bool:
-        return self.features == len(plan.features) and self.elements <= 2 * len(QUANTILES)
+    @classmethod
+    def asked_under(cls, plan: Plan) -> tuple[int, int]:
+        return 2 * len(QUANTILES), 0
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         for outcome in super().aggregate(total):

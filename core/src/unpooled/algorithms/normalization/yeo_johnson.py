@@ -36,7 +36,8 @@ from unpooled.errors import ProtocolError, UnpooledError
 from unpooled.kernels.bends import bend_sums
 from unpooled.kernels.columns import moments
 from unpooled.plan import Plan
-from unpooled.step import Arrays, Real, Rows, Step, server_only
+from unpooled.sizes import Sizes
+from unpooled.step import Arrays, Foreseen, Real, Rows, Step, server_only
 
 LARGEST_LOGARITHM = 710.0
 _LARGEST_POWER = 700.0
@@ -65,13 +66,24 @@ class AverageLogarithms(OfFeatures, order.Follows):
     name: ClassVar[str] = "normalization/logarithms"
     title: ClassVar[str] = "Average logarithms"
     sends: ClassVar[tuple[Real, ...]] = (
-        Real("logarithms", ("features",), "largest", "bits", "per feature: the sum of sgn(x) log(1 + |x|)"),
+        Real(
+            "logarithms",
+            ("features",),
+            "largest",
+            "bits",
+            "per feature: the sum of sgn(x) log(1 + |x|)",
+            "the mean logarithm of each feature of the pool",
+        ),
     )
     ring_bits: ClassVar[int] = 128
 
     lowest: np.ndarray | None = server_only(None)  # noqa: RUF009
     highest: np.ndarray | None = server_only(None)  # noqa: RUF009
     """float64 (features, 2): between which values the smallest lies, and the largest."""
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls(*cls.foreseen_fields(plan))])
 
     def _plausible(self) -> bool:
         return True
@@ -185,6 +197,7 @@ class _OfBends(Step):
     """What these steps have in common: some features, each transformed about a centre at some lambdas."""
 
     ring_bits: ClassVar[int] = 128
+    each: ClassVar[dict[str, str]] = {"count": "feature"}
 
     features: int
     """Of the table."""
@@ -214,6 +227,20 @@ class _OfBends(Step):
         good = good and self.powers.ndim == 2 and plausible.real(self.powers, (len(self.asked), self.lambdas))
         good = good and self.size.shape == self.powers.shape
         plausible.require(good and plausible.exponents(self.size.ravel(), self.size.size), "transforms")
+
+    @classmethod
+    def foreseen_fields(cls, plan: Plan, lambdas: int) -> dict[str, Any]:
+        """The fields of a question about all features, at so many lambdas."""
+        features = len(plan.features)
+        return {
+            "features": features,
+            "cohorts": plan.cohorts,
+            "most": 1,
+            "asked": np.arange(features),
+            "centre": np.zeros(features),
+            "powers": np.zeros((features, lambdas)),
+            "size": np.zeros((features, lambdas), np.int64),
+        }
 
     @property
     def lambdas(self) -> int:
@@ -266,6 +293,14 @@ class _Searching(_OfBends):
         return pool, Brackets(self.near, self.far, self.edge, pool.first_step())
 
 
+_SEARCH_TELLS = (
+    "mean and spread of the pool's values bent at each lambda; at one far from 1, the smallest or the "
+    "largest values of single people"
+)
+_MOST_ROUNDS = 12
+"""Of the search, at all numbers of values that a study can have: docs/normalization.md."""
+
+
 @dataclass(frozen=True, eq=False)
 class Search(_Searching):
     """Asks for the sums that tell at which lambdas the likelihood grows."""
@@ -273,17 +308,32 @@ class Search(_Searching):
     name: ClassVar[str] = "normalization/search"
     title: ClassVar[str] = "Search for lambda"
     sends: ClassVar[tuple[Real, ...]] = (
-        Real("offsets", ("count",), "most", "bits", "per feature: the sum of phi(x) - phi(centre)"),
+        Real(
+            "offsets",
+            ("count",),
+            "most",
+            "bits",
+            "per feature: the sum of phi(x) - phi(centre)",
+            "the last digits of the mean logarithm",
+        ),
         Real(
             "g",
             ("count", ASKED),
             "most",
             "bits",
             "per feature and lambda: the sum of the transformed values g",
+            _SEARCH_TELLS,
         ),
-        Real("squares", ("count", ASKED), "most", "bits", "likewise: the sum of g^2"),
-        Real("slopes", ("count", ASKED), "most", "bits", "likewise: the sum of g', the derivative by lambda"),
-        Real("products", ("count", ASKED), "most", "bits", "likewise: the sum of g g'"),
+        Real("squares", ("count", ASKED), "most", "bits", "likewise: the sum of g^2", _SEARCH_TELLS),
+        Real(
+            "slopes",
+            ("count", ASKED),
+            "most",
+            "bits",
+            "likewise: the sum of g', the derivative by lambda",
+            _SEARCH_TELLS,
+        ),
+        Real("products", ("count", ASKED), "most", "bits", "likewise: the sum of g g'", _SEARCH_TELLS),
     )
 
     width: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -292,6 +342,11 @@ class Search(_Searching):
     def __post_init__(self) -> None:
         super().__post_init__()
         plausible.require(plausible.exponents(self.width, len(self.asked)), "transforms")
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        width = np.zeros(len(plan.features), np.int64)
+        return Foreseen([cls(**cls.foreseen_fields(plan, ASKED), width=width)], _MOST_ROUNDS, exact=False)
 
     @property
     def lambdas(self) -> int:
@@ -333,9 +388,27 @@ class MeasureTransformed(_Searching):
     name: ClassVar[str] = "normalization/transformed"
     title: ClassVar[str] = "Measure the transformed features"
     sends: ClassVar[tuple[Real, ...]] = (
-        Real("g", ("count", 1), "most", "bits", "per feature: the sum of the transformed values g"),
-        Real("squares", ("count", 1), "most", "bits", "per feature: the sum of g^2"),
+        Real(
+            "g",
+            ("count", 1),
+            "most",
+            "bits",
+            "per feature: the sum of the transformed values g",
+            "the mean of each transformed feature of the pool",
+        ),
+        Real(
+            "squares",
+            ("count", 1),
+            "most",
+            "bits",
+            "per feature: the sum of g^2",
+            "the standard deviation of each transformed feature of the pool",
+        ),
     )
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls(**cls.foreseen_fields(plan, 1))], exact=False)
 
     @property
     def lambdas(self) -> int:

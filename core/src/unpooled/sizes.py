@@ -1,0 +1,39 @@
+"""How much data a cohort has, as far as it decides how much will leave: counts by name. They stay there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import numpy as np
+
+from unpooled.panel import Panel
+
+Sizes: TypeAlias = Mapping[str, int]
+
+VARIANTS, LIST_BYTES = "variants", "list_bytes"
+"""All variants of a cohort's own list, and the bytes of that list."""
+
+_PLACES = {"autosomal": 1, "x": 1, "y": 2, "xy": 3, "mt": 4}
+"""Parts of the variants, in the order of a panel; but for the first how far the code is from the last
+autosome's."""
+
+
+def of_panel(panel: Panel, autosomes: int) -> dict[str, int]:
+    """The sizes of a cohort's own list of variants."""
+    beyond = np.maximum(panel.chromosome.astype(np.int64) - autosomes, 0)
+    counts = np.bincount(beyond, minlength=len(_PLACES)).tolist()
+    parts = {_key(place): count for place, count in zip(_PLACES, counts, strict=False)}
+    return {VARIANTS: len(panel), **parts, LIST_BYTES: panel.canonical_bytes}
+
+
+def chromosomes(sizes: Sizes | None, autosomes: int) -> np.ndarray | None:
+    """The chromosome codes of a panel of these sizes: uint8 (variants,). None if they are not known."""
+    if not sizes or VARIANTS not in sizes:
+        return None
+    codes = [code + (autosomes if place != "autosomal" else 0) for place, code in _PLACES.items()]
+    return np.repeat(np.array(codes, np.uint8), [sizes.get(_key(place), 0) for place in _PLACES])
+
+
+def _key(place: str) -> str:
+    return f"variants_{place}"
