@@ -55,7 +55,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("unpooled.protocol",),
     ("unpooled.cohort", "unpooled.text", "unpooled.formats.number", "unpooled.schema"),
     ("unpooled.yeo_johnson", "unpooled.scaler"),
-    ("unpooled.panel", "unpooled.plan", "unpooled.step"),
+    ("unpooled.panel", "unpooled.plan", "unpooled.sizes", "unpooled.step"),
     (
         "unpooled.columns",
         "unpooled.kernels",

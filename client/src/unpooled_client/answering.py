@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from unpooled.leaving import Form
+from unpooled.leaving import TO_SERVER, Form
 from unpooled.protocol.messages import Question, Questions
 from unpooled_client.api import LONG_POLL, Refused, Study
 from unpooled_client.cluster import Cluster, Compute, compute_here
@@ -109,7 +109,7 @@ class Work:
         self.session.count("computing", share.seconds)
         quantity = f"{share.title}: {', '.join(share.arrays)}"
         sent = self.session.record(
-            quantity, share.data, Form.MASKED, "server", round=share.round, arrays=share.arrays
+            quantity, share.data, Form.MASKED, TO_SERVER, round=share.round, arrays=share.arrays
         )
         with self.session.clock("sending"):
             delivered = self._deliver(share)

@@ -29,7 +29,7 @@ import httpx
 from unpooled import panel
 from unpooled.errors import CodecError, UnpooledError
 from unpooled.plan import Plan
-from unpooled.protocol import VERSION, messages
+from unpooled.protocol import VERSION, bodies, messages
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Questions, Roster
 from unpooled.protocol.problems import Problem
@@ -150,6 +150,14 @@ def _roster(members: Any) -> Roster:
 
 
 @dataclass(frozen=True)
+class Counted:
+    """Messages of this cohort that reached the server, and their bytes without headers."""
+
+    messages: int
+    bytes: int
+
+
+@dataclass(frozen=True)
 class Trouble:
     """The server does not answer: since when, and why."""
 
@@ -241,20 +249,14 @@ class Api:
         return _parsed(answer, Study.from_json)
 
     def join(self, public_key: bytes) -> None:
-        self._ask("POST", "join", json={"key": public_key.hex()})
+        self._tell("POST", "join", bodies.joining(public_key))
 
     def accept(self, plan_hash: bytes, roster_hash: bytes, sealed: bytes, signature: bytes) -> None:
-        body = {
-            "plan_hash": plan_hash.hex(),
-            "roster_hash": roster_hash.hex(),
-            "box": sealed.hex(),
-            "signature": signature.hex(),
-        }
-        self._ask("POST", "accept", json=body)
+        self._tell("POST", "accept", bodies.acceptance(plan_hash, roster_hash, sealed, signature))
 
     def put_panel_digest(self, digest: bytes) -> bool:
         """Deliver the digest of this cohort's list; whether the list itself is wanted."""
-        answer = self._ask("PUT", "panel/digest", json={"digest": digest.hex()})
+        answer = self._tell("PUT", "panel/digest", bodies.digest(digest))
         return bool(_parsed(answer, lambda values: values["list_wanted"]))
 
     def put_panel_list(self, canonical: bytes) -> None:
@@ -281,14 +283,23 @@ class Api:
         self._ask("PUT", f"shares/{round_number}", content=share, headers={"Unpooled-Nonce": nonce.hex()})
 
     def report_timing(self, seconds: Mapping[str, int]) -> None:
-        self._ask("POST", "timing", json=dict(seconds))
+        self._tell("POST", "timing", bodies.timing(seconds))
 
     def report_problem(self, problem: Problem, name: str = "") -> None:
-        self._ask("POST", "problem", json={"code": problem.value, "name": name})
+        self._tell("POST", "problem", bodies.problem(problem.value, name))
 
     def result(self, file: ResultFile, part: Path) -> None:
         """Write a result file to `part`: no more bytes than were announced."""
         self._ask("GET", f"results/{quote(file.name, safe='')}", most=file.bytes, into=part)
+
+    def counted(self) -> Counted:
+        """What the server counted of this cohort's messages."""
+        answer = self._ask("GET", "traffic")
+        return _parsed(answer, lambda values: Counted(int(values["messages"]), int(values["bytes"])))
+
+    def _tell(self, method: str, path: str, body: bytes) -> Answer:
+        """Send one of the small messages."""
+        return self._ask(method, path, content=body, headers={"Content-Type": "application/json"})
 
     def _ask(
         self,

@@ -39,7 +39,7 @@ _COMMANDS = {
         "unpooled_client.doctor_command:doctor",
         "What is wrong with this computer, or on the way to the server.",
     ),
-    "ledger": ("unpooled_client.status_command:ledger", "Everything that has left this computer."),
+    "ledger": ("unpooled_client.ledger_command:ledger", "Everything that has left this computer."),
     "completion": (
         "unpooled_client.completion_command:completion",
         "Have your shell complete commands, options and file names.",

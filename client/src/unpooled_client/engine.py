@@ -30,8 +30,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unpooled import leaving
 from unpooled.errors import DataProblem, UnpooledError
 from unpooled.leaving import Form
+from unpooled.protocol import bodies
 from unpooled.protocol.invitation import Invitation, InvitationError
 from unpooled.protocol.problems import Problem
 from unpooled_client.api import Api, Over, Refused, ServerError, Stopped, Study
@@ -306,8 +308,8 @@ class Engine:
         if session is None or not session.saved.cohort or found.problem is None or not self._speaks:
             return False
         try:
-            told = f"{found.problem.value} {found.quantity}".strip()
-            session.record("Code of a problem", told.encode(), Form.CLEAR, "server, coordinator")
+            told = bodies.problem(found.problem.value, found.quantity)
+            session.record(leaving.PROBLEM, told, Form.CLEAR, leaving.TO_COORDINATOR)
             telling = session.spawn(session.api.report_problem, found.problem, found.quantity)
             return telling.exception(timeout=_LAST_WORD) is None
         except (OSError, TimeoutError):

@@ -7,7 +7,9 @@ import time
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future
 
+from unpooled import leaving
 from unpooled.leaving import Form, what_leaves
+from unpooled.protocol import bodies
 from unpooled.protocol.masking import SEED_BYTES
 from unpooled.protocol.sealing import SigningKey, fingerprint, seal_seed
 from unpooled_client.api import LONG_POLL, Conflict, Refused, Study
@@ -53,7 +55,7 @@ def join(session: Session, *, anew: bool) -> Generator[Event, None, Study]:
         )
     again = bool(session.saved.cohort)
     session.save()  # a key that the server knows must not be lost
-    yield session.record("Public signing key", public, Form.CLEAR, "server, all cohorts")
+    yield session.record(leaving.SIGNING_KEY, bodies.joining(public), Form.CLEAR, leaving.TO_COHORTS)
     yield from session.wait_for(session.api.join, public)
     session.save(cohort=study.cohort)
     yield Joined(study.id, study.name, study.cohort, fingerprint(public), session.api.server, again)
@@ -87,11 +89,12 @@ def agree(session: Session, study: Study) -> Generator[Event, None, tuple[Study,
             study = yield from session.wait_for(session.api.study, LONG_POLL, study.version)
         else:
             session.not_waiting()
-            if session.saved.agreement == Agreement(found.plan, found.roster):
+            agreement = Agreement(study.name, found.plan, found.roster, found.one_operator)
+            if session.saved.agreement == agreement:
                 yield Agreed(found.plan_hash.hex(), found.roster_hash.hex())
                 return study, found
             if (yield from _ask(session, study, found, _review(session, study, found))):
-                session.save(agreement=Agreement(found.plan, found.roster))
+                session.save(agreement=agreement)
             study = yield from session.study()
     raise StudyEnded(study)
 
@@ -101,8 +104,8 @@ def release(session: Session, study: Study, found: Terms) -> Generator[Event, No
 
     Raises Declined.
     """
-    leaves, sizes = what_leaves(found.plan), session.saved.sizes
-    asked = ReleaseNeeded(found.plan_hash.hex(), leaves, sizes)
+    sizes = session.saved.sizes
+    asked = ReleaseNeeded(found.plan_hash.hex(), what_leaves(found.plan, sizes), sizes)
     if not (yield from _ask(session, study, found, asked)):
         return False
     session.save(released=found.plan_hash)
@@ -168,15 +171,10 @@ def accept(session: Session, found: Terms) -> Generator[Event, None, bool]:
     acceptance = session.saved.acceptance
     if acceptance is None:
         raise AssertionError("nothing was accepted")
-    yield session.record("Mask seed", acceptance.sealed, Form.SEALED, "compensator")
+    said = acceptance.plan_hash, acceptance.roster_hash, acceptance.sealed, acceptance.signature
+    yield session.record(leaving.SEED, bodies.acceptance(*said), Form.SEALED, leaving.TO_COMPENSATOR)
     try:
-        yield from session.wait_for(
-            session.api.accept,
-            acceptance.plan_hash,
-            acceptance.roster_hash,
-            acceptance.sealed,
-            acceptance.signature,
-        )
+        yield from session.wait_for(session.api.accept, *said)
     except Conflict as conflict:
         if conflict.code in _CHANGED:
             return False

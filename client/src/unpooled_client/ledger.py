@@ -1,7 +1,9 @@
 """The ledger: everything that left this computer, written down before it is sent.
 
 One JSON object a line, appended and never changed. Each line holds the digest of the line before it, so a
-line that is altered or taken out later shows. The ledger itself stays at the cohort.
+line that is altered or taken out later shows. Beside it a small file, its head, has the number of lines and
+the digest of the last, so that lines taken out at the end show, too. Who may write both files can make up
+others; the server's count of this cohort's bytes then differs. The ledger itself stays at the cohort.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +22,9 @@ from unpooled.errors import UnpooledError
 from unpooled.leaving import Form
 
 _START = "0" * 64
+_LOST = "f" * 64
+"""Stands for the digest of a line that is not known any more."""
+_IN_PLACE = os.O_CREAT | os.O_WRONLY | getattr(os, "O_BINARY", 0)
 _APPEND = os.O_APPEND | os.O_CREAT | os.O_WRONLY | getattr(os, "O_BINARY", 0)
 
 
@@ -34,6 +39,7 @@ class Entry:
     time: str
     quantity: str
     bytes: int
+    """Of what travelled, without the headers of HTTP."""
     form: str
     to: str
     round: int | None = None
@@ -49,36 +55,89 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
-        self._last = _START
         self._mend()
+        # Where lines are missing the chain goes on from the lost one, so that they are missed for ever.
+        self._head = _damage(path)[0]
 
     def record(self, quantity: str, data: bytes, form: Form, to: str, **details: Any) -> Entry:
         """Write down, durably, that `data` is about to be sent."""
         digest = hashlib.sha256(data).hexdigest()
         entry = Entry(_now(), quantity, len(data), form.value, to, sha256=digest, **details)
         with self._lock:
-            line = json.dumps({"previous": self._last} | asdict(entry), ensure_ascii=False).encode()
+            line = json.dumps({"previous": self._head.last} | asdict(entry), ensure_ascii=False).encode()
             with os.fdopen(os.open(self.path, _APPEND, 0o600), "ab") as file:
                 file.write(line + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
-            self._last = hashlib.sha256(line).hexdigest()
+            self._head = Head(self._head.lines + 1, hashlib.sha256(line).hexdigest())
+            self._head.write(head_path(self.path))
         return entry
 
     def _mend(self) -> None:
-        """Take up the chain at the last line. Half a line is what a crash leaves of a message never sent."""
+        """Take off half a line: it is what a crash leaves of a message never sent."""
         if not self.path.exists():
             return
         data = self.path.read_bytes()
-        whole = data[: data.rfind(b"\n") + 1]
-        if len(whole) < len(data):
-            os.truncate(self.path, len(whole))
-        if whole:
-            self._last = hashlib.sha256(whole[:-1].rpartition(b"\n")[2]).hexdigest()
+        whole = data.rfind(b"\n") + 1
+        if whole < len(data):
+            os.truncate(self.path, whole)
+
+
+@dataclass(frozen=True)
+class Head:
+    """How far a ledger is: its number of lines, and the digest of the last."""
+
+    lines: int = 0
+    last: str = _START
+
+    @classmethod
+    def of(cls, lines: list[bytes]) -> Head:
+        return cls(len(lines), hashlib.sha256(lines[-1]).hexdigest()) if lines else cls()
+
+    @classmethod
+    def read(cls, path: Path) -> Head | None:
+        """The head that was written; None if there is none. ValueError if it cannot be read."""
+        try:
+            number, last = path.read_text(encoding="ascii").split()
+        except FileNotFoundError:
+            return None
+        return cls(int(number), last)
+
+    def write(self, path: Path) -> None:
+        """In place, and always as long: a crash leaves this or the one before, and that one is as good."""
+        descriptor = os.open(path, _IN_PLACE, 0o600)
+        try:
+            os.write(descriptor, f"{self.lines:>15} {self.last}\n".encode())
+        finally:
+            os.close(descriptor)
+
+
+def head_path(ledger: Path) -> Path:
+    """Where the head of a ledger is."""
+    return ledger.with_suffix(".head")
+
+
+@dataclass(frozen=True)
+class Total:
+    """All messages of one quantity in one form to the same parties."""
+
+    quantity: str
+    form: str
+    to: str
+    messages: int
+    bytes: int
+
+
+def totals(entries: Iterable[Entry]) -> list[Total]:
+    """Messages and bytes of each quantity, in the order in which they were first sent."""
+    found: dict[tuple[str, str, str], list[int]] = {}
+    for entry in entries:
+        found.setdefault((entry.quantity, entry.form, entry.to), []).append(entry.bytes)
+    return [Total(*key, len(sizes), sum(sizes)) for key, sizes in found.items()]
 
 
 def read(path: Path) -> Iterator[Entry]:
-    """The entries in order; LedgerError at a line that does not continue the chain."""
+    """The entries in order; LedgerError at a line that does not continue the chain, or is missing."""
     previous = _START
     for number, line in enumerate(_lines(path), 1):
         try:
@@ -89,6 +148,29 @@ def read(path: Path) -> Iterator[Entry]:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise LedgerError(f"{path}:{number}: this line was changed") from error
         previous = hashlib.sha256(line).hexdigest()
+    if damage := _damage(path)[1]:
+        raise LedgerError(damage)
+
+
+def _damage(path: Path) -> tuple[Head, str]:
+    """From where the chain goes on, and what is wrong with the end of a ledger, or nothing."""
+    try:
+        kept, problem = Head.read(head_path(path)), ""  # before the lines: one may be added meanwhile
+    except (ValueError, OSError):
+        kept, problem = None, f"{head_path(path)}:1: this line was changed"
+    lines = _lines(path)
+    found = Head.of(lines)
+    if problem:
+        return Head(len(lines), _LOST), problem
+    if kept is None:
+        if not lines:
+            return found, ""
+        return Head(len(lines), _LOST), f"{head_path(path)}:1: this file is missing"
+    if kept.lines > len(lines):
+        return kept, f"{path}:{len(lines) + 1}: {kept.lines - len(lines)} lines at the end were taken out"
+    if Head.of(lines[: kept.lines]) != kept:
+        return Head(len(lines), _LOST), f"{path}:{kept.lines}: this line was changed"
+    return found, ""  # a crash may have come between the last line and the head
 
 
 def _lines(path: Path) -> list[bytes]:

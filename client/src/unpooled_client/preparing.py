@@ -40,7 +40,7 @@ def check_for_study(folder: StateFolder, options: DataOptions, threads: int) -> 
             raise DataChanged(str(error)) from error
         with folder.locked():
             saved = folder.load()
-            kept, sizes = to_json(options), sizes_of(data)
+            kept, sizes = to_json(options), sizes_of(data, agreement.plan.autosomes)
             folder.save(dataclasses.replace(saved, options=kept, files=files, sizes=sizes))
     return report
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from unpooled import leaving, sizes
 from unpooled.algorithms.coding import fits
 from unpooled.algorithms.presence import Presence
 from unpooled.cohort import ArrayTable, Cohort, Packed, Samples
@@ -19,6 +20,7 @@ from unpooled.errors import DataProblem, ProtocolError, UnpooledError
 from unpooled.leaving import Form
 from unpooled.panel import Panel
 from unpooled.plan import Plan
+from unpooled.protocol import bodies
 from unpooled.protocol.problems import Problem
 from unpooled.step import Step
 from unpooled_client.api import Study
@@ -92,7 +94,8 @@ def open_data(
         raise DataRefused(report)
     if files is not None:
         yield from session.until_one([files])
-        session.save(files=files.result(), options=to_json(options), sizes=sizes_of(data))
+        found = sizes_of(data, terms.plan.autosomes)
+        session.save(files=files.result(), options=to_json(options), sizes=found)
     session.count("reading", time.perf_counter() - started)
     return data
 
@@ -113,12 +116,12 @@ def open_under(
     return open_cohort(options)
 
 
-def sizes_of(data: PlinkData | ArrayTable) -> dict[str, int]:
-    """How much there is: samples and variants of genotypes, or rows and columns of a table."""
+def sizes_of(data: PlinkData | ArrayTable, autosomes: int) -> dict[str, int]:
+    """How much there is: samples and variants (`unpooled.sizes`), or rows and columns of a table."""
     if isinstance(data, ArrayTable):
         rows, columns = data.values.shape
         return {"rows": rows, "columns": columns}
-    return {"samples": int(data.samples.kept.sum()), "variants": len(data.panel)}
+    return {"samples": int(data.samples.kept.sum()), **sizes.of_panel(data.panel, autosomes)}
 
 
 def same_options(accepted: DataOptions, given: DataOptions) -> None:
@@ -153,16 +156,17 @@ def announce(session: Session, study: Study, terms: Terms, data: PlinkData | Arr
     if study.cohort_state == "ready":
         return
     if isinstance(data, ArrayTable):
-        yield session.record("Digest of the plan", terms.plan_hash, Form.CLEAR, "server")
-        yield from session.wait_for(session.api.put_panel_digest, terms.plan_hash)
+        digest = terms.plan_hash
+        yield session.record(leaving.PLAN_DIGEST, bodies.digest(digest), Form.CLEAR, leaving.TO_SERVER)
+        yield from session.wait_for(session.api.put_panel_digest, digest)
         return
     by_list = terms.plan.panel_mode == "list"
     digest = terms.plan.panel_digest if by_list else data.panel.digest
-    yield session.record("Digest of the list of variants", digest, Form.CLEAR, "server")
+    yield session.record(leaving.LIST_DIGEST, bodies.digest(digest), Form.CLEAR, leaving.TO_SERVER)
     wanted = yield from session.wait_for(session.api.put_panel_digest, digest)
     if wanted and not by_list:
         canonical = data.panel.canonical
-        yield session.record("List of variants", canonical, Form.CLEAR, "server")
+        yield session.record(leaving.LIST, canonical, Form.CLEAR, leaving.TO_SERVER)
         yield from session.wait_for(session.api.put_panel_list, canonical)
 
 

@@ -6,6 +6,7 @@ sent again is the same bytes, and what is computed again has a new nonce.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from dataclasses import dataclass, field
@@ -115,7 +116,7 @@ class Answerer:
             data,
             step.title,
             steps.at_turn(step.title, self.terms.plan, step.turn, step.turn),
-            tuple(array.name for array in step.sends),
+            tuple(array.name for array in step.sends if math.prod(steps.shape(step, array))),
             int(getattr(step, "start", 0)),
             variants_of(step),
             time.perf_counter() - started,

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import threading
 import time
 from collections.abc import Callable, Collection, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any, TypeVar
 
+from unpooled import leaving
 from unpooled.errors import UnpooledError
 from unpooled.leaving import Form
+from unpooled.protocol import bodies
 from unpooled_client.api import Api, Study, Trouble
 from unpooled_client.events import (
     Event,
@@ -129,7 +130,7 @@ class Session:
     def report_timing(self) -> Generator[Event, None, Future[None]]:
         """Tell the coordinator how long what took; whole seconds say little of this cohort's size."""
         timing = {phase: round(value) for phase, value in self.seconds.items()}
-        yield self.record("Seconds per phase", json.dumps(timing).encode(), Form.CLEAR, "server, coordinator")
+        yield self.record(leaving.TIMING, bodies.timing(timing), Form.CLEAR, leaving.TO_COORDINATOR)
         return self.spawn(self.api.report_timing, timing)
 
     def _trouble(self) -> Iterator[Event]:

@@ -52,17 +52,26 @@ class Acceptance:
 class Agreement:
     """The plan and the roster to which this cohort's person agreed, before any data file was opened."""
 
+    study: str
+    """The name that people know it by."""
     plan: Plan
     roster: Roster
+    one_operator: bool
+    """Server and compensator are run by the same people: masks then hide nothing from them."""
 
     def to_json(self) -> dict[str, Any]:
         members = [[name, key.hex()] for name, key in self.roster.members]
-        return {"plan": self.plan.to_json(), "roster": members}
+        return {
+            "study": self.study,
+            "plan": self.plan.to_json(),
+            "roster": members,
+            "one_operator": self.one_operator,
+        }
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Agreement:
         members = tuple((name, bytes.fromhex(key)) for name, key in values["roster"])
-        return cls(Plan.from_json(values["plan"]), Roster(members))
+        return cls(values["study"], Plan.from_json(values["plan"]), Roster(members), values["one_operator"])
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
-"""`unpooled-client status` and `unpooled-client ledger`: looking, without taking part."""
+"""`unpooled-client status`: looking, without taking part."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,11 @@ import click
 from unpooled.protocol.sealing import SigningKey, fingerprint
 from unpooled_client import background, state
 from unpooled_client import ledger as ledgers
-from unpooled_client.ledger import Entry
 from unpooled_client.stage import next_command
 from unpooled_client.state import Saved, StateError, StateFolder
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
-_STATE = click.option(
+STATE = click.option(
     "--state",
     "folder",
     type=_FOLDER,
@@ -28,7 +26,7 @@ _STATE = click.option(
 
 
 @click.command()
-@_STATE
+@STATE
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.option("--offline", is_flag=True, help="Do not ask the server.")
 @click.option(
@@ -40,7 +38,7 @@ _STATE = click.option(
 @click.option("--allow-http", is_flag=True, envvar="UNPOOLED_ALLOW_HTTP")
 def status(folder: Path | None, as_json: bool, offline: bool, **network: Any) -> int:
     """Where each study of this computer is: what the server says, and what is kept here."""
-    found = [_status(each, offline, network) for each in _folders(folder)]
+    found = [_status(each, offline, network) for each in joined(folder)]
     if as_json:
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
@@ -48,25 +46,8 @@ def status(folder: Path | None, as_json: bool, offline: bool, **network: Any) ->
     return 0
 
 
-@click.command()
-@_STATE
-@click.option("--json", "as_json", is_flag=True, help="As JSON lines.")
-def ledger(folder: Path | None, as_json: bool) -> int:
-    """Everything that has left this computer: when, what, how large, in which form, and to whom.
-
-    Fails if a line was changed or taken out since it was written.
-    """
-    for each in _folders(folder):
-        entries = list(ledgers.read(each.ledger))
-        if as_json:
-            for entry in entries:
-                click.echo(json.dumps(dataclasses.asdict(entry), ensure_ascii=False))
-        else:
-            click.echo("\n".join(_ledger_lines(each, entries)))
-    return 0
-
-
-def _folders(given: Path | None) -> list[StateFolder]:
+def joined(given: Path | None) -> list[StateFolder]:
+    """The folder that is meant, or all; StateError if no study was joined."""
     found = state.folders() if given is None else [StateFolder(given)]
     if not any(folder.exists() for folder in found):
         raise StateError("no study was joined here yet. Start with: unpooled-client run INVITATION")
@@ -140,14 +121,3 @@ def _status_lines(values: dict[str, Any]) -> list[str]:
     if values["next"]:
         rows.append(("Next", values["next"]))
     return [f"{name:<16}{value}" for name, value in rows]
-
-
-def _ledger_lines(folder: StateFolder, entries: list[Entry]) -> list[str]:
-    head = f"{'TIME (UTC)':<20}{'BYTES':>12}  {'FORM':<9} {'TO':<22} QUANTITY"
-    rows = [
-        f"{entry.time[:19]:<20}{entry.bytes:>12,}  {entry.form:<9} {entry.to:<22} {entry.quantity}"
-        + (f" (round {entry.round})" if entry.round is not None else "")
-        for entry in entries
-    ]
-    total = sum(entry.bytes for entry in entries)
-    return [f"{folder.ledger}", head, *rows, f"{len(rows)} messages, {total:,} bytes; no line was changed"]

@@ -120,7 +120,7 @@ def test_results_on_standard_output_and_progress_on_standard_error(study: MakeSt
     assert len(client("ledger", "--state", member.state.path, "--json").stdout.splitlines()) >= 5
     lines = member.state.ledger.read_text().splitlines()
     member.state.ledger.write_text("\n".join([lines[0], *lines[2:]]) + "\n")
-    assert client("ledger", "--state", member.state.path).returncode == 2
+    assert client("ledger", "--state", member.state.path).returncode == 3
 
 
 def test_json_is_one_object_a_line_and_nothing_else(study: MakeStudy) -> None:

@@ -165,6 +165,40 @@ def test_a_changed_ledger_is_noticed(tmp_path: Path, line: int) -> None:
         list(ledger.read(path))
 
 
+@pytest.mark.parametrize("kept", [0, 2])
+def test_lines_cut_off_are_missed_for_ever(tmp_path: Path, kept: int) -> None:
+    path = tmp_path / "ledger"
+    three_lines(path)
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:kept]))
+    with pytest.raises(LedgerError, match=f":{kept + 1}: {3 - kept} lines at the end were taken out"):
+        list(ledger.read(path))
+    three_lines(path)  # a client goes on, and there are as many lines as before
+    with pytest.raises(LedgerError, match=f":{kept + 1}: the line before this one"):
+        list(ledger.read(path))
+
+
+@pytest.mark.parametrize("head", [None, b"", b"x y\n", b"3 " + b"0" * 64])
+def test_a_head_that_is_gone_or_changed_is_noticed(tmp_path: Path, head: bytes | None) -> None:
+    path = tmp_path / "ledger"
+    three_lines(path)
+    ledger.head_path(path).unlink() if head is None else ledger.head_path(path).write_bytes(head)
+    for _ in range(2):
+        with pytest.raises(LedgerError, match=r":\d: "):
+            list(ledger.read(path))
+        Ledger(path).record("one more", b"", Form.CLEAR, "server")
+
+
+def test_a_crash_between_a_line_and_the_head_is_no_damage(tmp_path: Path) -> None:
+    path = tmp_path / "ledger"
+    three_lines(path)
+    head = ledger.head_path(path).read_bytes()
+    Ledger(path).record("one more", b"", Form.CLEAR, "server")
+    ledger.head_path(path).write_bytes(head)
+    assert len(list(ledger.read(path))) == 4
+    Ledger(path).record("another", b"", Form.CLEAR, "server")
+    assert len(list(ledger.read(path))) == 5
+
+
 def test_a_line_that_is_no_entry_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "ledger"
     path.write_bytes(b"[]\n")

@@ -873,6 +873,18 @@ export interface components {
             /** @description in clear, masked, or sealed */
             form: string;
             readable_by: string;
+            /** @description to whom it goes, by way of the server */
+            to: string;
+            /** @description what whoever reads it can learn from it */
+            learns: string;
+            /** @description how much it is, in words */
+            shape: string;
+            /** @description of one round, as ledgers count them; null where the plan alone does not tell */
+            bytes: number | null;
+            /** @description how often it is sent */
+            rounds: number;
+            /** @description whether bytes and rounds are these, or the most that can be */
+            exact: boolean;
         };
         Link: {
             party: string;
@@ -880,6 +892,10 @@ export interface components {
             to_server: number;
             from_server: number;
             requests: number;
+            /** @description requests that brought something */
+            messages: number;
+            /** @description bytes of these without headers: what ledgers count */
+            content: number;
         };
         Locus: {
             start: number;

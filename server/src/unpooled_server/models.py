@@ -228,7 +228,11 @@ class ResultFile(models.Model):
 
 
 class Traffic(models.Model):
-    """Bytes between the server and one party, headers included, TLS and TCP not."""
+    """Bytes between the server and one party, headers included, TLS and TCP not.
+
+    `messages` and `content` are of the requests that brought something, without their headers: what a
+    cohort's ledger counts.
+    """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="traffic")
     party = models.CharField(max_length=80)
@@ -236,6 +240,8 @@ class Traffic(models.Model):
     received = models.PositiveBigIntegerField(default=0)
     sent = models.PositiveBigIntegerField(default=0)
     requests = models.PositiveBigIntegerField(default=0)
+    messages = models.PositiveBigIntegerField(default=0)
+    content = models.PositiveBigIntegerField(default=0)
 
     class Meta:
         constraints: ClassVar = [

@@ -291,6 +291,8 @@ def traffic(study: Study) -> dict[str, Any]:
                 "to_server": row.received,
                 "from_server": row.sent,
                 "requests": row.requests,
+                "messages": row.messages,
+                "content": row.content,
             }
             for row in rows
         ],
@@ -298,6 +300,13 @@ def traffic(study: Study) -> dict[str, Any]:
         "delivery_of_results": sum(row.received + row.sent for row in rows if row.phase == Phase.RESULTS),
         "seconds": seconds_by_party(study),
     }
+
+
+def messages_of(cohort: Cohort) -> dict[str, int]:
+    """How many messages a cohort sent, and their bytes without headers, as its ledger counts them."""
+    rows = Traffic.objects.filter(study_id=cohort.study_id, party=cohort.name)
+    found = rows.aggregate(messages=Sum("messages"), bytes=Sum("content"))
+    return {name: number or 0 for name, number in found.items()}
 
 
 def leaving(study: Study) -> list[dict[str, Any]]:

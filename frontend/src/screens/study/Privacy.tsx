@@ -51,8 +51,10 @@ function Leaving({ rows }: { rows: readonly Schemas["Leaving"][] }) {
   const columns: Column<Schemas["Leaving"]>[] = [
     { title: "Quantity", cell: (row) => row.what },
     { title: "Meaning", cell: (row) => row.detail, isText: true },
+    { title: "How much", cell: (row) => row.shape, isText: true },
     { title: "Form", cell: (row) => row.form },
     { title: "Readable by", cell: (row) => row.readable_by },
+    { title: "What it tells", cell: (row) => row.learns, isText: true },
   ];
   return (
     <Section title="What leaves a cohort">
@@ -69,6 +71,9 @@ function Bytes({ found }: { found: Traffic }) {
     phase,
     value: from_server,
   }));
+  const contents = found.links
+    .filter(({ content }) => content > 0)
+    .map(({ party, phase, content }) => ({ party, phase, value: content }));
   return (
     <Section title="Traffic">
       <Facts
@@ -82,6 +87,14 @@ function Bytes({ found }: { found: Traffic }) {
         <>
           <Matrix title="Sent to the server" cells={toServer} unit={bytes} />
           <Matrix title="Got from the server" cells={fromServer} unit={bytes} />
+          {contents.length > 0 && (
+            <>
+              <Matrix title="Messages without their headers" cells={contents} unit={count} />
+              <Muted>
+                So each cohort&apos;s own ledger counts them: unpooled-client ledger verify --server
+              </Muted>
+            </>
+          )}
         </>
       )}
     </Section>

@@ -86,7 +86,7 @@ def heard(request: HttpRequest, cohort: Cohort, response: HttpResponseBase) -> N
     """Write down that a cohort was heard, and the bytes of the request and of its answer."""
     visit: _Visit = request.visit  # type: ignore[attr-defined]
     sent, received = _response_bytes(response), _request_bytes(request)
-    metering.heard(cohort, visit.instance, visit.phase, received, sent)
+    metering.heard(cohort, visit.instance, visit.phase, received, sent, _content_bytes(request))
     visit.is_counted = True
 
 
@@ -161,7 +161,11 @@ def _is_other_client(cohort: Cohort, instance: str) -> bool:
 def _request_bytes(request: HttpRequest) -> int:
     head = len(request.method or "") + len(request.get_full_path()) + 12
     head += sum(len(name) + len(value) + 4 for name, value in request.headers.items())
-    return head + int(request.headers.get("Content-Length") or 0)
+    return head + _content_bytes(request)
+
+
+def _content_bytes(request: HttpRequest) -> int:
+    return int(request.headers.get("Content-Length") or 0)
 
 
 def _response_bytes(response: HttpResponseBase) -> int:

@@ -20,6 +20,7 @@ urlpatterns = [
     path("accept", views.accept),
     path("problem", views.problem),
     path("timing", views.timing),
+    path("traffic", views.traffic),
     path("panel/digest", views.panel_digest),
     path("panel/list", views.panel_list),
     path("panel", views.panel),

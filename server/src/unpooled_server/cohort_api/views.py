@@ -101,6 +101,12 @@ def timing(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
     return JsonResponse({"noted": True})
 
 
+@endpoint(Phase.JOINING, "GET")
+def traffic(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
+    """What reached the server of this cohort's messages, to be compared with its ledger."""
+    return JsonResponse(selectors.messages_of(cohort))
+
+
 @endpoint(Phase.PANEL, "PUT")
 def panel_digest(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
     digest = bodies.hexadecimal(bodies.json_object(request), "digest", 32)

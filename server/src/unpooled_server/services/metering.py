@@ -11,26 +11,34 @@ from unpooled_server.models import Cohort, Traffic
 from unpooled_server.names import COMPENSATOR, Phase
 
 
-def count(study_id: str, party: str, phase: Phase, received: int, sent: int) -> None:
-    """Add to the bytes that the server received from, and sent to, a party."""
+def count(study_id: str, party: str, phase: Phase, received: int, sent: int, content: int = 0) -> None:
+    """Add to the bytes that the server received from, and sent to, a party.
+
+    `content` is what the request brought, without its headers.
+    """
     row = Traffic.objects.filter(study_id=study_id, party=party, phase=phase)
-    added = {"received": F("received") + received, "sent": F("sent") + sent, "requests": F("requests") + 1}
+    more = {
+        "received": received,
+        "sent": sent,
+        "requests": 1,
+        "content": content,
+        "messages": int(content > 0),
+    }
+    added = {name: F(name) + number for name, number in more.items()}
     if row.update(**added):
         return
     try:
         with transaction.atomic():
-            Traffic.objects.create(
-                study_id=study_id, party=party, phase=phase, received=received, sent=sent, requests=1
-            )
+            Traffic.objects.create(study_id=study_id, party=party, phase=phase, **more)
     except IntegrityError:  # created by somebody else in the meantime, or the study was deleted
         row.update(**added)
 
 
-def heard(cohort: Cohort, instance: str, phase: Phase, received: int, sent: int) -> None:
+def heard(cohort: Cohort, instance: str, phase: Phase, received: int, sent: int, content: int) -> None:
     """A cohort's request is answered."""
     with transaction.atomic():
         Cohort.objects.filter(pk=cohort.pk).update(heard_at=timezone.now(), instance=instance)
-        count(cohort.study_id, cohort.name, phase, received, sent)
+        count(cohort.study_id, cohort.name, phase, received, sent, content)
 
 
 def compensator_meter(study_id: str, phase: Phase) -> Meter:

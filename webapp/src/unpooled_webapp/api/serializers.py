@@ -428,6 +428,8 @@ class Link(serializers.Serializer[Any]):
     to_server = serializers.IntegerField()
     from_server = serializers.IntegerField()
     requests = serializers.IntegerField()
+    messages = serializers.IntegerField(help_text="requests that brought something")
+    content = serializers.IntegerField(help_text="bytes of these without headers: what ledgers count")
 
 
 class Leaving(serializers.Serializer[Any]):
@@ -441,7 +443,8 @@ class Leaving(serializers.Serializer[Any]):
     learns = serializers.CharField(help_text="what whoever reads it can learn from it")
     shape = serializers.CharField(help_text="how much it is, in words")
     bytes = serializers.IntegerField(
-        allow_null=True, help_text="of one round, as ledgers count them; null where the plan alone does not tell"
+        allow_null=True,
+        help_text="of one round, as ledgers count them; null where the plan alone does not tell",
     )
     rounds = serializers.IntegerField(help_text="how often it is sent")
     exact = serializers.BooleanField(help_text="whether bytes and rounds are these, or the most that can be")
