@@ -1,5 +1,6 @@
 # `make demo` runs a whole study on this machine; `make test` runs every test. Both set themselves up.
-.PHONY: demo test check bench bench-memory bench-tables docs clean
+# `make bundle` and `make freeze` pack the client (docs/install-client.md).
+.PHONY: demo test check bench bench-memory bench-tables docs bundle freeze clean
 PY := .venv/bin/python
 
 demo:
@@ -38,5 +39,14 @@ docs:
 	@$(PY) -m sphinx -W -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
+bundle:
+	@scripts/setup
+	@$(PY) packaging/bundle.py $(ARGS)
+
+freeze:
+	@scripts/setup dev
+	@$(PY) packaging/freeze.py $(ARGS)
+	@$(PY) -m pytest tests/test_frozen.py --frozen dist/unpooled-client
+
 clean:
-	rm -rf .venv docs/_build frontend/node_modules webapp/src/unpooled_webapp/static/app
+	rm -rf dist .venv docs/_build frontend/node_modules webapp/src/unpooled_webapp/static/app

@@ -24,6 +24,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Run on private instances of PostgreSQL and Redis and with a Celery worker, instead of SQLite "
         "and the embedded worker.",
     )
+    parser.addoption(
+        "--frozen", metavar="FOLDER", help="Test the client that `python packaging/freeze.py` made there."
+    )
     # Now, before options are parsed: conftest files further down point Django at the database that is given.
     if OPTION in sys.argv:
         _start_services()

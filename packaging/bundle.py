@@ -1,0 +1,109 @@
+"""Makes a folder from which the client is installed on a computer that reaches no package index.
+
+    python packaging/bundle.py [--for this|windows|mac|linux] [--python 3.12] [--without-window]
+
+It holds the wheels of the client and of all that it needs, their SHA-256, and a README with the command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+import tempfile
+from pathlib import Path
+
+from wheels import ROOT, build, pip, size
+
+# By pip's names. Linux: with the C library of RHEL 8 or a later one.
+PLATFORMS = {
+    "this": [],
+    "windows": ["win_amd64"],
+    "mac": ["macosx_14_0_arm64"],
+    "linux": [f"manylinux_2_{minor}_x86_64" for minor in range(28, 16, -1)] + ["manylinux2014_x86_64"],
+}
+
+README = """\
+The Unpooled client, with all that it needs. Nothing is downloaded. For Python {python} ({system}).
+
+Install, in this folder, into an environment of its own; no administrator's rights are needed:
+
+    {create}
+    {install}
+
+Try it:
+
+    {program} --version
+    {program} check --bfile PREFIX-OF-YOUR-FILES
+
+To see that the files are those that were packed:
+
+    {verify}
+"""
+
+
+def main() -> None:
+    asked = _arguments()
+    out: Path = asked.out or ROOT / "dist" / f"unpooled-client-{asked.platform}-python{asked.python}"
+    out.mkdir(parents=True, exist_ok=True)
+    if any(out.iterdir()):
+        sys.exit(f"{out} is not empty. Remove it, or name another folder by --out.")
+    with tempfile.TemporaryDirectory() as folder:
+        _download(build(Path(folder), window=asked.window), asked.platform, asked.python, out)
+    _write(out / "README.txt", _readme(asked))
+    _write(out / "SHA256SUMS", "".join(f"{_sha256(file)}  {file.name}\n" for file in sorted(out.iterdir())))
+    print(f"{out} ({size(out)})")
+
+
+def _arguments() -> argparse.Namespace:
+    here = f"{sys.version_info.major}.{sys.version_info.minor}"
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--for", dest="platform", choices=PLATFORMS, default="this", help="its system")
+    parser.add_argument("--python", default=here, help="its version of Python, such as 3.12")
+    parser.add_argument("--without-window", dest="window", action="store_false", help="the command line only")
+    parser.add_argument("--out", type=Path, help="an empty folder, or one that is not there yet")
+    asked = parser.parse_args()
+    if asked.platform == "this" and asked.python != here:
+        parser.error(f"this Python is {here}: name the system too, e.g. --for linux --python {asked.python}")
+    return asked
+
+
+def _download(wanted: list[str], platform: str, python: str, out: Path) -> None:
+    tags = [word for tag in PLATFORMS[platform] for word in ("--platform", tag)]
+    target = [*tags, "--python-version", python] if tags else []
+    pip("download", "--only-binary=:all:", *target, "--dest", out, *wanted)
+
+
+def _readme(asked: argparse.Namespace) -> str:
+    is_windows = asked.platform == "windows" or (asked.platform == "this" and sys.platform == "win32")
+    wanted = "unpooled-client[window]" if asked.window else "unpooled-client"
+    folder, python = (
+        ("unpooled\\Scripts\\", f"py -{asked.python}")
+        if is_windows
+        else ("unpooled/bin/", f"python{asked.python}")
+    )
+    return README.format(
+        python=asked.python,
+        system=sys.platform if asked.platform == "this" else asked.platform,
+        create=f"{python} -m venv unpooled",
+        install=f'{folder}python -m pip install --no-index --find-links . "{wanted}"',
+        program=f"{folder}unpooled-client",
+        verify="certutil -hashfile FILE SHA256, and compare with SHA256SUMS"
+        if is_windows
+        else "sha256sum --check SHA256SUMS",
+    )
+
+
+def _write(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""The bundle that installs without an index, its wheels, and PyInstaller's recipe."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+import subprocess
+import sys
+import zipfile
+from importlib.metadata import requires
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from PyInstaller.utils.hooks import collect_submodules
+
+from unpooled_client.cli import _COMMANDS
+
+ROOT = Path(__file__).parents[1]
+PACKAGING = ROOT / "packaging"
+# Of a requirement's conditions, those that tell systems from one another.
+SYSTEMS = (
+    {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"},
+    {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt"},
+    {"sys_platform": "darwin", "platform_system": "Darwin", "os_name": "posix"},
+)
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of the command line: Qt would be as much again, and is installed alike."""
+    made = tmp_path_factory.mktemp("bundle") / "made"
+    command = [sys.executable, PACKAGING / "bundle.py", "--without-window", "--out", made]
+    subprocess.run(command, check=True, capture_output=True)
+    return made
+
+
+def test_the_bundle_installs_without_an_index(bundle: Path, small: tuple[Path, ...], tmp_path: Path) -> None:
+    python, program = (tmp_path / "venv" / "bin" / name for name in ("python", "unpooled-client"))
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", python.parents[1]], check=True)
+    (install,) = re.findall(r"-m pip (install .*)", (bundle / "README.txt").read_text())
+    offline = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PIP_NO_INDEX": "1", "PIP_NO_COMPILE": "1"}
+    pip = [sys.executable, "-m", "pip", "--python", python]
+    subprocess.run([*pip, *shlex.split(install)], check=True, cwd=bundle, env=offline)
+    for words in (["--version"], ["check", "--bfile", small[0]]):
+        done = subprocess.run([program, *words], capture_output=True, text=True, check=False, env=offline)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "Ready: no errors" in done.stdout
+
+
+def test_the_bundle_tells_its_digests(bundle: Path) -> None:
+    lines = (line.split() for line in (bundle / "SHA256SUMS").read_text().splitlines())
+    told = {name: digest for digest, name in lines}
+    packed = {file.name: file.read_bytes() for file in bundle.iterdir() if file.name != "SHA256SUMS"}
+    assert told == {name: hashlib.sha256(content).hexdigest() for name, content in packed.items()}
+    assert all(name == "README.txt" or name.endswith(".whl") for name in told)
+
+
+@pytest.mark.parametrize(("folder", "package"), [("core", "unpooled"), ("client", "unpooled_client")])
+def test_the_wheels_hold_every_module(bundle: Path, folder: str, package: str) -> None:
+    (wheel,) = bundle.glob(f"unpooled_{folder}-*.whl")
+    source = ROOT / folder / "src"
+    files = {file.relative_to(source).as_posix() for file in (source / package).rglob("*.py")}
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {name for name in archive.namelist() if ".dist-info/" not in name}
+        texts = [archive.read(name).decode() for name in archive.namelist() if "entry_points" in name]
+    assert packed == files | {f"{package}/py.typed"}
+    if folder == "client":
+        assert "unpooled-client = unpooled_client.cli:main" in texts[0]
+
+
+def needed_on(system: dict[str, str]) -> set[str]:
+    """All that the client with its window needs on a system, by names."""
+    found = {("unpooled-client", ""), ("unpooled-client", "window")}
+    ahead = sorted(found)
+    for name, extra in ahead:
+        for need in map(Requirement, requires(name) or ()):
+            if need.marker is None or need.marker.evaluate({**system, "extra": extra}):
+                more = {(need.name, each) for each in {"", *need.extras}} - found
+                found |= more
+                ahead += more
+    return {name for name, _ in found}
+
+
+def test_a_bundle_for_another_system_lacks_nothing() -> None:
+    """pip reads the conditions of requirements for the system on which it runs, whatever the bundle's."""
+    linux, windows, mac = (needed_on(system) for system in SYSTEMS)
+    assert "pyside6-essentials" in {name.lower() for name in linux}
+    assert windows == mac == linux
+
+
+# PyInstaller's recipe; what it makes, tests/test_frozen.py tries
+
+
+def recipe() -> dict[str, Any]:
+    """What the recipe knows before it looks at the programs."""
+    text = (PACKAGING / "unpooled-client.spec").read_text()
+    known: dict[str, Any] = {"SPECPATH": str(PACKAGING)}
+    exec(text[: text.index("found = Analysis")], known)  # noqa: S102 - our own file
+    return known
+
+
+WITHOUT = """
+import importlib, pkgutil, sys
+import unpooled, unpooled_client, unpooled_client.cli
+sys.modules.update(dict.fromkeys(sys.argv.pop(1).split(",")))  # they cannot be imported
+for package in (unpooled, unpooled_client):
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+unpooled_client.cli.main()
+"""
+
+
+def test_what_the_recipe_leaves_out_is_not_needed(small: tuple[Path, ...]) -> None:
+    unused = ",".join(recipe()["UNUSED"])
+    assert "scipy.stats" in unused and "scipy.special" not in unused
+    command = [sys.executable, "-c", WITHOUT, unused, "check", "--bfile", small[0]]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "Ready: no errors" in done.stdout, done.stderr
+
+
+def test_the_recipe_takes_every_command() -> None:
+    taken = collect_submodules("unpooled_client", recipe()["is_taken"])
+    assert {target.partition(":")[0] for target, _ in _COMMANDS.values()} <= set(taken)
+    for name in ("hook-pyarrow", "unpooled-client", "unpooled-window"):
+        (file,) = PACKAGING.rglob(f"{name}.py")
+        compile(file.read_text(), file, "exec")
