@@ -20,7 +20,7 @@ SHARES = {3: (5, 3, 2), 4: (6, 1, 2, 3), 7: (9, 2, 5, 1, 4, 3, 2)}
 @pytest.mark.parametrize(
     ("cohorts", "nonfounders"),
     [(3, True), (4, False), (7, True)],
-    ids=["3-nonfounders", "4", "7-nonfounders"],
+    ids=str,
 )
 def test_mice_in_uneven_cohorts_give_the_pooled_files(
     cohorts: int,
