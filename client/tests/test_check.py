@@ -165,6 +165,9 @@ FAULTS = {
     "other samples": Fault(Code.BED_SIZE, E, "t.bed", says="61 to 64 samples",
         files={"t.bed": b"\x6c\x1b\x01" + bytes(48)}),
     "too long": Fault(Code.BED_SIZE, E, "t.bed", files={"t.bed": b"\x6c\x1b\x01" + bytes(46)}),
+    "failed sample": Fault(Code.CALLS_MISSING, W, "t.fam", 5, read="F4 I4", says="--remove",
+        files={"t.bim": "".join(f"1 v{k} 0 {k + 1} A G\n" for k in range(200)),
+               "t.bed": b"\x6c\x1b\x01" + (b"\xff\x01" + b"\xff" * 13) * 200}),
     # tables
     "lower-case header": Fault(Code.HEADER, W, "p", 1, 1, files={"p": text(PHENO, {1: "fid iid a b"})},
         options=P),

@@ -33,6 +33,7 @@ def as_page(report: Report, when: datetime) -> str:
         *([_phenotype(of["phenotype"])] if "phenotype" in of else []),
         *([_covariates(of["covariates"])] if of.get("covariates") else []),
         *([_variants(of["variants"])] if "variants" in of else []),
+        *([_calls(of["calls"])] if of.get("calls") else []),
         *([_plain("The table", of["table"])] if "table" in of else []),
         *([_plain("What a study would take here", of["estimate"])] if "estimate" in of else []),
         about=f"{when:%Y-%m-%d %H:%M}. Made on this computer; nothing was sent. It holds counts and examples "
@@ -127,6 +128,15 @@ def _variants(about: Summary) -> Html:
     others = {name: value for name, value in about.items() if name != "by chromosome"}
     picture = columns("Variants by chromosome", list(counts.items()), width=900)
     return section("Variants", _facts(others), picture, tag("p", in_words(counts), class_="muted"))
+
+
+def _calls(about: Summary) -> Html:
+    name = "people by share missing"
+    counts = list(about[name].items())
+    others = {key: value for key, value in about.items() if key != name}
+    return section(
+        "Missing calls", _facts(others), columns("People by their share of missing calls", counts, 480)
+    )
 
 
 def _plain(title: str, about: Summary) -> Html:

@@ -10,6 +10,7 @@ from unpooled.cohort import Packed, Samples
 from unpooled.panel import Panel, align
 from unpooled_client.data.bed import BedFile, has_header, has_size
 from unpooled_client.data.bim import Variants, read_bim
+from unpooled_client.data.calls import look_at_calls
 from unpooled_client.data.check import check_floors, check_samples, summarise
 from unpooled_client.data.collinear import check_collinear
 from unpooled_client.data.covariates import read_covariates
@@ -96,6 +97,9 @@ def open_cohort(options: DataOptions) -> tuple[PlinkData | None, Report]:
     if sound:  # else people are missing for another reason, which is in the report
         check_floors(samples, phenotype.trait, options, report)
     summarise(samples, phenotype, covariates, variants, options, report)
+    # A line of the .fam that is too short is told already, and shifts the calls.
+    if variants is not None and bed is not None and bed.samples == len(samples):
+        report.summary["calls"] = look_at_calls(fam, samples, variants, bed, options.chr_set, report)
     if variants is None or bed is None or not report.ok:
         return None, report
     data = PlinkData(options, samples, variants, bed, phenotype.name, phenotype.trait, covariates.names)

@@ -67,6 +67,7 @@ class Code(enum.StrEnum):
     BED_MAGIC = "bed-magic"
     BED_SAMPLE_MAJOR = "bed-sample-major"
     BED_SIZE = "bed-size"
+    CALLS_MISSING = "calls-missing"
 
     HEADER = "header"
     COLUMN_UNKNOWN = "column-unknown"

@@ -20,7 +20,7 @@ from unpooled.cohort import ArrayTable
 from unpooled.scaler import Scaler
 from unpooled.schema import Column
 from unpooled_client.data.options import MIN_SAMPLES
-from unpooled_client.data.report import Code, Report
+from unpooled_client.data.report import EXAMPLES, Code, Report, shown
 from unpooled_client.data.source import exists, unreadable
 from unpooled_client.data.tables import csv_table, csv_write, parquet
 from unpooled_client.data.tables.faults import WHAT, Faults
@@ -39,7 +39,7 @@ def open_table(
     if values is None:
         return None
     _check_floor(len(values), MIN_SAMPLES if fewest is None else fewest, Faults(path, report))
-    report.summary = {"table": {"rows": len(values), "features": values.shape[1]}}
+    report.summary = {"table": _described(values, [column.title for column in schema if column.is_number])}
     return ArrayTable(values) if report.ok else None
 
 
@@ -104,6 +104,24 @@ def _use(threads: int) -> None:
     import pyarrow as pa
 
     pa.set_cpu_count(threads)
+
+
+def _described(values: np.ndarray, features: Sequence[str]) -> dict[str, object]:
+    """Counts, what is missing, and which features do not vary."""
+    lacking = np.isnan(values)
+    missing, known = np.count_nonzero(lacking), ~lacking.all(axis=0)
+    constant = [
+        feature
+        for feature, column, some in zip(features, values.T, known, strict=True)
+        if some and np.nanmin(column) == np.nanmax(column)
+    ]
+    more = f" and {len(constant) - EXAMPLES} more" if len(constant) > EXAMPLES else ""
+    return {
+        "rows": len(values),
+        "features": values.shape[1],
+        "missing values": f"{missing:,} ({missing / max(values.size, 1):.1%})",
+        "the same in every row": ", ".join(map(shown, constant[:EXAMPLES])) + more or "none",
+    }
 
 
 def _check_floor(rows: int, fewest: int, faults: Faults) -> None:

@@ -1,0 +1,103 @@
+"""How many genotypes are missing, from a few hundred variants spread evenly over the .bed.
+
+That takes a moment where reading the whole file may take minutes, and shows a person whose sample failed, a
+file that is nearly empty, and about how many calls lack altogether.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from unpooled.cohort import Samples
+from unpooled.errors import DataProblem
+from unpooled_client.data.bed import BedFile
+from unpooled_client.data.bim import Variants
+from unpooled_client.data.fam import Fam
+from unpooled_client.data.report import EXAMPLES, Code, Report, shown
+
+STRETCHES, LENGTH = 64, 8
+"""So many stretches of so many variants that follow one another: a disk finds a stretch in one go."""
+FEWEST = 100
+"""Variants looked at, below which nobody is judged by them."""
+MANY, MOST = 0.05, 0.5
+"""Shares of missing calls: many, and so many that it is told."""
+
+_LIMITS = (0.0, 0.01, 0.02, 0.05, 0.1, 1.0)
+
+# Of each byte, whether each of its four calls is missing: the two bits 01, the lower one first.
+_MISSING = (np.arange(256)[:, None] >> np.arange(0, 8, 2) & 3) == 1
+
+
+def look_at_calls(
+    fam: Fam, samples: Samples, variants: Variants, bed: BedFile, autosomes: int, report: Report
+) -> dict[str, Any]:
+    """Count missing calls of some autosomal variants, and tell of people who have hardly any call."""
+    chromosome = variants.panel.chromosome
+    rows = np.sort(variants.bed_row[(chromosome >= 1) & (chromosome <= autosomes)])
+    people, per_variant = np.zeros(bed.samples, np.int64), []
+    try:
+        for stretch in _stretches(len(rows)):
+            missing = _missing(bed, rows[stretch])
+            people += missing.sum(axis=0)
+            per_variant.append(missing[:, samples.kept].sum(axis=1))
+    except DataProblem as problem:
+        report.error(
+            Code.FILE_UNREADABLE, str(problem), file=bed.path, remedy=problem.remedy or "Copy it again."
+        )
+        return {}
+    looked = sum(map(len, per_variant))
+    if not looked or not samples.kept.any():
+        return {}
+    of_people, of_variants = people / looked, np.concatenate(per_variant) / np.count_nonzero(samples.kept)
+    if looked >= FEWEST:
+        _tell(fam, samples.kept & (of_people > MOST), looked, report)
+    return {
+        "variants looked at": looked,
+        "missing": f"{of_variants.mean():.2%}",
+        f"people who lack over {MANY:.0%}": int(np.count_nonzero(of_people[samples.kept] > MANY)),
+        f"variants that lack over {MANY:.0%}": int(np.count_nonzero(of_variants > MANY)),
+        "people by share missing": _by_share(of_people[samples.kept]),
+    }
+
+
+def _stretches(rows: int) -> Iterator[slice]:
+    """Stretches of row numbers, evenly spread; all of them where they are few."""
+    starts = np.linspace(0, max(0, rows - LENGTH), STRETCHES).astype(int)
+    stop = 0
+    for start in starts.tolist():
+        first, stop = max(start, stop), min(start + LENGTH, rows)
+        if first < stop:
+            yield slice(first, stop)
+
+
+def _missing(bed: BedFile, rows: np.ndarray) -> np.ndarray:
+    """Which calls of some rows of the .bed are missing: bool (rows, samples)."""
+    found = _MISSING[bed.words(rows).view(np.uint8)]
+    return np.asarray(found.reshape(len(rows), -1)[:, : bed.samples])
+
+
+def _tell(fam: Fam, lacking: np.ndarray, looked: int, report: Report) -> None:
+    rows = np.flatnonzero(lacking)
+    if not len(rows):
+        return
+    who = [shown(fam.fid[k] + b" " + fam.iid[k]) for k in rows[:EXAMPLES]]
+    report.warning(
+        Code.CALLS_MISSING,
+        f"a person lacks more than {MOST:.0%} of the calls of {looked} variants looked at",
+        file=fam.path,
+        line=int(fam.tokens.line[rows[0]]),
+        read=who[0],
+        remedy="Leave people out whose genotyping failed, with --remove FILE or `plink1.9 --mind 0.1`.",
+        count=len(rows),
+        examples=tuple(f"line {fam.tokens.line[k]}: {name}" for k, name in zip(rows, who, strict=False)),
+    )
+
+
+def _by_share(of_people: np.ndarray) -> dict[str, int]:
+    """How many people lack which share of the calls."""
+    kind = np.searchsorted(_LIMITS, of_people)
+    names = ["none", *(f"to {limit:.0%}" for limit in _LIMITS[1:])]
+    return {name: int(np.count_nonzero(kind == k)) for k, name in enumerate(names)}
