@@ -102,7 +102,7 @@ def _status_lines(values: dict[str, Any]) -> list[str]:
         ("Cohort", f"{values['cohort'] or 'not joined yet'}, key {values['fingerprint']}"),
         ("Plan and roster", "accepted" if values["agreed"] else "not accepted yet"),
         ("What leaves", "released" if values["released"] else "not released yet"),
-        ("On this computer", "a client is running" if values["running"] else "no client is running"),
+        ("Client", "running" if values["running"] else "not running"),
     ]
     if "problem" in server:
         rows.append(("Server", server["problem"]))
