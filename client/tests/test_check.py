@@ -124,6 +124,8 @@ FAULTS = {
         files={"t.bim": text(BIM, {2: "1 . 0 5 A C"})}),
     "duplicate": Fault(Code.VARIANT_DUPLICATE, W, "t.bim", 1, 2, "rs1", count=2,
         files={"t.bim": text(BIM, {2: "1 rs1 0 5 A C"})}),
+    "twins": Fault(Code.VARIANT_TWIN, NOTE, "t.bim", 3, 2, "c", count=2,
+        files={"t.bim": "1 a 0 100 A G\n1 b 0 100 A T\n1 c 0 100 G A\n1 d 0 100 A G\n2 b2 0 100 A G\n"}),
     "odd variant": Fault(Code.VARIANT_ID_ODD, W, "t.bim", 2, 2, "é",
         files={"t.bim": text(BIM, {2: "1 é 0 5 A C"})}),
     "numbers for bases": Fault(Code.ALLELE_CODES, W, "t.bim", 2, read="1 2", count=2, says="--alleleACGT",

@@ -43,10 +43,11 @@ code { font-family: ui-monospace, "Cascadia Mono", Menlo, Consolas, monospace; f
 table { border-collapse: collapse; width: 100% }
 caption { text-align: left; padding-bottom: .4rem }
 th, td { padding: .4rem .75rem .4rem 0; border-bottom: 1px solid var(--line); text-align: left;
-  vertical-align: top; overflow-wrap: anywhere }
-thead th { color: var(--muted); font-weight: 600; overflow-wrap: normal }
+  vertical-align: top; overflow-wrap: break-word }
+thead th { color: var(--muted); font-weight: 600; vertical-align: bottom }
 tbody th { font-weight: 600 }
-.number { text-align: right; white-space: nowrap }
+.number { text-align: right }
+td.number { white-space: nowrap }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1.25rem; margin: .5rem 0 }
 dt { color: var(--muted) }
 dd { margin: 0; overflow-wrap: anywhere }

@@ -95,6 +95,7 @@ def look_at(listed: Listed, build: str, report: Report) -> dict[str, Any]:
     """
     _check_order(listed, report)
     _check_places(listed, report)
+    _check_twins(listed, report)
     about = _check_alleles(listed, report)
     return about | (_check_build(listed, build, report) if listed.autosomes == HUMAN else {})
 
@@ -122,6 +123,28 @@ def _check_places(listed: Listed, report: Report) -> None:
             remedy="Where other cohorts know the place the variant is left out. Fill it in, e.g. with "
             "`plink1.9 --update-chr --update-map`, or leave it out.",
             **listed.examples(nowhere, listed.place),
+        )
+
+
+def _check_twins(listed: Listed, report: Report) -> None:
+    """Variants under two IDs: the same place, other than none, and the same alleles."""
+    place = listed.chromosome.astype(np.int64) << 32 | listed.position
+    order = np.argsort(place, kind="stable")
+    same = np.append(place[order][1:] == place[order][:-1], False) & (listed.position[order] > 0)
+    tied = order[same | np.r_[False, same[:-1]]]  # few: sorting these alone by their alleles is cheap
+    low, high = np.minimum(listed.a1[tied], listed.a2[tied]), np.maximum(listed.a1[tied], listed.a2[tied])
+    by = np.lexsort((tied, high, low, place[tied]))
+    alike = np.all([part[by][1:] == part[by][:-1] for part in (place[tied], low, high)], axis=0)
+    other_name = listed.name[tied[by]][1:] != listed.name[tied[by]][:-1]
+    twins = np.zeros(len(place), bool)
+    twins[tied[by][1:][alike & other_name]] = True
+    if twins.any():
+        report.note(
+            Code.VARIANT_TWIN,
+            "a variant has the place and the alleles of another one, under another ID",
+            column=2,
+            remedy="Both are tested. Remove one, e.g. with `plink1.9 --list-duplicate-vars`.",
+            **listed.examples(twins, lambda row: bytes(listed.name[row])),
         )
 
 

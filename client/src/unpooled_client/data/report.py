@@ -62,6 +62,7 @@ class Code(enum.StrEnum):
     NOT_IN_ORDER = "not-in-order"
     VARIANT_UNNAMED = "variant-unnamed"
     VARIANT_DUPLICATE = "variant-duplicate"
+    VARIANT_TWIN = "variant-twin"
     VARIANT_ID_ODD = "variant-id-odd"
 
     BED_MAGIC = "bed-magic"
