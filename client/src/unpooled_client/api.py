@@ -421,7 +421,7 @@ def _explained(answer: Answer) -> tuple[str, str, str]:
 def _parsed(answer: Answer, parse: Callable[[Any], T]) -> T:
     try:
         return parse(answer.json())
-    except (ValueError, KeyError, TypeError, AttributeError, UnpooledError) as error:
+    except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, UnpooledError) as error:
         raise _unusable(error) from error
 
 

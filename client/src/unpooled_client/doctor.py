@@ -137,7 +137,9 @@ def _offset(answer: network.Answer, seconds: float) -> float | None:
 def _certificate(response: httpx.Response) -> x509.Certificate | None:
     tls = response.extensions["network_stream"].get_extra_info("ssl_object")
     data = tls.getpeercert(True) if tls is not None else None
-    return x509.load_der_x509_certificate(data) if data else None
+    with contextlib.suppress(ValueError):  # what a server shows that is not trusted may be anything
+        return x509.load_der_x509_certificate(data) if data else None
+    return None
 
 
 def _shown_to_anybody(server: str, proxy: Proxy | None) -> x509.Certificate | None:
@@ -325,10 +327,10 @@ def server(subject: Subject) -> Finding | None:
 def _protocol(answer: network.Answer) -> int | None:
     """The version that a server names; None of something that is no such server."""
     try:
-        values: Any = answer.json()
-        return int(values["protocol"])
+        spoken: Any = answer.json()["protocol"]
     except (ValueError, TypeError, LookupError):
         return None
+    return spoken if type(spoken) is int else None
 
 
 def clock(subject: Subject) -> Finding | None:

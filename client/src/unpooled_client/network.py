@@ -231,7 +231,7 @@ def unusable(error: httpx.RequestError, server: str, proxy: Proxy | None) -> Unu
         return refused_by_proxy(_status(error), server, proxy)
     for cause in _causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return untrusted(cause, server)
+            return untrusted(cause, server, proxy)
     return None
 
 
@@ -268,25 +268,25 @@ _EARLY = (9,)
 _OTHER_NAME = (62, 64, -2146762481, 0x800B010F, -67602)
 
 
-def untrusted(error: ssl.SSLCertVerificationError, server: str) -> Unusable:
-    """Why a certificate is not believed."""
-    host = urlsplit(server).hostname
+def untrusted(error: ssl.SSLCertVerificationError, server: str, proxy: Proxy | None) -> Unusable:
+    """Why a certificate is not believed: the server's, or that of a proxy which speaks TLS itself."""
+    whose = f"{server} or of its proxy {proxy.address}" if proxy and proxy.scheme == "https" else server
     code = getattr(error, "verify_code", None)
     if code in _EXPIRED:
         return Unusable(
-            f"the certificate of {server} has expired.",
+            f"the certificate of {whose} has expired.",
             "Look at this computer's date. If it is right, tell the server's operator.",
         )
     if code in _EARLY:
-        return Unusable(f"the certificate of {server} is not valid yet.", "Look at this computer's date.")
+        return Unusable(f"the certificate of {whose} is not valid yet.", "Look at this computer's date.")
     if code in _OTHER_NAME:
         return Unusable(
-            f"the certificate that {server} shows is not for the name {host}.",
+            f"the certificate of {whose} is for another name.",
             "Is the address in the invitation right? A sign-in page of the network in between does that too: "
             "open any page in a browser.",
         )
     return Unusable(
-        f"the certificate of {server} is not trusted here.",
+        f"the certificate of {whose} is not trusted here.",
         "If your network inspects TLS, ask hospital IT for its certificates, and give them as --ca-bundle "
         "FILE. `unpooled-client doctor` says who issued this one.",
     )

@@ -138,8 +138,16 @@ def test_a_refusal_by_something_else_says_where_to_look(server: Scripted, body: 
 
 @pytest.mark.parametrize(
     "body",
-    [b"<html>", b"[]", b"{}", b'{"study": 5, "plan": null, "roster": null}', b"\xff", b"[" * 100_000],
-    ids=["page", "list", "nothing", "number", "bytes", "deep"],
+    [
+        b"<html>",
+        b"[]",
+        b"{}",
+        b'{"study": 5, "plan": null, "roster": null}',
+        b'{"study": {}, "plan": null, "roster": null, "version": Infinity}',
+        b"\xff",
+        b"[" * 100_000,
+    ],
+    ids=["page", "list", "nothing", "number", "infinite", "bytes", "deep"],
 )
 def test_an_answer_that_cannot_be_read_is_no_crash(server: Scripted, body: bytes) -> None:
     server.says(200, body)

@@ -130,13 +130,14 @@ def test_a_server_that_is_not_there(server: str, what: str, text: str) -> None:
     "status, body, headers, what, text",
     [
         (200, b"<html>Sign in</html>", {}, "Server", "not as an Unpooled server"),
+        (200, b'{"protocol": Infinity}', {}, "Server", "not as an Unpooled server"),
         (200, b'{"protocol": 2}', {}, "Server", "the client is too old"),
         (200, b'{"protocol": 0}', {}, "Server", "the server is too old"),
         (503, b'{"protocol": 1}', {}, "Server", "status 503"),
         (200, b'{"protocol": 1}', {"Date": "Tue, 01 Jan 2030 00:00:00 GMT"}, "Clock", "behind"),
         (200, b'{"protocol": 1}' + b" " * (1 << 17), {}, "Server", "larger than"),
     ],
-    ids=["page", "new", "old", "starting", "clock", "large"],
+    ids=["page", "infinite", "new", "old", "starting", "clock", "large"],
 )
 def test_a_server_that_answers_otherwise(
     scripted: Scripted, status: int, body: bytes, headers: dict[str, str], what: str, text: str

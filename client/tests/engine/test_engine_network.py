@@ -81,6 +81,17 @@ def test_the_usual_variables_do_too(
         ask(front().url)
 
 
+def test_the_proxy_itself_may_speak_tls(
+    proxy: Proxy, bundle: Path, front: Front, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secure = front("127.0.0.1", proxy.address)
+    monkeypatch.setenv("HTTPS_PROXY", f"https://{USER}:{QUOTED}@127.0.0.1:{secure.port}")
+    with pytest.raises(TokenRefused):
+        ask(front().url, bundle)
+    with pytest.raises(Unusable, match=r"or of its proxy .* is not trusted"):
+        ask(front().url)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="the store of this system is not ours to change")
 def test_the_systems_own_store_is_believed(
     proxy: Proxy, bundle: Path, front: Front, monkeypatch: pytest.MonkeyPatch
@@ -111,7 +122,7 @@ def test_a_file_of_certificates_is_believed_and_no_other(
         (HOST, {}, "not trusted", "--ca-bundle"),
         (HOST, {"not_before": YESTERDAY, "not_after": YESTERDAY}, "has expired", "date"),
         (HOST, {"not_before": TOMORROW, "not_after": TOMORROW}, "not valid yet", "date"),
-        ("other.test", {}, f"not for the name {HOST}", "address"),
+        ("other.test", {}, "is for another name", "address"),
     ],
     ids=["authority", "expired", "early", "name"],
 )
