@@ -83,6 +83,13 @@ def test_a_page_to_keep(files: Any) -> None:
     assert as_text(report).splitlines()[-1] in said
 
 
+def test_a_page_never_takes_the_place_of_a_data_file(files: Any) -> None:
+    before = (files.folder / "t.bim").read_bytes()
+    result = run(files, "--html", str(files.folder / "t.bim"))
+    assert result.exit_code == 2 and "is one of the data files" in result.output
+    assert (files.folder / "t.bim").read_bytes() == before
+
+
 def test_a_page_of_a_quantity_has_its_distribution(files: Any) -> None:
     (files.folder / "p").write_text("".join(f"F{k} I{k} {k}.5\n" for k in range(60)))
     page = files.folder / "check.html"

@@ -17,6 +17,7 @@ from unpooled_client import background, preparing
 from unpooled_client.events import Agreed, Finished, Joined, ReviewNeeded, Started
 from unpooled_client.journal import Journal
 from unpooled_client.stage import Stage, stage_of
+from unpooled_client.words import grouped
 
 MakeStudy = Callable[..., Trial]
 
@@ -45,8 +46,11 @@ def test_a_study_step_by_step(study: MakeStudy, pooled: dict[str, bytes]) -> Non
     assert bad.returncode == 1
     early = client("run", "--detach", *state)
     assert early.returncode == 2 and "nobody to ask" in early.stderr
-    good = client("check", *state, "--bfile", member.bfile)
+    page = member.out.with_name("check.html")
+    good = client("check", *state, "--bfile", member.bfile, "--html", page)
     assert good.returncode == 0, good.stdout
+    _, agreement = preparing.agreement_of(member.state)
+    assert grouped(agreement.plan.hash().hex()) in page.read_text("utf-8")
     assert stage_of(member.state.load()) == Stage.REVIEW
     preparing.release(member.state)
     assert stage_of(member.state.load()) == Stage.RUN

@@ -41,6 +41,8 @@ def check(to_json: bool, html: Path | None, schema: Path | None, state: Path | N
     Ends with status 1 if there are errors, with 0 otherwise. Nothing leaves this computer.
     """
     options = options_from(given)
+    if html is not None and html.resolve() in {path.resolve() for path in options.paths.values()}:
+        raise click.BadParameter(f"{html} is one of the data files", param_hint="--html")
     if state is not None:
         report = _check_for_study(state, options)
     elif options.table is None:
@@ -67,10 +69,16 @@ def _sizes(options: DataOptions) -> dict[str, str]:
 
 
 def _check_for_study(state: Path, options: DataOptions) -> Report:
-    from unpooled_client.preparing import check_for_study
+    from unpooled_client.preparing import agreement_of, check_for_study
     from unpooled_client.state import StateFolder
+    from unpooled_client.words import grouped
 
-    return check_for_study(StateFolder(state), options, os.cpu_count() or 1)
+    folder = StateFolder(state)
+    report = check_for_study(folder, options, os.cpu_count() or 1)
+    _, agreement = agreement_of(folder)
+    about = {"name": agreement.study, "plan hash": grouped(agreement.plan.hash().hex())}
+    report.summary = {"study": about} | report.summary
+    return report
 
 
 def _check_table(table: Path, schema: Path | None, options: DataOptions) -> Report:

@@ -28,6 +28,7 @@ def as_page(report: Report, when: datetime) -> str:
         "Check of the data files",
         section("Verdict", tag("p", *_verdict(report))),
         *(_findings(severity, found) for severity in Severity if (found := report.of(severity))),
+        *([_plain("Checked for the study", of["study"])] if "study" in of else []),
         *([_files(of["files"])] if "files" in of else []),
         *([_samples(of["samples"], of.get(MATCHING, []))] if "samples" in of else []),
         *([_phenotype(of["phenotype"])] if "phenotype" in of else []),

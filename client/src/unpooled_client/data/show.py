@@ -13,6 +13,7 @@ from rich.text import Text
 from unpooled_client.data.report import Finding, Report, Severity
 from unpooled_client.data.table import MATCHING
 
+# Of parts that are lists, with their names in them.
 HEADINGS = {"covariates": "covariate {name}", MATCHING: "{name} beside the .fam"}
 
 # Never by colour alone: each severity has its word and its sign too.
@@ -86,11 +87,8 @@ def _summary(report: Report) -> list[tuple[str, list[tuple[str, str]]]]:
     for title, content in report.summary.items():
         for part in content if isinstance(content, list) else [content]:
             heading = HEADINGS.get(title, title).format(**part)
-            rows = [
-                (name, in_words(value))
-                for name, value in part.items()
-                if name not in ("name", "distribution") or (name, title) == ("name", "phenotype")
-            ]
+            elsewhere = {"distribution", "name"} if title in HEADINGS else {"distribution"}
+            rows = [(name, in_words(value)) for name, value in part.items() if name not in elsewhere]
             parts.append((heading, [(name, value) for name, value in rows if value != ""]))
     return parts
 
