@@ -28,14 +28,14 @@ MOST = 40
 """Lines of a study, those that name the result files included."""
 
 _BEFORE_THE_END = 26
-_BEFORE_THE_STEPS = 22
+_BEFORE_THE_STEPS = 20
 """Lines until which there is one for what comes first, and is no step over the variants."""
 _FINDINGS = 3
 _SHORTEST = 20.0
 """Seconds between two lines about what comes again."""
 _GROWTH, _MANY = 2.0, 8
 """How much longer a run must have lasted at the next of these lines: its square unless many are left."""
-_FOR_STEPS, _FOR_PROGRESS = 2, 10
+_FOR_STEPS, _FOR_PROGRESS = 4, 10
 """Of the lines that are left, those for steps that begin and end; and those for them and their progress."""
 _ENDS = {Reachable: Unreachable, Resumed: Paused}
 
@@ -76,8 +76,7 @@ class Sparing:
             case StepProgress(total=None):
                 return self._is_first(event.step, _BEFORE_THE_STEPS) or self._is_due(now, _FOR_PROGRESS)
             case StepProgress():
-                is_end = event.is_whole and event.step == event.title
-                return self._is_first((event.step, is_end), _BEFORE_THE_END) or self._is_due(now, _FOR_STEPS)
+                return self._tells_of_variants(event, now)
             case Waiting():
                 return self._is_first(event.what, _BEFORE_THE_STEPS) or self._is_due(now, _FOR_PROGRESS)
             case Unreachable() | Paused():
@@ -90,6 +89,16 @@ class Sparing:
                 self._lasting.discard(begin)
                 return told
         return True
+
+    def _tells_of_variants(self, event: StepProgress, now: float) -> bool:
+        """Whether to tell of a step over the variants: first when it is known how long it will take."""
+        is_end = event.is_whole and event.step == event.title
+        is_known = event.is_whole or event.left is not None
+        if is_known and self._is_first((event.step, is_end), _BEFORE_THE_END):
+            return True
+        is_soon = event.left is not None and event.left < _SHORTEST
+        # No step comes after one that is iterated.
+        return is_known and not is_soon and self._is_due(now, _FOR_STEPS if event.step == event.title else 0)
 
     def _is_first(self, what: object, limit: int) -> bool:
         """Whether this has had no line yet, and there are still lines for its kind."""

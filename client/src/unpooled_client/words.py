@@ -123,7 +123,7 @@ def amount(event: StepProgress) -> str:
 
 def left(event: StepProgress) -> str:
     """How long it will still take: the study, or one step of several; empty where nobody can know."""
-    if not event.left:
+    if event.left is None or event.left < 1:
         return ""
     of = "" if event.is_last else " in this iteration" if event.title != event.step else " in this step"
     return f"about {duration(event.left)} left{of}"
