@@ -87,6 +87,10 @@ def _compared(variant: Variant, pool: Estimate, own: _Own | None, *, odds: bool)
 
 def _beside(variants: Iterable[Variant], data: PlinkData) -> tuple[PlinkCohort, Panel]:
     """A panel of those variants that this cohort has, with the pool's alleles, and the cohort beside it."""
+    variants = list(variants)
+    near = np.isin(data.panel.position, [variant.position for variant in variants])
+    # Of millions of variants few are wanted: the others are not to be gone through for each.
+    data = dataclasses.replace(data, variants=data.variants.take(near))
     rows = [row for row in (_row(variant, data.panel) for variant in variants) if row is not None]
     panel = Panel.of(rows)
     cohort = data.align(panel)
