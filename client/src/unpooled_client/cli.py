@@ -29,6 +29,7 @@ _COMMANDS = {
         "unpooled_client.run_command:join",
         "Join a study with an invitation, and see who asks for what.",
     ),
+    "review": ("unpooled_client.review_command:command", "What will leave this computer, and its release."),
     "run": ("unpooled_client.run_command:run", "Take part in a study until its results are here."),
     "status": ("unpooled_client.status_command:status", "Where the study is, and for whom it waits."),
     "results": (

@@ -40,6 +40,7 @@ section { background: var(--surface); border: 1px solid var(--line); border-radi
 code { font-family: ui-monospace, "Cascadia Mono", Menlo, Consolas, monospace; font-size: .92em;
   overflow-wrap: anywhere }
 .wide { overflow-x: auto }
+.more { color: var(--muted); font-weight: 400; font-size: .92em }
 table { border-collapse: collapse; width: 100% }
 caption { text-align: left; padding-bottom: .4rem }
 th, td { padding: .4rem .75rem .4rem 0; border-bottom: 1px solid var(--line); text-align: left;

@@ -45,11 +45,24 @@ def check_for_study(folder: StateFolder, options: DataOptions, threads: int) -> 
     return report
 
 
-def release(folder: StateFolder) -> None:
-    """Remember that a person released what leaves of the checked files. StateError before the check."""
+def checked(folder: StateFolder) -> tuple[Saved, Agreement]:
+    """The state and what was agreed to, once data files passed the check; StateError before."""
+    saved, agreement = agreement_of(folder)
+    if not saved.files:
+        command = f"unpooled-client check --state {folder.path} …"
+        raise StateError(f"no data files passed the check yet. Start with: {command}")
+    return saved, agreement
+
+
+def release(folder: StateFolder, shown: Saved) -> Saved:
+    """Remember that a person released what leaves, as it was `shown`; the state after it.
+
+    Raises StateError if the plan, the roster or the files are others by now.
+    """
     with folder.locked():
-        saved, agreement = agreement_of(folder)
-        if not saved.files:
-            command = f"unpooled-client check --state {folder.path} …"
-            raise StateError(f"no data files passed the check yet. Start with: {command}")
-        folder.save(dataclasses.replace(saved, released=agreement.plan.hash()))
+        saved, agreement = checked(folder)
+        if (saved.agreement, saved.files) != (shown.agreement, shown.files):
+            raise StateError("the plan, the roster or the files have changed meanwhile. Look at it again")
+        saved = dataclasses.replace(saved, released=agreement.plan.hash())
+        folder.save(saved)
+    return saved

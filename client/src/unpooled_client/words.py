@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import textwrap
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from unpooled.algorithms import algorithm
-from unpooled.leaving import SINGLE_VALUES, Leaving
+from unpooled.leaving import EVERYONE_BY_SUM, SINGLE_VALUES, Leaving, most_bytes
 from unpooled.plan import EXACT, MEAN, OPTIONS, Plan
 from unpooled.protocol.sealing import fingerprint
 from unpooled.schema import Column
@@ -183,12 +183,12 @@ def review(event: ReviewNeeded) -> list[str]:
 
 def proposal(event: Proposal) -> list[str]:
     """What a study asks for, before it is known who takes part."""
-    return [*_plan(event), *_compensator(event), *_leaves(event.leaves)]
+    return [*_plan(event), *_compensator(event), *leaves(event.leaves)]
 
 
 def release(event: ReleaseNeeded) -> list[str]:
     """What a person reads before anything of the data leaves."""
-    return _leaves(event.leaves)
+    return leaves(event.leaves)
 
 
 def _plan(event: Proposal) -> list[str]:
@@ -220,8 +220,39 @@ def _compensator(event: Proposal) -> list[str]:
     ]
 
 
-def _leaves(leaves: Iterable[Leaving]) -> list[str]:
-    return ["WHAT WILL LEAVE THIS COMPUTER", *(line for leaving in leaves for line in _leaving(leaving)), ""]
+def leaves(rows: Sequence[Leaving], *, one_operator: bool = False) -> list[str]:
+    """What will leave this computer, a few lines for each quantity."""
+    return [
+        "WHAT WILL LEAVE THIS COMPUTER",
+        *(line for row in rows for line in _leaving(row)),
+        "",
+        *([_ONE_OPERATOR] if one_operator else _wrapped(_MASKED_MEANS, "  ")),
+        *_wrapped(in_all(rows), "  "),
+        "",
+    ]
+
+
+_MASKED_MEANS = (
+    "Masked: nobody can read this cohort's numbers; the server reads the sum over all cohorts, as long as it "
+    "and the compensator do not work together."
+)
+
+
+def in_all(rows: Iterable[Leaving]) -> str:
+    """How much can leave in all."""
+    most = most_bytes(rows)
+    if most is None:
+        return "How much it is in all is known once the data are checked."
+    return f"In all at most {size(most)}, and a few words about the state of the run."
+
+
+def how_much(leaving: Leaving) -> str:
+    """The size of a quantity: 112 bytes, at most 24.3 MB a round; empty where it is not known."""
+    if not leaving.bytes:
+        return ""
+    if leaving.exact:
+        return size(leaving.bytes * leaving.rounds)
+    return f"at most {size(leaving.bytes)}" + (" a round" if leaving.rounds > 1 else "")
 
 
 def _you(name: str, event: ReviewNeeded) -> str:
@@ -334,9 +365,16 @@ def _iterations(plan: Plan) -> str:
 
 
 def _leaving(leaving: Leaving) -> Iterable[str]:
-    yield f"  {leaving.what} ({leaving.form})"
-    yield from textwrap.wrap(leaving.detail, _WIDTH, initial_indent="      ", subsequent_indent="      ")
-    yield f"      readable by: {leaving.readable_by}"
+    yield from _wrapped(", ".join(filter(None, [leaving.what, leaving.form, how_much(leaving)])), "  ")
+    yield from _wrapped(leaving.detail, "      ")
+    yield from _wrapped(f"How much:    {leaving.shape}", "      ", "                   ")
+    if leaving.readable_by != EVERYONE_BY_SUM:
+        yield from _wrapped(f"Readable by: {leaving.readable_by}", "      ", "                   ")
+    yield from _wrapped(f"It tells:    {leaving.learns}", "      ", "                   ")
+
+
+def _wrapped(text: str, first: str, others: str | None = None) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent=first, subsequent_indent=others or first)
 
 
 def _table(rows: list[tuple[str, str]]) -> list[str]:

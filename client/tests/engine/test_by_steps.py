@@ -13,7 +13,7 @@ from pathlib import Path
 
 from client_trials import Member, Trial
 
-from unpooled_client import background, preparing
+from unpooled_client import background
 from unpooled_client.events import Agreed, Finished, Joined, ReviewNeeded, Started
 from unpooled_client.journal import Journal
 from unpooled_client.stage import Stage, stage_of
@@ -52,7 +52,10 @@ def test_a_study_step_by_step(study: MakeStudy, pooled: dict[str, bytes]) -> Non
     _, agreement = preparing.agreement_of(member.state)
     assert grouped(agreement.plan.hash().hex()) in page.read_text("utf-8")
     assert stage_of(member.state.load()) == Stage.REVIEW
-    preparing.release(member.state)
+    shown = client("review", *state)
+    assert shown.returncode == 0 and "unpooled-client review --release" in shown.stdout
+    assert stage_of(member.state.load()) == Stage.REVIEW
+    assert client("review", "--release", *state).returncode == 0
     assert stage_of(member.state.load()) == Stage.RUN
 
     begun = client("run", "--detach", "--out", member.out, *state)

@@ -212,7 +212,8 @@ def _sent_by(step: type[Step], plan: Plan, sizes: Sizes | None) -> Iterator[Leav
     foreseen = step.foreseen(plan, sizes) if arrays else None
     asked = None if foreseen is None else [_shapes(question) for question in foreseen.questions]
     word = plan.scheme(step.ring_bits).word_bytes
-    alone = "what the noise leaves" if plan.masking == "gaussian" else "nothing"
+    own = "of what this cohort added, what the noise leaves"
+    own = own if plan.masking == "gaussian" else "not what this cohort added"
     for array in arrays:
         shapes = None if asked is None else [shapes[array.name] for shapes in asked]
         check = CHECK_WORDS * (array is arrays[-1])
@@ -224,7 +225,7 @@ def _sent_by(step: type[Step], plan: Plan, sizes: Sizes | None) -> Iterator[Leav
             masked(plan),
             EVERYONE_BY_SUM,
             TO_SERVER,
-            f"{array.learns}; of this cohort alone {alone}",
+            f"{array.learns}; {own}",
             limit
             + _shape_in_words(step, array, shapes, 8 * word)
             + (f" + {check} check words" if check else "")

@@ -1,0 +1,140 @@
+"""What will leave this computer, as a person reads it: at a terminal, as JSON, as a page; and its release."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from unpooled.leaving import what_leaves
+from unpooled.plan import Covariate, Plan
+from unpooled.protocol.invitation import Invitation
+from unpooled.protocol.messages import Roster
+from unpooled_client import words
+from unpooled_client.data.fingerprint import Fingerprint
+from unpooled_client.review import review_page
+from unpooled_client.review_command import command
+from unpooled_client.state import Agreement, Saved, StateFolder
+
+PLAN = Plan(
+    test="logistic", phenotype="asthma", cohorts=3, compensator_key=bytes(32), files=("assoc",),
+    covariates=(Covariate("age"), Covariate("site", ("<a>", "b"))),
+)  # fmt: skip
+ROSTER = Roster((("Graz", bytes(32)), ("Oulu", bytes(31) + b"1"), ("Tartu", bytes(31) + b"2")))
+INVITATION = Invitation("https://studies.example.org", "s1", "t" * 43, " ".join(["ab12"] * 8))
+SIZES = {
+    "samples": 90,
+    "variants": 30_500,
+    "variants_autosomal": 30_000,
+    "variants_x": 500,
+    "list_bytes": 900_000,
+}
+AGREED = Agreement("<b>Asthma</b> & more", PLAN, ROSTER, False)
+CHECKED = replace(
+    Saved.new(INVITATION),
+    cohort="Oulu",
+    agreement=AGREED,
+    files={"bed": Fingerprint(700_000, 1, "ab" * 32)},
+    sizes=SIZES,
+)
+
+Keep = Callable[[Saved], StateFolder]
+
+
+@pytest.fixture
+def keep(tmp_path: Path) -> Keep:
+    def kept(saved: Saved) -> StateFolder:
+        folder = StateFolder(tmp_path / "state")
+        with folder.locked():
+            folder.save(saved)
+        return folder
+
+    return kept
+
+
+def review(folder: StateFolder, *options: object) -> Result:
+    arguments = ["--state", str(folder.path), *map(str, options)]
+    return CliRunner().invoke(command, arguments)
+
+
+def test_the_table_fits_a_terminal_and_has_every_quantity_with_its_size() -> None:
+    rows = what_leaves(PLAN, SIZES)
+    shown = words.leaves(rows)
+    assert max(map(len, shown)) <= 100
+    text = " ".join(" ".join(shown).split())
+    for row in rows:
+        for part in (row.what, row.shape, row.learns, words.how_much(row)):
+            assert part in text, part
+    assert "at most 26 rounds" in text and "a round" in text
+
+
+def test_without_a_terminal_it_says_how_to_release(keep: Keep) -> None:
+    folder = keep(CHECKED)
+    done = review(folder)
+    assert done.exit_code == 0
+    assert f"unpooled-client review --release --state {folder.path}" in done.output
+    assert not folder.load().is_released
+    done = review(folder, "--release")
+    assert done.exit_code == 0 and folder.load().is_released
+    assert "This is released" in review(folder).output
+
+
+@pytest.mark.parametrize(
+    ("saved", "remedy"),
+    [
+        (replace(CHECKED, agreement=None, files={}), "unpooled-client join --wait"),
+        (replace(CHECKED, files={}), "unpooled-client check --state"),
+    ],
+    ids=["no agreement", "no check"],
+)
+def test_there_is_nothing_to_review_before_the_agreement_and_the_check(
+    keep: Keep, saved: Saved, remedy: str
+) -> None:
+    done = review(keep(saved), "--release")
+    assert done.exit_code != 0 and remedy in str(done.exception)
+
+
+def test_json_has_what_the_engine_asks_with(keep: Keep) -> None:
+    found = json.loads(review(keep(CHECKED), "--json").output)
+    assert found["plan_hash"] == PLAN.hash().hex() and found["roster_hash"] == ROSTER.hash().hex()
+    assert not found["released"]
+    rows = what_leaves(PLAN, SIZES)
+    assert [row["bytes"] for row in found["leaves"]] == [row.bytes for row in rows]
+    assert {row["amount"] for row in found["leaves"]} == {words.how_much(row) for row in rows}
+
+
+class Tags(HTMLParser):
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.addresses: list[str | None] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+        self.addresses += [value for name, value in attrs if name in ("src", "href") or name.startswith("on")]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.mark.parametrize("one_operator", [False, True])
+def test_the_page_stands_by_itself_and_names_everything(one_operator: bool) -> None:
+    agreed = replace(AGREED, one_operator=one_operator)
+    page = review_page(CHECKED, agreed, datetime(2026, 5, 4, 3, 2))
+    found = Tags(page)
+    assert not {"script", "link", "img", "b", "a", "iframe"} & found.names and not found.addresses
+    for part in (
+        "<b>Asthma</b> & more", "Oulu (this cohort)", INVITATION.server, PLAN.hash().hex(),
+        ROSTER.hash().hex(), "2026-05-04 03:02", "unpooled-client", "ab" * 32, "<a>", "not released yet",
+    ):  # fmt: skip
+        assert part in found.text, part
+    assert all(row.what in found.text and row.learns in found.text for row in what_leaves(PLAN, SIZES))
+    assert ("not blind" in found.text) == one_operator
