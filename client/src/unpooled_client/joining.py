@@ -105,7 +105,8 @@ def release(session: Session, study: Study, found: Terms) -> Generator[Event, No
     Raises Declined.
     """
     sizes = session.saved.sizes
-    asked = ReleaseNeeded(found.plan_hash.hex(), what_leaves(found.plan, sizes), sizes)
+    leaves = what_leaves(found.plan, sizes, one_operator=found.one_operator)
+    asked = ReleaseNeeded(found.plan_hash.hex(), leaves, sizes)
     if not (yield from _ask(session, study, found, asked)):
         return False
     session.save(released=found.plan_hash)
@@ -126,7 +127,7 @@ def proposal(study: Study) -> Proposal:
         plan_hash=plan.hash().hex(),
         compensator=fingerprint(plan.compensator_key),
         one_operator=study.one_operator,
-        leaves=what_leaves(plan),
+        leaves=what_leaves(plan, one_operator=study.one_operator),
         description=study.description,
     )
 

@@ -36,7 +36,7 @@ _ONE_OPERATOR = (
 
 def leaves_of(saved: Saved, agreement: Agreement) -> tuple[Leaving, ...]:
     """What will leave of the data that were checked."""
-    return what_leaves(agreement.plan, saved.sizes)
+    return what_leaves(agreement.plan, saved.sizes, one_operator=agreement.one_operator)
 
 
 def as_json(saved: Saved, agreement: Agreement) -> dict[str, Any]:

@@ -48,9 +48,7 @@ def _show(saved: Saved, agreement: Agreement, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(review.as_json(saved, agreement), indent=2, ensure_ascii=False))
         return
-    click.echo(
-        "\n".join(words.leaves(review.leaves_of(saved, agreement), one_operator=agreement.one_operator))
-    )
+    click.echo("\n".join(words.leaves(review.leaves_of(saved, agreement))))
     if saved.is_released:
         click.echo("This is released. Go on with: unpooled-client run")
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 from unpooled.algorithms import algorithm
-from unpooled.leaving import EVERYONE_BY_SUM, SINGLE_VALUES, Leaving, most_bytes
+from unpooled.leaving import EVERYONE_BY_SUM, OPERATOR, SINGLE_VALUES, Leaving, most_bytes
 from unpooled.plan import EXACT, MEAN, OPTIONS, Plan
 from unpooled.protocol.sealing import fingerprint
 from unpooled.schema import Column
@@ -220,13 +220,13 @@ def _compensator(event: Proposal) -> list[str]:
     ]
 
 
-def leaves(rows: Sequence[Leaving], *, one_operator: bool = False) -> list[str]:
+def leaves(rows: Sequence[Leaving]) -> list[str]:
     """What will leave this computer, a few lines for each quantity."""
     return [
         "WHAT WILL LEAVE THIS COMPUTER",
         *(line for row in rows for line in _leaving(row)),
         "",
-        *([_ONE_OPERATOR] if one_operator else _wrapped(_MASKED_MEANS, "  ")),
+        *([_ONE_OPERATOR] if _has_one_operator(rows) else _wrapped(_MASKED_MEANS, "  ")),
         *_wrapped(in_all(rows), "  "),
         "",
     ]
@@ -236,6 +236,10 @@ _MASKED_MEANS = (
     "Masked: nobody can read this cohort's numbers; the server reads the sum over all cohorts, as long as it "
     "and the compensator do not work together."
 )
+
+
+def _has_one_operator(rows: Iterable[Leaving]) -> bool:
+    return any(row.readable_by == OPERATOR for row in rows)
 
 
 def in_all(rows: Iterable[Leaving]) -> str:
@@ -368,7 +372,7 @@ def _leaving(leaving: Leaving) -> Iterable[str]:
     yield from _wrapped(", ".join(filter(None, [leaving.what, leaving.form, how_much(leaving)])), "  ")
     yield from _wrapped(leaving.detail, "      ")
     yield from _wrapped(f"How much:    {leaving.shape}", "      ", "                   ")
-    if leaving.readable_by != EVERYONE_BY_SUM:
+    if leaving.readable_by not in (EVERYONE_BY_SUM, OPERATOR):
         yield from _wrapped(f"Readable by: {leaving.readable_by}", "      ", "                   ")
     yield from _wrapped(f"It tells:    {leaving.learns}", "      ", "                   ")
 

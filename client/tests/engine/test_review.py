@@ -136,5 +136,9 @@ def test_the_page_stands_by_itself_and_names_everything(one_operator: bool) -> N
         ROSTER.hash().hex(), "2026-05-04 03:02", "unpooled-client", "ab" * 32, "<a>", "not released yet",
     ):  # fmt: skip
         assert part in found.text, part
-    assert all(row.what in found.text and row.learns in found.text for row in what_leaves(PLAN, SIZES))
-    assert ("not blind" in found.text) == one_operator
+    rows = what_leaves(PLAN, SIZES, one_operator=one_operator)
+    assert all(row.what in found.text and row.learns in found.text for row in rows)
+    assert (
+        ("not blind" in found.text) == ("whoever runs server and compensator" in found.text) == one_operator
+    )
+    assert ("not what this cohort added" in found.text) != one_operator

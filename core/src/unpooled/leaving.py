@@ -18,6 +18,7 @@ from unpooled.sizes import LIST_BYTES, VARIANTS, Sizes
 from unpooled.step import CHECK_WORDS, Count, Real, Step, shape
 
 EVERYONE_BY_SUM = "nobody; the server reads the sum over all cohorts"
+OPERATOR = "whoever runs server and compensator: the masks hide nothing from them"
 SERVER = "the server"
 SINGLE_VALUES = "Values of single people"
 KNOWN_FROM_SUMS = "the server, and everyone those in the results; not whose they are, nor of which cohort"
@@ -77,12 +78,13 @@ class Leaving:
     """Whether `bytes` and `rounds` will be these; else they are the most that can be."""
 
 
-def what_leaves(plan: Plan, sizes: Sizes | None = None) -> tuple[Leaving, ...]:
+def what_leaves(plan: Plan, sizes: Sizes | None = None, *, one_operator: bool = False) -> tuple[Leaving, ...]:
     """Everything that a client sends in a study by this plan, in the order in which it goes.
 
-    `sizes` are of the cohort's own data, once they are known: `unpooled.sizes`.
+    `sizes` are of the cohort's own data, once they are known: `unpooled.sizes`. `one_operator`: server and
+    compensator are run by the same people.
     """
-    return tuple(_lines(plan, sizes))
+    return tuple(_lines(plan, sizes, one_operator))
 
 
 def most_bytes(leaves: Iterable[Leaving]) -> int | None:
@@ -96,7 +98,7 @@ def most_bytes(leaves: Iterable[Leaving]) -> int | None:
     return total
 
 
-def _lines(plan: Plan, sizes: Sizes | None) -> Iterator[Leaving]:
+def _lines(plan: Plan, sizes: Sizes | None, one_operator: bool) -> Iterator[Leaving]:
     yield Leaving(
         SIGNING_KEY,
         "made for this study; shows who this cohort is",
@@ -114,15 +116,19 @@ def _lines(plan: Plan, sizes: Sizes | None) -> Iterator[Leaving]:
         Form.SEALED,
         "the compensator",
         TO_COMPENSATOR,
-        "the masks of this cohort; without the masked numbers, which the compensator never gets, they say "
-        "nothing",
+        "the masks of this cohort; "
+        + (
+            "with the masked numbers, which the same people have, its numbers"
+            if one_operator
+            else "without the masked numbers, which the compensator never gets, they say nothing"
+        ),
         "the sealed seed, two hashes and a signature, in hexadecimal digits",
         len(bodies.acceptance(bytes(32), bytes(32), bytes(most_sealed_bytes()), bytes(SIGNATURE_BYTES))),
         exact=False,
     )
     yield from _agreed(plan, sizes)
     for step in steps_of(plan):
-        yield from _sent_by(step, plan, sizes)
+        yield from _sent_by(step, plan, sizes, one_operator)
     if tells := algorithm(plan.test).tells:
         yield Leaving(
             SINGLE_VALUES,
@@ -206,14 +212,17 @@ def _digest(what: str, detail: str, learns: str) -> Leaving:
     )
 
 
-def _sent_by(step: type[Step], plan: Plan, sizes: Sizes | None) -> Iterator[Leaving]:
+def _sent_by(step: type[Step], plan: Plan, sizes: Sizes | None, one_operator: bool) -> Iterator[Leaving]:
     """A line for each array of a step. What an answer has beside, its check words, is with the last."""
     arrays = step.sends_under(plan)
     foreseen = step.foreseen(plan, sizes) if arrays else None
     asked = None if foreseen is None else [_shapes(question) for question in foreseen.questions]
     word = plan.scheme(step.ring_bits).word_bytes
-    own = "of what this cohort added, what the noise leaves"
-    own = own if plan.masking == "gaussian" else "not what this cohort added"
+    own = "not what this cohort added"
+    if plan.masking == "gaussian":
+        own = "of what this cohort added, what the noise leaves"
+    if one_operator:
+        own = "and all that this cohort added"
     for array in arrays:
         shapes = None if asked is None else [shapes[array.name] for shapes in asked]
         check = CHECK_WORDS * (array is arrays[-1])
@@ -223,7 +232,7 @@ def _sent_by(step: type[Step], plan: Plan, sizes: Sizes | None) -> Iterator[Leav
             f"{step.title}: {array.name}",
             array.meaning,
             masked(plan),
-            EVERYONE_BY_SUM,
+            OPERATOR if one_operator else EVERYONE_BY_SUM,
             TO_SERVER,
             f"{array.learns}; {own}",
             limit

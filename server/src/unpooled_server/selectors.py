@@ -311,8 +311,7 @@ def messages_of(cohort: Cohort) -> dict[str, int]:
 
 def leaving(study: Study) -> list[dict[str, Any]]:
     """What leaves a cohort in this study, as every cohort reads it before it accepts."""
-    plan = study.plan
-    return [asdict(line) for line in what_leaves(plan)]
+    return [asdict(line) for line in what_leaves(study.plan, one_operator=study.one_operator)]
 
 
 def parties(study: Study) -> list[dict[str, Any]]:
