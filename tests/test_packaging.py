@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 import zipfile
 from importlib.metadata import requires
 from pathlib import Path
@@ -18,6 +19,8 @@ from packaging.requirements import Requirement
 from PyInstaller.utils.hooks import collect_submodules
 
 from unpooled_client.cli import _COMMANDS
+
+from .test_compose import check_command, instructions
 
 ROOT = Path(__file__).parents[1]
 PACKAGING = ROOT / "packaging"
@@ -62,14 +65,15 @@ def test_the_bundle_tells_its_digests(bundle: Path) -> None:
 @pytest.mark.parametrize(("folder", "package"), [("core", "unpooled"), ("client", "unpooled_client")])
 def test_the_wheels_hold_every_module(bundle: Path, folder: str, package: str) -> None:
     (wheel,) = bundle.glob(f"unpooled_{folder}-*.whl")
-    source = ROOT / folder / "src"
+    source, setup = ROOT / folder / "src", tomllib.loads((ROOT / folder / "pyproject.toml").read_text())
     files = {file.relative_to(source).as_posix() for file in (source / package).rglob("*.py")}
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if ".dist-info/" not in name}
-        texts = [archive.read(name).decode() for name in archive.namelist() if "entry_points" in name]
-    assert packed == files | {f"{package}/py.typed"}
-    if folder == "client":
-        assert "unpooled-client = unpooled_client.cli:main" in texts[0]
+        points = [archive.read(name).decode() for name in archive.namelist() if "entry_points" in name]
+    assert files | {f"{package}/py.typed"} <= packed
+    assert all(name.startswith(f"{package}/") for name in packed)
+    programs = setup["project"].get("scripts", {}) | setup["project"].get("gui-scripts", {})
+    assert {f"{name} = {target}" for name, target in programs.items()} <= set("\n".join(points).splitlines())
 
 
 def needed_on(system: dict[str, str]) -> set[str]:
@@ -129,3 +133,30 @@ def test_the_recipe_takes_every_command() -> None:
     for name in ("hook-pyarrow", "unpooled-client", "unpooled-window"):
         (file,) = PACKAGING.rglob(f"{name}.py")
         compile(file.read_text(), file, "exec")
+
+
+# A cluster
+
+
+def test_apptainer_makes_what_docker_makes() -> None:
+    recipe = (PACKAGING / "apptainer.def").read_text()
+    docker = instructions("client/Dockerfile")
+    assert re.findall(r"^From: (\S+)", recipe, re.M) == [
+        rest.split()[0] for word, rest in docker if word == "FROM"
+    ]
+    steps = " && ".join(rest for word, rest in docker if word == "RUN")
+    assert re.findall(r"^    (pip .*)", recipe, re.M) == [
+        pip.strip() for pip in re.findall(r"pip [^&]*", steps)
+    ]
+    for folder in re.findall(r"^    (\S+) /source/", recipe, re.M):
+        assert (ROOT / folder / "pyproject.toml").exists()
+    assert '%runscript\n    exec unpooled-client "$@"\n' in recipe
+
+
+def test_the_batch_job_types_what_the_client_takes() -> None:
+    job = PACKAGING / "slurm.sh"
+    subprocess.run(["bash", "-n", job], check=True)
+    typed = re.findall(r"unpooled-client\.sif (.*)", job.read_text().replace("\\\n", ""))
+    assert [words.split()[0] for words in typed] == ["join", "check", "review", "run"]
+    for words in typed:
+        check_command(["unpooled-client", *shlex.split(words.replace("$SLURM_CPUS_PER_TASK", "4"))])
