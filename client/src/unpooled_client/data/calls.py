@@ -27,8 +27,9 @@ MANY, MOST = 0.05, 0.5
 
 _LIMITS = (0.0, 0.01, 0.02, 0.05, 0.1, 1.0)
 
-# Of each byte, whether each of its four calls is missing: the two bits 01, the lower one first.
-_MISSING = (np.arange(256)[:, None] >> np.arange(0, 8, 2) & 3) == 1
+HOMOZYGOUS_A1, MISSING, HETEROZYGOUS = 0, 1, 2
+# The codes of the four calls in each byte, the lowest bits first.
+_CODES = (np.arange(256)[:, None] >> np.arange(0, 8, 2) & 3).astype(np.uint8)
 
 
 def look_at_calls(
@@ -39,8 +40,8 @@ def look_at_calls(
     rows = np.sort(variants.bed_row[(chromosome >= 1) & (chromosome <= autosomes)])
     people, per_variant = np.zeros(bed.samples, np.int64), []
     try:
-        for stretch in _stretches(len(rows)):
-            missing = _missing(bed, rows[stretch])
+        for stretch in stretches(len(rows)):
+            missing = codes_of(bed, rows[stretch]) == MISSING
             people += missing.sum(axis=0)
             per_variant.append(missing[:, samples.kept].sum(axis=1))
     except DataProblem as problem:
@@ -63,7 +64,7 @@ def look_at_calls(
     }
 
 
-def _stretches(rows: int) -> Iterator[slice]:
+def stretches(rows: int) -> Iterator[slice]:
     """Stretches of row numbers, evenly spread; all of them where they are few."""
     starts = np.linspace(0, max(0, rows - LENGTH), STRETCHES).astype(int)
     stop = 0
@@ -73,10 +74,9 @@ def _stretches(rows: int) -> Iterator[slice]:
             yield slice(first, stop)
 
 
-def _missing(bed: BedFile, rows: np.ndarray) -> np.ndarray:
-    """Which calls of some rows of the .bed are missing: bool (rows, samples)."""
-    found = _MISSING[bed.words(rows).view(np.uint8)]
-    return np.asarray(found.reshape(len(rows), -1)[:, : bed.samples])
+def codes_of(bed: BedFile, rows: np.ndarray) -> np.ndarray:
+    """The calls of some rows of the .bed: uint8 (rows, samples), 3 for two copies of A2."""
+    return np.asarray(_CODES[bed.words(rows).view(np.uint8)].reshape(len(rows), -1)[:, : bed.samples])
 
 
 def _tell(fam: Fam, lacking: np.ndarray, looked: int, report: Report) -> None:

@@ -19,6 +19,7 @@ from unpooled_client.data.options import DataOptions, check_options
 from unpooled_client.data.phenotype import read_phenotype
 from unpooled_client.data.report import Report, Severity
 from unpooled_client.data.selection import read_selection, select_variants
+from unpooled_client.data.sexes import check_sexes
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +100,7 @@ def open_cohort(options: DataOptions) -> tuple[PlinkData | None, Report]:
     summarise(samples, phenotype, covariates, variants, options, report)
     # A line of the .fam that is too short is told already, and shifts the calls.
     if variants is not None and bed is not None and bed.samples == len(samples):
+        check_sexes(fam, samples, variants, bed, options.chr_set, report)
         report.summary["calls"] = look_at_calls(fam, samples, variants, bed, options.chr_set, report)
     if variants is None or bed is None or not report.ok:
         return None, report

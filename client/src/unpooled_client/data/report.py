@@ -46,6 +46,7 @@ class Code(enum.StrEnum):
     SAMPLE_ID_ODD = "sample-id-odd"
     SAMPLE_DUPLICATE = "sample-duplicate"
     SEX_UNKNOWN = "sex-unknown"
+    SEX_DOUBTFUL = "sex-doubtful"
     NO_FOUNDERS = "no-founders"
 
     CHROMOSOME = "chromosome"
