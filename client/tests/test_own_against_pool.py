@@ -22,7 +22,7 @@ from unpooled.simulate import simulate
 from unpooled_client.data.cohort import PlinkData, open_cohort
 from unpooled_client.data.options import DataOptions
 from unpooled_client.own.estimates import Contrast
-from unpooled_client.own.here import compare, telling
+from unpooled_client.own.here import ABSENT, ALL_CASES, compare, telling
 from unpooled_client.own.pool import strongest
 
 COUNT = 12
@@ -175,6 +175,21 @@ def test_the_strongest_are_those_of_the_file_and_far_from_one_another(
     assert {variant.name for variant, _ in pool.leads} == {row["SNP"] for row in wanted[:COUNT]}
     scores = [estimate.neg_log10_p for _, estimate in pool.leads]
     assert scores == sorted(scores, reverse=True)
+
+
+def test_where_there_is_no_estimate_it_is_said_why(federation: Callable[[str], Federation]) -> None:
+    made = federation("case/control")
+    plan = dataclasses.replace(LOGISTIC, covariates=COVARIATES[:1])
+    pool, data = strongest(made.study(plan), plan, COUNT), made.cohort(plan, 3)
+    absent = made.folder / "absent"
+    absent.write_text(pool.leads[0][0].name)
+    cases = dataclasses.replace(data.samples, kept=data.samples.kept & (data.samples.phenotype == 1))
+    without = open_cohort(dataclasses.replace(data.options, exclude=absent))[0]
+    assert without is not None
+    first, *others = compare(pool, dataclasses.replace(without, samples=cases), plan)
+    assert (first.own, first.note) == (None, ABSENT)
+    assert {one.note for one in others} == {ALL_CASES}
+    assert not any(one.own and one.own.is_known for one in others)
 
 
 def test_a_covariate_that_is_the_same_for_all_here_is_left_out(

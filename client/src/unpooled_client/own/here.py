@@ -14,7 +14,7 @@ import numpy as np
 from unpooled.algorithms import algorithm, summary
 from unpooled.algorithms.groups import complete
 from unpooled.cohort import Samples
-from unpooled.formats.glm import ERRORS
+from unpooled.kernels import least_squares as codes
 from unpooled.panel import Panel, complement
 from unpooled.pictures.associations import Associations
 from unpooled.plan import OPTIONS, Covariate, Plan
@@ -26,6 +26,17 @@ from unpooled_client.own.pool import Pool
 
 ABSENT = "not among this cohort's variants"
 NO_ESTIMATE = "no estimate from this cohort alone"
+ALL_CASES, ALL_CONTROLS = "all people here are cases", "all people here are controls"
+_REASONS = {
+    codes.TOO_FEW: "too few people",
+    codes.CONSTANT: "all have the same genotype",
+    codes.CORRELATED: "the genotype follows from a covariate",
+    codes.COLLINEAR: "the genotype follows from the covariates",
+    codes.UNSTABLE: "the genotype nearly follows from the covariates",
+    codes.NO_RESIDUAL: "nothing is left to explain",
+    codes.SEPARATED: "the genotypes of cases and controls do not overlap",
+    codes.UNFINISHED: "the fit did not converge",
+}
 _FILTERS = ("maf", "geno", "hwe", "mind")
 _DEPENDENT = 1e-9
 """Share of its variance up to which a covariate follows from the others."""
@@ -137,7 +148,8 @@ def _estimates(pool: Pool, cohort: PlinkCohort, panel: Panel, plan: Plan) -> dic
         a1 = panel.pair(variant)[0 if found["first_is_a1"][k] else 1].decode("utf-8", "replace")
         estimate = Estimate(*values)
         name = panel.name[variant].decode("utf-8", "replace")
-        own[name] = _Own(a1, estimate, "" if estimate.is_known else _why(found, k))
+        why = "" if estimate.is_known else _why(found, k, cohort.samples, plan)
+        own[name] = _Own(a1, estimate, why)
     return own
 
 
@@ -186,6 +198,9 @@ def _people(
     return frequency, [None] * len(frequency) if n is None else n.tolist()
 
 
-def _why(found: dict[str, Any], k: int) -> str:
-    reason = ERRORS.get(int(found["code"][k]), b".").decode() if "code" in found else "."
-    return NO_ESTIMATE if reason == "." else f"{NO_ESTIMATE}: {reason}"
+def _why(found: dict[str, Any], k: int, samples: Samples, plan: Plan) -> str:
+    """Why a variant has no estimate here."""
+    known = samples.phenotype[samples.kept & ~np.isnan(samples.phenotype)]
+    if plan.trait == "case/control" and len(np.unique(known)) == 1:
+        return ALL_CASES if known[0] else ALL_CONTROLS
+    return _REASONS.get(int(found["code"][k]), NO_ESTIMATE) if "code" in found else NO_ESTIMATE

@@ -69,7 +69,7 @@ def write_tables(folder: Path, study: Study, compared: Sequence[Beside]) -> list
             ),
         ),
         *(
-            section(feature, _numbers_table(feature, list(some)))
+            section(feature, _numbers_table(list(some)))
             for feature, some in groupby(compared, key=lambda one: one.feature)
         ),
         about=_about(study),
@@ -174,7 +174,7 @@ def _row(one: Contrast, plan: Plan, scale: _Scale | None, *, odds: bool) -> list
         tag("span", variant.name, Html("<br>"), tag("span", place, class_="muted", style=_ONE_LINE)),
         variant.a1,
         _two("pool", "here"),
-        _two(_with_limits(one.pool), _with_limits(own) if own else one.note),
+        _two(_with_limits(one.pool), _with_limits(own) if own else "none"),
         _two(_short(one.pool.frequency), _short(one.own.frequency if one.own else math.nan)),
         _two(_p(one.pool.neg_log10_p), _p(own.neg_log10_p) if own else ""),
         scale.picture(one.pool, own) if scale else "",
@@ -201,13 +201,13 @@ def _short(value: float) -> str:
 
 def _verdict(one: Contrast, *, odds: bool) -> Html:
     if one.in_own_limits is None:
-        return mark("plain", "no number")
+        return tag("span", mark("plain", "none"), Html("<br>"), tag("span", one.note, class_="muted"))
     if one.in_own_limits:
         return mark("good", "in line")
     return mark("warning", "apart" if one.same_direction(odds=odds) else "other way")
 
 
-_WIDTH, _HEIGHT, _MARGIN = 240, 40, 8
+_WIDTH, _HEIGHT, _MARGIN = 220, 40, 8
 _POOL_Y, _OWN_Y = 11, 29
 
 
@@ -270,7 +270,15 @@ class _Scale:
         return math.exp(place) if self.odds else place
 
     def _svg(self, height: int, *shapes: str, **more: str) -> Html:
-        return tag("svg", *shapes, width=_WIDTH, height=height, viewBox=f"0 0 {_WIDTH} {height}", **more)
+        return tag(
+            "svg",
+            *shapes,
+            width=_WIDTH,
+            height=height,
+            viewBox=f"0 0 {_WIDTH} {height}",
+            style=f"min-width: {_WIDTH}px",
+            **more,
+        )
 
 
 def _finite(effects: Iterable[float], odds: bool) -> list[float]:
@@ -283,7 +291,7 @@ def _place(effect: float, odds: bool) -> float:
     return math.log(effect) if effect > 0 else math.nan
 
 
-def _numbers_table(feature: str, some: Sequence[Beside]) -> Html:
-    unit = f" ({some[0].unit})" if some[0].unit else ""
+def _numbers_table(some: Sequence[Beside]) -> Html:
+    unit = f", {some[0].unit}" if some[0].unit else ""
     rows = [[one.what, f"{one.pool:.6g}", _plain(one.own) if math.isfinite(one.own) else ""] for one in some]
-    return table(f"{feature}{unit}", ["", "pool", "here"], rows, numbers={1, 2})
+    return table(f"The pool, and this cohort's table{unit}", ["", "pool", "here"], rows, numbers={1, 2})

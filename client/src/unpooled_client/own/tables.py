@@ -93,7 +93,11 @@ def _lines(text: str) -> Iterator[dict[str, Any]]:
     for line in lines:
         row = dict(zip(head, line, strict=True))
         known = {name: word for name, word in row.items() if word != "NA"}
-        yield {name: word if name in _NO_NUMBERS else float(word) for name, word in known.items()}
+        yield {name: word if name in _NO_NUMBERS else _number(word) for name, word in known.items()}
+
+
+def _number(word: str) -> float:
+    return int(word) if word.isdigit() else float(word)
 
 
 def _numbers(row: Mapping[str, Any], of: str = "") -> Iterator[tuple[str, float]]:
