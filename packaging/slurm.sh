@@ -1,5 +1,6 @@
 #!/bin/bash
 # A cohort's part in a study as a batch job. Where a person is asked, do it first, on a node with a terminal:
+#   export APPTAINER_BIND=/data:/data:ro
 #   apptainer run unpooled-client.sif join invitation.txt --wait --state ~/asthma
 #   apptainer run unpooled-client.sif check --state ~/asthma --bfile /data/cohort --pheno /data/asthma.pheno
 #   apptainer run unpooled-client.sif review --state ~/asthma --html review.html
@@ -16,8 +17,8 @@
 #SBATCH --open-mode=append
 #SBATCH --output=unpooled-%j.log
 set -u
-srun apptainer run --bind /data:/data:ro unpooled-client.sif run --state "$HOME/asthma" \
-    --out results --threads "$SLURM_CPUS_PER_TASK"
+export APPTAINER_BIND=/data:/data:ro
+srun apptainer run unpooled-client.sif run --state "$HOME/asthma" --out results --threads "$SLURM_CPUS_PER_TASK"
 status=$?
 # 5: interrupted, for the time was up. The job goes on where it was.
 [ "$status" -eq 5 ] && scontrol requeue "$SLURM_JOB_ID"

@@ -32,26 +32,29 @@ SYSTEMS = (
 )
 
 
+def call(*words: object, **options: Any) -> str:
+    """What a program prints that does what it should."""
+    done = subprocess.run([*map(str, words)], capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return str(done.stdout)
+
+
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of the command line: Qt would be as much again, and is installed alike."""
     made = tmp_path_factory.mktemp("bundle") / "made"
-    command = [sys.executable, PACKAGING / "bundle.py", "--without-window", "--out", made]
-    subprocess.run(command, check=True, capture_output=True)
+    call(sys.executable, PACKAGING / "bundle.py", "--without-window", "--out", made)
     return made
 
 
 def test_the_bundle_installs_without_an_index(bundle: Path, small: tuple[Path, ...], tmp_path: Path) -> None:
     python, program = (tmp_path / "venv" / "bin" / name for name in ("python", "unpooled-client"))
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", python.parents[1]], check=True)
+    call(sys.executable, "-m", "venv", "--without-pip", python.parents[1])
     (install,) = re.findall(r"-m pip (install .*)", (bundle / "README.txt").read_text())
     offline = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PIP_NO_INDEX": "1", "PIP_NO_COMPILE": "1"}
-    pip = [sys.executable, "-m", "pip", "--python", python]
-    subprocess.run([*pip, *shlex.split(install)], check=True, cwd=bundle, env=offline)
-    for words in (["--version"], ["check", "--bfile", small[0]]):
-        done = subprocess.run([program, *words], capture_output=True, text=True, check=False, env=offline)
-        assert done.returncode == 0, done.stdout + done.stderr
-    assert "Ready: no errors" in done.stdout
+    call(sys.executable, "-m", "pip", "--python", python, *shlex.split(install), cwd=bundle, env=offline)
+    assert "unpooled-client, version" in call(program, "--version", env=offline)
+    assert "Ready: no errors" in call(program, "check", "--bfile", small[0], env=offline)
 
 
 def test_the_bundle_tells_its_digests(bundle: Path) -> None:
@@ -122,9 +125,7 @@ unpooled_client.cli.main()
 def test_what_the_recipe_leaves_out_is_not_needed(small: tuple[Path, ...]) -> None:
     unused = ",".join(recipe()["UNUSED"])
     assert "scipy.stats" in unused and "scipy.special" not in unused
-    command = [sys.executable, "-c", WITHOUT, unused, "check", "--bfile", small[0]]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and "Ready: no errors" in done.stdout, done.stderr
+    assert "Ready: no errors" in call(sys.executable, "-c", WITHOUT, unused, "check", "--bfile", small[0])
 
 
 def test_the_recipe_takes_every_command() -> None:
@@ -155,7 +156,7 @@ def test_apptainer_makes_what_docker_makes() -> None:
 
 def test_the_batch_job_types_what_the_client_takes() -> None:
     job = PACKAGING / "slurm.sh"
-    subprocess.run(["bash", "-n", job], check=True)
+    call("bash", "-n", job)
     typed = re.findall(r"unpooled-client\.sif (.*)", job.read_text().replace("\\\n", ""))
     assert [words.split()[0] for words in typed] == ["join", "check", "review", "run"]
     for words in typed:
