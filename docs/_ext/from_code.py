@@ -46,12 +46,13 @@ class LeavesTheCohort(SphinxDirective):
 
 def table(of: str) -> Iterator[str]:
     """Lines of a Markdown table: one row for each array that leaves a cohort."""
-    yield "| Step | What leaves the cohort | Shape | Largest value | Sent as |"
-    yield "| --- | --- | --- | --- | --- |"
+    yield "| Step | What leaves the cohort | Shape | Largest value | Sent as | What the sum tells |"
+    yield "| --- | --- | --- | --- | --- | --- |"
     for step in STEPS[of]:
         for array in step.sends:
             what = f"`{array.name}`: {array.meaning}"
-            yield f"| {step.title} | {what} | {_shape(array)} | {_bound(array)} | {_form(step, array)} |"
+            cells = (step.title, what, _shape(array), _bound(array), _form(step, array), array.learns)
+            yield f"| {' | '.join(cells)} |"
 
 
 def _shape(array: Count | Real) -> str:

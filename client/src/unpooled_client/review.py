@@ -12,11 +12,11 @@ from datetime import datetime
 from importlib.metadata import version
 from typing import Any
 
-from unpooled.leaving import Leaving, Party, what_leaves, what_parties_get
+from unpooled.leaving import Leaving, what_leaves, what_parties_get
 from unpooled.plan import Plan
 from unpooled.protocol.sealing import fingerprint
 from unpooled_client import words
-from unpooled_client.page import Html, document, facts, mark, section, table, tag
+from unpooled_client.page import Html, document, facts, joined, mark, section, table, tag
 from unpooled_client.state import Agreement, Saved
 
 _NEVER = (
@@ -66,7 +66,7 @@ def review_page(saved: Saved, agreement: Agreement, when: datetime) -> str:
         section("In short", *_short(saved, agreement, rows)),
         section("What will leave", _table(rows), tag("p", words.in_all(rows))),
         section("What will not leave", tag("p", _NEVER)),
-        section("What each party gets", _parties(what_parties_get(agreement.plan))),
+        section("What each party gets", _parties(agreement)),
         section("Who takes part", _roster(saved, agreement)),
         section("The plan", _plan(agreement.plan)),
         section("This cohort's files, which stay here", _files(saved)),
@@ -79,7 +79,7 @@ def _short(saved: Saved, agreement: Agreement, rows: Iterable[Leaving]) -> Itera
     released = (
         mark("good", "✓ released: it may leave")
         if saved.is_released
-        else mark("plain", "not released yet: nothing of the data has left")
+        else joined((mark("plain", "not released yet"), " nothing of the data has left"))
     )
     yield facts(
         [
@@ -125,10 +125,13 @@ def _two(first: str, second: str) -> Html:
     return tag("div", *([first] if first else []), tag("div", second, class_="more"))
 
 
-def _parties(parties: Iterable[Party]) -> Html:
+def _parties(agreement: Agreement) -> Html:
+    caption = "Of the server, the compensator, each cohort and the coordinator"
+    if agreement.one_operator:
+        caption = "If server and compensator were run by different people; here they are not"
+    parties = what_parties_get(agreement.plan)
     rows = [[party.name, party.gets, party.reads, party.never] for party in parties]
-    return table("Of the server, the compensator, each cohort and the coordinator",
-                 ["party", "gets", "can read", "never gets"], rows)  # fmt: skip
+    return table(caption, ["party", "gets", "can read", "never gets"], rows)
 
 
 def _roster(saved: Saved, agreement: Agreement) -> Html:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from client_trials import Member, Trial
 
-from unpooled_client import background
+from unpooled_client import background, preparing
 from unpooled_client.events import Agreed, Finished, Joined, ReviewNeeded, Started
 from unpooled_client.journal import Journal
 from unpooled_client.stage import Stage, stage_of
