@@ -80,10 +80,10 @@ def pooled(
 
 @pytest.fixture(scope="session")
 def done(platform: Platform, files: SimulationReport, tmp_path_factory: pytest.TempPathFactory) -> Trial:
-    """A study that is done. The files of the first cohort are its own, to be changed."""
+    """A study with --mind that is done. The files of the first cohort are its own, to be changed."""
     folder = tmp_path_factory.mktemp("done")
     make: Callable[..., Trial] = study.__wrapped__(platform, files, folder)  # type: ignore[attr-defined]
-    trial = make()
+    trial = make(mind=0.99)
     member = trial.members[0]
     for kind in ("bed", "bim", "fam"):
         shutil.copy(f"{member.bfile}.{kind}", folder / f"mine.{kind}")

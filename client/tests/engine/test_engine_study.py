@@ -51,6 +51,7 @@ def test_progress_reaches_every_variant_of_the_panel(study: MakeStudy) -> None:
     member = trial.members[0]
     last = [event for event in member.told(StepProgress) if event.title == "Count genotypes"][-1]
     assert last.done == last.total == member.told(PanelAgreed)[0].variants
+    assert last.is_last and last.left == 0
 
 
 def test_progress_of_a_fit_says_which_iteration_it_is(study: MakeStudy) -> None:
