@@ -37,6 +37,9 @@ CASE_CONTROL = Plan(
 )
 COVARIATES = (Covariate("age"), Covariate("site", ("1", "2", "3")))
 LOGISTIC = dataclasses.replace(CASE_CONTROL, test="logistic", covariates=COVARIATES)
+BETAS = dataclasses.replace(
+    LOGISTIC, files=("glm", "frq"), glm_cols=("chrom", "pos", "ref", "test", "nobs", "beta", "se", "p")
+)
 LINEAR = dataclasses.replace(LOGISTIC, test="linear", trait="quantitative", phenotype="height")
 
 
@@ -140,9 +143,10 @@ def own_is_plinks(compared: Contrast, row: dict[str, str], *, odds: bool) -> boo
         (CASE_CONTROL, ["--assoc"]),
         (LOGISTIC, ["--logistic", "--covar-name", "age"]),
         (dataclasses.replace(LOGISTIC, files=("glm", "frq")), ["--logistic", "--covar-name", "age"]),
+        (BETAS, ["--logistic", "beta", "--covar-name", "age"]),
         (LINEAR, ["--linear", "--covar-name", "age"]),
     ],
-    ids=["chi-square", "logistic", "glm", "linear"],
+    ids=["chi-square", "logistic", "glm", "betas", "linear"],
 )
 def test_own_numbers_are_those_of_plink_on_this_cohort(
     federation: Callable[[str], Federation], plan: Plan, flags: list[str]

@@ -165,6 +165,7 @@ def _plan(plan: Plan, columns: list[int], pool: Pool) -> Plan:
         panel_mode="names",
         panel_digest=b"",
         masking="modular",
+        beta=plan.test == "logistic" and not pool.odds,  # a report may have betas where the plan has not
         hide_covar="hide_covar" in algorithm(plan.test).options,
         **{name: OPTIONS[name] for name in _FILTERS},  # type: ignore[arg-type]
     )

@@ -127,10 +127,17 @@ class _Header:
         if math.isnan(se):
             se = _by_statistic(size, number("statistic"), squared=self.titles.get("statistic") == "CHISQ")
         reach = normal_quantile(1 - (1 - confidence(plan)) / 2) * se
-        lower, upper = (math.exp(x) if odds else x for x in (size - reach, size + reach))
+        lower, upper = (_exp(x) if odds else x for x in (size - reach, size + reach))
         n = int(text("n")) if "n" in self.at else None
         score = neg_log10(words[self.at["p"]])
         return variant, Estimate(number("frequency"), effect, se, lower, upper, score, n)
+
+
+def _exp(x: float) -> float:
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return math.inf
 
 
 def _by_statistic(size: float, statistic: float, *, squared: bool) -> float:

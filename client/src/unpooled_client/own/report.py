@@ -196,7 +196,7 @@ def _with_limits(of: Estimate) -> str:
 
 
 def _short(value: float) -> str:
-    return f"{value:.3g}" if math.isfinite(value) else ""
+    return "" if math.isnan(value) else "∞" if value == math.inf else f"{value:.3g}"
 
 
 def _verdict(one: Contrast, *, odds: bool) -> Html:
