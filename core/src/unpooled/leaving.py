@@ -18,7 +18,7 @@ from unpooled.sizes import LIST_BYTES, VARIANTS, Sizes
 from unpooled.step import CHECK_WORDS, Count, Real, Step, shape
 
 EVERYONE_BY_SUM = "nobody; the server reads the sum over all cohorts"
-OPERATOR = "whoever runs server and compensator: the masks hide nothing from them"
+OPERATOR = "whoever runs server and compensator"
 SERVER = "the server"
 SINGLE_VALUES = "Values of single people"
 KNOWN_FROM_SUMS = "the server, and everyone those in the results; not whose they are, nor of which cohort"

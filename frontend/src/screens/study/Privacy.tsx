@@ -53,7 +53,7 @@ function Leaving({ rows }: { rows: readonly Schemas["Leaving"][] }) {
     { title: "Meaning", cell: (row) => row.detail, isText: true },
     { title: "How much", cell: (row) => row.shape, isText: true },
     { title: "Form", cell: (row) => row.form },
-    { title: "Readable by", cell: (row) => row.readable_by },
+    { title: "Readable by", cell: (row) => row.readable_by, isText: true },
     { title: "What it tells", cell: (row) => row.learns, isText: true },
   ];
   return (
@@ -89,7 +89,7 @@ function Bytes({ found }: { found: Traffic }) {
           <Matrix title="Got from the server" cells={fromServer} unit={bytes} />
           {contents.length > 0 && (
             <>
-              <Matrix title="Messages without their headers" cells={contents} unit={count} />
+              <Matrix title="Bytes of messages, without their headers" cells={contents} unit={count} />
               <Muted>
                 So each cohort&apos;s own ledger counts them: unpooled-client ledger verify --server
               </Muted>
