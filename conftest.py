@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import importlib.util
 import os
 import signal
 import sys
@@ -15,6 +16,26 @@ OPTION = "--services"
 
 # What a shell runs in its background is deaf to Ctrl-C, and so would be the programs that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+WINDOW = Path(__file__).parent / "client" / "tests" / "window"
+
+
+def _needs_qt() -> bool:
+    """Whether the window's tests are asked for, and Qt can be loaded; they say themselves what is missing."""
+    words = [Path(word.partition("::")[0]) for word in sys.argv[1:] if not word.startswith("-")]
+    given = [path.resolve() for path in words if path.exists()] or [Path.cwd()]
+    if not any(WINDOW.is_relative_to(path) or path.is_relative_to(WINDOW) for path in given):
+        return False
+    with contextlib.suppress(ImportError):
+        import PySide6.QtTest
+        import PySide6.QtWidgets  # noqa: F401
+
+        return importlib.util.find_spec("pytestqt") is not None
+    return False
+
+
+pytest_plugins = ["pytestqt.plugin"] if _needs_qt() else []
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

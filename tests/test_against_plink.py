@@ -17,11 +17,8 @@ FILES = ("assoc", "frq", "lmiss", "hwe")
 SHARES = {3: (5, 3, 2), 4: (6, 1, 2, 3), 7: (9, 2, 5, 1, 4, 3, 2)}
 
 
-@pytest.mark.parametrize(
-    ("cohorts", "nonfounders"),
-    [(3, True), (4, False), (7, True)],
-    ids=str,
-)
+@pytest.mark.parametrize("nonfounders", [False, True], ids=["founders", "nonfounders"])
+@pytest.mark.parametrize("cohorts", SHARES)
 def test_mice_in_uneven_cohorts_give_the_pooled_files(
     cohorts: int,
     nonfounders: bool,

@@ -201,8 +201,8 @@ def test_deviations_of_1e9(people: Path, plink: Plink, rehearse: Rehearse, tmp_p
     found = compare(Path(f"{ours}.assoc.logistic"), Path(f"{pooled}.assoc.logistic"))
     assert found.numbers < 100 and not found.far and not found.ours_alone and not found.theirs_alone
     lines = {(row["ID"], row["TEST"]): row for row in rows(Path(f"{ours}.phenotype.glm.logistic"))}
-    names = [name for (name, test), row in lines.items() if test == "ADD" and row["ERRCODE"] == "."][::30]
-    assert len(names) > 70
+    names = [name for (name, test), row in lines.items() if test == "ADD" and row["ERRCODE"] == "."][::10]
+    assert len(names) > 200
     table = people / "pooled.cov"
     truth = by_statsmodels(plink, people / "pooled", table, ("HUGE",), names, tmp_path, by_plink2=True)
     for key, (beta, error) in truth.items():

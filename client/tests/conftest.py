@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -15,6 +18,11 @@ from hypothesis import settings
 from unpooled_client.data.cohort import PlinkData, open_cohort
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.report import Report
+
+if TYPE_CHECKING:
+    from client_trials import Platform
+
+sys.path.insert(0, str(Path(__file__).parent / "engine"))
 
 # The first call of a kernel compiles it, which takes longer than hypothesis lets an example take.
 settings.register_profile("kernels", deadline=None)
@@ -85,3 +93,15 @@ def files(tmp_path: Path) -> PlinkFiles:
     made = PlinkFiles(tmp_path)
     made.write()
     return made
+
+
+@pytest.fixture(scope="session")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    """A real platform with a compensator, as processes; one for all tests that need it."""
+    from client_trials import Platform
+
+    running = Platform(tmp_path_factory.mktemp("platform") / "home")
+    try:
+        yield running
+    finally:
+        running.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import platform
 import signal
@@ -14,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from unpooled.errors import UnpooledError
-from unpooled_client.events import Event, Failed, Started
-from unpooled_client.journal import Journal
+from unpooled_client.events import Event, Exit, Failed, Started
+from unpooled_client.journal import Journal, line_of
 from unpooled_client.state import StateFolder
 
 _PATIENCE = 30.0
@@ -104,3 +105,11 @@ def stop(folder: StateFolder) -> None:
         if time.monotonic() > deadline:
             raise NotStopped(f"process {started[-1].pid} does not end: end it as the system lets you.")
         time.sleep(0.05)
+    _tell_stopped(folder)
+
+
+def _tell_stopped(folder: StateFolder) -> None:
+    """Write the last event of a run that was ended before it could: whoever looks knows that it was meant."""
+    stopped = Failed(Exit.INTERRUPTED, "the run was stopped.", "It goes on where it was when started again.")
+    with folder.private_log() as log:
+        log.write(line_of(json.dumps(stopped.to_json())))

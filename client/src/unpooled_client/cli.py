@@ -45,6 +45,7 @@ _COMMANDS = {
         "unpooled_client.completion_command:completion",
         "Have your shell complete commands, options and file names.",
     ),
+    "window": ("unpooled_client.window.command:window", "The same steps in a desktop window."),
 }
 
 EXIT_CODES = """\b

@@ -21,7 +21,6 @@ import functools
 import json
 import os
 import platform
-import time
 import traceback
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
@@ -38,6 +37,7 @@ from unpooled.protocol.invitation import Invitation, InvitationError
 from unpooled.protocol.problems import Problem
 from unpooled_client.api import Api, Over, Refused, ServerError, Stopped, Study
 from unpooled_client.events import Event, Exit, Failed, Finished, ReleaseNeeded, ReviewNeeded, Started
+from unpooled_client.journal import line_of
 from unpooled_client.session import OVER, Session, StudyEnded
 from unpooled_client.state import Saved, StateError, StateFolder, with_invitation
 
@@ -171,8 +171,9 @@ class Engine:
         try:
             study = yield from joining.join(session, anew=self.join_anew)
             session.spawn(session.api.keep_heard)
-            if self.until == Until.JOINED:
+            if self.until == Until.JOINED or (self.until == Until.AGREED and study.roster is None):
                 yield joining.proposal(study)
+            if self.until == Until.JOINED:
                 return
             while study.state not in OVER:
                 study, terms = yield from joining.agree(session, study)
@@ -301,7 +302,8 @@ class Engine:
             )
         told = self._tell(found) if found.problem else False
         code = str(found.problem.value) if found.problem and told else ""
-        return Failed(found.exit, found.message, found.remedy, code)
+        refusal = error.code if isinstance(error, Refused) else ""
+        return Failed(found.exit, found.message, found.remedy, code, refusal)
 
     def _tell(self, found: Explanation) -> bool:
         session = self._session
@@ -318,7 +320,7 @@ class Engine:
     def _log(self, text: str) -> None:
         """Add to the log of this cohort, which stays here."""
         with contextlib.suppress(OSError), self.folder.private_log() as file:
-            file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {text}\n")
+            file.write(line_of(text))
 
 
 def _started() -> Started:

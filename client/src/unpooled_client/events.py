@@ -278,6 +278,8 @@ class Failed(Event):
     remedy: str
     told_server: str = ""
     """The code that the server was told, if any."""
+    code: str = ""
+    """Why it was refused, by the server's name for it, such as revoked-token; empty for other ends."""
 
 
 def name_of(kind: type[Event]) -> str:

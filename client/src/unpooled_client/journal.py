@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from pathlib import Path
 
 from unpooled_client.events import Event, Started
@@ -38,6 +39,11 @@ class Journal:
         whole = data[: data.rfind(b"\n") + 1]
         self._offset += len(whole)
         return whole.splitlines()
+
+
+def line_of(text: str) -> str:
+    """A line of the log: an event as JSON, or details of a failure, with its time."""
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {text}\n"
 
 
 def _event(line: bytes) -> Event | None:

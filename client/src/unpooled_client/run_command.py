@@ -164,6 +164,11 @@ def _text_of(invitation: str) -> str:
     path = Path(invitation)
     if invitation.startswith(PREFIX) or len(invitation) > 500 or not path.is_file():
         return invitation
+    return text_of_file(path)
+
+
+def text_of_file(path: Path) -> str:
+    """What a file with an invitation holds, whichever editor saved it."""
     data = path.read_bytes()
     is_utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")  # as editors on Windows may save it
     return data.decode("utf-16" if is_utf16 else "utf-8-sig", errors="replace")

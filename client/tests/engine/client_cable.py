@@ -17,6 +17,8 @@ class Cable:
         self.host, port = target.removeprefix("http://").split(":")
         self.port = int(port)
         self.is_cut = False
+        self.swap = b"", b""
+        """What is put for what in every request."""
         self.lose: list[bytes] = []
         """Beginnings of requests whose reply is lost, once each."""
         self.requests: list[bytes] = []
@@ -65,6 +67,8 @@ class Cable:
     def _requests(self, near: socket.socket, far: socket.socket, lost: threading.Event) -> None:
         with contextlib.suppress(OSError):
             while data := near.recv(1 << 16):
+                if self.swap[0]:
+                    data = data.replace(*self.swap)
                 self.requests.append(data)
                 for start in self.lose:
                     if data.startswith(start):

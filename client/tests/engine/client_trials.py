@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -166,3 +166,31 @@ class Trial:
         while text not in self.log():
             assert time.monotonic() < deadline, self.log()
             time.sleep(0.05)
+
+
+def make_trial(
+    platform: Platform,
+    files: Sequence[Path],
+    folder: Path,
+    panel_list: bytes = b"",
+    member: type[Member] = Member,
+    **changes: Any,
+) -> Trial:
+    """A study of as many cohorts as there are files, with changes to its plan."""
+    plan = {
+        "test": "chi-square",
+        "phenotype": "phenotype",
+        "cohorts": len(files),
+        "min_samples": 20,
+        "chunk_size": 50,
+        **changes,
+    }
+    made = platform.call("POST", "studies", json={"name": "a trial", "plan": plan})["id"]
+    if panel_list:
+        platform.call("PUT", f"studies/{made}/list", content=panel_list)
+    members = []
+    for number, file in enumerate(files, 1):
+        name = f"cohort{number}"
+        text = platform.call("POST", f"studies/{made}/invitations", json={"cohort": name})
+        members.append(member(name, Invitation.from_text(text["invitation"]), file, folder / name))
+    return Trial(platform, made, members)

@@ -1,37 +1,23 @@
-"""A real platform with a compensator, as processes; coordinators and cohorts beside it."""
+"""Three cohorts of a real platform (`client/tests/conftest.py`), and studies with them."""
 
 from __future__ import annotations
 
+import functools
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 import trustme
 from client_cable import Cable
 from client_network import HOST, Front, Proxy, TlsFront, running_proxy
 from client_scripted import Scripted
-from client_trials import Member, Platform, Trial
+from client_trials import Platform, Trial, make_trial
 
-from unpooled.protocol.invitation import Invitation
 from unpooled.simulate import SimulationReport, simulate
 
 VARIANTS = 600
-
-
-@pytest.fixture(scope="session")
-def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
-    running = Platform(tmp_path_factory.mktemp("platform") / "home")
-    try:
-        yield running
-    finally:
-        running.stop()
 
 
 @pytest.fixture(scope="session")
@@ -44,27 +30,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> SimulationReport:
 @pytest.fixture
 def study(platform: Platform, files: SimulationReport, tmp_path: Path) -> Callable[..., Trial]:
     """Makes a study of three cohorts, with changes to its plan."""
-
-    def make(panel_list: bytes = b"", **changes: Any) -> Trial:
-        plan = {
-            "test": "chi-square",
-            "phenotype": "phenotype",
-            "cohorts": 3,
-            "min_samples": 20,
-            "chunk_size": 50,
-            **changes,
-        }
-        made = platform.call("POST", "studies", json={"name": "a trial", "plan": plan})["id"]
-        if panel_list:
-            platform.call("PUT", f"studies/{made}/list", content=panel_list)
-        members = []
-        for number, prefix in enumerate(files.cohorts, 1):
-            text = platform.call("POST", f"studies/{made}/invitations", json={"cohort": f"cohort{number}"})
-            invitation = Invitation.from_text(text["invitation"])
-            members.append(Member(f"cohort{number}", invitation, prefix, tmp_path / f"cohort{number}"))
-        return Trial(platform, made, members)
-
-    return make
+    return functools.partial(make_trial, platform, files.cohorts, tmp_path)
 
 
 @pytest.fixture(scope="session")
@@ -72,8 +38,7 @@ def pooled(
     files: SimulationReport, platform: Platform, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, bytes]:
     """The result files of a study in which nothing goes wrong."""
-    make: Callable[..., Trial] = study.__wrapped__(platform, files, tmp_path_factory.mktemp("smooth"))  # type: ignore[attr-defined]
-    trial = make()
+    trial = make_trial(platform, files.cohorts, tmp_path_factory.mktemp("smooth"))
     trial.run_all()
     return trial.members[0].results()
 

@@ -1,0 +1,37 @@
+"""The dialog that tells what is wrong on the way to the server: the command `doctor`, as it is."""
+
+from __future__ import annotations
+
+from html import escape
+
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
+
+from unpooled_client.window.child import Child, Ended
+from unpooled_client.window.parts import Document
+
+
+class ConnectionTest(QDialog):
+    """Runs the test, and shows a line for each thing looked at, with the remedy."""
+
+    def __init__(self, parent: QWidget, server: str) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Test of the connection")
+        self.resize(700, 400)
+        self.document = Document("What was found")
+        self.document.show_html(f"<p>Looking at this computer, and the way to {escape(server)}…</p>")
+        close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        close.rejected.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.addWidget(self.document)
+        column.addWidget(close)
+        self._child = Child(self, ["doctor", "--server", server], ended=self._show)
+        self.finished.connect(lambda _: self._child.end())
+
+    @property
+    def is_done(self) -> bool:
+        return not self._child.is_running
+
+    def _show(self, ended: Ended) -> None:
+        self.document.show_html(
+            f"<pre style='white-space: pre-wrap'>{escape(ended.output or ended.errors)}</pre>"
+        )

@@ -1,0 +1,226 @@
+"""The page of the step Data: which files this cohort has, and how they are to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFormLayout,
+    QFrame,
+    QLineEdit,
+    QScrollArea,
+    QToolButton,
+    QWidget,
+)
+
+from unpooled.plan import Plan
+from unpooled_client.window.child import Ended
+from unpooled_client.window.form import DataForm, covariates_found, prefix_of, table_columns_found
+from unpooled_client.window.model import Card, Tone
+from unpooled_client.window.parts import FileChoice, Page, label
+from unpooled_client.window.study import Study
+
+_LISTS = {
+    "keep": "Only the samples in",
+    "remove": "Not the samples in",
+    "extract": "Only the variants in",
+    "exclude": "Not the variants in",
+}
+_FLAGS = {
+    "one": "Controls are &0 and cases 1 (--1)",
+    "allow_no_sex": "Keep phenotypes of samples of &unknown sex (--allow-no-sex)",
+    "one_class": "This cohort has only cases, &or only controls (--one-class)",
+}
+_TEXT = "Text files (*.txt *.tsv *.csv *.pheno *.phen *.cov *.covar)"
+
+
+class DataPage(Page):
+    """A form; what is typed stays until it is changed here."""
+
+    def __init__(self, study: Study, check: Callable[[DataForm], None]) -> None:
+        super().__init__("Data")
+        self._study, self._check = study, check
+        self._seen: dict[str, list[dict[str, Any]]] = {}
+        """Columns of the files that were looked into, by path."""
+        self._plan: Plan | None = None
+        inside = QWidget()
+        self._form = QFormLayout(inside)
+        self._form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
+        self._form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setWidget(inside)
+        self.body.addWidget(area, 1)
+        self._make_fields()
+        self.check_button = self.add_button("&Check these data", self._press, default=True)
+
+    def _make_fields(self) -> None:
+        self.table = FileChoice("Table, CSV or Parquet", "Tables (*.csv *.parquet)", self._look)
+        self.table_note = label()
+        self.bfile = FileChoice("Genotypes", "PLINK files (*.bed *.bim *.fam)", self._take_prefix)
+        self.pheno = FileChoice("Phenotype file", _TEXT, self._look)
+        self.pheno.edit.setPlaceholderText("leave empty to take the sixth column of the .fam")
+        self.pheno_name = QComboBox()
+        self.pheno_name.setEditable(True)
+        self.pheno_name.setAccessibleName("Phenotype column")
+        self.pheno_name.currentTextChanged.connect(lambda _: self._show_seen())
+        self.pheno_note = label()
+        self.covar = FileChoice("Covariate file", _TEXT, self._look)
+        self.covar_note = label()
+        self._add("&Table (CSV, Parquet)", self.table)
+        self._add("", self.table_note)
+        self._add("&Genotypes (PLINK)", self.bfile)
+        self._add("&Phenotype file", self.pheno)
+        self._add("Phenotype c&olumn", self.pheno_name)
+        self._add("", self.pheno_note)
+        self._add("Co&variate file", self.covar)
+        self._add("", self.covar_note)
+        self._make_more()
+
+    def _make_more(self) -> None:
+        self.more = QToolButton()
+        self.more.setText("&More")
+        self.more.setCheckable(True)
+        self.more.setArrowType(Qt.ArrowType.RightArrow)
+        self.more.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.more.toggled.connect(self._show_fields)
+        self._add("", self.more)
+        self.lists = {name: FileChoice(text, _TEXT, lambda: None) for name, text in _LISTS.items()}
+        for name, text in _LISTS.items():
+            self._add(f"{text} (--{name})", self.lists[name])
+        self.missing = QLineEdit()
+        self.missing.setPlaceholderText("-9")
+        self._add("Missing phenotype (--missing-phenotype)", self.missing)
+        self.flags = {name: QCheckBox(text) for name, text in _FLAGS.items()}
+        for box in self.flags.values():
+            self._add("", box)
+
+    def _add(self, text: str, field: QWidget) -> None:
+        self._form.addRow(text, field)
+
+    def refresh(self) -> None:
+        """Show the fields that the plan needs; fill them in once."""
+        plan = self._study.plan
+        if plan is None or plan == self._plan:
+            return
+        self._plan = plan
+        self._fill(self._study.form)
+        self._show_fields()
+        self._look()
+
+    def _fill(self, form: DataForm) -> None:
+        self.table.edit.setText(form.table)
+        self.bfile.edit.setText(form.bfile)
+        self.pheno.edit.setText(form.pheno)
+        self.pheno_name.setEditText(form.pheno_name)
+        self.covar.edit.setText(form.covar)
+        for name, choice in self.lists.items():
+            choice.edit.setText(getattr(form, name))
+        self.missing.setText(form.missing_phenotype)
+        for name, box in self.flags.items():
+            box.setChecked(getattr(form, name))
+        self.more.setChecked(any(getattr(form, name) for name in ("missing_phenotype", *_LISTS, *_FLAGS)))
+
+    @property
+    def form(self) -> DataForm:
+        """What is typed."""
+        if self._plan is not None and self._plan.of_tables:
+            return DataForm(table=self.table.path)
+        lists = {name: choice.path for name, choice in self.lists.items()}
+        flags = {name: box.isChecked() for name, box in self.flags.items()}
+        more: dict[str, Any] = lists | flags
+        return DataForm(
+            bfile=prefix_of(self.bfile.path),
+            pheno=self.pheno.path,
+            pheno_name=self.pheno_name.currentText().strip() if self.pheno.path else "",
+            covar=self.covar.path,
+            missing_phenotype=self.missing.text().strip(),
+            **more,
+        )
+
+    def _show_fields(self) -> None:
+        if self._plan is None:
+            return
+        tables, more = self._plan.of_tables, self.more.isChecked() and not self._plan.of_tables
+        self.more.setArrowType(Qt.ArrowType.DownArrow if more else Qt.ArrowType.RightArrow)
+        shown = {
+            self.table: tables,
+            self.table_note: tables,
+            self.bfile: not tables,
+            self.pheno: not tables,
+            self.pheno_name: not tables and bool(self.pheno.path),
+            self.pheno_note: not tables,
+            self.covar: bool(self._plan.covariates),
+            self.covar_note: bool(self._plan.covariates),
+            self.more: not tables,
+            self.missing: more,
+        }
+        for field, visible in (
+            shown | dict.fromkeys([*self.lists.values(), *self.flags.values()], more)
+        ).items():
+            self._form.setRowVisible(field, visible)
+        if self._plan.covariates:
+            self.flags["allow_no_sex"].setEnabled(True)
+
+    def _take_prefix(self) -> None:
+        """A chosen .bed, .bim or .fam stands for all three."""
+        if (prefix := prefix_of(self.bfile.path)) != self.bfile.path:
+            self.bfile.edit.setText(prefix)
+        self._look()
+
+    def _look(self) -> None:
+        """Look into the next file that nobody has looked into, for its columns."""
+        self._show_seen()
+        self._show_fields()
+        for path in (self.table.path, self.pheno.path, self.covar.path):
+            if path and path not in self._seen and Path(path).is_file():
+                self._seen[path] = []
+                self._study.call("columns", path, "--json", of_study=False, ended=partial(self._see, path))
+                return
+
+    def _see(self, path: str, ended: Ended) -> None:
+        found = ended.json()
+        self._seen[path] = list(found.get("columns", [])) if isinstance(found, dict) else []
+        self._look()
+
+    def _show_seen(self) -> None:
+        if self._plan is None:
+            return
+        columns = self._seen.get(self.pheno.path, [])
+        names = [column["name"] for column in columns]
+        if names and [self.pheno_name.itemText(k) for k in range(self.pheno_name.count())] != names:
+            typed = self.pheno_name.currentText()
+            self.pheno_name.clear()
+            self.pheno_name.addItems(names)
+            wanted = typed or self._plan.phenotype
+            self.pheno_name.setCurrentIndex(names.index(wanted) if wanted in names else -1)
+            if wanted not in names:
+                self.pheno_name.setEditText(typed)
+        self.pheno_note.setText(self._phenotype_words(columns))
+        self.covar_note.setText(covariates_found(self._plan, self._seen.get(self.covar.path)))
+        self.table_note.setText(table_columns_found(self._plan, self._seen.get(self.table.path)))
+
+    def _phenotype_words(self, columns: list[dict[str, Any]]) -> str:
+        asked = f"The plan asks for: {self._plan.phenotype} ({self._plan.trait})." if self._plan else ""
+        chosen = [column for column in columns if column["name"] == self.pheno_name.currentText()]
+        seen = ", ".join(chosen[0]["values"]) if chosen else ""
+        hint = chosen[0]["hint"] if chosen else ""
+        return f"{asked} Values seen: {seen}. {hint}" if seen else asked
+
+    def _press(self) -> None:
+        if self._plan is None:
+            return
+        form = self.form
+        self._study.keep_form(form)
+        if lacks := form.lacks(self._plan):
+            self.card.show_card(Card(Tone.PROBLEM, lacks))
+            return
+        self.card.show_card(None)
+        self._check(form)

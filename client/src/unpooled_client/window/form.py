@@ -1,0 +1,106 @@
+"""What a person says of the data files, and the words of the command line that say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from unpooled.plan import Plan
+
+_GENOTYPES = (".bed", ".bim", ".fam")
+
+
+@dataclass(frozen=True)
+class DataForm:
+    """The files and how to read them, as typed. Empty texts stand for "not given"."""
+
+    table: str = ""
+    bfile: str = ""
+    pheno: str = ""
+    pheno_name: str = ""
+    covar: str = ""
+    keep: str = ""
+    remove: str = ""
+    extract: str = ""
+    exclude: str = ""
+    missing_phenotype: str = ""
+    one: bool = False
+    allow_no_sex: bool = False
+    one_class: bool = False
+
+    def arguments(self) -> list[str]:
+        """The options of `unpooled-client check`."""
+        found = []
+        for field in fields(self):
+            value = getattr(self, field.name)
+            option = "--1" if field.name == "one" else f"--{field.name.replace('_', '-')}"
+            if value is True:
+                found.append(option)
+            elif value:
+                found += [option, value]
+        return found
+
+    def lacks(self, plan: Plan) -> str:
+        """What must be given before the data can be checked, in words; empty if nothing."""
+        if plan.of_tables:
+            return "" if self.table else "Choose the file with this cohort's table."
+        if not self.bfile:
+            return "Choose the genotypes: any one of the three files .bed, .bim and .fam."
+        if self.pheno and not self.pheno_name:
+            return "Choose the column of the phenotype file."
+        if plan.covariates and not self.covar:
+            return "Choose the file of covariates: the plan asks for some."
+        return ""
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> DataForm:
+        """The form that was filled in for the data options that are kept with the state."""
+        given: dict[str, Any] = {}
+        for field in fields(cls):
+            value = options.get(field.name)
+            if value is not None and value != _NO_VALUE.get(field.name):
+                given[field.name] = value if isinstance(value, bool) else str(value)
+        return cls(**given)
+
+
+_NO_VALUE = {"missing_phenotype": -9}
+"""What stands for "not given" where that is not None."""
+
+
+def prefix_of(file: str) -> str:
+    """The PLINK prefix that a chosen .bed, .bim or .fam belongs to; any other text as it is."""
+    path = Path(file)
+    return str(path.with_suffix("")) if path.suffix.lower() in _GENOTYPES else file
+
+
+Columns = Sequence[Mapping[str, Any]]
+"""Columns of a file as `unpooled-client columns --json` tells them."""
+
+
+def covariates_found(plan: Plan, columns: Columns | None) -> str:
+    """Which of the plan's covariates a file has, in words; `columns` is None before it was looked into."""
+    return _found([covariate.title for covariate in plan.covariates], "covariates", columns)
+
+
+def table_columns_found(plan: Plan, columns: Columns | None) -> str:
+    """Which of the plan's columns a table has, in words."""
+    return _found([column.title for column in plan.schema], "columns", columns)
+
+
+def _found(wanted: Sequence[str], what: str, columns: Columns | None) -> str:
+    if not wanted:
+        return ""
+    if not columns:
+        return f"The plan asks for the {what} {_listed(wanted)}."
+    names = {column["name"] for column in columns}
+    missing = [name for name in wanted if name not in names]
+    if not missing:
+        return f"✓ All {len(wanted)} {what} of the plan are in the file."
+    return f"✗ Not in the file: {_listed(missing)}. It has: {_listed(sorted(names))}."
+
+
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -1,0 +1,324 @@
+"""What the window shows of a study, made from what the engine told. Nothing here knows of Qt.
+
+`Progress` adds up the events of a run, a `Card` says one thing that a person should know now, and
+`step_lines` gives the list at the left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from unpooled_client import words
+from unpooled_client.events import (
+    Agreed,
+    Event,
+    Exit,
+    Failed,
+    Finished,
+    Joined,
+    PanelAgreed,
+    Paused,
+    Proposal,
+    Reachable,
+    Results,
+    Resumed,
+    ReviewNeeded,
+    Sent,
+    Started,
+    StepProgress,
+    Transformed,
+    Unreachable,
+    Waiting,
+)
+
+
+class Step(Enum):
+    """The steps at the left, in their order."""
+
+    JOIN = "Join"
+    DATA = "Data"
+    CHECK = "Check"
+    REVIEW = "Review what leaves"
+    RUN = "Run"
+    RESULTS = "Results"
+
+    @property
+    def number(self) -> int:
+        return list(Step).index(self)
+
+
+class Tone(Enum):
+    """What kind of news something is, by word and sign: none is told by colour alone."""
+
+    GOOD = "done", "✓"
+    NOW = "now", "▶"
+    WAITING = "waiting", "…"
+    WARNING = "look at this", "!"
+    PROBLEM = "needs you", "✗"
+    LATER = "not yet", "○"
+
+    @property
+    def word(self) -> str:
+        return self.value[0]
+
+    @property
+    def sign(self) -> str:
+        return self.value[1]
+
+
+@dataclass(frozen=True)
+class StepLine:
+    """A step at the left with its state in words."""
+
+    step: Step
+    tone: Tone
+    can_open: bool
+
+    @property
+    def text(self) -> str:
+        return f"{self.step.number + 1}  {self.step.value}\n{self.tone.sign}  {self.tone.word}"
+
+
+def step_lines(at: Step, tone: Tone) -> tuple[StepLine, ...]:
+    """The steps of a study that has come to step `at`, which is in the state `tone`."""
+
+    def line(step: Step) -> StepLine:
+        if step is at:
+            return StepLine(step, tone, True)
+        done = step.number < at.number
+        return StepLine(step, Tone.GOOD if done else Tone.LATER, done)
+
+    return tuple(map(line, Step))
+
+
+@dataclass(frozen=True)
+class Card:
+    """One thing to know: what, where, what to do, and who can do it."""
+
+    tone: Tone
+    title: str
+    text: str = ""
+    where: str = ""
+    remedy: str = ""
+    who: str = ""
+
+    @property
+    def rows(self) -> list[tuple[str, str]]:
+        """Its details that are known, by name."""
+        found = [("Where", self.where), ("What to do", self.remedy), ("Who can act", self.who)]
+        return [(name, value) for name, value in found if value]
+
+
+YOU, COORDINATOR = "You", "The coordinator of the study"
+
+_KINDS = {
+    Exit.DATA: ("The data cannot be used as they are", "in this cohort's files", YOU),
+    Exit.USAGE: ("Something is missing", "on this computer", YOU),
+    Exit.REFUSED: ("Refused", "between this computer and the server", f"{YOU}, or the coordinator"),
+    Exit.STUDY_ENDED: ("The study has ended without results", "in the study", COORDINATOR),
+    Exit.INTERRUPTED: ("Stopped", "on this computer", YOU),
+    Exit.INTERNAL: (
+        "This program failed",
+        "on this computer",
+        f"{YOU}; if it stays so, the program's makers",
+    ),
+}
+_CODES = {
+    "joined-elsewhere": (
+        "This invitation was used on another computer",
+        f"{YOU}, where the state is; if it is lost, you and the coordinator",
+    ),
+    "second-client": ("Another client of this cohort is running", YOU),
+    "revoked-token": ("The invitation was revoked", COORDINATOR),
+    "unknown-token": ("The invitation is not known to the server", COORDINATOR),
+    "client-too-old": ("This program is too old for the server", f"{YOU}, or your IT department"),
+    "server-too-old": ("The server is too old for this program", f"{COORDINATOR}, or the server's operator"),
+    "declined": ("You declined", YOU),
+}
+
+
+def failure(event: Failed) -> Card:
+    """Why a run ended, and what now."""
+    title, where, who = _KINDS.get(event.exit, _KINDS[Exit.INTERNAL])
+    title, who = _CODES.get(event.code, (title, who))
+    told = (
+        f" The coordinator sees the code “{event.told_server}”, and nothing else."
+        if event.told_server
+        else ""
+    )
+    tone = Tone.WARNING if event.exit == Exit.INTERRUPTED else Tone.PROBLEM
+    return Card(tone, title, _sentence(event.message) + told, where, _sentence(event.remedy), who)
+
+
+def trouble(text: str) -> Card:
+    """A child process that ended without a word of the engine's: what it printed to people."""
+    text = text.strip().removeprefix("Error: ") or "It said nothing."
+    return Card(Tone.PROBLEM, "This did not work", _sentence(text), "on this computer", who=YOU)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def waiting(event: Waiting) -> Card:
+    """Somebody else's turn."""
+    whom = ", ".join(event.names) or event.what
+    return Card(
+        Tone.WAITING,
+        f"Waiting for {whom} since {words.clock(event.since)}",
+        f"For {event.what}. Nothing is wrong, and there is nothing for you to do." if event.names else "",
+        who=f"{whom}; the coordinator can ask them" if event.names else COORDINATOR,
+    )
+
+
+def unreachable(event: Unreachable) -> Card:
+    return Card(
+        Tone.WAITING,
+        f"The server has not answered since {words.clock(event.since)}",
+        f"{_sentence(event.reason)}. This program keeps trying, and goes on by itself.",
+        event.server,
+        "Look at this computer's network and its proxy. “Test the connection” tells which part fails.",
+        f"{YOU}, your IT department, or the operator of the server",
+    )
+
+
+def paused(event: Paused) -> Card:
+    return Card(
+        Tone.WAITING,
+        "The study is paused",
+        _sentence(event.reason),
+        "in the study",
+        "Leave this computer on; it goes on by itself when the study does.",
+        COORDINATOR,
+    )
+
+
+@dataclass(frozen=True)
+class Bar:
+    """How far one step of the study is; `total` is None where it cannot be known."""
+
+    step: str
+    """Its name, without the iteration."""
+    title: str
+    done: int
+    total: int | None
+    note: str
+    """How much, and how long it will still take if that is known."""
+
+
+@dataclass
+class Progress:
+    """What the events of a study's latest run add up to."""
+
+    study: str = ""
+    cohort: str = ""
+    fingerprint: str = ""
+    proposal: Proposal | None = None
+    asks: ReviewNeeded | None = None
+    """Plan and roster, to be accepted or declined now."""
+    panel: PanelAgreed | None = None
+    sent: int = 0
+    messages: int = 0
+    results: Results | None = None
+    transformed: Transformed | None = None
+    finished: Finished | None = None
+    failed: Failed | None = None
+    log: list[str] = field(default_factory=list)
+    last: Event | None = None
+    _steps: dict[str, StepProgress] = field(default_factory=dict)
+    _trouble: Unreachable | None = None
+    _paused: Paused | None = None
+    _waiting: Waiting | None = None
+
+    def add_all(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self.add(event)
+
+    def add(self, event: Event) -> None:
+        """Take note of one more event."""
+        if isinstance(event, Started):
+            self.__init__()  # type: ignore[misc]  # another run begins
+        self.last = event
+        self.log += words.lines(event)
+        if isinstance(event, StepProgress | Sent | PanelAgreed | Results | ReviewNeeded | Finished):
+            self._waiting = None
+        match event:
+            case Joined():
+                self.study, self.cohort, self.fingerprint = event.name, event.cohort, event.fingerprint
+            case ReviewNeeded():
+                self.proposal = self.asks = event
+            case Proposal():
+                self.proposal = event
+            case PanelAgreed():
+                self.panel = event
+            case StepProgress():
+                self._steps[event.step] = event
+            case Sent():
+                self.sent += event.bytes
+                self.messages += 1
+            case Results():
+                self.results = event
+            case Transformed():
+                self.transformed = event
+            case _:
+                self._add_state(event)
+
+    def _add_state(self, event: Event) -> None:
+        match event:
+            case Waiting():
+                self._waiting, self.asks = event, None
+            case Unreachable():
+                self._trouble = event
+            case Reachable():
+                self._trouble = None
+            case Paused():
+                self._paused = event
+            case Resumed():
+                self._paused = None
+            case Finished():
+                self.finished = event
+            case Failed():
+                self.failed = event
+
+    @property
+    def bars(self) -> list[Bar]:
+        """The steps that this cohort answers, in the order in which they began."""
+        return [Bar(step, e.title, e.done, e.total, _note(e)) for step, e in self._steps.items()]
+
+    @property
+    def traffic(self) -> str:
+        """Sent and received, as far as it is known."""
+        if self.finished is not None:
+            return f"{words.size(self.finished.sent)} sent, {words.size(self.finished.received)} received"
+        return f"{words.size(self.sent)} sent in {self.messages:,} messages" if self.messages else ""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether this run has ended, well or not."""
+        return self.finished is not None or self.failed is not None
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether a run, of which nothing is heard any more, did not come to an end of its own."""
+        ends = (Agreed, Proposal, Finished, Failed)
+        return self.last is not None and not isinstance(self.last, ends)
+
+    @property
+    def card(self) -> Card | None:
+        """The one thing to know now, or None while all goes its way."""
+        if self.failed is not None:
+            return failure(self.failed)
+        if self.finished is not None:
+            return None
+        if self._trouble is not None:
+            return unreachable(self._trouble)
+        if self._paused is not None:
+            return paused(self._paused)
+        return waiting(self._waiting) if self._waiting is not None else None
+
+
+def _note(event: StepProgress) -> str:
+    left = words.left(event)
+    return f"{words.amount(event)}, {left}" if left else words.amount(event)

@@ -1,0 +1,147 @@
+"""One study of this computer, as the window knows it: its folder, the log of its run, its child process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, QStandardPaths, QTimer, Signal
+
+from unpooled.plan import Plan
+from unpooled.protocol.invitation import Invitation
+from unpooled_client import background
+from unpooled_client.journal import Journal
+from unpooled_client.stage import Stage, stage_of
+from unpooled_client.state import Saved, StateError, StateFolder
+from unpooled_client.window.child import Child, Ended
+from unpooled_client.window.form import DataForm
+from unpooled_client.window.model import Progress
+from unpooled_client.window.where import Where, where
+
+LOOK_EVERY = 400
+"""Milliseconds between two looks at the log of the run."""
+
+
+class Study(QObject):
+    """What all pages of one study share. `changed` is emitted when there is something new to show."""
+
+    changed = Signal()
+
+    def __init__(self, folder: StateFolder, invitation: Invitation | None = None) -> None:
+        super().__init__()
+        self.folder, self._invitation = folder, invitation
+        self.saved: Saved | None = None
+        self.progress, self._journal = Progress(), Journal(folder.log)
+        self.report: dict[str, Any] = {}
+        """Of the last check in this window."""
+        self.is_alive = False
+        self._typed: DataForm | None = None
+        self._child: Child | None = None
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self._look)
+
+    def open(self) -> None:
+        """Read what is on disk, and follow the run from now on."""
+        self.refresh()
+        self._timer.start(LOOK_EVERY)
+
+    def close(self) -> None:
+        """Follow it no longer. What runs in the background goes on."""
+        self._timer.stop()
+        if self._child is not None:
+            self._child.end()
+
+    def refresh(self) -> None:
+        """Read again what is on disk."""
+        self._read_log()
+        self._load()
+        self.changed.emit()
+
+    def _load(self) -> None:
+        try:
+            self.saved = self.folder.load() if self.folder.exists() else None
+        except StateError:
+            self.saved = None
+
+    @property
+    def invitation(self) -> Invitation:
+        if self._invitation is not None:
+            return self._invitation
+        if self.saved is None:
+            raise StateError(f"there is no study in {self.folder.path}")
+        return self.saved.invitation
+
+    @property
+    def stage(self) -> Stage:
+        return stage_of(self.saved) if self.saved is not None else Stage.JOIN
+
+    @property
+    def where(self) -> Where:
+        return where(self.stage, self.progress, is_alive=self.is_alive)
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan that was agreed to."""
+        return self.saved.agreement.plan if self.saved is not None and self.saved.agreement else None
+
+    @property
+    def title(self) -> str:
+        if self.saved is not None and self.saved.agreement is not None:
+            return self.saved.agreement.study
+        return self.progress.study or f"Study {self.invitation.study}"
+
+    @property
+    def form(self) -> DataForm:
+        """The data form as it was last filled in, here or in an earlier window."""
+        if self._typed is not None:
+            return self._typed
+        return DataForm.from_options(self.saved.options if self.saved is not None else {})
+
+    def keep_form(self, form: DataForm) -> None:
+        self._typed = form
+
+    def call(
+        self,
+        *arguments: str,
+        ended: Callable[[Ended], None],
+        told: Callable[[dict[str, Any]], None] | None = None,
+        first_line: str = "",
+        answers: bool = False,
+        of_study: bool = True,
+    ) -> Child:
+        """Run a command of the command line; an earlier one that still runs is ended.
+
+        `of_study`: the command is told this study's folder.
+        """
+        if self._child is not None:
+            self._child.end()
+        command, *others = arguments
+        self._child = Child(
+            self,
+            [command, *(("--state", str(self.folder.path)) if of_study else ()), *others],
+            ended=ended,
+            told=told,
+            first_line=first_line,
+            answers=answers,
+        )
+        return self._child
+
+    def _look(self) -> None:
+        if self._read_log():
+            self._load()
+            self.changed.emit()
+
+    def _read_log(self) -> bool:
+        """Take up what the run told since the last look; whether there was anything."""
+        alive, events = background.is_running(self.folder), self._journal.new()
+        self.progress.add_all(events)
+        changed = bool(events) or alive != self.is_alive
+        self.is_alive = alive
+        return changed
+
+
+def results_folder(study: str) -> Path:
+    """Where results go unless a person says otherwise."""
+    documents = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
+    return Path(documents or Path.home()) / f"unpooled-{study}"

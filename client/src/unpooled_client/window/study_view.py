@@ -1,0 +1,106 @@
+"""One study in the window: its steps at the left, the page of the chosen step at the right."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QListWidget, QListWidgetItem, QStackedWidget, QWidget
+
+from unpooled_client.stage import Stage
+from unpooled_client.window.check import CheckPage
+from unpooled_client.window.data import DataPage
+from unpooled_client.window.form import DataForm
+from unpooled_client.window.join import JoinPage
+from unpooled_client.window.model import Step, Tone, step_lines
+from unpooled_client.window.results import ResultsPage
+from unpooled_client.window.review import ReviewPage
+from unpooled_client.window.run import RunPage
+from unpooled_client.window.study import Study
+
+
+class StudyView(QWidget):
+    """Goes with a study from step to step; a person may look back at what is done."""
+
+    def __init__(self, study: Study) -> None:
+        super().__init__()
+        self.study = study
+        self.join = JoinPage(study)
+        self.data = DataPage(study, self._start_check)
+        self.check = CheckPage(study, lambda: self.show_step(Step.DATA), lambda: self.show_step(Step.REVIEW))
+        self.review = ReviewPage(study, lambda: self.show_step(Step.RUN))
+        self.run = RunPage(study)
+        self.results = ResultsPage(study)
+        self.steps = QListWidget()
+        self.steps.setAccessibleName("Steps of the study")
+        self.steps.setSpacing(4)
+        self.pages = QStackedWidget()
+        for page in (self.join, self.data, self.check, self.review, self.run, self.results):
+            self.pages.addWidget(page)
+        for step in Step:
+            self.steps.addItem(QListWidgetItem(step.value))
+        self.steps.setFixedWidth(self.steps.sizeHintForColumn(0) + 4 * self.fontMetrics().height())
+        self.steps.currentRowChanged.connect(self._choose)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(9, 0, 0, 9)
+        row.addWidget(self.steps)
+        row.addWidget(self.pages, 1)
+        self._at: Step | None = None
+        self._is_checking = False
+        study.changed.connect(self.refresh)
+
+    def begin(self) -> None:
+        """Read what is on disk, go to the step that is next, and go on with what goes on by itself."""
+        self.study.open()
+        if self.study.where.step is Step.JOIN:
+            self.join.join()
+        elif self.study.where.step is Step.RUN and not self.study.is_alive and self._was_interrupted:
+            self.run.go_on()
+
+    @property
+    def _was_interrupted(self) -> bool:
+        return self.study.progress.was_interrupted
+
+    def refresh(self) -> None:
+        """Show what has changed; move on with the study where it moved on."""
+        for page in (self.join, self.data, self.review, self.run, self.results):
+            page.refresh()
+        where = self.study.where
+        at, tone = where.step, where.tone
+        if at is Step.JOIN and self.join.card.shown is not None:
+            tone = self.join.card.shown.tone
+        if at in (Step.DATA, Step.REVIEW) and self._is_checking:
+            at, tone = Step.CHECK, self._check_tone()
+        for line in step_lines(at, tone):
+            item = self.steps.item(line.step.number)
+            item.setText(line.text)
+            flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+            item.setFlags(flags if line.can_open else Qt.ItemFlag.NoItemFlags)
+        if at is not self._at:
+            self._at = at
+            self.show_step(at)
+
+    def show_step(self, step: Step) -> None:
+        """Go to a step's page."""
+        if step in (Step.DATA, Step.REVIEW):
+            self._is_checking = False
+        if step is Step.REVIEW and self.pages.currentIndex() != step.number:
+            self.review.load()
+        self.steps.setCurrentRow(step.number)
+        self.pages.setCurrentIndex(step.number)
+
+    def _choose(self, row: int) -> None:
+        if row >= 0 and self.pages.currentIndex() != row:
+            self.show_step(list(Step)[row])
+
+    def _start_check(self, form: DataForm) -> None:
+        self._is_checking = True
+        self.check.start(form)
+        self.refresh()
+
+    def _check_tone(self) -> Tone:
+        if self.check.is_checking:
+            return Tone.WAITING
+        return Tone.GOOD if self.study.report.get("ok") else Tone.PROBLEM
+
+    @property
+    def is_over(self) -> bool:
+        return self.study.stage is Stage.RESULTS

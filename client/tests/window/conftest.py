@@ -1,0 +1,67 @@
+"""The real window, offscreen, with a real platform behind the command line that it starts."""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from client_trials import Member, Platform, Trial, make_trial
+
+from unpooled.simulate import SimulationReport, simulate
+from unpooled_client import background, state
+
+if TYPE_CHECKING:
+    from window_desk import Desk
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> SimulationReport:
+    """Three small cohorts with a covariate."""
+    folder = tmp_path_factory.mktemp("cohorts")
+    return simulate(folder, cohorts=(80, 100, 120), variants=300, seed=7)
+
+
+@pytest.fixture
+def study(platform: Platform, files: SimulationReport, tmp_path: Path) -> Callable[..., Trial]:
+    """Makes a study of three cohorts, with changes to its plan."""
+    return functools.partial(make_trial, platform, files.cohorts, tmp_path)
+
+
+@pytest.fixture
+def desk(qtbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    """A window in a profile of its own. Whatever it left running ends with the test."""
+    from window_desk import Desk
+
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "profile"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    made = Desk(qtbot)
+    yield made
+    made.window.close()
+    for folder in state.folders():
+        background.stop(folder)
+
+
+@pytest.fixture
+def beside() -> Iterator[Callable[..., None]]:
+    """Starts cohorts that take part as programs of their own, and accept everything."""
+    running: list[subprocess.Popen[bytes]] = []
+
+    def start(*members: Member, data: str = "--bfile") -> None:
+        for member in members:
+            command = [word if word != "--bfile" else data for word in member.command("--yes", "--quiet")]
+            running.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+
+    yield start
+    for process in running:
+        process.kill()
+        process.wait()

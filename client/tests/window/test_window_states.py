@@ -1,0 +1,207 @@
+"""Every state in which a person may find a study: what the window says, and what it offers."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from client_cable import Cable
+from client_trials import Member, Trial
+from test_engine_faults import kill_after
+from window_desk import Desk
+
+from unpooled.protocol import VERSION
+from unpooled_client import background, preparing, state
+from unpooled_client.data.options import DataOptions
+from unpooled_client.engine import Engine, Until
+from unpooled_client.events import ReviewNeeded, Started
+from unpooled_client.journal import Journal
+from unpooled_client.state import Saved, StateFolder
+from unpooled_client.window.connection import ConnectionTest
+from unpooled_client.window.model import Step, Tone
+
+MakeStudy = Callable[..., Trial]
+
+
+@pytest.fixture
+def cable(platform):  # type: ignore[no-untyped-def]
+    laid = Cable(platform.url)
+    yield laid
+    laid.close()
+
+
+def join(desk: Desk, member: Member) -> None:
+    """Join as the person did who pasted the invitation."""
+    desk.window.join(member.invitation)
+
+
+def released(member: Member, *others: Member) -> StateFolder:
+    """The folder of a study that was joined, agreed to, checked and released, in a moment."""
+    folder = state.find(member.invitation)
+    for other in others:
+        other.run(other.engine(until=Until.JOINED))
+    mine = dataclasses.replace(member, events=[])
+    last = mine.run(Engine(folder, invitation=mine.invitation, until=Until.AGREED))
+    assert mine.told(ReviewNeeded), last
+    assert preparing.check_for_study(folder, DataOptions(bfile=member.bfile), 1).ok
+    preparing.release(folder, folder.load())
+    return folder
+
+
+def tones(desk: Desk) -> list[str]:
+    """The states at the left, in words."""
+    lines = [desk.view.steps.item(k).text() for k in range(desk.view.steps.count())]
+    return [line.partition("\n")[2].partition("  ")[2] for line in lines]
+
+
+def test_waiting_says_for_whom_and_shows_the_plan_meanwhile(desk: Desk, study: MakeStudy) -> None:
+    trial = study()
+    join(desk, trial.members[0])
+    desk.reads("Waiting for cohort2, cohort3 since")
+    assert "chi-square" in desk.view.join.document.toPlainText()
+    assert tones(desk) == [Tone.WAITING.word, *[Tone.LATER.word] * 5]
+    assert not desk.view.join.accept_button.isVisible()
+    desk.look("state-waiting")
+
+
+def test_an_unreachable_server_is_tried_on(desk: Desk, study: MakeStudy, cable: Cable) -> None:
+    member = cable.through(study().members[0])
+    cable.cut()
+    join(desk, member)
+    desk.reads("The server has not answered since", "keeps trying", cable.url)
+    desk.look("state-unreachable")
+    desk.press(desk.view.join.test_button)
+    found = desk.view.join.findChild(ConnectionTest)
+    desk.until(lambda: found.is_done)
+    assert "Server" in found.document.toPlainText()
+    found.reject()
+    cable.mend()
+    desk.reads("Waiting for cohort2, cohort3 since")
+
+
+def test_a_revoked_invitation(desk: Desk, study: MakeStudy) -> None:
+    trial = study()
+    trial.call("POST", "invitations/cohort1/revoke")
+    join(desk, trial.members[0])
+    desk.reads("The invitation was revoked", "coordinator")
+    desk.until(desk.view.join.again_button.isVisible)
+    desk.look("state-revoked")
+
+
+def test_an_invitation_used_on_another_computer(desk: Desk, study: MakeStudy) -> None:
+    trial = study()
+    member = trial.members[0]
+    member.run(member.engine(until=Until.JOINED))
+    # The server takes a new instance for a second client for a minute; a test need not wait so long.
+    new = dataclasses.replace(Saved.new(member.invitation), instance=member.state.load().instance)
+    folder = state.find(member.invitation)
+    folder.path.mkdir(parents=True)
+    folder.save(new)
+    join(desk, member)
+    desk.reads("used on another computer")
+    assert desk.view.join.anew_button.isVisible()
+    desk.look("state-elsewhere")
+
+
+def test_a_client_that_is_too_old(desk: Desk, study: MakeStudy, cable: Cable) -> None:
+    cable.swap = f"Unpooled-Protocol: {VERSION}".encode(), b"Unpooled-Protocol: 0"
+    join(desk, cable.through(study().members[0]))
+    desk.reads("This program is too old for the server", "Install the version", "IT department")
+    desk.look("state-too-old")
+
+
+def test_declining_ends_it_and_can_be_thought_over(desk: Desk, study: MakeStudy) -> None:
+    trial = study()
+    me, *others = trial.members
+    for other in others:
+        other.run(other.engine(until=Until.JOINED))
+    join(desk, me)
+    desk.press(desk.view.join.decline_button)
+    desk.reads("You declined")
+    desk.look("state-declined")
+    desk.press(desk.view.join.again_button)
+    desk.reads("Accept the plan and the roster?")
+
+
+def test_bad_files_are_told_with_their_place_and_nothing_typed_is_lost(
+    desk: Desk, study: MakeStudy, tmp_path: Path
+) -> None:
+    trial = study()
+    me, *others = trial.members
+    for other in others:
+        other.run(other.engine(until=Until.JOINED))
+    for kind in ("bed", "bim", "fam"):
+        data = Path(f"{me.bfile}.{kind}").read_bytes()
+        (tmp_path / f"bad.{kind}").write_bytes(data.replace(b" 2\n", b" X\n") if kind == "fam" else data)
+    join(desk, me)
+    desk.press(desk.view.join.accept_button)
+    desk.at(Step.DATA)
+    desk.press(desk.view.data.check_button)
+    desk.reads("Choose the genotypes")
+    desk.view.data.bfile.set_path(str(tmp_path / "bad.bed"))
+    desk.press(desk.view.data.check_button)
+    desk.at(Step.CHECK)
+    desk.reads("Not ready")
+    assert "bad.fam" in desk.view.check.document.toPlainText()
+    assert not desk.view.check.next_button.isEnabled()
+    assert tones(desk)[Step.CHECK.number] == Tone.PROBLEM.word
+    desk.look("state-bad-files")
+    desk.press(desk.view.check.back_button)
+    desk.at(Step.DATA)
+    assert desk.view.data.bfile.path == str(tmp_path / "bad")
+    desk.view.data.more.setChecked(True)
+    desk.look("data-more")
+
+
+def test_paused_then_aborted_by_the_coordinator(desk: Desk, study: MakeStudy) -> None:
+    trial = study()
+    me, *others = trial.members
+    folder = released(me, *others)
+    desk.window.open_study(folder)
+    desk.press(desk.view.run.start_button)
+    desk.reads("Waiting for cohort2, cohort3 since")
+    desk.look("state-run-waiting")
+    trial.call("POST", "abort", json={"reason": "found a mistake in the phenotype"})
+    desk.reads("The study has ended without results", "aborted")
+    desk.look("state-aborted")
+    assert tones(desk)[Step.RUN.number] == Tone.PROBLEM.word
+
+
+def test_paused_closed_killed_and_gone_on(desk: Desk, study: MakeStudy, beside: Callable[..., None]) -> None:
+    """The run outlives the window; after a restart of the computer the window starts it again by itself."""
+    trial = study()
+    me, other, third = trial.members
+    folder = released(me, other, third)
+    beside(other)
+    desk.window.open_study(folder)
+    desk.press(desk.view.run.start_button)
+    kill_after(third, "panel-agreed")
+    desk.reads("Waiting for cohort3 since")
+    desk.look("state-waiting-for-one")
+    trial.call("POST", "pause")
+    desk.reads("The study is paused")
+    desk.look("state-paused")
+    trial.call("POST", "resume")
+    desk.reads("Waiting for cohort3 since")
+    desk.press(desk.view.run.stop_button)
+    desk.until(lambda: not background.is_running(folder))
+    desk.reads("Stopped", "goes on where it was")
+    desk.look("state-stopped")
+    desk.press(desk.view.run.start_button)
+    desk.until(lambda: background.is_running(folder))
+    desk.window.show_home()  # the run goes on without anybody looking
+    assert background.is_running(folder)
+    started = [event for event in Journal(folder.log).new() if isinstance(event, Started)]
+    os.kill(started[-1].pid, signal.SIGKILL)
+    desk.until(lambda: not background.is_running(folder))
+    desk.window.home.refresh()
+    assert "Interrupted" in desk.window.home.list.topLevelItem(0).text(2)
+    desk.press(desk.window.home.open_button)
+    desk.reads("goes on by itself")
+    desk.look("state-gone-on")
+    beside(third)
+    desk.at(Step.RESULTS)

@@ -1,0 +1,87 @@
+"""A person takes part in whole studies with nothing but the window."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from client_trials import Trial
+from window_desk import Desk
+
+from unpooled_client import state
+from unpooled_client.window.model import Step
+
+MakeStudy = Callable[..., Trial]
+
+_heard: list[str] | None = None
+
+
+def _listen(event: str, arguments: Any) -> None:
+    if _heard is not None and event.startswith("socket."):
+        _heard.append(f"{event} {arguments}")
+
+
+@contextmanager
+def no_socket() -> Iterator[None]:
+    """Fails if this process, which is the window's, opens, binds or connects a socket meanwhile."""
+    global _heard
+    sys.addaudithook(_listen)
+    _heard = []
+    try:
+        yield
+        assert _heard == []
+    finally:
+        _heard = None
+
+
+def test_a_whole_study_with_nothing_but_the_window(
+    desk: Desk, study: MakeStudy, beside: Callable[..., None]
+) -> None:
+    trial = study()
+    me, *others = trial.members
+    beside(*others)
+    with no_socket():
+        join(desk, me.invitation.to_text())
+        desk.look("join-accept")
+        desk.press(desk.view.join.accept_button)
+        desk.at(Step.DATA)
+        desk.bot.keyClicks(desk.view.data.bfile.edit, f"{me.bfile}.bim")
+        desk.look("data")
+        desk.press(desk.view.data.check_button)
+        desk.reads("Ready: no errors")
+        desk.look("check")
+        desk.press(desk.view.check.next_button)
+        desk.at(Step.REVIEW)
+        desk.reads("Nothing of your data has left")
+        desk.look("review")
+        desk.press(desk.view.review.release_button)
+        desk.at(Step.RUN)
+        desk.look("run-before")
+        desk.press(desk.view.run.start_button)
+        desk.until(lambda: bool(desk.view.study.progress.bars))
+        desk.look("run")
+        desk.at(Step.RESULTS)
+        desk.until(lambda: "Verified" in desk.view.results.ledger.toPlainText())
+    assert "study.assoc" in desk.view.results.files.toPlainText()
+    for number, name in enumerate(("files", "own", "ledger")):
+        desk.view.results.tabs.setCurrentIndex(number)
+        desk.look(f"results-{name}")
+    desk.view.show_step(Step.RUN)
+    desk.look("run-done")
+    desk.window.show_home()
+    desk.look("home")
+    assert state.folders()[0].load().delivered
+
+
+def join(desk: Desk, invitation: str) -> None:
+    """Paste the invitation, press Join, and wait until there is something to accept."""
+    desk.press(desk.window.home.join_button)
+    desk.bot.keyClicks(desk.window.invite.text, "nonsense")
+    desk.reads("This is no invitation")
+    desk.look("invitation-wrong")
+    desk.window.invite.text.setPlainText(invitation)
+    desk.look("invitation")
+    desk.press(desk.window.invite.join_button)
+    desk.reads("Accept the plan and the roster?")
