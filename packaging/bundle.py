@@ -23,6 +23,19 @@ PLATFORMS = {
     "linux": [f"manylinux_2_{minor}_x86_64" for minor in range(28, 16, -1)] + ["manylinux2014_x86_64"],
 }
 
+HERE = {"win32": "windows", "darwin": "mac"}.get(sys.platform, "linux")
+
+# How Python is called, where it puts programs, and how the digests are compared.
+TYPED = {
+    "windows": (
+        "py -{}",
+        "unpooled\\Scripts\\",
+        "certutil -hashfile FILE SHA256, and compare with SHA256SUMS",
+    ),
+    "mac": ("python{}", "unpooled/bin/", "shasum -a 256 --check SHA256SUMS"),
+    "linux": ("python{}", "unpooled/bin/", "sha256sum --check SHA256SUMS"),
+}
+
 README = """\
 The Unpooled client, with all that it needs. Nothing is downloaded. For Python {python} ({system}).
 
@@ -33,8 +46,7 @@ Install, in this folder, into an environment of its own; no administrator's righ
 
 Try it:
 
-    {program} --version
-    {program} check --bfile PREFIX-OF-YOUR-FILES
+    {tries}
 
 To see that the files are those that were packed:
 
@@ -77,22 +89,17 @@ def _download(wanted: list[str], platform: str, python: str, out: Path) -> None:
 
 
 def _readme(asked: argparse.Namespace) -> str:
-    is_windows = asked.platform == "windows" or (asked.platform == "this" and sys.platform == "win32")
+    system = HERE if asked.platform == "this" else asked.platform
+    python, folder, verify = TYPED[system]
     wanted = "unpooled-client[window]" if asked.window else "unpooled-client"
-    folder, python = (
-        ("unpooled\\Scripts\\", f"py -{asked.python}")
-        if is_windows
-        else ("unpooled/bin/", f"python{asked.python}")
-    )
+    tries = ["--version", "check --bfile PREFIX-OF-YOUR-FILES"] + ["window"] * asked.window
     return README.format(
         python=asked.python,
-        system=sys.platform if asked.platform == "this" else asked.platform,
-        create=f"{python} -m venv unpooled",
+        system=system,
+        create=f"{python.format(asked.python)} -m venv unpooled",
         install=f'{folder}python -m pip install --no-index --find-links . "{wanted}"',
-        program=f"{folder}unpooled-client",
-        verify="certutil -hashfile FILE SHA256, and compare with SHA256SUMS"
-        if is_windows
-        else "sha256sum --check SHA256SUMS",
+        tries="\n    ".join(f"{folder}unpooled-client {words}" for words in tries),
+        verify=verify,
     )
 
 
