@@ -99,8 +99,11 @@ def test_a_lost_reply_is_asked_for_again_with_the_same_bytes(
     trial.run_all()
     assert not cable.lose
     assert member.results() == pooled
-    rounds = [entry.round for entry in ledger.read(member.state.ledger) if entry.round]
+    entries = list(ledger.read(member.state.ledger))
+    rounds = [entry.round for entry in entries if entry.round]
     assert len(rounds) == len(set(rounds))
+    links = [link for link in trial.call("GET", "traffic")["links"] if link["party"] == member.name]
+    assert sum(link["messages"] for link in links) == len(entries) + 3  # the server got these twice
 
 
 def test_a_server_that_does_not_answer_is_waited_for(
