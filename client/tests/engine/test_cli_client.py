@@ -46,7 +46,7 @@ def test_help_names_every_command_and_status() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["check", "join", "run", "status", "results", "doctor", "ledger", "completion"]
+    "command", ["check", "columns", "join", "run", "status", "results", "doctor", "ledger", "completion"]
 )
 def test_every_command_has_help(command: str) -> None:
     done = client(command, "--help")
