@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 OPTION = "--services"
+FROZEN = "--frozen"
 
 # What a shell runs in its background is deaf to Ctrl-C, and so would be the programs that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -45,12 +46,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Run on private instances of PostgreSQL and Redis and with a Celery worker, instead of SQLite "
         "and the embedded worker.",
     )
-    parser.addoption(
-        "--frozen", metavar="FOLDER", help="Test the client that `python packaging/freeze.py` made there."
-    )
+    parser.addoption(FROZEN, metavar="FOLDER", help="Test the client that `make freeze` made there.")
     # Now, before options are parsed: conftest files further down point Django at the database that is given.
     if OPTION in sys.argv:
         _start_services()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """The tests of the frozen client are none where there is no such folder: it takes minutes to make."""
+    return True if collection_path.name == "test_frozen.py" and not config.getoption(FROZEN) else None
 
 
 def _start_services() -> None:

@@ -24,7 +24,7 @@ SUFFIX = ".exe" if sys.platform == "win32" else ""
 def folder(request: pytest.FixtureRequest) -> Path:
     given = request.config.getoption("--frozen")
     if not given:
-        pytest.skip("the client is not frozen: make freeze")
+        pytest.fail("say which by --frozen FOLDER; `make freeze` makes one")
     return Path(given).resolve()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 import re
 import shlex
@@ -131,9 +132,12 @@ def test_what_the_recipe_leaves_out_is_not_needed(small: tuple[Path, ...]) -> No
 def test_the_recipe_takes_every_command() -> None:
     taken = collect_submodules("unpooled_client", recipe()["is_taken"])
     assert {target.partition(":")[0] for target, _ in _COMMANDS.values()} <= set(taken)
-    for name in ("hook-pyarrow", "unpooled-client", "unpooled-window"):
-        (file,) = PACKAGING.rglob(f"{name}.py")
-        compile(file.read_text(), file, "exec")
+
+
+def test_the_programs_of_the_recipe_begin_with_what_is_there() -> None:
+    for name in ("unpooled-client", "unpooled-window"):
+        (begin,) = re.findall(r"^from (\S+) import main$", (PACKAGING / f"{name}.py").read_text(), re.M)
+        assert callable(importlib.import_module(begin).main)
 
 
 # A cluster
