@@ -70,7 +70,9 @@ class CheckPage(Page):
         report = self._study.report
         self.next_button.setEnabled(bool(report.get("ok")))
         self.save_button.setEnabled(bool(report))
-        (self.next_button if report.get("ok") else self.back_button).setDefault(True)
+        self.next_button.setDefault(bool(report.get("ok")))
+        self.back_button.setDefault(not report.get("ok"))
+        self.focus()
 
     def _save(self) -> None:
         chosen = save_as(self, "Save the report", "unpooled-check.html", _KINDS)

@@ -212,15 +212,7 @@ def own_cohort(rows: Sequence[Mapping[str, str]]) -> str:
         )
         return table([name.capitalize() for name in names], cells)
     effect = "OR" if rows and "POOL_OR" in rows[0] else "BETA"
-    head = (
-        "Variant",
-        "A1",
-        f"{effect} in the pool",
-        f"{effect} here",
-        "P in the pool",
-        "P here",
-        "Same direction",
-    )
+    head = ("Variant", "A1", f"{effect} pool", f"{effect} here", "P pool", "P here", "Same direction")
     return table(head, (_own_row(row, effect) for row in rows))
 
 

@@ -292,7 +292,8 @@ class Progress:
         """Sent and received, as far as it is known."""
         if self.finished is not None:
             return f"{words.size(self.finished.sent)} sent, {words.size(self.finished.received)} received"
-        return f"{words.size(self.sent)} sent in {self.messages:,} messages" if self.messages else ""
+        messages = "message" if self.messages == 1 else "messages"
+        return f"{words.size(self.sent)} sent in {self.messages:,} {messages}" if self.messages else ""
 
     @property
     def is_over(self) -> bool:

@@ -120,6 +120,13 @@ class Page(QWidget):
         column.addLayout(self.body, 1)
         column.addLayout(self.row)
 
+    def focus(self) -> None:
+        """Let the keyboard begin at the button for the next step, if it can be pressed."""
+        buttons = [self.row.itemAt(k).widget() for k in range(self.row.count())]
+        for found in buttons:
+            if isinstance(found, QPushButton) and found.isDefault() and found.isEnabled():
+                found.setFocus()
+
     def add_button(self, text: str, pressed: Callable[[], None], *, default: bool = False) -> QPushButton:
         made = button(text, pressed, default=default)
         self.row.addWidget(made)

@@ -141,7 +141,7 @@ class RunPage(Page):
         self.card.show_card(self._card(alive=alive, over=over))
         for bar in progress.bars:
             self._show_bar(bar)
-        self.traffic.setText(f"Traffic: {progress.traffic}" if progress.traffic else "")
+        self.traffic.setText(f"Traffic: {progress.traffic}" if progress.traffic and has_run else "")
         self.note.setVisible(alive and not over)
         self._show_log(progress.log, visible=has_run)
         self.stop_button.setVisible(alive and not over)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QListWidget, QListWidgetItem, QStackedWidget, QWidget
 
-from unpooled_client.stage import Stage
 from unpooled_client.window.check import CheckPage
 from unpooled_client.window.data import DataPage
 from unpooled_client.window.form import DataForm
 from unpooled_client.window.join import JoinPage
 from unpooled_client.window.model import Step, Tone, step_lines
+from unpooled_client.window.parts import Page
 from unpooled_client.window.results import ResultsPage
 from unpooled_client.window.review import ReviewPage
 from unpooled_client.window.run import RunPage
@@ -63,12 +63,7 @@ class StudyView(QWidget):
         """Show what has changed; move on with the study where it moved on."""
         for page in (self.join, self.data, self.review, self.run, self.results):
             page.refresh()
-        where = self.study.where
-        at, tone = where.step, where.tone
-        if at is Step.JOIN and self.join.card.shown is not None:
-            tone = self.join.card.shown.tone
-        if at in (Step.DATA, Step.REVIEW) and self._is_checking:
-            at, tone = Step.CHECK, self._check_tone()
+        at, tone = self._place()
         for line in step_lines(at, tone):
             item = self.steps.item(line.step.number)
             item.setText(line.text)
@@ -76,16 +71,33 @@ class StudyView(QWidget):
             item.setFlags(flags if line.can_open else Qt.ItemFlag.NoItemFlags)
         if at is not self._at:
             self._at = at
-            self.show_step(at)
+            self._go(at)
+
+    def _place(self) -> tuple[Step, Tone]:
+        """The step that the study has come to, and how it stands there."""
+        where = self.study.where
+        if self._is_checking and where.step in (Step.DATA, Step.REVIEW):
+            return Step.CHECK, self._check_tone()
+        shown = {Step.JOIN: self.join, Step.RUN: self.run}.get(where.step)
+        card = shown.card.shown if shown is not None else None
+        return where.step, card.tone if card is not None else where.tone
 
     def show_step(self, step: Step) -> None:
-        """Go to a step's page."""
+        """Go to a step's page, as the person wishes; the study's next step takes them from there."""
         if step in (Step.DATA, Step.REVIEW):
             self._is_checking = False
-        if step is Step.REVIEW and self.pages.currentIndex() != step.number:
+        self._at, _ = self._place()
+        self._go(step)
+        self.refresh()
+
+    def _go(self, step: Step) -> None:
+        page = self.pages.widget(step.number)
+        if step is Step.REVIEW and self.pages.currentWidget() is not page:
             self.review.load()
         self.steps.setCurrentRow(step.number)
-        self.pages.setCurrentIndex(step.number)
+        self.pages.setCurrentWidget(page)
+        if isinstance(page, Page):
+            page.focus()
 
     def _choose(self, row: int) -> None:
         if row >= 0 and self.pages.currentIndex() != row:
@@ -100,7 +112,3 @@ class StudyView(QWidget):
         if self.check.is_checking:
             return Tone.WAITING
         return Tone.GOOD if self.study.report.get("ok") else Tone.PROBLEM
-
-    @property
-    def is_over(self) -> bool:
-        return self.study.stage is Stage.RESULTS
