@@ -173,7 +173,7 @@ def make_trial(
     files: Sequence[Path],
     folder: Path,
     panel_list: bytes = b"",
-    member: type[Member] = Member,
+    name: str = "a trial",
     **changes: Any,
 ) -> Trial:
     """A study of as many cohorts as there are files, with changes to its plan."""
@@ -185,12 +185,12 @@ def make_trial(
         "chunk_size": 50,
         **changes,
     }
-    made = platform.call("POST", "studies", json={"name": "a trial", "plan": plan})["id"]
+    made = platform.call("POST", "studies", json={"name": name, "plan": plan})["id"]
     if panel_list:
         platform.call("PUT", f"studies/{made}/list", content=panel_list)
     members = []
     for number, file in enumerate(files, 1):
-        name = f"cohort{number}"
-        text = platform.call("POST", f"studies/{made}/invitations", json={"cohort": name})
-        members.append(member(name, Invitation.from_text(text["invitation"]), file, folder / name))
+        cohort = f"cohort{number}"
+        text = platform.call("POST", f"studies/{made}/invitations", json={"cohort": cohort})
+        members.append(Member(cohort, Invitation.from_text(text["invitation"]), file, folder / cohort))
     return Trial(platform, made, members)

@@ -110,6 +110,5 @@ def test_words_from_outside_stay_words() -> None:
     evil = "<img src='http://example.org/x'>"
     report = {"findings": [{"severity": "error", "message": evil, "remedy": evil, "file": evil, "count": 1}]}
     assert "<img" not in documents.report(report)
-    assert "<img" not in documents.leaving(
-        [dict.fromkeys(("what", "detail", "shape", "amount", "to", "form", "learns"), evil)]
-    )
+    names = ("what", "detail", "shape", "amount", "to", "form", "learns")
+    assert "<img" not in documents.leaving([dict.fromkeys(names, evil)], one_operator=False)

@@ -39,9 +39,9 @@ def no_socket() -> Iterator[None]:
 
 
 def test_a_whole_study_with_nothing_but_the_window(
-    desk: Desk, study: MakeStudy, beside: Callable[..., None]
+    desk: Desk, study: MakeStudy, beside: Callable[..., None], tmp_path: Path
 ) -> None:
-    trial = study()
+    trial = study(name="Asthma in adults")
     me, *others = trial.members
     beside(*others)
     with no_socket():
@@ -54,10 +54,13 @@ def test_a_whole_study_with_nothing_but_the_window(
         desk.press(desk.view.data.check_button)
         desk.reads("Ready: no errors")
         desk.look("check")
+        desk.view.check.save_report(tmp_path / "check.html")
         desk.press(desk.view.check.next_button)
         desk.at(Step.REVIEW)
         desk.reads("Nothing of your data has left")
         desk.look("review")
+        desk.view.review.keep(tmp_path / "review.html")
+        desk.until((tmp_path / "review.html").is_file)
         desk.press(desk.view.review.release_button)
         desk.at(Step.RUN)
         desk.look("run-before")
@@ -72,6 +75,10 @@ def test_a_whole_study_with_nothing_but_the_window(
         desk.look(f"results-{name}")
     desk.view.show_step(Step.RUN)
     desk.look("run-done")
+    desk.view.run.save_log(tmp_path / "log.txt")
+    assert "Count genotypes" in (tmp_path / "log.txt").read_text(encoding="utf-8")
+    assert "What leaves this computer" in (tmp_path / "review.html").read_text(encoding="utf-8")
+    assert "Ready" in (tmp_path / "check.html").read_text(encoding="utf-8")
     desk.window.show_home()
     desk.look("home")
     assert state.folders()[0].load().delivered

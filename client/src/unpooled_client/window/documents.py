@@ -64,8 +64,7 @@ def proposal(event: Proposal, *, study: str = "", server: str = "") -> str:
     parts = [facts(rows)] if rows else []
     if isinstance(event, ReviewNeeded) and event.changed:
         parts.append(paragraph("The roster has changed since you accepted it: a cohort joined anew."))
-    if event.one_operator:
-        parts.append(f"<p><b>! {escape(ONE_OPERATOR)}</b></p>")
+    parts.append(_warning(event.one_operator))
     if event.description.strip():
         parts += [heading("In the coordinator's words (not part of the plan)"), _quote(event.description)]
     parts.append(_plan(event.plan, event.plan_hash))
@@ -74,11 +73,15 @@ def proposal(event: Proposal, *, study: str = "", server: str = "") -> str:
     return "".join([*parts, _compensator(event.compensator)])
 
 
+def _warning(one_operator: bool) -> str:
+    return f"<p><b>! {escape(ONE_OPERATOR)}</b></p>" if one_operator else ""
+
+
 def agreement(agreed: Agreement, cohort: str, compensator: str) -> str:
     """What a person has accepted."""
     plan, roster = agreed.plan, agreed.roster
     return (
-        (f"<p><b>! {escape(ONE_OPERATOR)}</b></p>" if agreed.one_operator else "")
+        _warning(agreed.one_operator)
         + _plan(plan, plan.hash().hex())
         + _roster(roster, digest(roster).hex(), cohort)
         + _compensator(compensator)
@@ -179,10 +182,10 @@ def _value(value: Any) -> str:
     return str(value)
 
 
-def leaving(rows: Iterable[Mapping[str, Any]]) -> str:
+def leaving(rows: Iterable[Mapping[str, Any]], *, one_operator: bool) -> str:
     """What will leave this computer: a row for each quantity."""
     head = ("What", "How large", "To whom", "In which form", "What the receiver can learn")
-    return table(head, (_leaving_row(row) for row in rows))
+    return _warning(one_operator) + table(head, (_leaving_row(row) for row in rows))
 
 
 def _leaving_row(row: Mapping[str, Any]) -> tuple[str, ...]:

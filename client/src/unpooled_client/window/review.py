@@ -30,7 +30,7 @@ class ReviewPage(Page):
         self.document = Document("What leaves this computer")
         self.body.addWidget(self.document, 1)
         self.keep_button = self.add_button("&Keep as HTML…", self._keep)
-        self.release_button = self.add_button("&Release and let it leave", self._release, default=True)
+        self.release_button = self.add_button("&Release and let it leave", self._release)
 
     def refresh(self) -> None:
         """Ask for the table once it can be made."""
@@ -55,7 +55,7 @@ class ReviewPage(Page):
             return
         self._is_asked = True
         self.card.show_card(_ASK)
-        self.document.show_html(documents.leaving(found["leaves"]))
+        self.document.show_html(documents.leaving(found["leaves"], one_operator=found["one_operator"]))
         self.refresh()
 
     def _release(self) -> None:
