@@ -172,6 +172,7 @@ def make_trial(
     platform: Platform,
     files: Sequence[Path],
     folder: Path,
+    /,
     panel_list: bytes = b"",
     name: str = "a trial",
     **changes: Any,
