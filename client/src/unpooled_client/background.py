@@ -75,8 +75,9 @@ def _begun(process: subprocess.Popen[bytes], journal: Journal) -> int:
     while time.monotonic() < deadline:
         ended = process.poll() is not None
         told += journal.new()
-        if any(isinstance(event, Started) and event.pid == process.pid for event in told):
-            return process.pid
+        # On Windows the Python of a virtual environment runs as a child of the process that was started.
+        if started := [event for event in told if isinstance(event, Started)]:
+            return started[-1].pid
         if ended:
             failed = [event for event in told if isinstance(event, Failed)]
             what = f"the run ended at once, with status {process.returncode}."

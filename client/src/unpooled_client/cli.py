@@ -11,7 +11,7 @@ import traceback
 import click
 from click.shell_completion import CompletionItem
 
-from unpooled.errors import UnpooledError
+from unpooled.errors import DataProblem, UnpooledError
 from unpooled.memory import share_one_heap
 
 PROGRAM = "unpooled-client"
@@ -107,7 +107,7 @@ def main() -> None:
         code = 5
     except UnpooledError as error:
         click.echo(f"Error: {error}", err=True)
-        code = 2
+        code = 1 if isinstance(error, DataProblem) else 2
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more can be printed
         code = 5

@@ -6,14 +6,16 @@ import dataclasses
 import json
 import sys
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
 
 from unpooled_client import state
 from unpooled_client.doctor import Finding, Mark, Subject, examine
+from unpooled_client.engine import Network
 from unpooled_client.run_command import invitation_argument, invitation_from
-from unpooled_client.state import StateError, StateFolder
+from unpooled_client.state import Saved, StateError, StateFolder
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 _SIGNS = {Mark.GOOD: "✓", Mark.WARNING: "!", Mark.PROBLEM: "✗"}
@@ -53,7 +55,8 @@ def doctor(
         address = invitation_from(invitation).server
     else:
         address = _server_of(joined)
-    found = examine(Subject(out, address, joined, ca_bundle, allow_http))
+    network = Network(ca_bundle, allow_http).or_saved(_network_of(joined))
+    found = examine(Subject(out, address, joined, network.ca_bundle, network.allow_http))
     click.echo(_json(found, address) if as_json else _text(found, address))
     return int(any(finding.mark is Mark.PROBLEM for finding in found))
 
@@ -67,10 +70,21 @@ def _joined(given: Path | None) -> StateFolder | None:
 
 
 def _server_of(joined: StateFolder | None) -> str:
+    saved = _state_of(joined)
+    return saved.invitation.server if saved else ""
+
+
+def _network_of(joined: StateFolder | None) -> dict[str, Any]:
+    """How runs of this study reach the server."""
+    saved = _state_of(joined)
+    return saved.network if saved else {}
+
+
+def _state_of(joined: StateFolder | None) -> Saved | None:
     try:
-        return joined.load().invitation.server if joined else ""
+        return joined.load() if joined else None
     except StateError:  # which the check of the folder tells
-        return ""
+        return None
 
 
 def _address(text: str) -> str:

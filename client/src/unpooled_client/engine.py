@@ -116,6 +116,12 @@ class Engine:
         """A person declines: the run ends, and the server is told that it was declined."""
         self._decide(False, self._session.asked if self._session else None)
 
+    def keep_invitation(self) -> None:
+        """Remember the invitation in the state folder, so that a later run needs none. Raises StateError."""
+        if self.invitation is not None:
+            with self.folder.locked():
+                self.folder.save(self._saved())
+
     def stop(self) -> None:
         """End the run soon; it goes on when started again."""
         if self._session is not None:
@@ -187,20 +193,22 @@ class Engine:
 
     def _begin(self) -> Session:
         """Load the state, or make it, and connect."""
-        if self.folder.exists():
-            saved = self.folder.load()
-            if self.invitation is not None and saved.invitation != self.invitation:
-                saved = with_invitation(saved, self.invitation)
-        elif self.invitation is not None:
-            saved = Saved.new(self.invitation)
-        else:
-            saved = self.folder.load()  # says what to do
+        saved = self._saved()
         network = self.network.or_saved(saved.network)
         out = str(self.out.absolute()) if self.out else saved.out
         saved = dataclasses.replace(saved, network=network.to_json(), out=out)
         threads = self._connect_cluster()
         api = Api(saved.invitation, saved.instance, **dataclasses.asdict(network), connections=threads + 8)
         return Session(self.folder, saved, api, threads)
+
+    def _saved(self) -> Saved:
+        """The state that was found, or a new one, under the invitation that was given."""
+        if self.invitation is None:
+            return self.folder.load()
+        if not self.folder.exists():
+            return Saved.new(self.invitation)
+        saved = self.folder.load()
+        return saved if saved.invitation == self.invitation else with_invitation(saved, self.invitation)
 
     def _connect_cluster(self) -> int:
         """Connect to the Dask cluster, if one is to compute; how many questions are computed at once."""

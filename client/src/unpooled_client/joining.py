@@ -26,10 +26,12 @@ _PATIENCE_WITH_OTHERS = 60.0 + LONG_POLL + 15.0
 
 
 class Declined(Refused):
-    """This cohort's person declined the plan or the roster."""
+    """This cohort's person declined the plan and the roster, or that anything of the data leaves."""
 
-    def __init__(self) -> None:
-        super().__init__(0, "declined", "you declined.", "Nothing of this cohort's data was sent.")
+    def __init__(self, session: Session) -> None:
+        before = "What was sent before is in the ledger: unpooled-client ledger"
+        nothing = "Nothing of this cohort's data was sent."
+        super().__init__(0, "declined", "you declined.", before if session.saved.acceptance else nothing)
 
 
 def join(session: Session, *, anew: bool) -> Generator[Event, None, Study]:
@@ -138,7 +140,7 @@ def _review(session: Session, study: Study, found: Terms) -> ReviewNeeded:
         roster=found.roster,
         roster_hash=found.roster_hash.hex(),
         cohort=found.cohort,
-        changed=session.saved.agreement is not None,
+        changed=(old := session.saved.agreement) is not None and old.roster != found.roster,
     )
 
 
@@ -157,7 +159,7 @@ def _ask(
             if study.state in OVER or terms(study, session.saved) != found:
                 return False
     if not session.decision.result():
-        raise Declined
+        raise Declined(session)
     study = yield from session.study()
     return terms(study, session.saved) == found
 

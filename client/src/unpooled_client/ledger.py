@@ -8,6 +8,7 @@ others; the server's count of this cohort's bytes then differs. The ledger itsel
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -65,10 +66,7 @@ class Ledger:
         entry = Entry(_now(), quantity, len(data), form.value, to, sha256=digest, **details)
         with self._lock:
             line = json.dumps({"previous": self._head.last} | asdict(entry), ensure_ascii=False).encode()
-            with os.fdopen(os.open(self.path, _APPEND, 0o600), "ab") as file:
-                file.write(line + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
+            _append(self.path, line + b"\n")
             self._head = Head(self._head.lines + 1, hashlib.sha256(line).hexdigest())
             self._head.write(head_path(self.path))
         return entry
@@ -81,6 +79,22 @@ class Ledger:
         whole = data.rfind(b"\n") + 1
         if whole < len(data):
             os.truncate(self.path, whole)
+
+
+def _append(path: Path, line: bytes) -> None:
+    """Add a line durably; OSError leaves the file as it was, so that no half line comes before another."""
+    descriptor = os.open(path, _APPEND, 0o600)
+    try:
+        size = os.fstat(descriptor).st_size
+        try:
+            if os.write(descriptor, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+            os.fsync(descriptor)
+        except OSError:
+            os.ftruncate(descriptor, size)
+            raise
+    finally:
+        os.close(descriptor)
 
 
 @dataclass(frozen=True)
@@ -107,7 +121,10 @@ class Head:
         """In place, and always as long: a crash leaves this or the one before, and that one is as good."""
         descriptor = os.open(path, _IN_PLACE, 0o600)
         try:
+            is_new = os.fstat(descriptor).st_size == 0
             os.write(descriptor, f"{self.lines:>15} {self.last}\n".encode())
+            if is_new:  # else a computer that loses its power may have an empty one
+                os.fsync(descriptor)
         finally:
             os.close(descriptor)
 

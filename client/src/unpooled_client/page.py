@@ -206,4 +206,4 @@ def _column(k: int, name: str, part: float, count: int, step: float, height: int
 def write(path: Path, page: str) -> None:
     """Put a document in its file, whole or not at all."""
     with replacing(path) as file:
-        file.write(page.encode("utf-8"))
+        file.write(page.encode("utf-8", "backslashreplace"))  # a path may hold bytes that are no text

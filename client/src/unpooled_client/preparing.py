@@ -18,7 +18,7 @@ def agreement_of(folder: StateFolder) -> tuple[Saved, Agreement]:
     if saved.agreement is None:
         raise StateError(
             "the plan and the roster were not accepted yet, and no data file is opened before. "
-            f"Start with: unpooled-client join --wait --state {folder.path}"
+            f"Start with: unpooled-client join --wait {folder.as_option}"
         )
     return saved, saved.agreement
 
@@ -26,30 +26,42 @@ def agreement_of(folder: StateFolder) -> tuple[Saved, Agreement]:
 def check_for_study(folder: StateFolder, options: DataOptions, threads: int) -> Report:
     """Check the files as the study wants them, and remember them if they pass.
 
-    Raises StateError, or DataChanged if what leaves was released for other files.
+    If what leaves was released for other files, and nothing was sent yet, that is withdrawn. Raises
+    StateError, or DataChanged if it is too late for other files.
     """
     saved, agreement = agreement_of(folder)
-    if saved.is_released:
-        same_options(from_json(saved.options), options)
+    is_fixed = saved.is_released and saved.acceptance is not None
+    if is_fixed:
+        same_options(from_json(saved.options), options, agreement.plan)
         guard(saved.files, options.paths)
     data, report = open_under(agreement.plan, options, threads)
-    if data is not None and not saved.is_released:
-        try:
-            files = fingerprints(options.paths)
-        except DataProblem as error:
-            raise DataChanged(str(error)) from error
-        with folder.locked():
-            saved = folder.load()
-            kept, sizes = to_json(options), sizes_of(data, agreement.plan.autosomes)
-            folder.save(dataclasses.replace(saved, options=kept, files=files, sizes=sizes))
+    if data is None or is_fixed:
+        return report
+    try:
+        files = fingerprints(options.paths)
+    except DataProblem as error:
+        raise DataChanged(str(error)) from error
+    sizes = sizes_of(data, agreement.plan.autosomes)
+    checked = dataclasses.replace(saved, options=to_json(options), files=files, sizes=sizes)
+    if (checked.options, checked.files) != (saved.options, saved.files):
+        checked = dataclasses.replace(checked, released=b"")
+    _replace(folder, saved, checked)
     return report
+
+
+def _replace(folder: StateFolder, seen: Saved, saved: Saved) -> None:
+    """Remember this in place of what was `seen`; StateError if another command was quicker."""
+    with folder.locked():
+        if folder.load() != seen:
+            raise StateError("the plan, the roster or the files have changed meanwhile. Look at it again")
+        folder.save(saved)
 
 
 def checked(folder: StateFolder) -> tuple[Saved, Agreement]:
     """The state and what was agreed to, once data files passed the check; StateError before."""
     saved, agreement = agreement_of(folder)
     if not saved.files:
-        command = f"unpooled-client check --state {folder.path} …"
+        command = f"unpooled-client check {folder.as_option} …"
         raise StateError(f"no data files passed the check yet. Start with: {command}")
     return saved, agreement
 
@@ -59,10 +71,7 @@ def release(folder: StateFolder, shown: Saved) -> Saved:
 
     Raises StateError if the plan, the roster or the files are others by now.
     """
-    with folder.locked():
-        saved, agreement = checked(folder)
-        if (saved.agreement, saved.files) != (shown.agreement, shown.files):
-            raise StateError("the plan, the roster or the files have changed meanwhile. Look at it again")
-        saved = dataclasses.replace(saved, released=agreement.plan.hash())
-        folder.save(saved)
+    _, agreement = checked(folder)
+    saved = dataclasses.replace(shown, released=agreement.plan.hash())
+    _replace(folder, shown, saved)
     return saved

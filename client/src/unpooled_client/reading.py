@@ -48,7 +48,7 @@ class DataRefused(UnpooledError):
         super().__init__(str(report.problem()))
 
 
-class DataChanged(UnpooledError):
+class DataChanged(DataProblem):
     """A data file is no longer the one that was accepted."""
 
 
@@ -83,7 +83,7 @@ def open_data(
     started = time.perf_counter()
     paths = options.paths
     if released:
-        same_options(from_json(session.saved.options), options)
+        same_options(from_json(session.saved.options), options, terms.plan)
         guard(session.saved.files, paths)
         files = None
     else:
@@ -124,8 +124,9 @@ def sizes_of(data: PlinkData | ArrayTable, autosomes: int) -> dict[str, int]:
     return {"samples": int(data.samples.kept.sum()), **sizes.of_panel(data.panel, autosomes)}
 
 
-def same_options(accepted: DataOptions, given: DataOptions) -> None:
-    """DataChanged if files are to be read in another way than was accepted."""
+def same_options(accepted: DataOptions, given: DataOptions, plan: Plan) -> None:
+    """DataChanged if files are to be read, under this plan, in another way than was accepted."""
+    accepted, given = accepted.under(plan), given.under(plan)
     ignored = {"bfile", "min_samples", "min_per_class", *accepted.paths, *given.paths}
     other = [
         "--1" if name == "one" else f"--{name.replace('_', '-')}"

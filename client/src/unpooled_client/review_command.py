@@ -56,12 +56,10 @@ def _show(saved: Saved, agreement: Agreement, *, as_json: bool) -> None:
 def _ask(place: StateFolder, saved: Saved) -> Saved:
     """Have the person at the terminal decide; where there is none, say how to release."""
     if not sys.stdin.isatty():
-        click.echo(
-            f"Nothing is released yet. To do it: unpooled-client review --release --state {place.path}"
-        )
+        click.echo(f"Nothing is released yet. To do it: unpooled-client review --release {place.as_option}")
     elif click.confirm("Release this: may it leave this computer?", default=False, err=True):
         saved = preparing.release(place, saved)
-        click.echo(f"Released. Go on with: unpooled-client run --state {place.path}")
+        click.echo(f"Released. Go on with: unpooled-client run {place.as_option}")
     else:
         click.echo("Not released: nothing of your data leaves this computer.")
     return saved

@@ -122,13 +122,18 @@ def run(invitation: str | None, yes: bool, detach: bool, **options: Any) -> int:
         raise click.UsageError("--dask is for genotypes: a table is computed here")
     given = data if data.bfile or data.bed or data.table else None
     engine = _engine(invitation, options, data=given, **more)
+    if given is None and data != DataOptions():
+        raise click.UsageError("options about data files go with the files: --bfile PREFIX or --table FILE")
     if detach:
-        return _detach(engine, yes=yes)
+        return _detach(engine, invitation, yes=yes)
     return _follow(engine, _screen(options), yes=yes)
 
 
-def _detach(engine: Engine, *, yes: bool) -> int:
-    """Begin the same command in the background, if nobody will be asked."""
+def _detach(engine: Engine, invitation: str | None, *, yes: bool) -> int:
+    """Begin the same command in the background, if nobody will be asked.
+
+    The invitation is kept with the state before: a command line is shown to all accounts of a computer.
+    """
     folder = engine.folder
     if not yes and not (folder.exists() and folder.load().is_released):
         raise click.UsageError(
@@ -136,8 +141,10 @@ def _detach(engine: Engine, *, yes: bool) -> int:
             "check the files (unpooled-client check --state DIR …) and release what leaves "
             "(unpooled-client review), or give --yes."
         )
-    arguments = [word for word in sys.argv[1:] if word not in ("--detach", "--json", "--quiet")]
-    pid = background.start(folder, [*arguments, "--quiet"])
+    engine.keep_invitation()
+    left_out = ("--detach", "--json", "--quiet", invitation)
+    arguments = [word for word in sys.argv[1:] if word not in left_out]
+    pid = background.start(folder, [*arguments, "--quiet", "--state", str(folder.path)])
     click.echo(f"The run goes on in the background, as process {pid}. Look with: unpooled-client status")
     return int(Exit.DONE)
 
@@ -185,7 +192,7 @@ def state_folder(given: Path | None, invitation: Invitation | None) -> StateFold
         return found[0]
     if not found:
         raise StateError("no study was joined here yet. Start with: unpooled-client run INVITATION")
-    listed = "\n".join(f"  --state {folder.path}" for folder in found)
+    listed = "\n".join(f"  {folder.as_option}" for folder in found)
     raise StateError(f"several studies were joined here. Say which:\n{listed}")
 
 

@@ -34,7 +34,7 @@ def stage_of(saved: Saved) -> Stage:
 
 def next_command(saved: Saved, folder: StateFolder) -> str:
     """What to type next; empty where the study has ended."""
-    state = f"--state {folder.path}"
+    state = folder.as_option
     of_tables = saved.agreement is not None and saved.agreement.plan.of_tables
     files = "--table FILE" if of_tables else "--bfile PREFIX"
     return {

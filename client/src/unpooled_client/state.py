@@ -17,6 +17,8 @@ import hashlib
 import json
 import os
 import re
+import shlex
+import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -158,6 +160,12 @@ class StateFolder:
     @property
     def file(self) -> Path:
         return self.path / "state.json"
+
+    @property
+    def as_option(self) -> str:
+        """How a person names it to a command."""
+        path = str(self.path)
+        return f"--state {subprocess.list2cmdline([path]) if os.name == 'nt' else shlex.quote(path)}"
 
     @property
     def ledger(self) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import click
 from unpooled.protocol.sealing import SigningKey, fingerprint
 from unpooled_client import background, state
 from unpooled_client import ledger as ledgers
+from unpooled_client.ledger import LedgerError
 from unpooled_client.stage import next_command
 from unpooled_client.state import Saved, StateError, StateFolder
 
@@ -56,7 +58,6 @@ def joined(given: Path | None) -> list[StateFolder]:
 
 def _status(folder: StateFolder, offline: bool, network: dict[str, Any]) -> dict[str, Any]:
     saved, running = folder.load(), background.is_running(folder)
-    entries = list(ledgers.read(folder.ledger))
     return {
         "folder": str(folder.path),
         "study": saved.invitation.study,
@@ -70,9 +71,17 @@ def _status(folder: StateFolder, offline: bool, network: dict[str, Any]) -> dict
         "running": running,
         "next": "" if running else next_command(saved, folder),
         "files": saved.options,
-        "sent": {"messages": len(entries), "bytes": sum(entry.bytes for entry in entries)},
+        "sent": _sent(folder),
         "from_server": None if offline else _ask(saved, network),
     }
+
+
+def _sent(folder: StateFolder) -> dict[str, Any]:
+    try:
+        entries = list(ledgers.read(folder.ledger))
+    except LedgerError as error:
+        return {"problem": str(error)}
+    return {"messages": len(entries), "bytes": sum(entry.bytes for entry in entries)}
 
 
 def _ask(saved: Saved, given: dict[str, Any]) -> dict[str, Any]:
@@ -82,7 +91,8 @@ def _ask(saved: Saved, given: dict[str, Any]) -> dict[str, Any]:
     try:
         network = Network(**given).or_saved(saved.network)
         api = Api(saved.invitation, saved.instance, patient=False, **vars(network))
-        study = api.study()
+        with contextlib.closing(api):
+            study = api.study()
     except ServerError as error:
         return {"problem": str(error)}
     return {
@@ -113,11 +123,16 @@ def _status_lines(values: dict[str, Any]) -> list[str]:
         rows.append(("Waiting for", ", ".join(server["waiting_for"]) or "nobody"))
         if server["results"]:
             rows.append(("Results", ", ".join(server["results"])))
-    sent = values["sent"]
-    rows.append(("Sent", f"{sent['bytes']:,} bytes in {sent['messages']} messages (unpooled-client ledger)"))
+    rows.append(("Sent", _sent_words(values["sent"])))
     rows.append(("Kept in", values["folder"]))
     if values["results"]:
         rows.append(("Results in", values["results"]))
     if values["next"]:
         rows.append(("Next", values["next"]))
     return [f"{name:<16}{value}" for name, value in rows]
+
+
+def _sent_words(sent: dict[str, Any]) -> str:
+    if "problem" in sent:
+        return f"the ledger was changed after it was written. {sent['problem']}"
+    return f"{sent['bytes']:,} bytes in {sent['messages']:,} messages (unpooled-client ledger)"

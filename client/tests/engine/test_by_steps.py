@@ -11,12 +11,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
+import pytest
 from client_trials import Member, Trial
 
 from unpooled_client import background, preparing
+from unpooled_client.data.options import DataOptions
 from unpooled_client.events import Agreed, Finished, Joined, ReviewNeeded, Started
 from unpooled_client.journal import Journal
 from unpooled_client.stage import Stage, stage_of
+from unpooled_client.state import StateError
 from unpooled_client.words import grouped
 
 MakeStudy = Callable[..., Trial]
@@ -57,6 +61,7 @@ def test_a_study_step_by_step(study: MakeStudy, pooled: dict[str, bytes]) -> Non
     assert stage_of(member.state.load()) == Stage.REVIEW
     assert client("review", "--release", *state).returncode == 0
     assert stage_of(member.state.load()) == Stage.RUN
+    _check_otherwise_and_release_again(member)
 
     begun = client("run", "--detach", "--out", member.out, *state)
     assert begun.returncode == 0, begun.stderr
@@ -65,6 +70,19 @@ def test_a_study_step_by_step(study: MakeStudy, pooled: dict[str, bytes]) -> Non
     assert stage_of(member.state.load()) == Stage.RESULTS
     for thread in threads:
         thread.join(60)
+
+
+def _check_otherwise_and_release_again(member: Member) -> None:
+    """As long as nothing was sent, other files or options withdraw the release of those before."""
+    shown = member.state.load()
+    preparing.check_for_study(member.state, DataOptions(bfile=member.bfile, missing_phenotype=-8), 1)
+    assert stage_of(member.state.load()) == Stage.REVIEW
+    with pytest.raises(StateError, match="changed meanwhile"):
+        preparing.release(member.state, shown)
+    preparing.check_for_study(member.state, DataOptions(bfile=member.bfile), 1)
+    preparing.release(member.state, member.state.load())
+    preparing.check_for_study(member.state, DataOptions(bfile=member.bfile), 1)
+    assert stage_of(member.state.load()) == Stage.RUN
 
 
 def _await_end(member: Member, seconds: float = 60) -> None:
@@ -109,10 +127,13 @@ def _await(journal: Journal, kind: type, seconds: float = 60) -> list[object]:
 def test_a_run_outlives_the_process_that_started_it(study: MakeStudy, tmp_path: Path) -> None:
     """The starter ends as a closed terminal ends it: with its whole process group."""
     member = study().members[0]
+    invitation = member.invitation.to_text()
+    words = ["-" if word == invitation else word for word in member.command("--yes", "--detach")[3:]]
     starter = subprocess.Popen(
-        [*background.program(), *member.command("--yes", "--detach")[3:]], start_new_session=True
+        [*background.program(), *words], start_new_session=True, stdin=subprocess.PIPE, text=True
     )
-    assert starter.wait(60) == 0
+    starter.communicate(f"{invitation}\n", 60)
+    assert starter.returncode == 0
     if sys.platform != "win32":
         import signal
 
@@ -120,4 +141,6 @@ def test_a_run_outlives_the_process_that_started_it(study: MakeStudy, tmp_path: 
             os.killpg(starter.pid, signal.SIGKILL)
     time.sleep(0.3)
     assert background.is_running(member.state)
+    (started,) = [event for event in Journal(member.state.log).new() if isinstance(event, Started)]
+    assert not {invitation, "-"} & set(psutil.Process(started.pid).cmdline())  # others may see that
     background.stop(member.state)

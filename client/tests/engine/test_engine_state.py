@@ -188,6 +188,24 @@ def test_a_head_that_is_gone_or_changed_is_noticed(tmp_path: Path, head: bytes |
         Ledger(path).record("one more", b"", Form.CLEAR, "server")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit of a file's size there")
+def test_a_full_disk_leaves_no_half_line_before_another(tmp_path: Path) -> None:
+    import resource
+
+    path = tmp_path / "ledger.jsonl"
+    book = Ledger(path)
+    book.record("a", b"a", Form.MASKED, "server")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 20, limits[1]))
+    try:
+        with pytest.raises(OSError):
+            book.record("b", b"b", Form.MASKED, "server")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    book.record("c", b"c", Form.MASKED, "server")
+    assert [entry.quantity for entry in ledger.read(path)] == ["a", "c"]
+
+
 def test_a_crash_between_a_line_and_the_head_is_no_damage(tmp_path: Path) -> None:
     path = tmp_path / "ledger"
     three_lines(path)
