@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from client_cable import Cable
 from client_trials import Member, Trial
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
 from test_engine_faults import kill_after
 from window_desk import Desk
 
@@ -81,6 +83,28 @@ def test_an_unreachable_server_is_tried_on(desk: Desk, study: MakeStudy, cable: 
     found.reject()
     cable.mend()
     desk.reads("Waiting for cohort2, cohort3 since")
+
+
+def test_all_by_keyboard(desk: Desk, study: MakeStudy) -> None:
+    """Mnemonics and the focus lead from the list of studies to the answer."""
+    trial = study()
+    me, *others = trial.members
+    for other in others:
+        other.run(other.engine(until=Until.JOINED))
+    desk.type(Qt.Key.Key_J, Qt.KeyboardModifier.AltModifier)
+    desk.until(desk.window.invite.text.hasFocus)
+    QApplication.clipboard().setText(me.invitation.to_text())
+    desk.type(Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
+    desk.type(Qt.Key.Key_J, Qt.KeyboardModifier.AltModifier)
+    desk.reads("Accept the plan and the roster?")
+    desk.type(Qt.Key.Key_A, Qt.KeyboardModifier.AltModifier)
+    desk.at(Step.DATA)
+    desk.until(desk.view.data.bfile.edit.hasFocus)
+    desk.bot.keyClicks(desk.view.data.bfile.edit, f"{me.bfile}.bed")
+    desk.type(Qt.Key.Key_C, Qt.KeyboardModifier.AltModifier)
+    desk.reads("Ready")
+    desk.type(Qt.Key.Key_Return)
+    desk.at(Step.REVIEW)
 
 
 def test_a_revoked_invitation(desk: Desk, study: MakeStudy) -> None:
@@ -157,7 +181,42 @@ def test_bad_files_are_told_with_their_place_and_nothing_typed_is_lost(
     desk.look("data-more")
 
 
-def test_paused_then_aborted_by_the_coordinator(desk: Desk, study: MakeStudy) -> None:
+def test_phenotype_and_covariates_from_files(desk: Desk, study: MakeStudy, tmp_path: Path) -> None:
+    """The columns of a file are looked into, and the values seen are told, before anything is checked."""
+    trial = study(
+        test="linear",
+        trait="quantitative",
+        phenotype="bmi",
+        files=["assoc"],
+        covariates=[{"name": "age"}, {"name": "sex_at_birth"}],
+    )
+    me, *others = trial.members
+    for other in others:
+        other.run(other.engine(until=Until.JOINED))
+    people = [line.split()[:2] for line in Path(f"{me.bfile}.fam").read_text().splitlines()]
+    columns = [
+        ["FID", "IID", "bmi", "age"],
+        *([*ids, f"{20 + k / 7:.2f}", str(30 + k % 40)] for k, ids in enumerate(people)),
+    ]
+    file = tmp_path / "people.txt"
+    file.write_text("".join("\t".join(row) + "\n" for row in columns), encoding="utf-8")
+    join(desk, me)
+    desk.press(desk.view.join.accept_button)
+    data = desk.view.data
+    desk.until(data.covar.isVisible)
+    data.bfile.set_path(str(me.bfile))
+    data.pheno.set_path(str(file))
+    desk.until(lambda: "Values seen: 20.00" in data.pheno_note.text())
+    assert data.pheno_name.currentText() == "bmi"
+    data.covar.set_path(str(file))
+    assert "Not in the file: sex_at_birth" in data.covar_note.text()
+    desk.look("data-columns")
+    desk.press(data.check_button)
+    desk.reads("Not ready")
+    assert "sex_at_birth" in desk.view.check.document.toPlainText()
+
+
+def test_aborted_by_the_coordinator(desk: Desk, study: MakeStudy) -> None:
     trial = study()
     me, *others = trial.members
     folder = released(me, *others)
@@ -178,21 +237,19 @@ def test_paused_closed_killed_and_gone_on(desk: Desk, study: MakeStudy, beside: 
     folder = released(me, other, third)
     beside(other)
     desk.window.open_study(folder)
+    desk.view.run.threads.setValue(1)
     desk.press(desk.view.run.start_button)
     kill_after(third, "panel-agreed")
     desk.reads("Waiting for cohort3 since")
     desk.look("state-waiting-for-one")
+    desk.press(desk.view.run.stop_button)
+    desk.reads("Stopped", "goes on where it was")
+    desk.look("state-stopped")
     trial.call("POST", "pause")
+    desk.press(desk.view.run.start_button)
     desk.reads("The study is paused")
     desk.look("state-paused")
     trial.call("POST", "resume")
-    desk.reads("Waiting for cohort3 since")
-    desk.press(desk.view.run.stop_button)
-    desk.until(lambda: not background.is_running(folder))
-    desk.reads("Stopped", "goes on where it was")
-    desk.look("state-stopped")
-    desk.press(desk.view.run.start_button)
-    desk.until(lambda: background.is_running(folder))
     desk.window.show_home()  # the run goes on without anybody looking
     assert background.is_running(folder)
     started = [event for event in Journal(folder.log).new() if isinstance(event, Started)]
@@ -202,6 +259,7 @@ def test_paused_closed_killed_and_gone_on(desk: Desk, study: MakeStudy, beside: 
     assert "Interrupted" in desk.window.home.list.topLevelItem(0).text(2)
     desk.press(desk.window.home.open_button)
     desk.reads("goes on by itself")
+    assert desk.view.run.threads.value() == 1
     desk.look("state-gone-on")
     beside(third)
     desk.at(Step.RESULTS)

@@ -40,6 +40,7 @@ class Desk:
         bot.addWidget(self.window)
         self.window.resize(*SIZE)
         self.window.show()
+        self.window.activateWindow()
 
     @property
     def view(self) -> StudyView:
@@ -65,6 +66,10 @@ class Desk:
         """Wait until a button can be pressed, and press it."""
         self.until(lambda: button.isVisible() and button.isEnabled())
         self.bot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+    def type(self, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+        """Press a key where the focus is."""
+        self.bot.keyClick(QApplication.focusWidget() or self.window, key, modifier)
 
     def at(self, step: Step) -> None:
         """Wait until the window shows this step."""

@@ -47,7 +47,7 @@ class Window(QMainWindow):
         self._name.setTextFormat(self._name.textFormat().PlainText)
         self._top = QWidget()
         row = QHBoxLayout(self._top)
-        row.addWidget(button("← &All studies", self.show_home))
+        row.addWidget(button("← All st&udies", self.show_home))
         row.addWidget(self._name, 1)
         inside = QWidget()
         column = QVBoxLayout(inside)

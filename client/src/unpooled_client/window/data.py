@@ -105,6 +105,10 @@ class DataPage(Page):
     def _add(self, text: str, field: QWidget) -> None:
         self._form.addRow(text, field)
 
+    def focus(self) -> None:
+        """Begin with the first file."""
+        (self.table if self._plan is not None and self._plan.of_tables else self.bfile).setFocus()
+
     def refresh(self) -> None:
         """Show the fields that the plan needs; fill them in once."""
         plan = self._study.plan

@@ -114,6 +114,7 @@ class Page(QWidget):
         self.card = CardBox()
         self.body, self.row = QVBoxLayout(), QHBoxLayout()
         self.row.addStretch(1)
+        self._buttons: list[QPushButton] = []
         column = QVBoxLayout(self)
         column.addWidget(self.title)
         column.addWidget(self.card)
@@ -122,14 +123,14 @@ class Page(QWidget):
 
     def focus(self) -> None:
         """Let the keyboard begin at the button for the next step, if it can be pressed."""
-        buttons = [self.row.itemAt(k).widget() for k in range(self.row.count())]
-        for found in buttons:
-            if isinstance(found, QPushButton) and found.isDefault() and found.isEnabled():
+        for found in self._buttons:
+            if found.isDefault() and found.isEnabled():
                 found.setFocus()
 
     def add_button(self, text: str, pressed: Callable[[], None], *, default: bool = False) -> QPushButton:
         made = button(text, pressed, default=default)
         self.row.addWidget(made)
+        self._buttons.append(made)
         return made
 
 

@@ -74,7 +74,7 @@ class RunPage(Page):
         self.threads = QSpinBox()
         most = min(os.cpu_count() or 1, MOST_THREADS)
         self.threads.setRange(1, most)
-        self.threads.setValue(most)
+        self.threads.setValue(min(self._study.cores or most, most))
         form.addRow("Number of &cores", self.threads)
         self.out = QLineEdit()
         choose = QPushButton("C&hoose…")
@@ -92,6 +92,7 @@ class RunPage(Page):
     def start(self) -> None:
         """Start the run in the background, or go on with it."""
         self._trouble, self._is_starting = None, True
+        self._study.keep_cores(self.threads.value())
         arguments = ["--detach", "--threads", str(self.threads.value()), "--out", self._out]
         self._study.call("run", *arguments, ended=self._started)
         self.refresh()

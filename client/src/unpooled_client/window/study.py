@@ -13,7 +13,7 @@ from unpooled.protocol.invitation import Invitation
 from unpooled_client import background
 from unpooled_client.journal import Journal
 from unpooled_client.stage import Stage, stage_of
-from unpooled_client.state import Saved, StateError, StateFolder
+from unpooled_client.state import Saved, StateError, StateFolder, write_atomically
 from unpooled_client.window.child import Child, Ended
 from unpooled_client.window.form import DataForm
 from unpooled_client.window.model import Progress
@@ -100,6 +100,22 @@ class Study(QObject):
 
     def keep_form(self, form: DataForm) -> None:
         self._typed = form
+
+    @property
+    def cores(self) -> int | None:
+        """How many cores a person gave the run; None before."""
+        try:
+            return int(self._cores.read_text("ascii"))
+        except (OSError, ValueError):
+            return None
+
+    def keep_cores(self, cores: int) -> None:
+        """Remember it: a run that goes on after a restart shall not take more."""
+        write_atomically(self._cores, str(cores).encode(), private=True)
+
+    @property
+    def _cores(self) -> Path:
+        return self.folder.path / "cores"
 
     def call(
         self,

@@ -33,7 +33,15 @@ class StudyView(QWidget):
         self.steps.setAccessibleName("Steps of the study")
         self.steps.setSpacing(4)
         self.pages = QStackedWidget()
-        for page in (self.join, self.data, self.check, self.review, self.run, self.results):
+        self._pages: dict[Step, Page] = {
+            Step.JOIN: self.join,
+            Step.DATA: self.data,
+            Step.CHECK: self.check,
+            Step.REVIEW: self.review,
+            Step.RUN: self.run,
+            Step.RESULTS: self.results,
+        }
+        for page in self._pages.values():
             self.pages.addWidget(page)
         for step in Step:
             self.steps.addItem(QListWidgetItem(step.value))
@@ -50,14 +58,12 @@ class StudyView(QWidget):
     def begin(self) -> None:
         """Read what is on disk, go to the step that is next, and go on with what goes on by itself."""
         self.study.open()
-        if self.study.where.step is Step.JOIN:
-            self.join.join()
-        elif self.study.where.step is Step.RUN and not self.study.is_alive and self._was_interrupted:
+        if (
+            self.study.where.step is Step.RUN
+            and not self.study.is_alive
+            and self.study.progress.was_interrupted
+        ):
             self.run.go_on()
-
-    @property
-    def _was_interrupted(self) -> bool:
-        return self.study.progress.was_interrupted
 
     def refresh(self) -> None:
         """Show what has changed; move on with the study where it moved on."""
@@ -72,6 +78,8 @@ class StudyView(QWidget):
         if at is not self._at:
             self._at = at
             self._go(at)
+            if at is Step.JOIN and not self.join.is_joining:
+                self.join.join()
 
     def _place(self) -> tuple[Step, Tone]:
         """The step that the study has come to, and how it stands there."""
@@ -91,13 +99,12 @@ class StudyView(QWidget):
         self.refresh()
 
     def _go(self, step: Step) -> None:
-        page = self.pages.widget(step.number)
+        page = self._pages[step]
         if step is Step.REVIEW and self.pages.currentWidget() is not page:
             self.review.load()
         self.steps.setCurrentRow(step.number)
         self.pages.setCurrentWidget(page)
-        if isinstance(page, Page):
-            page.focus()
+        page.focus()
 
     def _choose(self, row: int) -> None:
         if row >= 0 and self.pages.currentIndex() != row:
