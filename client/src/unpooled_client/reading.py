@@ -130,7 +130,7 @@ def same_options(accepted: DataOptions, given: DataOptions, plan: Plan) -> None:
     ignored = {"bfile", "min_samples", "min_per_class", *accepted.paths, *given.paths}
     other = [
         "--1" if name == "one" else f"--{name.replace('_', '-')}"
-        for name, value in dataclasses.asdict(accepted).items()
+        for name, value in vars(accepted).items()
         if name not in ignored and value != getattr(given, name)
     ]
     if other:

@@ -113,6 +113,7 @@ class StudyView(QWidget):
     def _start_check(self, form: DataForm) -> None:
         self._is_checking = True
         self.check.start(form)
+        self._go(Step.CHECK)
         self.refresh()
 
     def _check_tone(self) -> Tone:
