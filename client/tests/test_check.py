@@ -9,11 +9,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from unpooled_client.data.cohort import open_cohort
+from unpooled_client.data.numbers import mean
 from unpooled_client.data.options import Covariate, DataOptions
 from unpooled_client.data.report import Code, Finding, Severity
 from unpooled_client.data.show import plain_lines
@@ -467,3 +469,8 @@ def test_nonsense_in_any_file_is_reported_and_never_an_exception(
     assert (data is not None) == report.ok
     assert all(line.isprintable() for line in plain_lines(report))
     json.dumps(report.to_json())
+
+
+def test_a_mean_is_a_number_however_large_the_values_are() -> None:
+    assert mean(np.array([1e308, 1e308, -1e308])) == pytest.approx(1e308 / 3)
+    assert mean(np.array([1.0, 2.0])) == 1.5

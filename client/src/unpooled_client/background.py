@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from unpooled.errors import UnpooledError
 from unpooled_client.events import Event, Exit, Failed, Started
 from unpooled_client.journal import Journal, line_of
@@ -99,8 +101,9 @@ def stop(folder: StateFolder) -> None:
     if not started or started[-1].host != platform.node():
         where = started[-1].host if started else "another computer"
         raise NotStopped(f"the run is at {where}: stop it there.")
-    with contextlib.suppress(OSError):  # it is gone; Windows has no name for that
-        os.kill(started[-1].pid, signal.SIGTERM)
+    if _is_client(started[-1].pid):
+        with contextlib.suppress(OSError):  # it is gone; Windows has no name for that
+            os.kill(started[-1].pid, signal.SIGTERM)
     deadline = time.monotonic() + _PATIENCE
     while folder.is_locked():
         if time.monotonic() > deadline:
@@ -114,3 +117,11 @@ def _tell_stopped(folder: StateFolder) -> None:
     stopped = Failed(Exit.INTERRUPTED, "the run was stopped.", "It goes on where it was when started again.")
     with folder.private_log() as log:
         log.write(line_of(json.dumps(stopped.to_json())))
+
+
+def _is_client(pid: int) -> bool:
+    """Whether a process is this program: its number may be another's by now."""
+    try:
+        return any("unpooled" in word for word in psutil.Process(pid).cmdline())
+    except psutil.Error:
+        return False

@@ -97,7 +97,7 @@ def _address(text: str) -> str:
 def _json(found: list[Finding], address: str) -> str:
     ok = not any(finding.mark is Mark.PROBLEM for finding in found)
     values = {"ok": ok, "server": address or None, "findings": [dataclasses.asdict(f) for f in found]}
-    return json.dumps(values, indent=2, ensure_ascii=False)
+    return json.dumps(values, indent=2)
 
 
 def _text(found: list[Finding], address: str) -> str:

@@ -67,7 +67,7 @@ def _tell_damage(folder: StateFolder, error: LedgerError, *, as_json: bool) -> N
 def _show(folder: StateFolder, entries: list[Entry], *, as_json: bool) -> None:
     if as_json:
         for entry in entries:
-            click.echo(json.dumps(dataclasses.asdict(entry), ensure_ascii=False))
+            click.echo(json.dumps(dataclasses.asdict(entry)))
         return
     rows = [
         f"{entry.time[:19]:<20}{entry.bytes:>14,}  {entry.form:<9} {entry.to:<20} {entry.quantity}"
@@ -90,7 +90,7 @@ def _verify(
             "totals": [dataclasses.asdict(total) for total in ledgers.totals(entries)],
             "server": _server_json(entries, counted),
         }
-        click.echo(json.dumps(found, ensure_ascii=False))
+        click.echo(json.dumps(found))
         return
     rows = [
         f"{total.bytes:>14,}{total.messages:>10,}  {total.form:<9} {total.to:<20} {total.quantity}"

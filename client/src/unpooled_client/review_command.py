@@ -46,7 +46,7 @@ def command(folder: Path | None, html: Path | None, as_json: bool, wanted: bool)
 
 def _show(saved: Saved, agreement: Agreement, *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(review.as_json(saved, agreement), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(review.as_json(saved, agreement), indent=2))
         return
     click.echo("\n".join(words.leaves(review.leaves_of(saved, agreement))))
     if saved.is_released:

@@ -42,7 +42,7 @@ def status(folder: Path | None, as_json: bool, offline: bool, **network: Any) ->
     """Where each study of this computer is: what the server says, and what is kept here."""
     found = [_status(each, offline, network) for each in joined(folder)]
     if as_json:
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        click.echo(json.dumps(found, indent=2))
     else:
         click.echo("\n\n".join("\n".join(_status_lines(values)) for values in found))
     return 0

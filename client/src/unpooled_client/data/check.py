@@ -13,6 +13,7 @@ from unpooled_client.data.bim import Variants, by_chromosome
 from unpooled_client.data.covariates import Covariates
 from unpooled_client.data.estimate import described
 from unpooled_client.data.fam import Fam
+from unpooled_client.data.numbers import mean
 from unpooled_client.data.options import CASE_CONTROL, MIN_PER_CLASS, MIN_SAMPLES, DataOptions
 from unpooled_client.data.phenotype import Phenotype
 from unpooled_client.data.report import EXAMPLES, Code, Report, shown
@@ -175,7 +176,7 @@ def _describe(samples: Samples, phenotype: Phenotype) -> dict[str, Any]:
         about |= {
             "samples": len(known),
             "smallest": float(known.min()),
-            "mean": float(known.mean()),
+            "mean": mean(known),
             "largest": float(known.max()),
             "distribution": _distribution(known),
         }

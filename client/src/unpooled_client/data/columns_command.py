@@ -30,7 +30,7 @@ def columns(file: Path, to_json: bool) -> None:
     if found is None:
         raise report.problem()
     if to_json:
-        click.echo(json.dumps({"file": str(file), **found.to_json()}, indent=2, ensure_ascii=False))
+        click.echo(json.dumps({"file": str(file), **found.to_json()}, indent=2))
     else:
         _show(found, Console(file=sys.stdout))
 

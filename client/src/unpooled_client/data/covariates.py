@@ -23,7 +23,7 @@ from unpooled import text
 from unpooled.plan import FEWEST_AT_A_LEVEL
 from unpooled_client.data.codes import LIKE_MISSING, missing_as, warn_of_codes
 from unpooled_client.data.fam import Fam
-from unpooled_client.data.numbers import Column, is_missing, read_numbers
+from unpooled_client.data.numbers import Column, is_missing, mean, read_numbers
 from unpooled_client.data.options import Covariate, DataOptions
 from unpooled_client.data.report import EXAMPLES, Code, Report, at_lines, shown
 from unpooled_client.data.table import Table, long_enough, one_row_each, read_table
@@ -216,7 +216,7 @@ class _Reader:
         if len(known):
             about |= {
                 "smallest": float(known.min()),
-                "mean": float(known.mean()),
+                "mean": mean(known),
                 "largest": float(known.max()),
             }
         self.summary.append(about | self._missing_as(column))

@@ -44,6 +44,13 @@ def read_numbers(tokens: Tokens, index: int) -> Column:
     return Column(tokens, index, values[code], strange[code])
 
 
+def mean(values: np.ndarray) -> float:
+    """The mean, also where the sum is beyond any number."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        usual = float(values.mean())
+    return usual if np.isfinite(usual) else float((values / len(values)).sum())
+
+
 def is_missing(word: bytes) -> bool:
     return word.lower() in MISSING
 

@@ -30,7 +30,7 @@ def show(report: Report, console: Console) -> None:
 
 
 def as_json(report: Report) -> str:
-    return json.dumps(report.to_json(), indent=2, ensure_ascii=False)
+    return json.dumps(report.to_json(), indent=2)
 
 
 def as_text(report: Report) -> str:
