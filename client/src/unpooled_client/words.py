@@ -160,9 +160,10 @@ def checked(event: Checked) -> list[str]:
     for finding in event.report.get("findings", ()):
         if finding["severity"] != "note":
             where = ":".join(str(finding[k]) for k in ("file", "line", "column") if finding[k] is not None)
-            text = " ".join(
-                part for part in (where and f"{where}:", finding["message"], finding["remedy"]) if part
-            )
+            count = finding.get("count", 1)
+            times = f" ({count:,} times)" if count > 1 else ""
+            said = f"{finding['message']}{times}."
+            text = " ".join(part for part in (where and f"{where}:", said, finding["remedy"]) if part)
             found.append(f"{finding['severity']}: {text}")
     verdict = "Data read and checked" if event.ok else "The data cannot be used as they are"
     return [*found, f"{verdict} ({event.seconds:.1f} s)"]

@@ -104,7 +104,7 @@ def test_lines_have_times_and_results_go_to_standard_output(capsys: pytest.Captu
     assert out.splitlines() == ["out/study.assoc", "out/study.frq", *own]
     for part in (
         "Waiting for the other cohorts to join (Graz) since",
-        "a.fam:3:5: no sex Mend it.",
+        "a.fam:3:5: no sex. Mend it.",
         "Count people: 1 question answered",
         "Count genotypes: 1,200 of 3,000 variants answered, about 6 min left\n",
         "Count genotypes: 3,000 of 3,000 variants answered",
