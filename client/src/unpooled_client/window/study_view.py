@@ -84,11 +84,13 @@ class StudyView(QWidget):
     def _place(self) -> tuple[Step, Tone]:
         """The step that the study has come to, and how it stands there."""
         where = self.study.where
-        if self._is_checking and where.step in (Step.DATA, Step.REVIEW):
+        # A changed roster is accepted anew in a study that was released: the joining is no run.
+        step = Step.JOIN if self.join.is_joining else where.step
+        if self._is_checking and step in (Step.DATA, Step.REVIEW):
             return Step.CHECK, self._check_tone()
-        shown = {Step.JOIN: self.join, Step.RUN: self.run}.get(where.step)
+        shown = {Step.JOIN: self.join, Step.RUN: self.run}.get(step)
         card = shown.card.shown if shown is not None else None
-        return where.step, card.tone if card is not None else where.tone
+        return step, card.tone if card is not None else where.tone
 
     def show_step(self, step: Step) -> None:
         """Go to a step's page, as the person wishes; the study's next step takes them from there."""
