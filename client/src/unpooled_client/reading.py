@@ -24,7 +24,7 @@ from unpooled.protocol import bodies
 from unpooled.protocol.problems import Problem
 from unpooled.step import Step
 from unpooled_client.api import Study
-from unpooled_client.data.fingerprint import Fingerprint, check_unchanged, fingerprints
+from unpooled_client.data.fingerprint import ELSE, Fingerprint, check_unchanged, fingerprints
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.report import Code, Report
 from unpooled_client.data.tables import open_table
@@ -136,7 +136,7 @@ def same_options(accepted: DataOptions, given: DataOptions, plan: Plan) -> None:
     if other:
         raise DataChanged(
             f"other options are given than were accepted: {', '.join(other)}. "
-            "Start with the same options as before, or duplicate the study."
+            f"Start with the same options as before. {ELSE}"
         )
 
 

@@ -19,6 +19,12 @@ WHOLE = 4 << 30
 BLOCKS = 256
 BLOCK = 64 << 10
 
+ELSE = (
+    "If nothing of the data was sent yet, check and release it anew (`unpooled-client check --state DIR`); "
+    "else have the study duplicated."
+)
+"""What can be done about data that are not those that were accepted, other than going back to these."""
+
 
 @dataclass(frozen=True)
 class Fingerprint:
@@ -62,14 +68,14 @@ def check_unchanged(accepted: dict[str, Fingerprint], paths: dict[str, Path]) ->
         other = ", ".join(sorted(accepted.keys() ^ paths.keys()))
         raise DataProblem(
             f"other files are given than were accepted: {other}",
-            remedy="Start with the same options as before, or duplicate the study.",
+            remedy=f"Start with the same options as before. {ELSE}",
         )
     for name, path in paths.items():
         if not _as_before(accepted[name], path):
             raise DataProblem(
                 f"the {name} file has changed since it was accepted",
                 file=path,
-                remedy="Restore it and start again, or have the study duplicated and accept anew.",
+                remedy=f"Restore it and start again. {ELSE}",
             )
 
 
