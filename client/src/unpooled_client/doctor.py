@@ -255,7 +255,7 @@ def proxy(subject: Subject) -> Finding:
 def tls(subject: Subject) -> Finding | None:
     """Whose certificate is shown, whether it is believed, and how long it is good."""
     seen = subject.visit
-    if not subject.server.startswith("https:"):
+    if urlsplit(subject.server).scheme != "https":
         return _without_tls(subject)
     issued = f"issued by {_issuer(seen.certificate)}" if seen.certificate else ""
     if seen.error and seen.place is Place.TLS:

@@ -195,7 +195,7 @@ def _login(parts: SplitResult) -> tuple[str, str]:
 
 def trust_for(server: str, proxy: Proxy | None, ca_bundle: Path | None) -> ssl.SSLContext | bool:
     """Whose certificates are believed; False where none is shown. Unusable if the file given is none."""
-    if not server.startswith("https:") and (proxy is None or proxy.scheme == "http"):
+    if urlsplit(server).scheme == "http" and (proxy is None or proxy.scheme == "http"):
         return False  # reading the certificates takes a while
     file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
     if ca_bundle is not None:

@@ -114,6 +114,8 @@ def test_a_file_of_certificates_is_believed_and_no_other(
     trustme.CA().cert_pem.write_to_path(str(other))
     with pytest.raises(Unusable, match="not trusted"):
         ask(front().url, other)
+    with pytest.raises(Unusable, match="not trusted"):  # however the address is written
+        ask(front().url.replace("https:", "HTTPS:"))
 
 
 @pytest.mark.parametrize(
