@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import sys
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from unpooled.protocol.invitation import is_address
 from unpooled_client import state
 from unpooled_client.doctor import Finding, Mark, Subject, examine
 from unpooled_client.engine import Network
@@ -88,10 +90,12 @@ def _state_of(joined: StateFolder | None) -> Saved | None:
 
 
 def _address(text: str) -> str:
-    parts = urlsplit(text if "://" in text else f"https://{text}")
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise click.UsageError("--server wants an address such as https://studies.example.org")
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    with contextlib.suppress(ValueError):
+        parts = urlsplit(text if "://" in text else f"https://{text}")
+        address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        if is_address(address):
+            return address
+    raise click.UsageError("--server wants an address such as https://studies.example.org")
 
 
 def _json(found: list[Finding], address: str) -> str:

@@ -38,7 +38,7 @@ class Invitation:
     """Fingerprint of the compensator's public key, as `sealing.fingerprint` writes it."""
 
     def __post_init__(self) -> None:
-        if not _is_address(self.server):
+        if not is_address(self.server):
             raise InvitationError("the invitation names no server address. " + _ASK)
         if not _WORD.fullmatch(self.study) or not _WORD.fullmatch(self.token):
             raise InvitationError("the invitation names no study or holds no token. " + _ASK)
@@ -77,10 +77,14 @@ class Invitation:
 _ASK = "Copy the whole string again, or ask the coordinator for a new invitation."
 
 
-def _is_address(server: str) -> bool:
+def is_address(server: str) -> bool:
+    """Whether a text is a server's address, without a last slash, that programs of networks can take."""
+    if " " in server or not server.isprintable():
+        return False
     try:
         address = urlsplit(server)
         port = address.port
+        (address.hostname or "").encode("idna")
     except ValueError:
         return False
     plain = not (address.query or address.fragment or address.username) and not server.endswith("/")
