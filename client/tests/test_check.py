@@ -130,6 +130,8 @@ FAULTS = {
         files={"t.bim": "1 a 0 100 A G\n1 b 0 100 A T\n1 c 0 100 G A\n1 d 0 100 A G\n2 b2 0 100 A G\n"}),
     "odd variant": Fault(Code.VARIANT_ID_ODD, W, "t.bim", 2, 2, "é",
         files={"t.bim": text(BIM, {2: "1 é 0 5 A C"})}),
+    "long ID": Fault(Code.VARIANT_ID_LONG, W, "t.bim", 2, 2, "r" * 39 + "…", says="more than 100 letters",
+        files={"t.bim": text(BIM, {2: f"1 {'r' * 101} 0 5 A C"})}),
     "numbers for bases": Fault(Code.ALLELE_CODES, W, "t.bim", 2, read="1 2", count=2, says="--alleleACGT",
         files={"t.bim": text(BIM, {2: "1 r 0 150 1 2", 3: "2 s 0 5 4 A"})}),
     "I and D": Fault(Code.ALLELE_CODES, W, "t.bim", 2, read="I D", says="inserted",

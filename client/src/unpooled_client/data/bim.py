@@ -36,6 +36,7 @@ from unpooled_client.data.source import (
 
 BLOCK = 1 << 20
 LAST_POSITION = 2**31 - 2
+LONG_ID = 100
 WHAT = "the .bim file"
 
 
@@ -332,6 +333,18 @@ class _Reader:
                 line[odd],
                 name[odd],
                 "IDs are compared byte by byte: other cohorts must write them in the same encoding.",
+            )
+
+        if (width := name.dtype.itemsize) > LONG_ID:
+            long = np.flatnonzero(np.char.str_len(name) > LONG_ID)
+            self._listed(
+                Code.VARIANT_ID_LONG,
+                f"the ID of a variant has more than {LONG_ID} letters: in memory every ID takes the room of "
+                f"the longest, {width:,}",
+                line[long],
+                name[long],
+                "Shorten such IDs in all cohorts alike, e.g. with `plink2 --set-all-var-ids @:#:$r:$a "
+                "--new-id-max-allele-len 20 truncate --make-bed`.",
             )
 
     def _listed(self, code: Code, message: str, line: np.ndarray, name: np.ndarray, remedy: str) -> None:

@@ -150,6 +150,7 @@ def _estimate(
         samples.covariates.shape[1],
         (options.test,) if options.test else usual,
         os.cpu_count() or 1,
+        variants.panel.name.dtype.itemsize,
     )
 
 

@@ -1,14 +1,15 @@
 """How much memory and computing a study will take here: simple formulas with measured constants.
 
-    memory   BASE + PER_VARIANT · m + 2 · threads · chunk · n / 4 bytes
+    memory   BASE + (PER_VARIANT + 3 · letters) · m + 2 · threads · chunk · n / 4 bytes
     time     m · (n · kernel / threads + EACH) seconds
 
 for n people, m variants and `chunk` variants in a question, of which each thread has one at work and one on
-its way. BASE and PER_VARIANT are what docs/growth.md measures and promises. `kernel` is the time per person
-and variant of docs/performance.md, one core of a server; EACH is what masking, sending and writing take per
-variant, from the whole studies there (core-seconds of all parties less the kernels, per cohort and variant,
-hence rather too much). Waiting for other cohorts, and for a slow network or disk, comes on top and is not
-known here.
+its way. The longest ID has USUAL_ID + `letters`; a list of IDs has its room for each of them, and at the peak
+there are three. BASE and PER_VARIANT are what docs/growth.md measures and promises. `kernel` is the time per
+person and variant of docs/performance.md, one core of a server; EACH is what masking, sending and writing
+take per variant, from the whole studies there (core-seconds of all parties less the kernels, per cohort and
+variant, hence rather too much). Waiting for other cohorts, and for a slow network or disk, comes on top and
+is not known here.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from unpooled.plan import DEFAULT_CHUNK
 
 BASE = 320e6
 PER_VARIANT = 200
+USUAL_ID = 25
 EACH = {"chi-square": 6e-6, "linear": 10e-6, "logistic": 17e-6}
 
 
@@ -35,9 +37,12 @@ def kernel(test: str, covariates: int) -> float:
     return 0.02e-9  # counts of four groups
 
 
-def memory(people: int, variants: int, threads: int, chunk: int = DEFAULT_CHUNK) -> float:
+def memory(
+    people: int, variants: int, threads: int, chunk: int = DEFAULT_CHUNK, longest_id: int = USUAL_ID
+) -> float:
     """Bytes at the peak."""
-    return BASE + PER_VARIANT * variants + 2 * threads * min(chunk, variants) * people / 4
+    each = PER_VARIANT + 3 * max(0, longest_id - USUAL_ID)
+    return BASE + each * variants + 2 * threads * min(chunk, variants) * people / 4
 
 
 def seconds(test: str, people: int, variants: int, covariates: int, threads: int) -> float:
@@ -46,14 +51,14 @@ def seconds(test: str, people: int, variants: int, covariates: int, threads: int
 
 
 def described(
-    people: int, variants: int, covariates: int, tests: tuple[str, ...], threads: int
+    people: int, variants: int, covariates: int, tests: tuple[str, ...], threads: int, longest_id: int
 ) -> dict[str, str]:
     """The estimate in words, for some tests."""
     took = ", ".join(
         f"{test} about {duration(seconds(test, people, variants, covariates, threads))}" for test in tests
     )
     return {
-        "memory": f"about {memory(people, variants, threads) / 1e9:.1f} GB",
+        "memory": f"about {memory(people, variants, threads, longest_id=longest_id) / 1e9:.1f} GB",
         "computing": f"{took}, with {threads} core{'' if threads == 1 else 's'}",
         "not counted": "waiting for other cohorts and for the network",
     }

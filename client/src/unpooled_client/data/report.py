@@ -65,6 +65,7 @@ class Code(enum.StrEnum):
     VARIANT_DUPLICATE = "variant-duplicate"
     VARIANT_TWIN = "variant-twin"
     VARIANT_ID_ODD = "variant-id-odd"
+    VARIANT_ID_LONG = "variant-id-long"
 
     BED_MAGIC = "bed-magic"
     BED_SAMPLE_MAJOR = "bed-sample-major"
