@@ -109,7 +109,7 @@ def test_a_step_whose_sum_could_overflow_is_never_asked(trial: Federation) -> No
     from unpooled.errors import BoundError
 
     class TooLarge(Presence):
-        sends = (type(Presence.sends[0])("present", ("count",), 2**31, "too large"),)
+        sends = (type(Presence.sends[0])("present", ("count",), 2**31, "too large", "nothing"),)
 
     with pytest.raises(BoundError):
         rounds.open_rounds(trial.study, [TooLarge(0, 5)])
