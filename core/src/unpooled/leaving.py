@@ -156,7 +156,7 @@ def _lines(plan: Plan, sizes: Sizes | None, one_operator: bool) -> Iterator[Leav
         Form.CLEAR,
         f"{SERVER}, the coordinator",
         TO_COORDINATOR,
-        "what kind of problem this cohort has; nothing of its data",
+        "what kind of problem this cohort has, such as too few people; no value of its data",
         "two words",
         None,
     )
