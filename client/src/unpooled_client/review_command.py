@@ -12,6 +12,7 @@ import click
 from unpooled_client import page, preparing, review, words
 from unpooled_client.cli import EXIT_CODES
 from unpooled_client.events import Exit
+from unpooled_client.reading import from_json
 from unpooled_client.run_command import state_folder
 from unpooled_client.state import Agreement, Saved, StateFolder
 from unpooled_client.status_command import STATE
@@ -33,6 +34,8 @@ def command(folder: Path | None, html: Path | None, as_json: bool, wanted: bool)
     """
     place = state_folder(folder, None)
     saved, agreement = preparing.checked(place)
+    if html is not None and from_json(saved.options).reads(html):
+        raise click.BadParameter(f"{html} is one of the data files", param_hint="--html")
     if wanted and not saved.is_released:
         saved = preparing.release(place, saved)
     _show(saved, agreement, as_json=as_json)

@@ -67,14 +67,14 @@ def check_compensator(study: Study, saved: Saved) -> None:
         raise Distrust(
             Problem.COMPENSATOR,
             f"the server names a compensator with the fingerprint {shown}; the invitation has {named}.",
-            "No data left this computer. Compare the fingerprints with the coordinator by telephone.",
+            "Nothing more leaves this computer. Compare the fingerprints with the coordinator by telephone.",
         )
     if study.plan is not None and study.plan.compensator_key != study.compensator_key:
         raise Distrust(
             Problem.COMPENSATOR,
             "the plan names another compensator than the invitation does: "
             f"{fingerprint(study.plan.compensator_key)} instead of {named}.",
-            "No data left this computer. Compare the fingerprints with the coordinator by telephone.",
+            "Nothing more leaves this computer. Compare the fingerprints with the coordinator by telephone.",
         )
 
 
@@ -127,6 +127,6 @@ def _inconsistent(message: str) -> Distrust:
     return Distrust(
         Problem.QUESTION,
         message,
-        "No data left this computer. Server and client may be of different versions; "
+        "Nothing more leaves this computer. Server and client may be of different versions; "
         "if not, tell the server's operator.",
     )

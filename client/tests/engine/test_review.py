@@ -18,6 +18,8 @@ from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Roster
 from unpooled_client import words
 from unpooled_client.data.fingerprint import Fingerprint
+from unpooled_client.data.options import DataOptions
+from unpooled_client.reading import to_json
 from unpooled_client.review import review_page
 from unpooled_client.review_command import command
 from unpooled_client.state import Agreement, Saved, StateFolder
@@ -83,6 +85,13 @@ def test_without_a_terminal_it_says_how_to_release(keep: Keep) -> None:
     done = review(folder, "--release")
     assert done.exit_code == 0 and folder.load().is_released
     assert "This is released" in review(folder).output
+
+
+def test_a_data_file_is_never_written_over(keep: Keep, tmp_path: Path) -> None:
+    folder = keep(replace(CHECKED, options=to_json(DataOptions(bfile=tmp_path / "own"))))
+    done = review(folder, "--release", "--html", tmp_path / "own.bed")
+    assert done.exit_code == 2 and "one of the data files" in done.output
+    assert not folder.load().is_released and not (tmp_path / "own.bed").exists()
 
 
 @pytest.mark.parametrize(

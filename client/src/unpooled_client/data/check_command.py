@@ -41,7 +41,7 @@ def check(to_json: bool, html: Path | None, schema: Path | None, state: Path | N
     Ends with status 1 if there are errors, with 0 otherwise. Nothing leaves this computer.
     """
     options = options_from(given)
-    if html is not None and html.resolve() in {path.resolve() for path in options.paths.values()}:
+    if html is not None and options.reads(html):
         raise click.BadParameter(f"{html} is one of the data files", param_hint="--html")
     if state is not None:
         report = _check_for_study(state, options)

@@ -91,6 +91,10 @@ class DataOptions:
         }
         return files | {name: path for name, path in others.items() if path is not None}
 
+    def reads(self, path: Path) -> bool:
+        """Whether a file is one of those that are read: nothing is to be written there."""
+        return path.resolve() in {each.resolve() for each in self.paths.values()}
+
     def under(self, plan: Plan) -> DataOptions:
         """The same files as a plan wants them read. A cohort may raise the plan's floors, not lower them."""
         return dataclasses.replace(
