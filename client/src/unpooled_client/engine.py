@@ -63,10 +63,12 @@ class Network:
         return {"ca_bundle": self.ca_bundle and str(self.ca_bundle.absolute()), "allow_http": self.allow_http}
 
     def or_saved(self, values: dict[str, Any]) -> Network:
-        """This, or what was said in an earlier run where nothing is said now."""
-        if self != Network() or not values:
-            return self
-        return Network(values["ca_bundle"] and Path(values["ca_bundle"]), values["allow_http"])
+        """This, with what was said in an earlier run where nothing is said now."""
+        ca_bundle = values.get("ca_bundle")
+        return Network(
+            self.ca_bundle or (Path(ca_bundle) if ca_bundle else None),
+            self.allow_http or bool(values.get("allow_http")),
+        )
 
 
 class Until(IntEnum):
@@ -115,6 +117,13 @@ class Engine:
     def decline(self) -> None:
         """A person declines: the run ends, and the server is told that it was declined."""
         self._decide(False, self._session.asked if self._session else None)
+
+    def leave_unanswered(self) -> None:
+        """There is nobody to ask: the run ends, and says what must be accepted."""
+        from unpooled_client.joining import Unanswered
+
+        if self._session is not None and not self._session.decision.done():
+            self._session.decision.set_exception(Unanswered(self._session))
 
     def keep_invitation(self) -> None:
         """Remember the invitation in the state folder, so that a later run needs none. Raises StateError."""
@@ -371,7 +380,7 @@ class Explanation:
 def _explain(error: Exception) -> Explanation | None:
     """None for an error that nobody has foreseen."""
     from unpooled_client.cluster import NoCluster
-    from unpooled_client.joining import Declined
+    from unpooled_client.joining import Declined, Unanswered
 
     match error:
         case UsageProblem():
@@ -382,6 +391,8 @@ def _explain(error: Exception) -> Explanation | None:
             return Explanation(Exit.USAGE, str(error))
         case Declined():
             return Explanation(Exit.REFUSED, error.message, error.remedy, Problem.DECLINED)
+        case Unanswered():
+            return Explanation(Exit.USAGE, error.message, error.remedy)
         case StudyEnded():
             remedy = "The coordinator can duplicate the study." if error.state == "failed" else ""
             return Explanation(Exit.STUDY_ENDED, str(error), remedy)

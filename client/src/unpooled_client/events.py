@@ -279,7 +279,8 @@ class Failed(Event):
     told_server: str = ""
     """The code that the server was told, if any."""
     code: str = ""
-    """Why it was refused, by the server's name for it, such as revoked-token; empty for other ends."""
+    """Why it was refused, by the server's name for it, such as revoked-token; or by this program's: declined,
+    joined-elsewhere, or unanswered where there was nobody to ask. Empty for other ends."""
 
 
 def name_of(kind: type[Event]) -> str:

@@ -19,6 +19,7 @@ from unpooled_client.state import Acceptance, Agreement
 from unpooled_client.trust import Terms, check_compensator, check_identity, checked_plan, terms
 
 SECOND_CLIENT = "second-client"
+UNANSWERED = "unanswered"
 # What the server answers to the acceptance of terms that are no longer the study's.
 _CHANGED = ("plan-changed", "roster-changed", "roster-incomplete")
 # The server gives a client up 60 s after its last request has ended, which may be a long poll.
@@ -32,6 +33,19 @@ class Declined(Refused):
         before = "What was sent before is in the ledger: unpooled-client ledger"
         nothing = "Nothing of this cohort's data was sent."
         super().__init__(0, "declined", "you declined.", before if session.saved.acceptance else nothing)
+
+
+class Unanswered(Refused):
+    """Something must be accepted, and there is nobody to ask."""
+
+    def __init__(self, session: Session) -> None:
+        must, how = "what would leave this computer must be released", "unpooled-client run"
+        if isinstance(asked := session.asked, ReviewNeeded):
+            changed = "the roster has changed, and must be accepted anew"
+            must = changed if asked.changed else "plan and roster must be accepted"
+            how = "unpooled-client join --wait"
+        remedy = f"In a terminal, say: {how} {session.folder.as_option}. For scripts there is --yes."
+        super().__init__(0, UNANSWERED, f"{must}, and there is nobody to ask.", remedy)
 
 
 def join(session: Session, *, anew: bool) -> Generator[Event, None, Study]:
@@ -147,7 +161,7 @@ def _review(session: Session, study: Study, found: Terms) -> ReviewNeeded:
 def _ask(
     session: Session, study: Study, found: Terms, question: ReviewNeeded | ReleaseNeeded
 ) -> Generator[Event, None, bool]:
-    """Ask the person; False if plan or roster changed meanwhile. Raises Declined."""
+    """Ask the person; False if plan or roster changed meanwhile. Raises Declined, or Unanswered."""
     session.decision, session.asked = Future(), question
     yield question
     while not session.decision.done():

@@ -18,6 +18,7 @@ from unpooled_client.data.options import DataOptions, data_options, options_from
 from unpooled_client.engine import Engine, Network, Until
 from unpooled_client.events import Event, Exit, Failed, Finished, ReleaseNeeded, ReviewNeeded
 from unpooled_client.screen import Screen, screen_for
+from unpooled_client.stage import next_command
 from unpooled_client.state import StateError, StateFolder
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -90,7 +91,10 @@ def join(invitation: str | None, wait: bool, yes: bool, **options: Any) -> int:
     read. `unpooled-client run` goes on, with the same INVITATION or without.
     """
     engine = _engine(invitation, options, until=Until.AGREED if wait else Until.JOINED)
-    return _follow(engine, _screen(options), yes=yes)
+    code = _follow(engine, _screen(options), yes=yes)
+    if code == Exit.DONE and not (wait or options["as_json"] or options["quiet"]):
+        click.echo(f"Go on with: {next_command(engine.folder.load(), engine.folder)}", err=True)
+    return code
 
 
 @click.command(epilog=EXIT_CODES)
@@ -220,11 +224,8 @@ def _answer(engine: Engine, asked: ReviewNeeded | ReleaseNeeded, screen: Screen,
     )
     answer = True if yes else screen.ask(question)
     if answer is None:
-        raise click.UsageError(
-            "this must be accepted, and there is nobody to ask. Start it in a terminal, or read the above "
-            "and give --yes."
-        )
-    if answer:
+        engine.leave_unanswered()
+    elif answer:
         engine.accept(asked)
     else:
         engine.decline()

@@ -54,7 +54,7 @@ def lines(event: Event) -> list[str]:
         case ReviewNeeded():
             return review(event)
         case Proposal():
-            return [*proposal(event), f"Go on with: unpooled-client run {_data(event.plan)}"]
+            return proposal(event)
         case Agreed():
             return ["Plan and roster accepted"]
         case ReleaseNeeded():
@@ -95,10 +95,6 @@ def in_short(event: ReviewNeeded | ReleaseNeeded) -> str:
     changed = "The roster has changed. " if event.changed else ""
     blind = ". ONE OPERATOR: NOT BLIND" if event.one_operator else ""
     return f"{changed}Plan {grouped(event.plan_hash)[:9]}…: {event.plan.test} of {what}, by {names}{blind}"
-
-
-def _data(plan: Plan) -> str:
-    return "--table FILE" if plan.of_tables else "--bfile PREFIX"
 
 
 def status(event: Event) -> str:

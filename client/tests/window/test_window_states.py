@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import json
 import os
 import signal
 from collections.abc import Callable
@@ -20,7 +22,7 @@ from unpooled.protocol import VERSION
 from unpooled_client import background, preparing, state
 from unpooled_client.data.options import DataOptions
 from unpooled_client.engine import Engine, Until
-from unpooled_client.events import ReviewNeeded, Started
+from unpooled_client.events import Event, Exit, Failed, Proposal, ReviewNeeded, Started
 from unpooled_client.journal import Journal
 from unpooled_client.state import Saved, StateFolder
 from unpooled_client.window.connection import ConnectionTest
@@ -58,6 +60,15 @@ def tones(desk: Desk) -> list[str]:
     """The states at the left, in words."""
     lines = [desk.view.steps.item(k).text() for k in range(desk.view.steps.count())]
     return [line.partition("\n")[2].partition("  ")[2] for line in lines]
+
+
+def come_anew(member: Member, instance: str) -> None:
+    """This cohort's state is lost, and it joins with a new key."""
+    # The server takes a new instance for a second client for a minute; a test need not wait so long.
+    new = dataclasses.replace(Saved.new(member.invitation), instance=instance)
+    member.state.path.mkdir(parents=True, exist_ok=True)
+    member.state.save(new)
+    assert isinstance(member.run(member.engine(join_anew=True, until=Until.JOINED)), Proposal)
 
 
 def test_waiting_says_for_whom_and_shows_the_plan_meanwhile(desk: Desk, study: MakeStudy) -> None:
@@ -214,6 +225,37 @@ def test_phenotype_and_covariates_from_files(desk: Desk, study: MakeStudy, tmp_p
     desk.press(data.check_button)
     desk.reads("Not ready")
     assert "sex_at_birth" in desk.view.check.document.toPlainText()
+
+
+def test_a_roster_that_changed_after_the_release_is_accepted_anew(desk: Desk, study: MakeStudy) -> None:
+    """The run in the background has nobody to ask: it ends, and the window leads back to what is asked."""
+    me, *others = study().members
+    folder = released(me, *others)
+    come_anew(others[0], others[0].state.load().instance)
+    desk.window.open_study(folder)
+    desk.press(desk.view.run.start_button)
+    desk.at(Step.JOIN)
+    desk.reads("Accept the plan and the changed roster?")
+    assert "a cohort joined anew" in desk.view.join.document.toPlainText()
+    desk.look("state-roster-changed")
+    ends = [event for event in events_in(folder) if isinstance(event, Failed)]
+    assert [(end.exit, end.code) for end in ends] == [(Exit.USAGE, "unanswered")]
+    desk.press(desk.view.join.decline_button)
+    desk.reads("You declined")
+    desk.press(desk.view.join.again_button)
+    desk.press(desk.view.join.accept_button)
+    desk.at(Step.RUN)
+    desk.press(desk.view.run.start_button)
+    desk.reads("Waiting for cohort2, cohort3 since")
+
+
+def events_in(folder: StateFolder) -> list[Event]:
+    """What all runs told, the earlier ones too."""
+    found = []
+    for line in folder.log.read_text("utf-8").splitlines():
+        with contextlib.suppress(ValueError):
+            found.append(Event.from_json(json.loads(line.partition(" ")[2])))
+    return found
 
 
 def test_aborted_by_the_coordinator(desk: Desk, study: MakeStudy) -> None:

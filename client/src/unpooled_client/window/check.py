@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -21,7 +20,7 @@ _READING = Card(
     "Reading the files…",
     "On this computer, and without the network. A large .bed may take a few minutes.",
 )
-_KINDS = "HTML (*.html);;JSON (*.json)"
+_KINDS = "HTML (*.html);;JSON (*.json);;Text (*.txt)"
 
 
 class CheckPage(Page):
@@ -46,6 +45,12 @@ class CheckPage(Page):
         arguments = ["--json", "--html", str(self._html), *form.arguments()]
         self._child = self._study.call("check", *arguments, ended=self._end)
         self._show(_READING)
+
+    def stop(self) -> None:
+        """Other files are to be chosen: what these hold is not waited for."""
+        if self._child is not None and self._child.is_running:
+            self._child.end()
+            self._show()
 
     @property
     def is_checking(self) -> bool:
@@ -80,12 +85,15 @@ class CheckPage(Page):
             self.save_report(chosen)
 
     def save_report(self, file: Path) -> None:
-        """Keep the report: as JSON, or as the page that the check wrote."""
-        if file.suffix == ".json":
-            text = json.dumps(self._study.report, indent=2, ensure_ascii=False)
-            file.write_text(text, encoding="utf-8")
-        else:
+        """Keep the report: as JSON or text, as the command prints it, or as the page that the check wrote."""
+        from unpooled_client.data.report import Report
+        from unpooled_client.data.show import as_json, as_text
+
+        write = {".json": as_json, ".txt": as_text}.get(file.suffix.lower())
+        if write is None:
             shutil.copyfile(self._html, file)
+        else:
+            file.write_text(write(Report.from_json(self._study.report)), encoding="utf-8")
 
 
 def _verdict(report: dict[str, Any]) -> Card:

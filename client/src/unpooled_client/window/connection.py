@@ -8,13 +8,15 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
 
 from unpooled_client.window.child import Child, Ended
 from unpooled_client.window.parts import Document
+from unpooled_client.window.study import Study
 
 
 class ConnectionTest(QDialog):
     """Runs the test, and shows a line for each thing looked at, with the remedy."""
 
-    def __init__(self, parent: QWidget, server: str) -> None:
+    def __init__(self, parent: QWidget, study: Study) -> None:
         super().__init__(parent)
+        server = study.invitation.server
         self.setWindowTitle("Test of the connection")
         self.resize(700, 400)
         self.document = Document("What was found")
@@ -24,7 +26,9 @@ class ConnectionTest(QDialog):
         column = QVBoxLayout(self)
         column.addWidget(self.document)
         column.addWidget(close)
-        self._child = Child(self, ["doctor", "--server", server], ended=self._show)
+        # The state has the way on which the server was reached before.
+        of = ["--state", str(study.folder.path)] if study.saved is not None else ["--server", server]
+        self._child = Child(self, ["doctor", *of], ended=self._show)
         self.finished.connect(lambda _: self._child.end())
 
     @property

@@ -11,6 +11,7 @@ from unpooled.protocol.messages import Roster, digest
 from unpooled.protocol.sealing import fingerprint
 from unpooled_client import words
 from unpooled_client.events import Proposal, ReviewNeeded
+from unpooled_client.page import Html, joined, tag
 from unpooled_client.state import Agreement
 from unpooled_client.window.model import Card
 
@@ -39,13 +40,20 @@ def facts(rows: Iterable[tuple[str, str]]) -> str:
     return f'<table cellpadding="3">{"".join(cells)}</table>'
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table with a line of titles; numbers are aligned by whoever writes them."""
-    titles = "".join(f'<th align="left">{escape(title)}</th>' for title in head)
-    lines = ("".join(f'<td valign="top">{_lines(cell)}</td>' for cell in row) for row in rows)
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[int] = ()) -> str:
+    """A table with a line of titles; `widths` of its columns in percent, else as their words need it."""
+    given = [f' width="{width}%"' for width in widths] or [""] * len(head)
+    titles = "".join(
+        f'<th align="left"{width}>{escape(title)}</th>' for title, width in zip(head, given, strict=True)
+    )
+    lines = ("".join(f'<td valign="top">{_cell(cell)}</td>' for cell in row) for row in rows)
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     style = 'border="1" cellspacing="0" cellpadding="4" style="border-collapse: collapse" width="100%"'
     return f"<table {style}><thead><tr>{titles}</tr></thead>{body}</table>"
+
+
+def _cell(content: str) -> str:
+    return content if isinstance(content, Html) else _lines(content)
 
 
 def card(shown: Card) -> str:
@@ -185,11 +193,12 @@ def _value(value: Any) -> str:
 def leaving(rows: Iterable[Mapping[str, Any]], *, one_operator: bool) -> str:
     """What will leave this computer: a row for each quantity."""
     head = ("What", "How large", "To whom", "In which form", "What the receiver can learn")
-    return _warning(one_operator) + table(head, (_leaving_row(row) for row in rows))
+    widths = (27, 15, 13, 13, 32)
+    return _warning(one_operator) + table(head, (_leaving_row(row) for row in rows), widths)
 
 
 def _leaving_row(row: Mapping[str, Any]) -> tuple[str, ...]:
-    what = f"{row['what']}\n{row['detail']}"
+    what = joined((tag("b", row["what"]), Html("<br>"), row["detail"]))
     size = f"{row['shape']}\n{row['amount']}"
     return what, size, row["to"], row["form"], row["learns"]
 

@@ -7,11 +7,10 @@ from typing import Any
 from PySide6.QtWidgets import QMessageBox
 
 from unpooled_client.events import Event, Exit, Failed
-from unpooled_client.stage import Stage
 from unpooled_client.window import documents
 from unpooled_client.window.child import Child, Ended
 from unpooled_client.window.connection import ConnectionTest
-from unpooled_client.window.model import Card, Progress, Tone, trouble
+from unpooled_client.window.model import Card, Progress, Step, Tone, trouble
 from unpooled_client.window.parts import Document, Page
 from unpooled_client.window.study import Study
 
@@ -25,6 +24,12 @@ _DECIDE = Card(
     "Accept the plan and the roster?",
     "Read both, and compare the fingerprints by telephone. After accepting you choose the data files; they "
     "are checked on this computer, and you see what would leave it before anything does.",
+)
+_DECIDE_ANEW = Card(
+    Tone.NOW,
+    "Accept the plan and the changed roster?",
+    "A cohort joined anew since you accepted. Read both again, and compare the fingerprints by telephone. "
+    "Your data files stay chosen, and what you released stays released.",
 )
 
 
@@ -80,7 +85,7 @@ class JoinPage(Page):
             self.join("--join-anew")
 
     def _test(self) -> None:
-        ConnectionTest(self, self._study.invitation.server).open()
+        ConnectionTest(self, self._study).open()
 
     def _hear(self, values: dict[str, Any]) -> None:
         self.progress.add(Event.from_json(values))
@@ -99,7 +104,7 @@ class JoinPage(Page):
 
     def refresh(self) -> None:
         """Show how the joining stands, or what was agreed to."""
-        agreed = self._study.stage is not Stage.JOIN and not self.is_joining
+        agreed = self._study.where.step is not Step.JOIN and not self.is_joining
         asks, failed = self.progress.asks is not None, self.progress.failed
         if not agreed:
             self.card.show_card(self._trouble or self._card())
@@ -113,8 +118,8 @@ class JoinPage(Page):
         self.anew_button.setVisible(failed is not None and _is_elsewhere(failed))
 
     def _card(self) -> Card:
-        if self.progress.asks is not None:
-            return _DECIDE
+        if (asks := self.progress.asks) is not None:
+            return _DECIDE_ANEW if asks.changed else _DECIDE
         if self.progress.card is not None:
             return self.progress.card
         return Card(Tone.WAITING, f"Asking {self._study.invitation.server}")

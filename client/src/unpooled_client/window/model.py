@@ -136,6 +136,7 @@ _CODES = {
     "client-too-old": ("This program is too old for the server", f"{YOU}, or your IT department"),
     "server-too-old": ("The server is too old for this program", f"{COORDINATOR}, or the server's operator"),
     "declined": ("You declined", YOU),
+    "unanswered": ("You must accept something first", YOU),
 }
 
 
@@ -217,7 +218,7 @@ class Progress:
     fingerprint: str = ""
     proposal: Proposal | None = None
     asks: ReviewNeeded | None = None
-    """Plan and roster, to be accepted or declined now."""
+    """Plan and roster, which nobody has accepted yet."""
     panel: PanelAgreed | None = None
     sent: int = 0
     messages: int = 0
@@ -269,6 +270,8 @@ class Progress:
         match event:
             case Waiting():
                 self._waiting, self.asks = event, None
+            case Agreed():
+                self.asks = None
             case Unreachable():
                 self._trouble = event
             case Reachable():

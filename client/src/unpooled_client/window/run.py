@@ -126,7 +126,7 @@ class RunPage(Page):
         self.refresh()
 
     def _test(self) -> None:
-        ConnectionTest(self, self._study.invitation.server).open()
+        ConnectionTest(self, self._study).open()
 
     def refresh(self) -> None:
         """Show how the run stands."""

@@ -37,7 +37,8 @@ class Study(QObject):
         """Of the last check in this window."""
         self.is_alive = False
         self._typed: DataForm | None = None
-        self._child: Child | None = None
+        self._children: dict[str, Child] = {}
+        """The latest of each command."""
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._look)
 
@@ -49,8 +50,8 @@ class Study(QObject):
     def close(self) -> None:
         """Follow it no longer. What runs in the background goes on."""
         self._timer.stop()
-        if self._child is not None:
-            self._child.end()
+        for child in self._children.values():
+            child.end()
 
     def refresh(self) -> None:
         """Read again what is on disk."""
@@ -126,14 +127,14 @@ class Study(QObject):
         answers: bool = False,
         of_study: bool = True,
     ) -> Child:
-        """Run a command of the command line; an earlier one that still runs is ended.
+        """Run a command of the command line; an earlier one of the same name that still runs is ended.
 
         `of_study`: the command is told this study's folder.
         """
-        if self._child is not None:
-            self._child.end()
         command, *others = arguments
-        self._child = Child(
+        if command in self._children:
+            self._children[command].end()
+        self._children[command] = child = Child(
             self,
             [command, *(("--state", str(self.folder.path)) if of_study else ()), *others],
             ended=ended,
@@ -141,7 +142,7 @@ class Study(QObject):
             first_line=first_line,
             answers=answers,
         )
-        return self._child
+        return child
 
     def _look(self) -> None:
         if self._read_log():

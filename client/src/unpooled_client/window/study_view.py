@@ -95,6 +95,7 @@ class StudyView(QWidget):
     def show_step(self, step: Step) -> None:
         """Go to a step's page, as the person wishes; the study's next step takes them from there."""
         if step in (Step.DATA, Step.REVIEW):
+            self.check.stop()
             self._is_checking = False
         self._at, _ = self._place()
         self._go(step)

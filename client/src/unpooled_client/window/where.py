@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unpooled_client.events import ReviewNeeded
 from unpooled_client.stage import Stage
 from unpooled_client.window.model import Progress, Step, Tone
 
@@ -38,7 +37,7 @@ def where(stage: Stage, progress: Progress, *, is_alive: bool) -> Where:
     step = _STEPS[stage]
     if step is Step.RESULTS:
         return Where(step, Tone.GOOD, "The results are here")
-    if step is Step.RUN and isinstance(progress.last, ReviewNeeded) and not is_alive:
+    if step is Step.RUN and progress.asks is not None and not is_alive:
         return Where(Step.JOIN, Tone.NOW, "The roster has changed: accept it anew")
     if step is Step.RUN and is_alive:
         card = progress.card
