@@ -47,7 +47,8 @@ class StudyEnded(UnpooledError):
 
     def __init__(self, study: Study) -> None:
         self.state, self.reason = study.state, study.reason
-        super().__init__(f"the study was {study.state}: {study.reason}".rstrip(": "))
+        ended = "failed" if study.state == "failed" else f"was {study.state}"
+        super().__init__(f"the study {ended}: {study.reason}".rstrip(": "))
 
 
 class Session:

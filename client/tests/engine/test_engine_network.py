@@ -15,12 +15,13 @@ import trustme
 from client_network import FORBIDDEN, HOST, PASSWORD, QUOTED, USER, Front, Proxy
 from client_scripted import FINGERPRINT
 from client_trials import Trial
+from test_engine_doctor import examined
 
 from unpooled.protocol.invitation import Invitation
 from unpooled_client import network
 from unpooled_client.api import Api, TokenRefused, Unanswered, Unusable
-from unpooled_client.engine import Network
-from unpooled_client.events import Failed, Finished
+from unpooled_client.engine import Network, Until
+from unpooled_client.events import Failed, Finished, Joined
 
 YESTERDAY, TOMORROW = (datetime.now(UTC) + timedelta(days=d) for d in (-1, 1))
 
@@ -44,14 +45,21 @@ def test_a_study_behind_a_proxy_with_a_password_and_a_private_authority(
     caplog: pytest.LogCaptureFixture,
     pooled: dict[str, bytes],
 ) -> None:
-    """One cohort sits behind the proxy; its results are those of all, and no word tells the password."""
+    """One cohort sits behind the proxy; its results are those of all, and no word tells the password.
+
+    The certificates are named when it joins, and remembered.
+    """
     caplog.set_level(logging.DEBUG)
     monkeypatch.setenv("HTTPS_PROXY", proxy.with_password)
     trial = study()
     behind, *others = trial.members
     behind.invitation = replace(behind.invitation, server=front().url)
     threads = [member.beside() for member in others]
-    last = behind.run(behind.engine(network=Network(ca_bundle=bundle)))
+    behind.run(behind.engine(network=Network(ca_bundle=bundle), until=Until.JOINED))
+    assert behind.told(Joined)
+    seen = examined("--state", behind.state.path)
+    assert {seen[what]["mark"] for what in ("Proxy", "TLS", "Server", "Study")} == {"good"}, seen
+    last = behind.run(behind.engine(invitation=None))
     for thread in threads:
         thread.join(60)
     assert isinstance(last, Finished), last

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from unpooled.plan import Covariate, Plan
+from unpooled.protocol.messages import Roster
 from unpooled_client.events import (
+    Agreed,
     Event,
     Exit,
     Failed,
@@ -13,6 +15,7 @@ from unpooled_client.events import (
     Paused,
     Reachable,
     Resumed,
+    ReviewNeeded,
     Sent,
     Started,
     StepProgress,
@@ -68,6 +71,14 @@ def test_every_failure_says_what_where_and_who_can_act() -> None:
         assert card is not None
         assert card.text.startswith("It broke.")
         assert {"Where", "What to do", "Who can act"} == {name for name, _ in card.rows}
+
+
+def test_a_roster_that_changed_after_the_release_is_accepted_before_anything_else() -> None:
+    asked = ReviewNeeded(PLAN, "", "", False, (), Roster(()), "", "Graz", changed=True)
+    unanswered = Failed(Exit.USAGE, "nobody to ask.", "", code="unanswered")
+    assert where(Stage.RUN, after(asked), is_alive=True).step is Step.RUN
+    assert where(Stage.RUN, after(asked, unanswered), is_alive=False).step is Step.JOIN
+    assert where(Stage.RUN, after(asked, Agreed("", "")), is_alive=False).step is Step.RUN
 
 
 def test_iterations_share_a_bar_and_traffic_adds_up() -> None:

@@ -5,24 +5,24 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import os
-import signal
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import psutil
 import pytest
 from client_cable import Cable
 from client_trials import Member, Trial
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication
-from test_engine_faults import kill_after
-from window_desk import Desk
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QApplication, QMessageBox
+from test_engine_faults import kill_after, lines
+from window_desk import PICTURES, Desk
 
 from unpooled.protocol import VERSION
 from unpooled_client import background, preparing, state
 from unpooled_client.data.options import DataOptions
 from unpooled_client.engine import Engine, Until
-from unpooled_client.events import Event, Exit, Failed, Proposal, ReviewNeeded, Started
+from unpooled_client.events import Event, Exit, Failed, Paused, Proposal, ReviewNeeded, Started
 from unpooled_client.journal import Journal
 from unpooled_client.state import Saved, StateFolder
 from unpooled_client.window.connection import ConnectionTest
@@ -62,13 +62,12 @@ def tones(desk: Desk) -> list[str]:
     return [line.partition("\n")[2].partition("  ")[2] for line in lines]
 
 
-def come_anew(member: Member, instance: str) -> None:
-    """This cohort's state is lost, and it joins with a new key."""
+def come_anew(member: Member) -> Event:
+    """This cohort's state is lost, and it joins with a new key; the last event of that."""
     # The server takes a new instance for a second client for a minute; a test need not wait so long.
-    new = dataclasses.replace(Saved.new(member.invitation), instance=instance)
-    member.state.path.mkdir(parents=True, exist_ok=True)
-    member.state.save(new)
-    assert isinstance(member.run(member.engine(join_anew=True, until=Until.JOINED)), Proposal)
+    old = member.state.load()
+    member.state.save(dataclasses.replace(Saved.new(member.invitation), instance=old.instance))
+    return member.run(member.engine(join_anew=True, until=Until.JOINED))
 
 
 def test_waiting_says_for_whom_and_shows_the_plan_meanwhile(desk: Desk, study: MakeStudy) -> None:
@@ -127,7 +126,7 @@ def test_a_revoked_invitation(desk: Desk, study: MakeStudy) -> None:
     desk.look("state-revoked")
 
 
-def test_an_invitation_used_on_another_computer(desk: Desk, study: MakeStudy) -> None:
+def test_an_invitation_used_on_another_computer_and_joined_anew(desk: Desk, study: MakeStudy) -> None:
     trial = study()
     member = trial.members[0]
     member.run(member.engine(until=Until.JOINED))
@@ -137,9 +136,24 @@ def test_an_invitation_used_on_another_computer(desk: Desk, study: MakeStudy) ->
     folder.path.mkdir(parents=True)
     folder.save(new)
     join(desk, member)
-    desk.reads("used on another computer")
-    assert desk.view.join.anew_button.isVisible()
+    desk.reads("used on another computer", "join anew")
     desk.look("state-elsewhere")
+    said: list[str] = []
+
+    def answer(with_button: QMessageBox.StandardButton) -> None:
+        box = QApplication.activeModalWidget()
+        assert isinstance(box, QMessageBox)
+        said.append(box.text())
+        box.grab().save(str(PICTURES / "window-join-anew-light.png"))
+        box.button(with_button).click()
+
+    for button in (QMessageBox.StandardButton.Cancel, QMessageBox.StandardButton.Ok):
+        desk.until(desk.view.join.again_button.isVisible)
+        QTimer.singleShot(100, partial(answer, button))
+        desk.press(desk.view.join.anew_button)
+    assert len(said) == 2 and "All cohorts must accept again" in said[0]
+    desk.reads("Waiting for cohort2, cohort3 since")
+    assert folder.load().signing_key != member.state.load().signing_key
 
 
 def test_a_client_that_is_too_old(desk: Desk, study: MakeStudy, cable: Cable) -> None:
@@ -231,7 +245,7 @@ def test_a_roster_that_changed_after_the_release_is_accepted_anew(desk: Desk, st
     """The run in the background has nobody to ask: it ends, and the window leads back to what is asked."""
     me, *others = study().members
     folder = released(me, *others)
-    come_anew(others[0], others[0].state.load().instance)
+    assert isinstance(come_anew(others[0]), Proposal)
     desk.window.open_study(folder)
     desk.press(desk.view.run.start_button)
     desk.at(Step.JOIN)
@@ -272,6 +286,26 @@ def test_aborted_by_the_coordinator(desk: Desk, study: MakeStudy) -> None:
     assert tones(desk)[Step.RUN.number] == Tone.PROBLEM.word
 
 
+def test_a_study_that_failed_says_why(desk: Desk, study: MakeStudy, beside: Callable[..., None]) -> None:
+    """A cohort that comes back with another key after the first released sum ends the study for all."""
+    trial = study()
+    me, other, third = trial.members
+    folder = released(me, other, third)
+    beside(other)
+    desk.window.open_study(folder)
+    desk.press(desk.view.run.start_button)
+    for line in lines(third):
+        if line.get("title") == "Count genotypes":  # the number of people, the first sum, is released
+            break
+    assert isinstance(come_anew(third), Failed)
+    desk.reads("The study has ended without results", "came back with another key", "can duplicate the study")
+    desk.look("state-failed")
+    assert tones(desk)[Step.RUN.number] == Tone.PROBLEM.word
+    assert not desk.view.run.start_button.isVisible()
+    desk.window.show_home()
+    assert "ended without results" in desk.window.home.list.topLevelItem(0).text(2)
+
+
 def test_paused_closed_killed_and_gone_on(desk: Desk, study: MakeStudy, beside: Callable[..., None]) -> None:
     """The run outlives the window; after a restart of the computer the window starts it again by itself."""
     trial = study()
@@ -289,15 +323,18 @@ def test_paused_closed_killed_and_gone_on(desk: Desk, study: MakeStudy, beside: 
     desk.look("state-stopped")
     trial.call("POST", "pause")
     desk.press(desk.view.run.start_button)
+    desk.until(lambda: desk.view.study.is_alive and not desk.view.study.progress.is_over)
+    desk.window.close()
+    desk.until(lambda: any(isinstance(event, Paused) for event in Journal(folder.log).new()))
+    assert background.is_running(folder)
+    desk.sit_down()
+    desk.press(desk.window.home.open_button)
     desk.reads("The study is paused")
     desk.look("state-paused")
+    desk.window.close()
+    kill_all(folder)
     trial.call("POST", "resume")
-    desk.window.show_home()  # the run goes on without anybody looking
-    assert background.is_running(folder)
-    started = [event for event in Journal(folder.log).new() if isinstance(event, Started)]
-    os.kill(started[-1].pid, signal.SIGKILL)
-    desk.until(lambda: not background.is_running(folder))
-    desk.window.home.refresh()
+    desk.sit_down()
     assert "Interrupted" in desk.window.home.list.topLevelItem(0).text(2)
     desk.press(desk.window.home.open_button)
     desk.reads("goes on by itself")
@@ -305,3 +342,13 @@ def test_paused_closed_killed_and_gone_on(desk: Desk, study: MakeStudy, beside: 
     desk.look("state-gone-on")
     beside(third)
     desk.at(Step.RESULTS)
+
+
+def kill_all(folder: StateFolder) -> None:
+    """End the run as a computer does that loses its power: at once, with every process of it."""
+    started = [event for event in Journal(folder.log).new() if isinstance(event, Started)]
+    run = psutil.Process(started[-1].pid)
+    for process in [*run.children(recursive=True), run]:
+        process.kill()
+        process.wait(10)
+    assert not background.is_running(folder)

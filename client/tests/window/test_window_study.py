@@ -54,7 +54,8 @@ def test_a_whole_study_with_nothing_but_the_window(
         desk.press(desk.view.data.check_button)
         desk.reads("Ready: no errors")
         desk.look("check")
-        desk.view.check.save_report(tmp_path / "check.html")
+        for kind in ("html", "json", "txt"):
+            desk.view.check.save_report(tmp_path / f"check.{kind}")
         desk.press(desk.view.check.next_button)
         desk.at(Step.REVIEW)
         desk.reads("Nothing of your data has left")
@@ -78,7 +79,8 @@ def test_a_whole_study_with_nothing_but_the_window(
     desk.view.run.save_log(tmp_path / "log.txt")
     assert "Count genotypes" in (tmp_path / "log.txt").read_text(encoding="utf-8")
     assert "What leaves this computer" in (tmp_path / "review.html").read_text(encoding="utf-8")
-    assert "Ready" in (tmp_path / "check.html").read_text(encoding="utf-8")
+    for kind, told in (("html", "Ready: no errors"), ("json", '"ok": true'), ("txt", "Ready: no errors")):
+        assert told in (tmp_path / f"check.{kind}").read_text(encoding="utf-8")
     desk.window.show_home()
     desk.look("home")
     assert state.folders()[0].load().delivered

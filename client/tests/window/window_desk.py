@@ -36,8 +36,13 @@ class Desk:
     """One window. Pressing and typing go through Qt, as a person's do."""
 
     def __init__(self, bot: QtBot) -> None:
-        self.bot, self.window = bot, Window()
-        bot.addWidget(self.window)
+        self.bot = bot
+        self.sit_down()
+
+    def sit_down(self) -> None:
+        """Open a new window."""
+        self.window = Window()
+        self.bot.addWidget(self.window)
         self.window.resize(*SIZE)
         self.window.show()
         self.window.activateWindow()

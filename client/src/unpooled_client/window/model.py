@@ -139,6 +139,13 @@ _CODES = {
     "unanswered": ("You must accept something first", YOU),
 }
 
+_REMEDIES = {
+    "joined-elsewhere": "Go on where the invitation was used before. If that computer, or its folder with "
+    "the study's state, is lost, join anew: then all cohorts accept again, or the study ends if sums were "
+    "released.",
+}
+"""Where the engine's words are about the command line."""
+
 
 def failure(event: Failed) -> Card:
     """Why a run ended, and what now."""
@@ -150,7 +157,8 @@ def failure(event: Failed) -> Card:
         else ""
     )
     tone = Tone.WARNING if event.exit == Exit.INTERRUPTED else Tone.PROBLEM
-    return Card(tone, title, _sentence(event.message) + told, where, _sentence(event.remedy), who)
+    remedy = _REMEDIES.get(event.code, _sentence(event.remedy))
+    return Card(tone, title, _sentence(event.message) + told, where, remedy, who)
 
 
 def trouble(text: str) -> Card:
