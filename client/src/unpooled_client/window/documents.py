@@ -41,8 +41,8 @@ def facts(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[int] = ()) -> str:
-    """A table with a line of titles; `widths` of its columns in percent, else as their words need it."""
-    given = [f' width="{width}%"' for width in widths] or [""] * len(head)
+    """A table with a line of titles; `widths` of its columns in percent, 0 or none as their words need it."""
+    given = [f' width="{width}%"' if width else "" for width in widths] or [""] * len(head)
     titles = "".join(
         f'<th align="left"{width}>{escape(title)}</th>' for title, width in zip(head, given, strict=True)
     )
@@ -193,7 +193,7 @@ def _value(value: Any) -> str:
 def leaving(rows: Iterable[Mapping[str, Any]], *, one_operator: bool) -> str:
     """What will leave this computer: a row for each quantity."""
     head = ("What", "How large", "To whom", "In which form", "What the receiver can learn")
-    widths = (27, 15, 13, 13, 32)
+    widths = (28, 0, 0, 0, 29)
     return _warning(one_operator) + table(head, (_leaving_row(row) for row in rows), widths)
 
 
