@@ -40,6 +40,12 @@ def test_a_study_step_by_step(study: MakeStudy, pooled: dict[str, bytes]) -> Non
     unknown = client("check", *state, "--bfile", member.bfile)
     assert unknown.returncode == 2 and "no study" in unknown.stderr
 
+    first = client("join", "-", *state, says=member.invitation.to_text())
+    assert first.returncode == 0, first.stderr
+    assert first.stderr.strip().endswith(f"Go on with: unpooled-client join --wait {member.state.as_option}")
+    alone = client("join", "--wait", *state)
+    assert alone.returncode == 2 and "there is nobody to ask" in alone.stderr
+    assert "Go on with" not in alone.stderr and "Usage" not in alone.stderr
     joined = client("join", "-", "--wait", "--json", *state, says=f"{member.invitation.to_text()}\nyes\n")
     assert joined.returncode == 0, joined.stderr
     told = [json.loads(line)["event"] for line in joined.stdout.splitlines()]
