@@ -5,6 +5,7 @@
 The result columns are made up, and kept as a study's are; the pictures are drawn in a process of their own,
 as a worker would; the requests are whole ones of a signed-in person, through the real web application, in
 this process. Each figure is the median of several requests, the first of each kind left out and shown apart.
+Last a browser moves over the pictures (`frames.py`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from frames import frames
 
 RUNS = 7
 KEY = "pictures"
@@ -87,26 +89,33 @@ def measured(variants: int) -> list[str]:
     study = study_of(variants)
     print(f"\npictures of {variants:,} variants")
     subprocess.run([sys.executable, __file__, "--draw", study.pk], check=True)
-    return list(requests(study))
+    broken = list(requests(study))
+    from unpooled_webapp.wsgi import application
+
+    for line in frames(application, study.pk, "bench", PASSWORD):
+        print(f"  {line}")
+    return broken
 
 
 def study_of(variants: int) -> Any:
     """A linear study that is done, and its result columns on disk."""
     from django.core.management import call_command
 
+    from unpooled.plan import Plan
     from unpooled_server import store
     from unpooled_server.models import Study
     from unpooled_webapp import accounts
 
     call_command("migrate", verbosity=0)
-    owner = accounts.create("bench", PASSWORD, accounts.COORDINATOR)
-    plan = {"test": "linear", "phenotype": "trait", "cohorts": 3, "trait": "quantitative", "files": ["assoc"]}
+    owner = accounts.create("bench", PASSWORD, accounts.ADMINISTRATOR)
+    plan = Plan(test="linear", phenotype="trait", trait="quantitative", cohorts=3, compensator_key=bytes(32),
+                files=("assoc",))  # fmt: skip
     study = Study.objects.create(
         owner=owner,
         name="bench",
         state="done",
         results_folder=KEY,
-        plan_json={**plan, "compensator_key": "00" * 32},
+        plan_json=plan.to_json(),
     )
     made = dict(columns(variants))
     for name, column in made.items():
