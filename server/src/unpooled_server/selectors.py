@@ -125,7 +125,8 @@ def _with_open_questions(study: Study) -> list[Cohort]:
     if not opened:
         return []
     answered = Count("shares", filter=Q(shares__round__state=RoundState.OPEN))
-    return [cohort for cohort in study.members().annotate(answered=answered) if cohort.answered < opened]
+    counted = study.members().annotate(answered=answered).order_by("name")  # a GROUP BY forgets the order
+    return [cohort for cohort in counted if cohort.answered < opened]
 
 
 def away(study: Study, now: datetime) -> list[str]:
