@@ -18,8 +18,8 @@ from unpooled_client.doctor import Finding, Mark, Subject, examine
 from unpooled_client.engine import Network
 from unpooled_client.run_command import invitation_argument, invitation_from
 from unpooled_client.state import Saved, StateError, StateFolder
+from unpooled_client.study_options import FOLDER, network_options, state_option
 
-_FOLDER = click.Path(path_type=Path, file_okay=False)
 _SIGNS = {Mark.GOOD: "✓", Mark.WARNING: "!", Mark.PROBLEM: "✗"}
 _PLAIN_SIGNS = {Mark.GOOD: "+", Mark.WARNING: "!", Mark.PROBLEM: "x"}
 """For a terminal that lacks the others."""
@@ -29,12 +29,9 @@ _COLOURS = {Mark.GOOD: "green", Mark.WARNING: "yellow", Mark.PROBLEM: "red"}
 @click.command()
 @invitation_argument
 @click.option("--server", metavar="URL", help="The server's address, if there is no invitation yet.")
-@click.option("--state", "folder", type=_FOLDER, envvar="UNPOOLED_STATE", metavar="DIR",
-              help="Folder of a study that was joined.  [the only one]")  # fmt: skip
-@click.option("--out", type=_FOLDER, default=Path(), metavar="DIR", help="Folder for results.  [this folder]")
-@click.option("--ca-bundle", type=click.Path(path_type=Path, dir_okay=False), envvar="UNPOOLED_CA_BUNDLE",
-              metavar="FILE", help="Certificates to trust (PEM), and no others.")  # fmt: skip
-@click.option("--allow-http", is_flag=True, envvar="UNPOOLED_ALLOW_HTTP")
+@state_option("Folder of a study that was joined.  [the only one]")
+@click.option("--out", type=FOLDER, default=Path(), metavar="DIR", help="Folder for results.  [this folder]")
+@network_options(exists=False)
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def doctor(
     invitation: str | None,

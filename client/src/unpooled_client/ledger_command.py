@@ -16,7 +16,8 @@ from unpooled_client.cli import EXIT_CODES
 from unpooled_client.events import Exit
 from unpooled_client.ledger import Entry, LedgerError
 from unpooled_client.state import StateFolder
-from unpooled_client.status_command import STATE, joined
+from unpooled_client.status_command import joined
+from unpooled_client.study_options import network_options, state_option
 
 if TYPE_CHECKING:
     from unpooled_client.api import Counted
@@ -24,16 +25,10 @@ if TYPE_CHECKING:
 
 @click.command(epilog=EXIT_CODES)
 @click.argument("what", type=click.Choice(["show", "verify"]), default="show")
-@STATE
+@state_option()
 @click.option("--json", "as_json", is_flag=True, help="As JSON: a line for each message, or with verify one.")
 @click.option("--server", is_flag=True, help="With verify: compare with what the server counted.")
-@click.option(
-    "--ca-bundle",
-    type=click.Path(path_type=Path, dir_okay=False),
-    envvar="UNPOOLED_CA_BUNDLE",
-    metavar="FILE",
-)
-@click.option("--allow-http", is_flag=True, envvar="UNPOOLED_ALLOW_HTTP")
+@network_options(exists=False)
 def ledger(what: str, folder: Path | None, as_json: bool, server: bool, **network: Any) -> int:
     """Everything that has left this computer: when, what, how large, in which form, and to whom.
 

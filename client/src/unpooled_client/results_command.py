@@ -12,20 +12,16 @@ from unpooled_client.engine import Engine, Network
 from unpooled_client.events import Compared, Event, Exit, Failed
 from unpooled_client.run_command import state_folder
 from unpooled_client.screen import screen_for
-
-_FOLDER = click.Path(path_type=Path, file_okay=False)
+from unpooled_client.study_options import FOLDER, network_options, state_option
 
 
 @click.command(epilog=EXIT_CODES)
-@click.option("--state", "folder", type=_FOLDER, envvar="UNPOOLED_STATE", metavar="DIR",
-              help="Folder of the study's state.")  # fmt: skip
-@click.option("--out", type=_FOLDER, metavar="DIR", help="Folder for the results.  [as before]")
+@state_option()
+@click.option("--out", type=FOLDER, metavar="DIR", help="Folder for the results.  [as before]")
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Variants to compare with the pool.  [20]")
 @click.option("--json", "as_json", is_flag=True, help="Print every event as a line of JSON.")
 @click.option("--quiet", is_flag=True, help="Print only what goes wrong.")
-@click.option("--ca-bundle", type=click.Path(path_type=Path, dir_okay=False, exists=True),
-              envvar="UNPOOLED_CA_BUNDLE", metavar="FILE", help="Certificates to trust (PEM).")  # fmt: skip
-@click.option("--allow-http", is_flag=True, envvar="UNPOOLED_ALLOW_HTTP", help="Use a server without https.")
+@network_options(exists=True)
 def results(folder: Path | None, out: Path | None, top: int | None, **options: Any) -> int:
     """Fetch the results of a study that is done, and set this cohort against the pool.
 

@@ -15,11 +15,11 @@ from unpooled_client.events import Exit
 from unpooled_client.reading import from_json
 from unpooled_client.run_command import state_folder
 from unpooled_client.state import Agreement, Saved, StateFolder
-from unpooled_client.status_command import STATE
+from unpooled_client.study_options import state_option
 
 
 @click.command("review", epilog=EXIT_CODES)
-@STATE
+@state_option()
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Also keep the review as a page, for the ethics file.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")

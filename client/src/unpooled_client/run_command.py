@@ -20,32 +20,16 @@ from unpooled_client.events import Event, Exit, Failed, Finished, ReleaseNeeded,
 from unpooled_client.screen import Screen, screen_for
 from unpooled_client.stage import next_command
 from unpooled_client.state import StateError, StateFolder
+from unpooled_client.study_options import FOLDER, network_options, state_option
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_FOLDER = click.Path(path_type=Path, file_okay=False)
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 _ENGINE_OPTIONS = [
-    click.option(
-        "--state",
-        "state_folder",
-        type=_FOLDER,
-        envvar="UNPOOLED_STATE",
-        metavar="DIR",
-        help="Folder for keys, seed and ledger of this study.  [one per study in your profile]",
-    ),
+    state_option("Folder for keys, seed and ledger of this study.  [one per study in your profile]"),
     click.option("--json", "as_json", is_flag=True, help="Print every event as a line of JSON."),
     click.option("--quiet", is_flag=True, help="Print only what goes wrong."),
-    click.option(
-        "--ca-bundle",
-        type=_FILE,
-        envvar="UNPOOLED_CA_BUNDLE",
-        metavar="FILE",
-        help="Certificates to trust (PEM), for networks that inspect TLS.",
-    ),
-    click.option(
-        "--allow-http", is_flag=True, envvar="UNPOOLED_ALLOW_HTTP", help="Use a server without https."
-    ),
+    network_options(exists=True),
     click.option(
         "--join-anew",
         is_flag=True,
@@ -101,7 +85,7 @@ def join(invitation: str | None, wait: bool, yes: bool, **options: Any) -> int:
 @invitation_argument
 @data_options
 @click.option("--table", type=_FILE, metavar="FILE", help="A table, CSV or Parquet, in a study of tables.")
-@click.option("--out", type=_FOLDER, metavar="DIR", help="Folder for the results.  [unpooled-STUDY]")
+@click.option("--out", type=FOLDER, metavar="DIR", help="Folder for the results.  [unpooled-STUDY]")
 @_YES
 @click.option("--detach", is_flag=True, help="Go on in the background: this terminal may be closed.")
 @click.option("--threads", type=click.IntRange(1), default=_cores, metavar="N",
@@ -158,7 +142,7 @@ def _engine(
 ) -> Engine:
     found = invitation_from(invitation) if invitation else None
     network = Network(options["ca_bundle"], options["allow_http"])
-    folder = state_folder(options["state_folder"], found)
+    folder = state_folder(options["folder"], found)
     anew = options["join_anew"]
     return Engine(folder, invitation=found, options=data, network=network, join_anew=anew, **more)
 

@@ -15,29 +15,14 @@ from unpooled_client import ledger as ledgers
 from unpooled_client.ledger import LedgerError
 from unpooled_client.stage import next_command
 from unpooled_client.state import Saved, StateError, StateFolder
-
-_FOLDER = click.Path(path_type=Path, file_okay=False)
-STATE = click.option(
-    "--state",
-    "folder",
-    type=_FOLDER,
-    envvar="UNPOOLED_STATE",
-    metavar="DIR",
-    help="Folder of the study's state.",
-)
+from unpooled_client.study_options import network_options, state_option
 
 
 @click.command()
-@STATE
+@state_option()
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.option("--offline", is_flag=True, help="Do not ask the server.")
-@click.option(
-    "--ca-bundle",
-    type=click.Path(path_type=Path, dir_okay=False),
-    envvar="UNPOOLED_CA_BUNDLE",
-    metavar="FILE",
-)
-@click.option("--allow-http", is_flag=True, envvar="UNPOOLED_ALLOW_HTTP")
+@network_options(exists=False)
 def status(folder: Path | None, as_json: bool, offline: bool, **network: Any) -> int:
     """Where each study of this computer is: what the server says, and what is kept here."""
     found = [_status(each, offline, network) for each in joined(folder)]

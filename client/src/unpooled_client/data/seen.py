@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.text import classes, tokenize
+from unpooled.text import classes
 from unpooled_client.data.codes import look_like_codes
 from unpooled_client.data.covariates import MANY_LEVELS
 from unpooled_client.data.numbers import is_missing, number
 from unpooled_client.data.phenotype import WITH_ONE, WITHOUT_ONE
-from unpooled_client.data.report import Code, Report, shown
-from unpooled_client.data.source import exists, read_bytes, select
-from unpooled_client.data.table import header_of
+from unpooled_client.data.report import Report, shown
+from unpooled_client.data.source import exists, select
+from unpooled_client.data.table import header_of, words_of
 from unpooled_client.data.tables import cells_of
 
 VALUES = 5
@@ -69,12 +69,8 @@ def _has_commas(head: bytes) -> bool:
 
 
 def _of_words(path: Path, report: Report) -> Columns | None:
-    data = read_bytes(path, WHAT, report)
-    if data is None:
-        return None
-    tokens = tokenize(data)
-    if not len(tokens):
-        report.error(Code.FILE_EMPTY, f"{WHAT} has no rows", file=path, remedy="Write the file anew.")
+    tokens = words_of(path, WHAT, report)
+    if tokens is None:
         return None
     ids, names = header_of(tokens)
     rows = select(tokens, np.arange(len(tokens)) >= (names is not None))

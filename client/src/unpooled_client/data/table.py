@@ -50,12 +50,8 @@ def read_table(path: Path, what: str, fam: Fam, report: Report, *, partial: bool
 
     A `partial` table need not have a row for each sample, nor for any.
     """
-    data = read_bytes(path, what, report)
-    if data is None:
-        return None
-    tokens = tokenize(data)
-    if not len(tokens):
-        report.error(Code.FILE_EMPTY, f"{what} has no rows", file=path, remedy="Write the file anew.")
+    tokens = words_of(path, what, report)
+    if tokens is None:
         return None
     ids, names = header_of(tokens)
     columns = int(tokens.widths[0]) - ids
@@ -67,6 +63,18 @@ def read_table(path: Path, what: str, fam: Fam, report: Report, *, partial: bool
     table = Table(path, what, ids, names, select(rows, known), sample[known], columns)
     _report_matches(table, rows, known, fam, partial, report)
     return table
+
+
+def words_of(path: Path, what: str, report: Report) -> Tokens | None:
+    """The words of a table, of at least one row; None where there is none, and the report says why."""
+    data = read_bytes(path, what, report)
+    if data is None:
+        return None
+    tokens = tokenize(data)
+    if not len(tokens):
+        report.error(Code.FILE_EMPTY, f"{what} has no rows", file=path, remedy="Write the file anew.")
+        return None
+    return tokens
 
 
 def header_of(tokens: Tokens) -> tuple[int, list[str] | None]:
