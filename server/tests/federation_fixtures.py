@@ -31,14 +31,14 @@ class Data:
     genotypes: np.ndarray
 
     @classmethod
-    def make(cls, seed: int, own: Panel, people: int = 80) -> Data:
+    def make(cls, seed: int, own: Panel, people: int = 80, covariates: int = 0) -> Data:
         random = np.random.default_rng(seed)
         samples = Samples(
             phenotype=random.integers(0, 2, people).astype(float),
             sex=random.integers(1, 3, people).astype(np.uint8),
             founder=np.ones(people, bool),
             kept=np.ones(people, bool),
-            covariates=np.empty((people, 0)),
+            covariates=random.normal(size=(people, covariates)),
         )
         return cls(
             own,
@@ -179,7 +179,8 @@ def federation(coordinator: Any, http: Callable[[], httpx.Client]) -> Callable[.
         if panel_list is not None:
             panels.set_list(study, panel_list.canonical, "coordinator")
             study.refresh_from_db()
-        data = [Data.make(seed, own) for seed, own in enumerate(lists)]
+        columns = len(plan.get("covariates", ()))
+        data = [Data.make(seed, own, covariates=columns) for seed, own in enumerate(lists)]
         clients = [
             Client(
                 http(),

@@ -88,7 +88,7 @@ def test_progress_has_no_number_of_a_cohort(federation: Make) -> None:
 
 
 def test_progress_says_which_iteration_a_model_is_at(federation: Make) -> None:
-    trial = federation(test="logistic", files=("assoc",), max_iterations=9)
+    trial = federation(test="logistic", files=("assoc",), max_iterations=9, covariates=[{"name": "age"}])
     trial.running()
     titles = []
     while trial.study.state == "running" and len(titles) < 30:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 from unpooled.algorithms import algorithm
-from unpooled.leaving import EVERYONE_BY_SUM, OPERATOR, SINGLE_VALUES, Leaving, most_bytes
+from unpooled.leaving import EVERYONE_BY_SUM, OPERATOR, SINGLE_VALUES, Leaving, most_bytes, usual_bytes
 from unpooled.plan import EXACT, MEAN, OPTIONS, Plan
 from unpooled.protocol.sealing import fingerprint
 from unpooled.schema import Column
@@ -244,7 +244,9 @@ def in_all(rows: Iterable[Leaving]) -> str:
     most = most_bytes(rows)
     if most is None:
         return "How much it is in all is known once the data are checked."
-    return f"In all at most {size(most)}, and a few words about the state of the run."
+    usual = usual_bytes(rows) or most
+    as_a_rule = "" if usual == most else f", as a rule less than {size(usual)}"
+    return f"In all at most {size(most)}{as_a_rule}, and a few words about the state of the run."
 
 
 def how_much(leaving: Leaving) -> str:

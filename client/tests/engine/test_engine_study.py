@@ -58,7 +58,7 @@ def test_progress_of_a_fit_says_which_iteration_it_is(study: MakeStudy) -> None:
     trial = study(test="logistic", files=["assoc"], max_iterations=12)
     trial.run_all()
     titles = {event.title for event in trial.members[0].told(StepProgress)}
-    assert {f"Fit model: iteration {k} of at most 12" for k in (1, 2)} <= titles, titles
+    assert "Fit model: iteration 1 of at most 12" in titles, titles
 
 
 @pytest.mark.parametrize(

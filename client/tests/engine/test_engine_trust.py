@@ -273,10 +273,13 @@ GOOD: dict[str, dict[str, Any]] = {
     "linear/genotypes": COUNTED,
     "logistic/genotypes": COUNTED,
     "logistic/null": {
-        "chromosome": "diploid", "with_sex": False, "iteration": 0, "beta": np.zeros(3), **COLUMNS,
+        "chromosome": "diploid", "with_sex": False, "iteration": 0, "evaluation": 1, "beta": np.zeros(3),
+        **COLUMNS,
     },
     "logistic/start": {**GENOTYPES, **FILL, "beta": np.zeros(3), **COLUMNS},
-    "logistic/evaluate": {**GENOTYPES, **FILL, "beta": np.zeros((2, 4)), "iteration": 1, **COLUMNS},
+    "logistic/evaluate": {
+        **GENOTYPES, **FILL, "beta": np.zeros((2, 4)), "iteration": 1, "evaluation": 1, **COLUMNS,
+    },
 }  # fmt: skip
 """Questions about two covariates, or one and a phenotype, that a plan by the rule `mean` allows."""
 
@@ -307,6 +310,7 @@ CANNOT_BE: dict[str, tuple[Any, ...]] = {
         NO_NUMBER[[[0] * 4] * 2],
     ),
     "iteration": (-1, 26),
+    "evaluation": (0, 101),
     "groups": ((("complete", "female"),), (("unknown sex",),), (("nobody",),)),
 }
 

@@ -73,7 +73,7 @@ def test_the_table_fits_a_terminal_and_has_every_quantity_with_its_size() -> Non
     for row in rows:
         for part in (row.what, row.shape, row.learns, words.how_much(row)):
             assert part in text, part
-    assert "at most 26 rounds" in text and "a round" in text
+    assert "in at most 100 rounds, as a rule in 6" in text and "a round" in text
 
 
 def test_without_a_terminal_it_says_how_to_release(keep: Keep) -> None:

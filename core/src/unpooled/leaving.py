@@ -76,6 +76,8 @@ class Leaving:
     """How often it is sent."""
     exact: bool = True
     """Whether `bytes` and `rounds` will be these; else they are the most that can be."""
+    usual_rounds: int = 1
+    """How often it is sent as a rule; in many studies the most is never come near."""
 
 
 def what_leaves(plan: Plan, sizes: Sizes | None = None, *, one_operator: bool = False) -> tuple[Leaving, ...]:
@@ -89,12 +91,21 @@ def what_leaves(plan: Plan, sizes: Sizes | None = None, *, one_operator: bool = 
 
 def most_bytes(leaves: Iterable[Leaving]) -> int | None:
     """The most that can leave, without the messages about the state of the run; None if that is not known."""
+    return _bytes((line, line.rounds) for line in leaves)
+
+
+def usual_bytes(leaves: Iterable[Leaving]) -> int | None:
+    """The most that leaves in as many rounds as there are as a rule; None if that is not known."""
+    return _bytes((line, line.usual_rounds) for line in leaves)
+
+
+def _bytes(leaves: Iterable[tuple[Leaving, int]]) -> int | None:
     total = 0
-    for line in leaves:
+    for line, rounds in leaves:
         if line.to != TO_COORDINATOR:
             if line.bytes is None:
                 return None
-            total += line.bytes * line.rounds
+            total += line.bytes * rounds
     return total
 
 
@@ -228,6 +239,7 @@ def _sent_by(step: type[Step], plan: Plan, sizes: Sizes | None, one_operator: bo
         check = CHECK_WORDS * (array is arrays[-1])
         limit = "" if foreseen is None or foreseen.exact else "at most "
         rounds = foreseen.rounds if foreseen else 1
+        usual = (foreseen and foreseen.usual_rounds) or rounds
         yield Leaving(
             f"{step.title}: {array.name}",
             array.meaning,
@@ -238,10 +250,12 @@ def _sent_by(step: type[Step], plan: Plan, sizes: Sizes | None, one_operator: bo
             limit
             + _shape_in_words(step, array, shapes, 8 * word)
             + (f" + {check} check words" if check else "")
-            + (f", in {limit}{rounds} rounds" if rounds > 1 else ""),
+            + (f", in {limit}{rounds} rounds" if rounds > 1 else "")
+            + (f", as a rule in {usual}" if usual != rounds else ""),
             None if shapes is None else word * sum(math.prod(shape) + check for shape in shapes),
             rounds,
             foreseen is not None and foreseen.exact,
+            usual,
         )
 
 

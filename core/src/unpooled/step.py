@@ -108,6 +108,8 @@ class Foreseen:
     rounds: int = 1
     exact: bool = True
     """Whether it will be these; else neither questions nor rounds can be larger or more."""
+    usual_rounds: int | None = None
+    """How many rounds there are as a rule, where that is far from the most."""
 
 
 class Step:

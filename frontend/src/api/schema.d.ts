@@ -885,6 +885,8 @@ export interface components {
             rounds: number;
             /** @description whether bytes and rounds are these, or the most that can be */
             exact: boolean;
+            /** @description how often it is sent as a rule */
+            usual_rounds: number;
         };
         Link: {
             party: string;

@@ -14,9 +14,12 @@ import numpy as np
 
 from unpooled.algorithms import plausible
 from unpooled.algorithms.about_variants import INCOMPLETE, TIED, AboutVariants
+from unpooled.algorithms.ascent import MOST_EVALUATIONS, Advance, Ascent
 from unpooled.algorithms.chi_square import Chunk
 from unpooled.algorithms.coding import most_copies, on_x, unit
-from unpooled.algorithms.linear_fit import pairs
+from unpooled.algorithms.groups import COMPLETE, MEN
+from unpooled.algorithms.linear_fit import pairs, square
+from unpooled.algorithms.logistic_counts import CaseControlCounts
 from unpooled.algorithms.logistic_people import LikelihoodBounded, People
 from unpooled.algorithms.regression import (
     TIES,
@@ -39,13 +42,12 @@ from unpooled.sizes import Sizes as Own
 from unpooled.statistics import normal_neg_log10_p
 from unpooled.step import Arrays, Count, Foreseen, Real, Rows, Step, server_only
 
-CONVERGED = 1e-12
-"""Half the Newton decrement at which a variant leaves."""
+_TAME = 0.1
+"""Half the Newton decrement up to which a step in single precision is taken without a look: half a standard
+error, on which a likelihood hardly bends."""
 
-SMALL_STEP = 3e-7
-"""And the largest step left, in log odds: so that the Hessian is the estimate's, even if nearly separated."""
-
-_WORSE = 1e-9  # of the log-likelihood: less is rounding
+_NOISE = 1e-10
+"""And below which single precision does not know the step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,21 +125,20 @@ class Work(Step):
         which: np.ndarray,
         code: np.ndarray,
         beta: np.ndarray | None = None,
-        variance: np.ndarray | None = None,
+        hessian: np.ndarray | None = None,
     ) -> Rows:
-        """Result rows of some variants; estimates, if any, are for the standardised covariates."""
+        """Result rows of some variants, with the code of each; estimates, if any, as cohorts count copies."""
         done, null = self.some(which), self.null
         plan = plan_of(self.question.plan)
-        sizes = null.pool(plan)
-        c = len(null.centre)
-        tests = 1 if plan.hide_covar else 1 + c + sizes.sex_varies
+        tests = 1 if plan.hide_covar else 1 + len(null.centre) + null.pool(plan).sex_varies
         shown = {name: np.full((len(done.variants), tests), np.nan) for name in ("beta", "se")}
-        if beta is not None and variance is not None:
+        if beta is not None and hessian is not None:
+            beta, hessian = done.of_a1(beta, hessian, null.pool(plan))
+            variance = newton(np.zeros_like(beta), hessian)[2]
+            code = np.where(code == codes.FITTED, null.refusals(hessian, variance), code).astype(np.uint8)
             width = min(tests, len(null.units))
             good = np.isin(code, (codes.FITTED, *codes.REFUSED))[:, None]
-            turned = np.where(done.counted == done.first_is_a1, 1.0, -1.0)
-            effect = np.column_stack([beta[:, 1] * turned, beta[:, 2:]])
-            shown["beta"][:, :width] = np.where(good, effect * null.units, np.nan)[:, :width]
+            shown["beta"][:, :width] = np.where(good, beta[:, 1:] * null.units, np.nan)[:, :width]
             shown["se"][:, :width] = np.where(good, np.sqrt(variance[:, 1:]) * null.units, np.nan)[:, :width]
         for column in shown.values():
             column[:, 0] *= unit(self.question.chromosome)
@@ -154,10 +155,42 @@ class Work(Step):
             },
         )
 
+    @property
+    def counted_calls(self) -> CaseControlCounts:
+        """The counts by copies of the allele that is counted."""
+        question, exact = self.question, plan_of(self.question.plan).missing == EXACT
+        counts = CaseControlCounts.of(self.counts, question.groups, question.chromosome, exact)
+        return counts.of_other_allele(~self.counted)
+
+    def of_a1(self, beta: np.ndarray, hessian: np.ndarray, sizes: Sizes) -> tuple[np.ndarray, np.ndarray]:
+        """Models of copies of A1, from models of the copies that cohorts counted: of a tie these may differ.
+
+        Copies of the other allele are all copies less those of this one. How many those are in all depends
+        on sex on X, so that there the coefficient of sex is another, too.
+        """
+        turned = self.counted != self.first_is_a1
+        most = most_copies(self.question.chromosome)
+        other = np.eye(beta.shape[1])
+        other[1, 1] = -1
+        if self.null.with_sex:
+            other[1, 0], other[1, -1] = most[1], most[0] - most[1]
+        else:
+            other[1, 0] = most[0] if len(most) == 1 or sizes.of(COMPLETE, MEN) else most[1]
+        turned_hessian = other @ square(hessian[turned], len(other)) @ other.T
+        beta, hessian = beta.copy(), hessian.copy()
+        beta[turned] = beta[turned] @ other
+        hessian[turned] = turned_hessian[:, *pairs(len(other))]
+        return beta, hessian
+
 
 @dataclass(frozen=True, eq=False)
 class OfModels(LikelihoodBounded, AboutVariants):
     """A question about models of some variants of a chunk."""
+
+    most_rounds: ClassVar[int] = 1
+    """How often it is asked about a variant."""
+    usual_rounds: ClassVar[int] = 1
+    """How often as a rule: about most variants less often."""
 
     with_sex: bool
     beta: np.ndarray
@@ -170,17 +203,12 @@ class OfModels(LikelihoodBounded, AboutVariants):
         questions = (
             cls(**cls.foreseen_fields(plan, chunk), **cls.foreseen_models(plan, chunk)) for chunk in chunks
         )
-        return Foreseen(questions, cls.most_rounds(plan), exact=False)
+        return Foreseen(questions, cls.most_rounds, exact=False, usual_rounds=cls.usual_rounds)
 
     @classmethod
     def foreseen_models(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:
         """The other fields of a question about a chunk."""
         raise NotImplementedError
-
-    @classmethod
-    def most_rounds(cls, plan: Plan) -> int:
-        """How often it is asked about a variant at most."""
-        return 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -301,17 +329,22 @@ class Start(OfModels):
         whole[:, np.minimum(others, 1), np.maximum(others, 1)] = sums[:, 1 : 1 + q]
         whole[:, 1, 1] = sums[:, 1 + q]
         hessian = whole[:, *pairs(q + 1)]
-        beta = np.tile(np.insert(self.beta, 1, 0.0), (m, 1))
+        null_model = np.tile(np.insert(self.beta, 1, 0.0), (m, 1))
         order = settled(self.work.first_is_a1, self.flagged(TIED), total["first"], self.cohorts)
-        yield from _advance(
-            self, replace(self.work, first_is_a1=order), 1, beta, likelihood, gradient, hessian, None
-        )
+        work = replace(self.work, first_is_a1=order)
+        plan = plan_of(work.question.plan)
+        found = Ascent.begin(null_model).advance(null_model, likelihood, gradient, hessian, plan)
+        trial = null_model + work.counted_calls.estimated_from(found.following - null_model)
+        found = replace(found, ascent=replace(found.ascent, whole=np.zeros(m, bool)), following=trial)
+        yield from _go_on(self, Approach, work, found, hessian, evaluation=1)
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluate(OfModels):
     """Log-likelihood, gradient and Hessian of each variant at its own coefficients, (m, parameters)."""
 
+    most_rounds: ClassVar[int] = MOST_EVALUATIONS
+    usual_rounds: ClassVar[int] = 3
     name: ClassVar[str] = "logistic/evaluate"
     title: ClassVar[str] = "Fit model"
     sends: ClassVar[tuple[Real, ...]] = (
@@ -343,19 +376,16 @@ class Evaluate(OfModels):
 
     iteration: int
     """From 1. Cohorts are told it for the people who watch."""
+    evaluation: int
+    """From 1, too: it is more where a trial was refused."""
     work: Work | None = server_only(None)  # noqa: RUF009
-    before: np.ndarray | None = server_only(None)  # noqa: RUF009
-    before_likelihood: np.ndarray | None = server_only(None)  # noqa: RUF009
+    ascent: Ascent | None = server_only(None)  # noqa: RUF009
 
     @classmethod
     def foreseen_models(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:
         (start, stop, chromosome), columns = chunk, len(plan.covariate_columns)
         beta = np.zeros((stop - start, 2 + columns + on_x(chromosome)))
-        return {"with_sex": on_x(chromosome), "beta": beta, "iteration": 1}
-
-    @classmethod
-    def most_rounds(cls, plan: Plan) -> int:
-        return plan.max_iterations
+        return {"with_sex": on_x(chromosome), "beta": beta, "iteration": 1, "evaluation": 1}
 
     @property
     def coefficients(self) -> tuple[int, ...]:
@@ -366,7 +396,8 @@ class Evaluate(OfModels):
         return self.iteration
 
     def agrees(self, plan: Plan) -> bool:
-        return super().agrees(plan) and 1 <= self.iteration <= plan.max_iterations
+        within = self.iteration <= plan.max_iterations and self.evaluation <= MOST_EVALUATIONS
+        return super().agrees(plan) and within and min(self.iteration, self.evaluation) >= 1
 
     def local(self, cohort: Cohort) -> Arrays:
         people = self.people_of(cohort)
@@ -383,26 +414,22 @@ class Evaluate(OfModels):
         return Design.of(people.covariates, people.inside, people.case, people.unit, people.group)
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
-        if self.work is None or self.before is None or self.before_likelihood is None:
+        if self.work is None or self.ascent is None:
             raise ProtocolError("variants can only be fitted where the null model is")
-        before = self.before, self.before_likelihood
-        yield from _advance(
-            self, self.work, self.iteration + 1, self.beta, total["likelihood"], total["gradient"],
-            total["hessian"], before,
-        )  # fmt: skip
+        plan = plan_of(self.work.question.plan)
+        found = self.ascent.advance(self.beta, total["likelihood"], total["gradient"], total["hessian"], plan)
+        yield from _go_on(self, Evaluate, self.work, found, total["hessian"], self.evaluation + 1)
 
 
 @dataclass(frozen=True, eq=False)
 class Approach(Evaluate):
     """Gradient and Hessian in single precision, one step from the null model: nothing is decided by them."""
 
+    most_rounds: ClassVar[int] = 1
+    usual_rounds: ClassVar[int] = 1
     name: ClassVar[str] = "logistic/approach"
     title: ClassVar[str] = "Approach the estimates"
     sends: ClassVar[tuple[Real, ...]] = tuple(array for array in Evaluate.sends if array.name != "likelihood")
-
-    @classmethod
-    def most_rounds(cls, plan: Plan) -> int:
-        return 1
 
     def local(self, cohort: Cohort) -> Arrays:
         return {name: sums for name, sums in super().local(cohort).items() if name != "likelihood"}
@@ -415,53 +442,33 @@ class Approach(Evaluate):
         return super().design_of(people).in_single_precision()
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
-        step, _, _, code = newton(total["gradient"], total["hessian"])
-        good = (code == codes.FITTED) & np.isfinite(step).all(axis=1)
+        step, decrement, _, code = newton(total["gradient"], total["hessian"])
+        tame = (code == codes.FITTED) & (decrement <= _TAME) & (decrement >= _NOISE)
         same = {field.name: getattr(self, field.name) for field in fields(self)}
-        yield Evaluate(**same | {"beta": np.where(good[:, None], self.beta + step, self.beta)})
+        yield Evaluate(**same | {"beta": np.where(tame[:, None], self.beta + step, self.beta)})
 
 
-def _advance(
+def _go_on(
     asked: OfModels,
+    following: type[Evaluate],
     work: Work,
-    iteration: int,
-    beta: np.ndarray,
-    likelihood: np.ndarray,
-    gradient: np.ndarray,
+    found: Advance,
     hessian: np.ndarray,
-    before: tuple[np.ndarray, np.ndarray] | None,
+    evaluation: int,
 ) -> Iterator[Step | Rows]:
-    """Result rows of the variants that have converged or cannot, and the next evaluation of the others."""
-    step, decrement, variance, code = newton(gradient, hessian)
-    code = np.where(work.code == codes.FITTED, code, work.code).astype(np.uint8)
-    following, kept, kept_likelihood = beta + step, beta, likelihood
-    worse = np.zeros(len(beta), bool)
-    if before is not None:
-        worse = likelihood < before[1] - _WORSE * np.abs(before[1])
-        following = np.where(worse[:, None], (before[0] + beta) / 2, following)
-        kept = np.where(worse[:, None], before[0], beta)
-        kept_likelihood = np.where(worse, before[1], likelihood)
-        code = np.where(worse, codes.FITTED, code).astype(np.uint8)
-    with np.errstate(invalid="ignore"):
-        small = np.abs(step).max(axis=1) <= SMALL_STEP
-    plan = plan_of(work.question.plan)
-    converged = (decrement <= CONVERGED) & small
-    if before is not None and plan.tolerance:
-        converged |= np.abs(likelihood - before[1]) <= plan.tolerance
-    converged &= ~worse & (code == codes.FITTED)
-    going = ~converged & (code == codes.FITTED)
-    stuck = going & ((iteration > plan.max_iterations) | ~np.isfinite(following).all(axis=1))
-    code = np.where(stuck, codes.UNFINISHED, code).astype(np.uint8)
-    code[converged] = work.null.refusals(hessian[converged], variance[converged])
-    going &= ~stuck
+    """Result rows of the variants that have ended, or have no estimate, and a question about the others."""
+    code = np.where(work.code == codes.FITTED, found.code, work.code).astype(np.uint8)
+    going = ~found.ended & (code == codes.FITTED)
+    if evaluation > MOST_EVALUATIONS:
+        code[going], going = codes.UNFINISHED, np.zeros_like(going)
     if not going.all():
-        yield work.rows(~going, code[~going], following[~going], variance[~going])
+        yield work.rows(~going, code[~going], found.following[~going], hessian[~going])
     if going.any():
+        ascent = found.ascent.some(going)
         places = np.flatnonzero(asked.asked)
         left = np.zeros_like(asked.asked)
         left[places[going]] = asked.asked[places[going]]
-        kind = Approach if isinstance(asked, Start) else Evaluate
-        yield kind(
+        yield following(
             start=asked.start,
             asked=left,
             chromosome=asked.chromosome,
@@ -471,10 +478,10 @@ def _advance(
             people=asked.people,
             centre=asked.centre,
             exponent=asked.exponent,
-            beta=following[going],
+            beta=found.following[going],
             cohorts=asked.cohorts,
+            iteration=1 + int(ascent.taken.max()),
+            evaluation=evaluation,
             work=work.some(going),
-            iteration=iteration,
-            before=kept[going],
-            before_likelihood=kept_likelihood[going],
+            ascent=ascent,
         )

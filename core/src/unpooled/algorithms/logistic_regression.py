@@ -27,6 +27,7 @@ import numpy as np
 from unpooled.algorithms import plausible, regression
 from unpooled.algorithms.about_variants import FIRST, INCOMPLETE, SECOND, TIED
 from unpooled.algorithms.algorithm import Algorithm
+from unpooled.algorithms.ascent import MOST_EVALUATIONS, Ascent
 from unpooled.algorithms.chi_square import Chunk, chunks, foreseen_chunks
 from unpooled.algorithms.coding import (
     MT2,
@@ -34,17 +35,15 @@ from unpooled.algorithms.coding import (
     X2,
     X2_KNOWN,
     Y2,
-    haploid,
-    heterozygous_missing,
     most_copies,
     on_x,
     sexes,
 )
 from unpooled.algorithms.genotype_table import DIPLOID, MT, X, Y
-from unpooled.algorithms.groups import CASE, COMPLETE, CONTROL, MEN, UNKNOWN, Group
+from unpooled.algorithms.groups import CASE, COMPLETE, CONTROL
 from unpooled.algorithms.linear_fit import pairs
+from unpooled.algorithms.logistic_counts import CaseControlCounts
 from unpooled.algorithms.logistic_fit import (
-    CONVERGED,
     Approach,
     Evaluate,
     NullModel,
@@ -68,7 +67,6 @@ from unpooled.cohort import Cohort
 from unpooled.errors import ProtocolError
 from unpooled.formats import regression_report
 from unpooled.kernels import least_squares as codes
-from unpooled.kernels.newton import newton
 from unpooled.panel import Panel
 from unpooled.plan import EXACT, Plan
 from unpooled.protocol import codec
@@ -110,7 +108,10 @@ class Null(LikelihoodBounded, regression.Counted):
     beta: np.ndarray
     cohorts: int
     iteration: int
-    """How many steps led here. Cohorts are told it for the people who watch."""
+    """Which step leads here; 0 where the iteration begins. Cohorts are told it for the people who watch."""
+    evaluation: int
+    """From 1: it is more where a trial was refused."""
+    ascent: Ascent | None = server_only(None)  # noqa: RUF009
     chunks: tuple[Chunk, ...] = server_only(())
     plan: bytes = server_only(b"")
     sizes: tuple[int, ...] = server_only(())
@@ -132,7 +133,7 @@ class Null(LikelihoodBounded, regression.Counted):
         columns = len(plan.covariate_columns)
         null = replace(_null(plan, asked), sizes=everyone(plan).people)
         models = null._of_each_class(np.zeros(columns), np.zeros(columns, np.int64))
-        return Foreseen(models, plan.max_iterations + 1, exact=False)
+        return Foreseen(models, MOST_EVALUATIONS, exact=False, usual_rounds=6)
 
     @property
     def turn(self) -> int:
@@ -159,7 +160,7 @@ class Null(LikelihoodBounded, regression.Counted):
     def agrees(self, plan: Plan) -> bool:
         """Without people of unknown sex only by the rule that shows single people."""
         allowed = plan.missing == EXACT or self.chromosome != X2_KNOWN
-        allowed &= 0 <= self.iteration <= plan.max_iterations
+        allowed &= 0 <= self.iteration <= plan.max_iterations and 1 <= self.evaluation <= MOST_EVALUATIONS
         return allowed and (len(self.centre), self.cohorts) == (len(plan.covariate_columns), plan.cohorts)
 
     def counted(self, people: tuple[int, ...]) -> Iterator[Step | Rows]:
@@ -183,25 +184,42 @@ class Null(LikelihoodBounded, regression.Counted):
             some = tuple(chunk for chunk in asked if _SHARED.get(chunk[2], chunk[2]) == chromosome)
             if some:
                 with_sex = on_x(chromosome) and sizes.sex_varies
+                cases, controls = (
+                    sum(sizes.of(COMPLETE, phenotype, *filter(None, [sex])) for sex in sexes(chromosome))
+                    for phenotype in (CASE, CONTROL)
+                )
+                beta = np.zeros(1 + len(centre) + with_sex)
+                beta[0] = np.log(cases / controls) if cases and controls else 0.0
                 yield replace(
                     self,
                     chromosome=chromosome,
                     with_sex=with_sex,
-                    people=sum(sizes.of(COMPLETE, *filter(None, [sex])) for sex in sexes(chromosome)),
+                    people=cases + controls,
                     centre=centre,
                     exponent=exponent,
-                    beta=np.zeros(1 + len(centre) + with_sex),
+                    beta=beta,
+                    ascent=Ascent.begin(beta[None]),
                     chunks=some,
                 )
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         plan = plan_of(self.plan)
-        step, decrement, _, code = newton(total["gradient"][None], total["hessian"][None])
-        if code[0] == codes.FITTED and decrement[0] > CONVERGED:
-            if self.iteration < plan.max_iterations and np.isfinite(self.beta + step[0]).all():
-                yield replace(self, beta=self.beta + step[0], iteration=self.iteration + 1)
+        if self.ascent is None:
+            raise ProtocolError("covariates can only be fitted where the study is run")
+        sums = total["likelihood"][None], total["gradient"][None], total["hessian"][None]
+        found = self.ascent.advance(self.beta[None], *sums, plan)
+        code = found.code[0]
+        if not found.ended[0] and code == codes.FITTED:
+            if self.evaluation < MOST_EVALUATIONS:
+                yield replace(
+                    self,
+                    beta=found.following[0],
+                    ascent=found.ascent,
+                    iteration=1 + int(found.ascent.taken[0]),
+                    evaluation=self.evaluation + 1,
+                )
                 return
-            code[0] = codes.UNFINISHED
+            code = codes.UNFINISHED
         sizes = Sizes(plan.trait, self.sizes)
         null = NullModel(
             with_sex=self.with_sex,
@@ -212,7 +230,7 @@ class Null(LikelihoodBounded, regression.Counted):
             gradient=total["gradient"],
             hessian=total["hessian"],
             likelihood=float(total["likelihood"]),
-            code=int(code[0]),
+            code=int(code),
             sizes=self.sizes,
         )
         for start, stop, chromosome in self.chunks:
@@ -246,8 +264,9 @@ class CountGenotypes(regression.CountGenotypes):
         sizes = self.null.pool(plan)
         exact = plan.missing == EXACT
         calls = Calls.of(counts, self.groups, self.chromosome, sizes, exact)
+        separated = CaseControlCounts.of(counts, self.groups, self.chromosome, exact).separated
         code = np.full(len(variants), self.null.code, np.uint8)
-        code = np.where(_separated(self.groups, counts, self.chromosome, exact), codes.SEPARATED, code)
+        code = np.where(separated, codes.SEPARATED, code)
         n = calls.called.sum(axis=1) if exact else np.full(len(variants), calls.people.sum())
         code = np.where(_constant(calls), codes.CONSTANT, code)
         code = np.where(n <= len(self.null.beta) + 1, codes.TOO_FEW, code).astype(np.uint8)
@@ -284,25 +303,6 @@ def _constant(calls: Calls) -> np.ndarray:
     return np.asarray(n * squares == total * total)
 
 
-def _separated(groups: tuple[Group, ...], counts: np.ndarray, chromosome: str, exact: bool) -> np.ndarray:
-    """Whether all cases have at least (or at most) as many copies as any control: no estimate then."""
-    range_of = {}
-    for phenotype in (CASE, CONTROL):
-        low, high = np.full(len(counts), np.inf), np.full(len(counts), -np.inf)
-        for k, group in enumerate(groups):
-            if not {COMPLETE, phenotype} <= set(group) or UNKNOWN in group:  # apart only to be left out
-                continue
-            sex = MEN if MEN in group else ""
-            no_heterozygous = heterozygous_missing(chromosome, sex, exact)
-            for column, copies in ((0, 1 if haploid(chromosome, sex) else 2), (1, 1), (2, 0)):
-                if not (column == 1 and no_heterozygous):
-                    seen = counts[:, k, column] > 0
-                    low[seen], high[seen] = np.minimum(low[seen], copies), np.maximum(high[seen], copies)
-        range_of[phenotype] = low, high
-    (low, high), (low_control, high_control) = range_of[CASE], range_of[CONTROL]
-    return np.asarray((high <= low_control) | (high_control <= low))
-
-
 def first(plan: Plan, panel: Panel) -> Iterable[Step]:
     """A study starts with the census."""
     return [Census.of(plan, _null(plan, chunks(panel, plan)))]
@@ -318,6 +318,7 @@ def _null(plan: Plan, asked: Iterable[Chunk]) -> Null:
         beta=np.zeros(1),
         cohorts=plan.cohorts,
         iteration=0,
+        evaluation=1,
         chunks=tuple(asked),
         plan=codec.encode(plan),
     )
@@ -340,6 +341,7 @@ LOGISTIC = Algorithm(
         Start,
         Approach,
         Evaluate,
+        Ascent,
         NullModel,
         Work,
     ),

@@ -448,6 +448,7 @@ class Leaving(serializers.Serializer[Any]):
     )
     rounds = serializers.IntegerField(help_text="how often it is sent")
     exact = serializers.BooleanField(help_text="whether bytes and rounds are these, or the most that can be")
+    usual_rounds = serializers.IntegerField(help_text="how often it is sent as a rule")
 
 
 class Party(serializers.Serializer[Any]):

@@ -1,0 +1,90 @@
+"""Logistic regression on the genotype alone, from counts: how far off Newton's first step is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+FARTHEST = 4.0
+"""The most steps that are taken at once. Beyond, the likelihood has long bent away from the first step's."""
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def correction(cases: Any, controls: Any, copies: Any) -> Any:
+    """How Newton's first step from the model without genotype must change to end at the estimate: (m, 2).
+
+    cases, controls   (m, k): people with each of k genotypes      copies   (k,): what each counts
+
+    First the share of the step that the genotype's coefficient takes, up to FARTHEST: below 1 where the step
+    overshoots, as with rare carriers of whom many are cases, above 1 where it falls short. Then what the
+    intercept lacks at that share. 1 and 0 where the genotype tells nothing, or too much for an estimate.
+    """
+    found = np.empty((len(cases), 2))
+    for v in range(len(cases)):
+        found[v, 0], found[v, 1] = 1.0, 0.0
+        case, control = cases[v], controls[v]
+        some, others = case.sum(), control.sum()
+        if some == 0 or others == 0:
+            continue
+        null = np.log(some / others)
+        _, by_slope, by_intercept = _evaluate(case, control, copies, 0.0, null)
+        slope, intercept = _estimate(case, control, copies)
+        share = slope / by_slope
+        if 0.0 < share <= FARTHEST:
+            found[v, 0], found[v, 1] = share, intercept - null - share * by_intercept
+        elif share > FARTHEST:
+            found[v, 0] = FARTHEST
+    return found
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _estimate(case: Any, control: Any, copies: Any) -> Any:
+    """The coefficient of the genotype and the intercept, by Newton's method with steps that are halved.
+
+    It begins at the odds ratio of the alleles, all counts raised by a half, and at the most frequent
+    genotype's odds: near the estimate, however rare the allele is.
+    """
+    two, most = copies.max(), np.argmax(case + control)
+    with_, without = (case * copies).sum() + 0.5, (case * (two - copies)).sum() + 0.5
+    with_control, without_control = (control * copies).sum() + 0.5, (control * (two - copies)).sum() + 0.5
+    slope = np.log(with_ * without_control / (without * with_control))
+    intercept = np.log((case[most] + 0.5) / (control[most] + 0.5)) - slope * copies[most]
+    likelihood, by_slope, by_intercept = _evaluate(case, control, copies, slope, intercept)
+    for _ in range(30):
+        size = 1.0
+        while size > 1e-3:
+            ahead = _evaluate(case, control, copies, slope + size * by_slope, intercept + size * by_intercept)
+            if ahead[0] >= likelihood:
+                break
+            size *= 0.5
+        else:
+            break
+        slope, intercept = slope + size * by_slope, intercept + size * by_intercept
+        likelihood, by_slope, by_intercept = ahead
+        if abs(by_slope) <= 1e-9 * abs(slope):
+            break
+    return slope, intercept
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _evaluate(case: Any, control: Any, copies: Any, slope: Any, intercept: Any) -> Any:
+    """Log-likelihood, and Newton's step of slope and intercept; steps of 0 where they are not known."""
+    likelihood = r = r_copies = w = w_copies = w_squares = 0.0
+    for k in range(len(copies)):
+        eta = intercept + slope * copies[k]
+        e = np.exp(-abs(eta))
+        people, p = case[k] + control[k], (1.0 if eta >= 0.0 else e) / (1.0 + e)
+        residual, weight = case[k] - people * p, people * e / ((1.0 + e) * (1.0 + e))
+        likelihood += case[k] * min(eta, 0.0) - control[k] * max(eta, 0.0) - people * np.log1p(e)
+        r += residual
+        r_copies += residual * copies[k]
+        w += weight
+        w_copies += weight * copies[k]
+        w_squares += weight * copies[k] * copies[k]
+    determinant = w * w_squares - w_copies * w_copies
+    if not determinant > 1e-12 * w * w_squares:
+        return likelihood, 0.0, 0.0
+    by_slope, by_intercept = w * r_copies - w_copies * r, w_squares * r - w_copies * r_copies
+    return likelihood, by_slope / determinant, by_intercept / determinant
