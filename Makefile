@@ -25,6 +25,7 @@ bench:
 	@OPENBLAS_NUM_THREADS=1 $(PY) bench/kernels.py
 	@$(PY) bench/pictures.py
 	@$(PY) bench/association.py $(ARGS)
+	@$(PY) bench/few_cases.py
 
 bench-tables:
 	@scripts/setup dev

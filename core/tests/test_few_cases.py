@@ -79,22 +79,26 @@ def check(pooled: Pooled, rows: dict[str, np.ndarray]) -> None:
 
 
 def check_one(y: np.ndarray, x: np.ndarray, beta: np.ndarray, se: np.ndarray) -> None:
-    """Estimates and standard errors are statsmodels', which begins at ours: Newton's method leaves it if
-    it is not the maximum."""
+    truth, error = statsmodels(y, x, beta)
+    assert (np.abs(beta - truth) <= 1e-9 * np.maximum(np.abs(truth), error)).all(), (beta, truth)
+    np.testing.assert_allclose(se, error, rtol=1e-6)
+
+
+def statsmodels(y: np.ndarray, x: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Its estimates and standard errors, but the intercept's. It begins at ours, which Newton's method leaves
+    if they are not the maximum."""
     import statsmodels.api as sm
 
     start = np.concatenate([[intercept(y, x[:, 1:] @ beta)], beta])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = sm.Logit(y, x).fit(start_params=start, disp=0, tol=1e-14, maxiter=100, method="newton")
-    truth, error = result.params[1:], result.bse[1:]
-    assert (np.abs(beta - truth) <= 1e-9 * np.maximum(np.abs(truth), error)).all(), (beta, truth)
-    np.testing.assert_allclose(se, error, rtol=1e-6)
+    return result.params[1:], result.bse[1:]
 
 
 def intercept(y: np.ndarray, others: np.ndarray) -> float:
     """The best one, given the rest of the linear predictor: by bisection."""
-    low, high = -1e4, 1e4
+    low, high = -700.0, 700.0
     while high - low > 1e-9:
         middle = (low + high) / 2
         low, high = (middle, high) if np.sum(y - 1 / (1 + np.exp(-middle - others))) > 0 else (low, middle)

@@ -136,7 +136,7 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--hide-covar", is_flag=True, help="No rows for covariates.")
 @click.option("--beta", is_flag=True, help="Logistic: coefficients, not odds ratios.")
-@click.option("--max-iterations", type=int, metavar="N", help="Logistic: evaluations at most.  [25]")
+@click.option("--max-iterations", type=int, metavar="N", help="Logistic: steps at most.  [25]")
 @click.option("--tolerance", type=float, metavar="X",
               help="Logistic: done, too, where the log-likelihood changes by no more.")  # fmt: skip
 @click.option("--glm-cols", callback=_glm_columns, metavar="NAME,…",

@@ -1,0 +1,80 @@
+"""Measures logistic regression with few cases and rare carriers; writes docs/measured/few-cases.md.
+
+    .venv/bin/python docs/measure_few_cases.py
+
+The grid, and what decides, are those of core/tests/test_few_cases.py. PLINK 1.9 and plink2 run on the pooled
+file of each study.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "core" / "tests"))
+
+from test_few_cases import CASES, grid, has_a_maximum, plinks, statsmodels  # noqa: E402
+
+COVARIATES = (0, 2, 5)
+OUT = ROOT / "docs" / "measured"
+
+
+def main() -> None:
+    (OUT / "few-cases.md").write_text("\n".join(table()) + "\n")
+
+
+COLUMNS = (
+    "Cases",
+    "Variants",
+    "With a maximum",
+    "Estimates here",
+    "`plink1.9`",
+    "`plink2`",
+    "Coefficients off by",
+    "Standard errors off by",
+)
+NOTE = """
+Coefficients are off by this share of the larger of themselves and their standard errors, standard errors by
+this share of themselves, at most; both from statsmodels. plink2's estimates are those without a code.
+"""
+
+
+def table() -> Iterator[str]:
+    yield f"| {' | '.join(COLUMNS)} |"
+    yield "|" + " ---: |" * len(COLUMNS)
+    for share in CASES:
+        found = [row(share, covariates) for covariates in COVARIATES]
+        counts = sum(counts for counts, _ in found)
+        far = np.max([far for _, far in found], axis=0)
+        cells = [f"{100 * share:g} %", *map(str, counts), *(f"{distance:.0e}" for distance in far)]
+        yield f"| {' | '.join(cells)} |"
+    yield NOTE.rstrip()
+
+
+def row(share: float, covariates: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of one study: variants, those with a maximum, with an estimate here, in both PLINKs; how far off."""
+    pooled = grid(share, covariates)
+    _, rows = pooled.study((1, 2, 4), files=("assoc",))
+    with tempfile.TemporaryDirectory() as folder:
+        by_one, by_two = plinks(pooled, Path(folder))
+    estimable, far = 0, np.zeros(2)
+    for k, variant in enumerate(rows["variant"]):
+        y, x = pooled.design(int(variant), bool(rows["first_is_a1"][k]))
+        estimable += has_a_maximum(y, x)
+        if rows["code"][k] == 0:
+            beta, se = (rows[name][k, : x.shape[1] - 1] for name in ("beta", "se"))
+            truth, error = statsmodels(y, x, beta)
+            off = np.abs(beta - truth) / np.maximum(np.abs(truth), error), np.abs(se / error - 1)
+            far = np.maximum(far, [part.max() for part in off])
+    ones = sum(line[6] != "NA" for line in by_one.values())
+    twos = sum(line[-1] == "." for line in by_two.values())
+    return np.array([len(rows["code"]), estimable, np.sum(rows["code"] == 0), ones, twos]), far
+
+
+if __name__ == "__main__":
+    main()
