@@ -216,6 +216,16 @@ def test_filters(filters: dict[str, float], nonfounders: bool, plink: PooledPlin
     assert assoc == ours["assoc"]
 
 
+@pytest.mark.parametrize("filters", [{"geno": 0.05}, {"geno": 0.999}, {"maf": 0.01}, {"hwe": 0.01}], ids=str)
+def test_filters_on_y_without_men(filters: dict[str, float], plink: PooledPlink) -> None:
+    """Of nobody's calls too many are missing: only `--geno` leaves the variants out."""
+    pooled = ordinary(9, sexes=(FEMALE, UNKNOWN))
+    flags = [word for name, value in filters.items() for word in (f"--{name}", str(value))]
+    ours = pooled.study(**filters)
+    assert (b"\n  24 " in ours["assoc"]) == ("geno" not in filters)
+    same(ours, plink(pooled, *flags))
+
+
 def test_odd_alleles(plink: PooledPlink) -> None:
     pairs = [
         (b"0", b"G"), (b"0", b"0"), (b"G", b"0"), (b"<DEL>", b"A"), (b"ACGTACGTACGT", b"A"),

@@ -24,6 +24,8 @@ class Samples:
     """bool (n,): False for a sample that was removed and counts nowhere."""
     covariates: np.ndarray
     """float64 (n, c); NaN is missing."""
+    unlisted: np.ndarray | None = None
+    """bool (n,): lacks its covariates since the file of covariates does not name it; None if it names all."""
 
     def __len__(self) -> int:
         return len(self.phenotype)

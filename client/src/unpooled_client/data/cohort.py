@@ -91,7 +91,7 @@ def open_cohort(options: DataOptions) -> tuple[PlinkData | None, Report]:
     values = phenotype.values
     if not options.allow_no_sex:
         values = np.where(fam.sex == 0, np.nan, values)
-    samples = Samples(values, fam.sex, fam.founder, kept, covariates.values)
+    samples = Samples(values, fam.sex, fam.founder, kept, covariates.values, covariates.unlisted)
     check_samples(fam, samples, phenotype, options, report)
     if options.covar is not None:
         check_collinear(samples, covariates, phenotype, options.covar, report)

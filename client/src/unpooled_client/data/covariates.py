@@ -39,6 +39,8 @@ class Covariates:
     """One for each column; a dummy is called NAME=LEVEL."""
     values: np.ndarray
     """float64 (n, c); NaN is missing."""
+    unlisted: np.ndarray | None = None
+    """bool (n,): the file has no row of the sample; None without a file."""
     summary: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -199,7 +201,9 @@ class _Reader:
 
     def covariates(self) -> Covariates:
         values = np.column_stack(self.columns) if self.columns else np.empty((self.samples, 0))
-        return Covariates(tuple(self.names), values, self.summary)
+        unlisted = np.ones(self.samples, bool)
+        unlisted[self.table.sample] = False
+        return Covariates(tuple(self.names), values, unlisted, self.summary)
 
     def _read_number(self, covariate: Covariate, index: int) -> None:
         column = read_numbers(self.table.tokens, index)

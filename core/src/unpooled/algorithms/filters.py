@@ -45,9 +45,12 @@ def reports_filtered(plan: Plan) -> bool:
 
 
 def passing_geno(table: GenotypeTable, plan: Plan) -> np.ndarray:
-    """Which variants have no more than the allowed share of missing calls: bool (m,)."""
-    if plan.geno >= 1:
-        return np.ones(len(table.counts), bool)
+    """Which variants have no more than the allowed share of missing calls: bool (m,).
+
+    As in PLINK 1.9 the share of nobody's calls, on Y in a pool without men, is more than any.
+    """
+    if plan.geno >= 1 or not table.people:
+        return np.full(len(table.counts), plan.geno >= 1)
     missing = table.people - table.counts.sum(axis=(1, 2))
     return np.asarray(missing <= table.people * plan.geno * (1 + _TOLERANCE))
 

@@ -23,6 +23,18 @@ COMPLETE, INCOMPLETE = "complete", "incomplete"
 """With a phenotype and every covariate, or without: who is in a regression."""
 
 
+def phenotype(samples: Samples) -> np.ndarray:
+    """The phenotypes that count, float64 (n,); NaN is missing.
+
+    As in PLINK 1.9 somebody whom the file of covariates names without one of them has no phenotype; whom it
+    does not name keeps it, though no regression is about either.
+    """
+    lost = np.isnan(samples.covariates).any(axis=1)
+    if samples.unlisted is not None:
+        lost &= ~samples.unlisted
+    return np.where(lost, np.nan, samples.phenotype)
+
+
 def complete(samples: Samples) -> np.ndarray:
     """Who has a phenotype and every covariate, and is kept: bool (n,)."""
     known = samples.kept & ~np.isnan(samples.phenotype)
@@ -30,9 +42,9 @@ def complete(samples: Samples) -> np.ndarray:
 
 
 _MEMBERS: dict[str, Callable[[Samples], np.ndarray]] = {
-    CASE: lambda samples: samples.phenotype == 1,
-    CONTROL: lambda samples: samples.phenotype == 0,
-    NO_PHENOTYPE: lambda samples: np.isnan(samples.phenotype),
+    CASE: lambda samples: phenotype(samples) == 1,
+    CONTROL: lambda samples: phenotype(samples) == 0,
+    NO_PHENOTYPE: lambda samples: np.isnan(phenotype(samples)),
     FOUNDER: lambda samples: samples.founder,
     NONFOUNDER: lambda samples: ~samples.founder,
     MEN: lambda samples: samples.sex == MALE,
