@@ -56,7 +56,7 @@ def assert_no_estimate(pairs: list[tuple[Row, Row]], reasons: dict[str, str]) ->
     """Where PLINK 1.9 prints a number and we do not, its iteration ran off to where nothing is known."""
     errors: dict[str, float] = {}
     for ours, plinks in pairs:
-        assert reasons[ours["SNP"]] in ("SEPARATION,ALT1", "LOGISTIC_CONVERGE_FAIL")
+        assert reasons[ours["SNP"]].split(",")[0] in ("SEPARATION", "LOGISTIC_CONVERGE_FAIL")
         errors[ours["SNP"]] = max(errors.get(ours["SNP"], 0.0), float(plinks["SE"]))
     assert all(error > 100 for error in errors.values()), errors
 

@@ -384,7 +384,7 @@ def test_p_is_never_lost(study: Study) -> None:
 
 def test_a_hole_says_why(study: Study) -> None:
     found = line_of(study, "glm", "perfect")
-    assert (found["P"], found["ERRCODE"]) == ("NA", "SEPARATION,ALT1")
+    assert (found["P"], found["ERRCODE"]) == ("NA", "SEPARATION,REF")
     assert line_of(study, "glm", "rs1")["ERRCODE"] == "."
 
 

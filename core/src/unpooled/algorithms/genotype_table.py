@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unpooled.algorithms.groups import CASE, CONTROL, MEN, NONFOUNDER, Group
+from unpooled.algorithms.groups import CASE, COMPLETE, CONTROL, MEN, NONFOUNDER, UNKNOWN, Group
 from unpooled.statistics import allelic_chi_square, chi_square_neg_log10_p, hardy_weinberg_p, odds_ratio
 
 DIPLOID, X, Y, MT = "diploid", "X", "Y", "MT"
@@ -44,9 +44,11 @@ class GenotypeTable:
     chromosome: str
     """`DIPLOID`, `X`, `Y` or `MT`."""
     files: tuple[str, ...]
-    """The reports that are wanted, of `assoc`, `frq`, `lmiss`, `hwe`."""
+    """The reports that are wanted, of `assoc`, `frq`, `lmiss`, `hwe`, and of cases and controls `glm`."""
     hwe_rows: tuple[str, ...] = tuple(_HWE_ROWS)
     """The Hardy-Weinberg tests that are wanted, of `all`, `case`, `control`."""
+    halves: bool = False
+    """A heterozygous call where there is one copy shows both alleles to `glm`, as to plink2."""
 
     def take(self, which: np.ndarray) -> GenotypeTable:
         """Some of the variants: bool (m,)."""
@@ -65,9 +67,16 @@ class GenotypeTable:
         frq     founder_a1 founder_a2 (alleles)
         lmiss   missing (calls), people
         hwe     for G in all, case, control: G_hom_a1 G_het G_hom_a2 (people), G_hwe_p
+        glm     common_a1 common_a2: whether cases and controls in the regression both have the allele
         """
         counts = np.where(first_is_a1[:, None, None], self.counts, self.counts[:, :, ::-1])
-        reports = {"assoc": self._assoc, "frq": self._frequency, "lmiss": self._called, "hwe": self._hwe}
+        reports = {
+            "assoc": self._assoc,
+            "frq": self._frequency,
+            "lmiss": self._called,
+            "hwe": self._hwe,
+            "glm": self._showing,
+        }
         weights: _Weights = {}
         for file in self.files:
             weights |= reports[file]()
@@ -79,6 +88,10 @@ class GenotypeTable:
             columns["people"] = np.full(len(counts), self.people)
         if "hwe" in self.files:
             columns |= {f"{row}_hwe_p": self._hwe_p(columns, row) for row in self.hwe_rows}
+        if "glm" in self.files:
+            for allele in ("a1", "a2"):
+                showing = [columns.pop(f"{phenotype}_{allele}_showing") for phenotype in (CASE, CONTROL)]
+                columns[f"common_{allele}"] = np.minimum(*showing) > 0
         return {"first_is_a1": first_is_a1} | {name: _narrow(column) for name, column in columns.items()}
 
     def _assoc(self) -> _Weights:
@@ -113,6 +126,19 @@ class GenotypeTable:
             inside = np.array([[self._in_hwe(group, phenotype)] for group in self.groups], int).reshape(-1, 1)
             for genotype, one in zip(("hom_a1", "het", "hom_a2"), np.eye(3, dtype=int), strict=True):
                 weights[f"{row}_{genotype}"] = inside * one
+        return weights
+
+    def _showing(self) -> _Weights:
+        """Weights (groups, 3) of who shows each allele, of cases and of controls in the regression."""
+        weights: _Weights = {}
+        for phenotype in (CASE, CONTROL):
+            a1 = np.zeros((len(self.groups), 3), int)
+            for row, group in enumerate(self.groups):
+                # People of unknown sex are apart only to be left out.
+                if {COMPLETE, phenotype} <= set(group) and UNKNOWN not in group:
+                    single = self.chromosome in (Y, MT) or (self.chromosome == X and MEN in group)
+                    a1[row] = [1, self.halves or not single, 0]
+            weights |= {f"{phenotype}_a1_showing": a1, f"{phenotype}_a2_showing": a1[:, ::-1]}
         return weights
 
     def _in_hwe(self, group: Group, phenotype: str | None) -> bool:

@@ -308,7 +308,10 @@ class CountGenotypes(chi_square.CountGenotypes):
     def table(self, counts: np.ndarray) -> GenotypeTable:
         plan = plan_of(self.plan)
         files = tuple(file for file in COUNTED if file == "frq" or file in plan.files)
-        return GenotypeTable(counts, self.groups, self.people, PLACES[self.chromosome], files, hwe_rows(plan))
+        if "glm" in plan.files and plan.trait != "quantitative":
+            files += ("glm",)
+        place, halves = PLACES[self.chromosome], by_plink2(self.chromosome) and plan.missing == EXACT
+        return GenotypeTable(counts, self.groups, self.people, place, files, hwe_rows(plan), halves)
 
 
 def hwe_rows(plan: Plan) -> tuple[str, ...]:

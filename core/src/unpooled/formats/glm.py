@@ -33,6 +33,7 @@ ERRORS = {
     codes.SEPARATED: b"SEPARATION,ALT1",
     codes.UNFINISHED: b"LOGISTIC_CONVERGE_FAIL",
 }
+_SEPARATED_BY_REF = len(ERRORS)
 _DIGITS = 6
 
 
@@ -43,11 +44,28 @@ def chromosome_names(autosomes: int) -> list[bytes]:
     return names
 
 
+def _errors(rows: Arrays, variant: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Which of the errors is said of each variant that has no estimate.
+
+    plink2 names the allele that only cases or only controls have, REF if both are such; if none is, though
+    no case has fewer copies than any control, its iteration runs off.
+    """
+    code = rows["code"][variant].astype(np.int64)
+    separated = code == codes.SEPARATED
+    if separated.any():
+        code[separated] = np.select(
+            [~rows["common_a2"][variant][separated], ~rows["common_a1"][variant][separated]],
+            [_SEPARATED_BY_REF, codes.SEPARATED],
+            codes.UNFINISHED,
+        )
+    return code
+
+
 def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
     """`.glm.linear` for a quantitative phenotype, `.glm.logistic` for cases and controls."""
     names = tests(plan, rows)
     chromosomes = chromosome_names(plan.autosomes)
-    errors = [ERRORS[code] for code in range(len(ERRORS))]
+    errors = [*(ERRORS[code] for code in range(len(ERRORS))), b"SEPARATION,REF"]
     variants = Variants(panel, rows, [*names, *errors, *chromosomes])
     lines = Lines(tests_each(plan, panel, rows))
     logistic = plan.test == "logistic"
@@ -70,7 +88,7 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
         if SEX in names:  # plink2 counts a woman as 2 and a man as 1
             beta = np.where(test == names.index(SEX), -beta, beta)
         p, down = scaled_p_value(neg_log10_p)
-        error = np.where(np.isnan(beta), rows["code"][variant], codes.FITTED).astype(np.int64)
+        error = np.where(np.isnan(beta), _errors(rows, variant), codes.FITTED)
         chromosome = panel.chromosome[rows["variant"][variant]].astype(np.int64)
         a1, a2 = variants.a1(variant).values, variants.a2(variant).values
         # One copy of each on Y and MT; on X plink2 counts two of men, too.
