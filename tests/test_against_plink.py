@@ -148,3 +148,27 @@ def test_the_bytes_depend_on_nothing_but_the_data(
     rehearse(*bfiles(odd, order), *flags, "--out", ours)
     for file in FILES:
         assert Path(f"{ours}.{file}").read_bytes() == Path(f"{pooled}.{file}").read_bytes(), file
+
+
+def test_a_cohort_in_small_letters_and_one_with_a_contig(
+    plink: Callable[..., str], rehearse: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    """As if the letters were capitals, and the contig's variant were not there."""
+    simulate(tmp_path, cohorts=[80, 70, 60], variants=2_000, seed=5)
+    small, contig = tmp_path / "cohort2.bim", tmp_path / "cohort3.bim"
+    rows = [line.split("\t") for line in small.read_text().splitlines()]
+    small.write_text("".join("\t".join([*row[:4], *map(str.lower, row[4:])]) + "\n" for row in rows))
+    rows = [line.split("\t") for line in contig.read_text().splitlines()]
+    (tmp_path / "lost").write_text(rows[700][1])
+    rows[700][0] = "GL000194.1"
+    contig.write_text("".join("\t".join(row) + "\n" for row in rows))
+    pooled, ours = tmp_path / "plink", tmp_path / "ours"
+    plink("--bfile", tmp_path / "pooled", "--exclude", tmp_path / "lost", "--assoc", "--freq", "--missing",
+          "--hardy", "--out", pooled)  # fmt: skip
+    rehearse(*bfiles(tmp_path), "--out", ours)
+    for file in FILES:
+        assert Path(f"{ours}.{file}").read_bytes() == Path(f"{pooled}.{file}").read_bytes(), file
+    remarks = [line.split("\t") for line in Path(f"{ours}.variants.tsv").read_text().splitlines()[1:]]
+    assert [row[2:] for row in remarks if row[3] == "left out"] == [
+        [(tmp_path / "lost").read_text(), "left out", "absent at cohort3"]
+    ]

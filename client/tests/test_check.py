@@ -110,9 +110,9 @@ FAULTS = {
         files={"t.fam": text(FAM, {2: "F1 I1 0 0 0 1"})}, options={"allow_no_sex": True}),
     "no founders": Fault(Code.NO_FOUNDERS, W, "t.fam", files={"t.fam": text(FAM).replace(" 0 0 ", " p 0 ")}),
     # variants
-    "contig": Fault(Code.CHROMOSOME, E, "t.bim", 3, 1, "GL000194.1",
+    "contig": Fault(Code.CHROMOSOME, W, "t.bim", 3, 1, "GL000194.1",
         files={"t.bim": text(BIM, {3: "GL000194.1 r 0 5 A C"})}),
-    "mouse 24": Fault(Code.CHROMOSOME, E, "t.bim", 3, 1, "24", says="--chr-set",
+    "mouse 24": Fault(Code.CHROMOSOME, W, "t.bim", 3, 1, "24", says="--chr-set",
         files={"t.bim": text(BIM, {3: "24 r 0 5 A C"})}, options={"chr_set": 19}),
     "position": Fault(Code.POSITION, E, "t.bim", 2, 4, "1e6",
         files={"t.bim": text(BIM, {2: "1 r 0 1e6 A C"})}),
@@ -138,8 +138,10 @@ FAULTS = {
         files={"t.bim": text(BIM, {2: "1 r 0 150 I D"})}),
     "A and B": Fault(Code.ALLELE_CODES, W, "t.bim", 2, read="A B", says="manifest",
         files={"t.bim": text(BIM, {2: "1 r 0 150 A B"})}),
-    "small letters": Fault(Code.ALLELE_CODES, W, "t.bim", 2, read="a g", says="capitals",
-        files={"t.bim": text(BIM, {2: "1 r 0 150 a g"})}),
+    "small letters": Fault(Code.ALLELE_CODES, NOTE, "t.bim", 2, 5, "a", count=2, says="capitals",
+        files={"t.bim": text(BIM, {2: "1 r 0 150 a g", 3: "2 s 0 5 A cta"})}),
+    "contigs only": Fault(Code.NO_VARIANT_LEFT, E, "t.bim", says="--chr-set",
+        files={"t.bim": "27 a 0 1 A G\nchrUn b 0 2 A G\n1 c 0 -3 A G\n"}),
     "no base": Fault(Code.ALLELE_CODES, W, "t.bim", 2, read="A é", says="left out",
         files={"t.bim": text(BIM, {2: "1 r 0 150 A é"})}),
     "nobody varies": Fault(Code.ALLELES_UNSEEN, W, "t.bim", 1, read="0 G", count=2,
@@ -399,7 +401,6 @@ def test_all_faults_are_told_at_once(files: Any) -> None:
     (files.folder / "c").write_text(text(COVAR, {3: "F1 I1 x b"}))
     report = files.check(pheno="p", covar="c", covariates=SITE, keep="gone")
     assert {finding.code for finding in report.of(E)} == {
-        Code.CHROMOSOME,
         Code.POSITION,
         Code.BED_SIZE,
         Code.PHENOTYPE_TEXT,

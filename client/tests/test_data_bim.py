@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unpooled.chromosomes import chromosome_code, chromosome_name
+from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled_client.data.bim import Variants, read_bim
-from unpooled_client.data.report import Code, Report
+from unpooled_client.data.report import Code, Report, Severity
 
 GOOD = ["0", "1", "9", "01", "22", "23", "24", "25", "26", "X", "Y", "XY", "MT", "M", "x", "mt", "xY"]
 GOOD += ["chr1", "Chr1", "CHR22", "chrX", "chrMT", "chrM", "chr23", "chr0"]
@@ -118,6 +119,35 @@ def test_bad_chromosome_codes_are_plinks(files: Any, word: str) -> None:
     files.write(bim=f"{word} v 0 1 A G\n")
     assert "Invalid chromosome code" in files.plink("--make-just-bim").stderr
     assert chromosome_code(word) is None
+
+
+def test_unknown_chromosomes_are_passed_over_as_plink_leaves_them_out(files: Any) -> None:
+    """PLINK is told to; and so are the genotypes of the others those that it has."""
+    bim = "1 a 0 1 A G\nchrUn_1 b 0 5 A G\nchrUn_1 c 0 7 C T\nKI270 d 0 3 A C\n2 e 0 9 T C\n"
+    files.write(bim=bim)
+    chosen = "--allow-extra-chr", "--chr", "0-26"
+    done = files.plink(*chosen, "--freq", "counts", "--nonfounders")
+    assert done.returncode == 0, done.stderr
+    data = files.open()
+    assert data.panel.name.tolist() == [b"a", b"e"] and data.variants.rows == 5
+    cohort = data.align(data.panel)
+    counts = count_genotypes(cohort.packed(slice(0, 2)).words, group_masks(np.ones((1, 60), bool)))[:, 0]
+    alleles = [2 * two + one for two, one, _ in counts.tolist()]
+    assert [{int(row[4]), int(row[5])} for row in files.output("frq.counts")[1:]] == [
+        {count, 2 * int(genotypes.sum()) - count} for count, genotypes in zip(alleles, counts, strict=True)
+    ]
+    found = files.check().findings
+    assert [(f.severity, f.count, f.examples) for f in found if f.code == Code.CHROMOSOME] == [
+        (Severity.WARNING, 3, ("line 2: chrUn_1", "line 3: chrUn_1", "line 4: KI270"))
+    ]
+
+
+def test_small_letters_are_capitals(tmp_path: Path) -> None:
+    capitals, _ = read(b"1 a 0 1 A G\n1 b 0 2 CT C\n1 c 0 3 0 T\n1 d 0 4 <del> A\n", tmp_path)
+    small, report = read(b"1 a 0 1 a g\n1 b 0 2 ct C\n1 c 0 3 0 t\n1 d 0 4 <del> A\n", tmp_path)
+    assert small is not None and capitals is not None
+    assert rows(small) == rows(capitals)
+    assert [(f.code, f.count) for f in report.findings] == [(Code.ALLELE_CODES, 3)]
 
 
 @pytest.mark.parametrize("autosomes", [1, 19, 22, 30, 95])

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unpooled.errors import ProtocolError
-from unpooled.panel import Panel, agree, align, complement, reconcile, strand
+from unpooled.panel import Panel, agree, align, capital, complement, reconcile, strand
 
 PAIRS = [(b"A", b"C"), (b"A", b"G"), (b"A", b"T"), (b"C", b"G"), (b"C", b"T"), (b"G", b"T")]
 SINGLES = [(b"0", allele) for allele in (b"A", b"C", b"G", b"T")]
@@ -115,7 +115,11 @@ def test_every_cohort_fits_the_agreed_pair(seen: list[tuple[bytes, bytes]]) -> N
         ([(b"A", b"C"), (b"G", b"T"), (b"G", b"T")], (b"G", b"T")),  # the strand of the majority
         ([(b"A", b"C"), (b"A", b"C"), (b"G", b"T"), (b"G", b"T")], (b"A", b"C")),  # then ASCII
         ([(b"0", b"A"), (b"A", b"C"), (b"0", b"G")], (b"A", b"C")),  # an unseen allele, on either strand
-        ([(b"0", b"A"), (b"0", b"C"), (b"0", b"A")], (b"A", b"C")),
+        ([(b"0", b"A"), (b"0", b"C"), (b"0", b"A")], None),  # each cohort has one, and not the same
+        ([(b"0", b"A"), (b"0", b"T"), (b"0", b"A")], None),  # nor if it may be the same on the other strand
+        ([(b"0", b"A"), (b"0", b"C"), (b"A", b"C")], (b"A", b"C")),
+        ([(b"0", b"0"), (b"0", b"A"), (b"0", b"A")], (b"0", b"A")),
+        ([(b"-", b"0"), (b"0", b"0"), (b"-", b"0")], (b"-", b"0")),
         ([(b"0", b"A")] * 3, (b"0", b"A")),
         ([(b"A", b"C"), (b"A", b"G"), (b"A", b"C")], None),
         ([(b"A", b"T"), (b"A", b"C"), (b"A", b"C")], None),
@@ -160,6 +164,22 @@ def test_flips_and_ambiguous_pairs_are_kept_and_listed() -> None:
     assert remarks(*[one((b"A", b"T"))] * 3) == [
         ("A/T or C/G: the strand cannot be told, taken as it stands", True)
     ]
+
+
+def test_what_varies_between_cohorts_only_is_left_out() -> None:
+    """If the third has all the cases, its error of strand or coding would be the first hit."""
+    texts = remarks(one((b"0", b"A")), one((b"0", b"A")), one((b"0", b"C")))
+    said = "varies between cohorts and within none: 0/A at cohort 0, 0/A at cohort 1, 0/C at cohort 2"
+    assert texts == [(said, False)]
+    assert remarks(one((b"0", b"A")), one((b"A", b"C")), one((b"0", b"C"))) == []
+
+
+@pytest.mark.parametrize(
+    ("allele", "compared"),
+    [(b"a", b"A"), (b"Tca", b"TCA"), (b"n", b"N"), (b"<del>", b"<del>"), (b"0", b"0"), (b"i", b"i")],
+)
+def test_bases_are_compared_in_capitals(allele: bytes, compared: bytes) -> None:
+    assert capital(allele) == compared
 
 
 @settings(deadline=None)

@@ -152,6 +152,14 @@ def test_a_bim_file_serves_as_a_list() -> None:
     assert lists.read(panel.canonical, 22).digest == panel.digest
 
 
+def test_bases_in_small_letters_are_capitals() -> None:
+    """In a .bim, in any other text, and in one that is canonical but for them."""
+    small = BIM.replace(b"G A", b"g a").replace(b"C\tT", b"c\tT")
+    assert lists.read(small, 22).digest == lists.read(BIM, 22).digest
+    canonical = lists.read(BIM, 22).canonical
+    assert lists.read(canonical.replace(b"A\tC", b"a\tc"), 22).canonical == canonical
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -8,8 +8,10 @@ Rules, by which no variant of one cohort ever stops a study (`reconcile`):
 
 - left out, with the reason: no ID, an ID that stands twice in one cohort's list, a variant that a cohort
   lacks, different chromosomes or positions, alleles that fit neither as they are nor on the other strand;
+  readers of lists write bases in capitals (`capital`), so the case of letters decides nothing;
 - the pair that most cohorts name is the panel's (on a tie the first in ASCII order); a cohort that names the
-  complementary pair is read on the other strand; `0` stands for an allele that a cohort has not seen;
+  complementary pair is read on the other strand; `0` stands for an allele that a cohort has not seen, and
+  where each has seen one at most, all must have seen the same;
 - A/T and C/G pairs look the same on both strands: taken as they stand, and listed.
 """
 
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +35,7 @@ UNNAMED = b"."
 MAX_BYTES = 1 << 29
 """Of the canonical text of a list of variants; longer ones are not taken."""
 _COMPLEMENT = {b"A": b"T", b"T": b"A", b"C": b"G", b"G": b"C", UNSEEN: UNSEEN}
+_BASES = re.compile(rb"[ACGTNacgtn]+")
 
 Pair = tuple[bytes, bytes]
 
@@ -235,6 +239,11 @@ class Agreement:
             yield b"".join([b"%d\t%d\t%b\t%b\n" % (c, p, n, ends[k]) for k, n, p, c in rows])
 
 
+def capital(allele: bytes) -> bytes:
+    """An allele as it is compared: bases in capitals, anything else, such as `<del>`, letter by letter."""
+    return allele.upper() if _BASES.fullmatch(allele) else allele
+
+
 def complement(pair: Pair) -> Pair | None:
     """A sorted pair as read on the other strand, sorted; None where that has no meaning."""
     if pair[0] not in _COMPLEMENT or pair[1] not in _COMPLEMENT:
@@ -270,12 +279,12 @@ def agree(pairs: tuple[Pair, ...]) -> Pair | None:
     elif full:
         target = min(full, key=lambda pair: (-full[pair], pair))
     else:
-        # Every cohort has seen one allele at most: together they must have seen two at most.
-        seen = sorted({allele for pair in pairs for allele in pair} - {UNSEEN})
-        if len(seen) > 2:
+        # Every cohort has seen one allele at most. Two that differ would be an effect of nothing but the
+        # cohort, and an error of strand or coding is likelier than a difference without exception.
+        low, *others = sorted({UNSEEN, *(allele for pair in pairs for allele in pair)})
+        if len(others) > 1:
             return None
-        low, high = [UNSEEN] * (2 - len(seen)) + seen
-        target = low, high
+        target = low, others[0]
     return target if all(strand(pair, target) for pair in pairs) else None
 
 
@@ -393,7 +402,9 @@ class _Reconciliation:
         target = agree(of_cohorts)
         if target is None:
             named = [f"{_text(pair)} at {who}" for pair, who in zip(of_cohorts, self.cohorts, strict=True)]
-            self._remark(variants, False, f"alleles cannot be reconciled: {', '.join(named)}")
+            within = any(UNSEEN not in pair for pair in pairs)
+            reason = "alleles cannot be reconciled" if within else "varies between cohorts and within none"
+            self._remark(variants, False, f"{reason}: {', '.join(named)}")
             return None
         flipped = np.array([strand(pair, target) < 0 for pair in pairs])
         if flipped.any():

@@ -4,13 +4,16 @@ As plink1.9 reads it (tried with v1.90b6.26): the first line says whether there 
 words or five); lines that begin with `#` are comments; a variant with a negative position is passed over but
 has its row in the .bed; positions end at 2147483646; PLINK stops at a comma in an allele.
 
+Where PLINK stops at a chromosome that it does not know (without --allow-extra-chr), its variants are passed
+over. Bases in small letters, which PLINK takes for other alleles, are read as capitals.
+
 The file is read in blocks, so that besides the list itself only one block of words is in memory.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,7 +22,7 @@ import numpy as np
 
 from unpooled import text
 from unpooled.chromosomes import HUMAN, chromosome_code, chromosome_name
-from unpooled.panel import UNNAMED, UNSEEN, Panel, canonical_order
+from unpooled.panel import UNNAMED, UNSEEN, Panel, canonical_order, capital
 from unpooled.text import Bytes, Tokens
 from unpooled_client.data.oddities import Listed, look_at
 from unpooled_client.data.report import Code, Report, Severity, at_lines, shown
@@ -39,10 +42,13 @@ LAST_POSITION = 2**31 - 2
 LONG_ID = 100
 WHAT = "the .bim file"
 
+_UNKNOWN = 255
+"""A chromosome that no study has."""
+
 
 @dataclass(frozen=True, eq=False)
 class Variants:
-    """A cohort's own list of variants: m of the `rows` variants of the .bim, without negative positions."""
+    """A cohort's own list of variants: m of the `rows` variants of the .bim, without those passed over."""
 
     panel: Panel
     bed_row: np.ndarray
@@ -175,15 +181,16 @@ class _Reader:
         if bad.any():
             self._tell(
                 Code.CHROMOSOME,
-                "the chromosome code is unknown",
+                "a variant is on an unknown chromosome, such as an unplaced contig, and is passed over",
                 tokens,
                 0,
                 bad,
+                self.report.warning,
                 expected=f"0 to {self.autosomes + 4}, X, Y, XY or MT, with or without chr",
-                remedy="Leave these variants out (plink1.9 --allow-extra-chr --not-chr …), or say how many "
+                remedy="To the study it is absent here. If it is a chromosome of your species, say how many "
                 "autosomes there are with --chr-set.",
             )
-        return np.array([c or 0 for c in codes], np.uint8)[code]
+        return np.array([_UNKNOWN if c is None else c for c in codes], np.uint8)[code]
 
     def _positions(self, tokens: Tokens) -> np.ndarray:
         column = self.columns - 3
@@ -196,15 +203,17 @@ class _Reader:
                 tokens,
                 column,
                 bad,
+                self.report.error,
                 expected=f"a whole number up to {LAST_POSITION}",
                 remedy="Write the position without point, comma or exponent.",
             )
         return np.where(bad, 0, values).clip(-1).astype(np.int32)
 
     def _alleles(self, tokens: Tokens) -> tuple[np.ndarray, np.ndarray]:
-        codes = []
+        codes, small = [], np.zeros(len(tokens), bool)
         for column in (self.columns - 2, self.columns - 1):
             code, words = text.distinct(tokens.text, *tokens.column(column))
+            small |= np.array([capital(word) != word for word in words])[code]
             comma = np.array([b"," in word for word in words])[code]
             if comma.any():
                 self._tell(
@@ -213,20 +222,31 @@ class _Reader:
                     tokens,
                     column,
                     comma,
+                    self.report.error,
                     expected="one allele",
                     remedy="PLINK does not read such a file. Split variants with several alleles, e.g. with "
                     "`bcftools norm -m-`, or leave them out.",
                 )
-            table = np.array([self.alleles.setdefault(word, len(self.alleles)) for word in words], np.uint32)
-            codes.append(table[code])
+            known = [self.alleles.setdefault(capital(word), len(self.alleles)) for word in words]
+            codes.append(np.array(known, np.uint32)[code])
+        if small.any():
+            message = "an allele is in small letters: read as capitals"
+            self._tell(Code.ALLELE_CODES, message, tokens, self.columns - 2, small, self.report.note)
         return codes[0], codes[1]
 
     def _tell(
-        self, code: Code, message: str, tokens: Tokens, column: int, bad: np.ndarray, **more: str
+        self,
+        code: Code,
+        message: str,
+        tokens: Tokens,
+        column: int,
+        bad: np.ndarray,
+        tell: Callable[..., None],
+        **more: str,
     ) -> None:
         rows = np.flatnonzero(bad)
         words = [tokens.word(row, column) for row in rows[:3]]
-        self.report.error(
+        tell(
             code,
             message,
             file=self.path,
@@ -303,7 +323,16 @@ class _Reader:
                 count=len(line),
                 examples=at_lines(line, name),
             )
-        return np.flatnonzero(~negative)
+        here = np.flatnonzero(~negative & (whole.chromosome != _UNKNOWN))
+        if not len(here) and self.report.ok:
+            self.report.error(
+                Code.NO_VARIANT_LEFT,
+                f"{WHAT} has no variant that a study can have",
+                file=self.path,
+                expected="a variant on a known chromosome at a position of 0 or more",
+                remedy="Is it the right file? For another species say --chr-set.",
+            )
+        return here
 
     def _check_names(self, whole: _Block, here: np.ndarray) -> None:
         name, line = whole.name[here], whole.line[here]

@@ -42,11 +42,6 @@ _KINDS: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
         "an allele is written as B, as some chips write A and B",
         f"Write the bases, with `plink1.9 --update-alleles` and the chip's manifest. {_LEFT_OUT}",
     ),
-    (
-        re.compile(rb"[ACGTNacgtn]+"),
-        "an allele is in small letters",
-        "Alleles are compared letter by letter: write them in capitals.",
-    ),
     (re.compile(rb"(?s).*"), "an allele is no word of A, C, G, T", _LEFT_OUT),
 )
 

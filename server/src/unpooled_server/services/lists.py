@@ -7,7 +7,7 @@ import numpy as np
 from unpooled import text
 from unpooled.chromosomes import chromosome_code
 from unpooled.errors import ProtocolError
-from unpooled.panel import Panel
+from unpooled.panel import Panel, capital
 
 _COLUMNS = {5: (0, 1, 2, 3, 4), 6: (0, 3, 1, 4, 5)}  # ours; a .bim: chromosome, ID, cM, position, A1, A2
 
@@ -15,9 +15,11 @@ _COLUMNS = {5: (0, 1, 2, 3, 4), 6: (0, 3, 1, 4, 5)}  # ours; a .bim: chromosome,
 def read(data: bytes, autosomes: int) -> Panel:
     """The panel in a list. ProtocolError with the line if it cannot be read, or names a variant twice."""
     try:
-        return Panel.from_canonical(data)
+        panel = Panel.from_canonical(data)
     except ProtocolError:
         return _from_words(data, autosomes)
+    small = any(capital(allele) != allele for allele in panel.alleles)
+    return _from_words(data, autosomes) if small else panel
 
 
 def _from_words(data: bytes, autosomes: int) -> Panel:
@@ -32,7 +34,8 @@ def _from_words(data: bytes, autosomes: int) -> Panel:
     variants, names = [], set()
     for row in range(len(tokens)):
         chromosome, position, name, *pair = (tokens.word(row, column) for column in columns)
-        variants.append((_code(chromosome, autosomes, row), _number(position, row), name, *sorted(pair)))
+        place = _code(chromosome, autosomes, row), _number(position, row)
+        variants.append((*place, name, *sorted(map(capital, pair))))
         if name in names:
             raise ProtocolError(
                 f"list of variants, line {row + 1}: {name.decode('utf-8', 'replace')} stands twice"
