@@ -22,13 +22,17 @@ Rehearse = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.mark.parametrize(
-    ("test", "trait", "effect"),
-    [("linear", "quantitative", "beta"), ("logistic", "case/control", "odds_ratio")],
+    ("test", "trait", "effect", "build"),
+    [
+        ("linear", "quantitative", "beta", ()),
+        ("logistic", "case/control", "odds_ratio", ("--build", "GRCh37")),
+    ],
 )
 def test_the_catalogs_validator_takes_the_file(
     test: str,
     trait: str,
     effect: str,
+    build: tuple[str, ...],
     gwas_ssf: Callable[[Path], str],
     plink: Plink,
     plink2: Plink,
@@ -51,7 +55,7 @@ def test_the_catalogs_validator_takes_the_file(
     files = [word for path in made.cohorts for word in ("--bfile", path, "--covar", path.with_suffix(".cov"))]
     home, out, theirs = tmp_path / "home", tmp_path / "ours", tmp_path / "theirs"
     said = rehearse("--test", test, *files, "--files", "assoc,adjusted,glm,ssf", "--allow-no-sex",
-                    "--keep-home", home, "--out", out).stdout  # fmt: skip
+                    *build, "--keep-home", home, "--out", out).stdout  # fmt: skip
     data, text = Path(f"{out}.tsv.gz"), Path(f"{out}.tsv.gz-meta.yaml").read_text()
     verdict = gwas_ssf(data)
     assert "Validation status: True" in verdict, verdict
@@ -60,6 +64,7 @@ def test_the_catalogs_validator_takes_the_file(
     assert gzip.decompress(data.read_bytes()).decode().splitlines()[0].split("\t")[4:8:3] == [effect, p_value]
 
     about = yaml.safe_load(text)
+    assert about["genome_assembly"] == (build[-1] if build else "NR")
     assert about["data_file_name"] == data.name
     assert about["data_file_md5sum"] == hashlib.md5(data.read_bytes(), usedforsecurity=False).hexdigest()
     log = plink(

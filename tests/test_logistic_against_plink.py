@@ -18,7 +18,7 @@ from unpooled.simulate import simulate
 from .reports import GLM, Agreement, Plink, Row, agreement, bfiles, by_statsmodels, glm, rows, unit
 
 SHARES = {3: (5, 3, 2), 7: (9, 2, 5, 1, 4, 3, 2)}
-FLOORS = ("--min-samples", 20, "--min-per-class", 0)
+FLOORS = ("--min-samples", 20, "--min-per-class", 5, "--one-class")
 SAME = ("CHR", "SNP", "BP", "A1", "TEST", "NMISS")
 
 Rehearse = Callable[..., subprocess.CompletedProcess[str]]

@@ -9,17 +9,32 @@ import click
 import pytest
 
 from unpooled_webapp.commands.rehearse import _settings, rehearse
+from unpooled_webapp.rehearsal import Settings
 
 
-def plan(folder: Path, *arguments: str) -> dict[str, Any]:
-    """The plan that a rehearsal with these arguments would make."""
+def settings(folder: Path, *arguments: str) -> Settings:
+    """What a rehearsal with these arguments would do."""
     words = ["--out", str(folder / "out"), *arguments]
     for name in ("a", "b", "c"):
         words += ["--bfile", str(folder / name)]
         for suffix in (".bed", ".bim", ".fam"):
             (folder / f"{name}{suffix}").touch()
     with rehearse.make_context("rehearse", words) as context:
-        return _settings(context.params).plan
+        return _settings(context.params)
+
+
+def plan(folder: Path, *arguments: str) -> dict[str, Any]:
+    return settings(folder, *arguments).plan
+
+
+def test_a_build_is_what_is_said_or_not_reported(tmp_path: Path) -> None:
+    assert plan(tmp_path, "--build", "GRCh37")["build"] == "GRCh37"
+    assert plan(tmp_path)["build"] == "NR"
+
+
+def test_one_class_is_for_every_client(tmp_path: Path) -> None:
+    assert all("--one-class" in words for words in settings(tmp_path, "--one-class").arguments)
+    assert not any("--one-class" in words for words in settings(tmp_path).arguments)
 
 
 def test_limits_of_an_iteration(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from unpooled.algorithms import algorithm
 from unpooled.leaving import EVERYONE_BY_SUM, OPERATOR, SINGLE_VALUES, Leaving, most_bytes, usual_bytes
-from unpooled.plan import EXACT, MEAN, OPTIONS, Plan
+from unpooled.plan import EXACT, MEAN, NOT_REPORTED, OPTIONS, Plan
 from unpooled.protocol.sealing import fingerprint
 from unpooled.schema import Column
 from unpooled_client.events import (
@@ -313,11 +313,12 @@ def _variant_rows(plan: Plan) -> list[tuple[str, str]]:
         "list": f"the coordinator's list {plan.panel_digest.hex()[:16]}…, answered masked",
     }
     classes = f", {plan.min_per_class} cases and controls" if plan.trait == "case/control" else ""
+    build = "not reported" if plan.build == NOT_REPORTED else plan.build
     return [
         ("Test", plan.test),
         ("Phenotype", f"{plan.phenotype} ({plan.trait})"),
         *_regression_rows(plan),
-        ("Genome build", f"{plan.build}, {plan.autosomes} autosomes"),
+        ("Genome build", f"{build}, {plan.autosomes} autosomes"),
         ("Chromosomes", ", ".join(plan.chromosomes) or "all"),
         ("Nonfounders", "counted in frequencies" if plan.nonfounders else "not counted in frequencies"),
         ("Unknown sex", "phenotype kept" if plan.allow_no_sex else "phenotype set missing"),

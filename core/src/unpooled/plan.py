@@ -101,6 +101,10 @@ class Covariate:
         return ""
 
 
+NOT_REPORTED = "NR"
+"""The genome build of a plan that names none; GWAS-SSF's word for whatever a study does not know."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """What the cohorts agree to. Field names are what people read in the API and in the manifest."""

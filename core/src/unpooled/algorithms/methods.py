@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from unpooled.algorithms import algorithm
 from unpooled.algorithms.summary import Summary
-from unpooled.plan import EXACT, Plan
+from unpooled.plan import EXACT, NOT_REPORTED, Plan
 
 _WIDTH = 100
 
@@ -72,7 +72,7 @@ def _variants(plan: Plan, run: Run) -> list[str]:
     kept = " and ".join(text for applied, text in limits if applied)
     tested = f"{(run.summary or {}).get('variants', 0):,}"
     return [
-        f"Positions are those of {plan.build}.",
+        f"Positions are those of {plan.build}." if plan.build != NOT_REPORTED else "",
         f"The cohorts agreed on {run.panel_size or 0:,} variants by {how}.",
         f"Only chromosomes {', '.join(plan.chromosomes)} were considered." if plan.chromosomes else "",
         f"People with more than {plan.mind:g} of their calls missing were left out." if plan.mind < 1 else "",

@@ -20,7 +20,7 @@ from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Name, Real, Text, Whole, blocks, write_table
 from unpooled.formats.tests import of_test
 from unpooled.panel import UNSEEN, Panel
-from unpooled.plan import Plan
+from unpooled.plan import NOT_REPORTED, Plan
 from unpooled.statistics import p_value
 from unpooled.step import Arrays
 
@@ -117,8 +117,8 @@ def metadata(plan: Plan, *, data_file: str, md5: str, people: Mapping[str, Any],
         f"trait_description:\n{_list((plan.phenotype,))}",
         f"genome_assembly: {_quoted(plan.build)}",
         "coordinate_system: 1-based",
-        f"genotyping_technology:\n{_list(('NR',))}",
-        f"samples:\n  - sample_size: {people['people']}\n    sample_ancestry:\n      - NR",
+        f"genotyping_technology:\n{_list((NOT_REPORTED,))}",
+        f"samples:\n  - sample_size: {people['people']}\n    sample_ancestry:\n      - {NOT_REPORTED}",
         f"    case_control_study: {str(plan.trait == 'case/control').lower()}",
         *(
             [f"    case_count: {people['cases']}", f"    control_count: {people['controls']}"]

@@ -12,7 +12,7 @@ import click
 
 from unpooled import glm_columns
 from unpooled.algorithms import METHODS, TESTS
-from unpooled.plan import ALL_FILES, DEFAULT_CHUNK, EXACT, MEAN
+from unpooled.plan import ALL_FILES, DEFAULT_CHUNK, EXACT, MEAN, NOT_REPORTED
 from unpooled.protocol.messages import MIN_COHORTS
 from unpooled.schema import Column, read_schema, schema_of_header
 from unpooled_webapp.rehearsal import Settings, covariates
@@ -29,6 +29,9 @@ PER_COHORT = (
     "exclude",
 )  # given once for all cohorts, or once for each in order
 
+
+FLAGS = {"--1": "zero_one", "--one-class": "one_class"}
+"""What every client is told as it is."""
 
 FOR_TABLES = {"normalize", "table", "schema", "quantiles", "elements"}
 FOR_BOTH = {"out", "masking", "variance", "ring", "min_samples", "threads", "keep_home", "quiet"}
@@ -154,6 +157,8 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--exclude", multiple=True, type=EXISTING, help="IDs of variants to leave out, likewise.")
 @click.option("--allow-no-sex", is_flag=True, help="Keep phenotypes of samples of unknown sex.")
 @click.option("--nonfounders", is_flag=True, help="Count nonfounders in frequencies and HWE too.")
+@click.option("--build", default=NOT_REPORTED, metavar="NAME",
+              help="Genome build of the positions, such as GRCh38.  [not reported]")  # fmt: skip
 @click.option("--chr-set", type=click.IntRange(1, 95), default=22, show_default=True, help="Autosomes.")
 @click.option("--files", callback=_files, metavar="FILE,…",
               help=f"Result files, of {','.join(ALL_FILES)}.  [those usual for the test]")  # fmt: skip
@@ -171,6 +176,7 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--min-per-class", type=click.IntRange(0), default=10, show_default=True,
               help="Each cohort's floor of cases and of controls.")  # fmt: skip
+@click.option("--one-class", is_flag=True, help="A cohort may have only cases, or only controls.")
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Of each client.")
 @click.option("--dask", metavar="ADDRESS", help="Each client computes at this Dask cluster.")
 @click.option("--keep-home", type=click.Path(path_type=Path, file_okay=False),
@@ -280,6 +286,7 @@ def _plan(options: dict[str, Any]) -> dict[str, Any]:
         "trait": TESTS[options["test"]].traits[0],
         "phenotype": options["pheno_name"] or "phenotype",
         "cohorts": len(options["bfile"]),
+        "build": options["build"],
         "autosomes": options["chr_set"],
         "chromosomes": options["chromosomes"],
         "nonfounders": options["nonfounders"],
@@ -339,6 +346,5 @@ def _client_arguments(options: dict[str, Any], cohort: int, cohorts: int) -> lis
             arguments += [f"--{name.replace('_', '-')}", str(options[name])]
     if options["dask"]:
         arguments += ["--dask", options["dask"]]
-    if options["zero_one"]:
-        arguments.append("--1")
+    arguments += [flag for flag, name in FLAGS.items() if options[name]]
     return arguments
