@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Context, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from unpooled.schema import Column, read_schema
 from unpooled_client.data.report import Code, Finding, Report, Severity
@@ -18,6 +20,7 @@ from unpooled_client.data.schema_command import schema
 from unpooled_client.data.tables import open_table, schema_of
 
 SCHEMA = (Column("age", "integer"), Column("site", "text"), Column("mean.glucose"))
+EXACT = Context(prec=100)
 SOUND = {"mean.glucose": [5.5, -1e-3, None, np.nan], "site": ["Graz", None, "x", "y"], "age": [61, 7, 8, 9]}
 
 
@@ -54,6 +57,61 @@ def test_all_kinds_of_numbers_are_numbers(path: Path, kind: Any, given: Any) -> 
     columns = {"age": [1, 2], "site": [True, False], "mean.glucose": pa.array(given, kind)}
     values, _ = read(path, columns)
     assert values is not None and values[:, 1].tolist() == [float(value) for value in given]
+
+
+@st.composite
+def decimals(draw: st.DrawFn) -> pa.Array:
+    """A column of decimals of any width, precision and scale that Parquet has, and what is missing."""
+    make, digits = draw(
+        st.sampled_from(
+            [
+                (pa.decimal32, 9),
+                (pa.decimal64, 18),
+                (pa.decimal128, 16),
+                (pa.decimal128, 38),
+                (pa.decimal256, 76),
+            ]
+        )
+    )
+    precision = draw(st.integers(1, digits))
+    scale = draw(st.integers(0, precision))
+    unscaled = st.integers(1 - 10**precision, 10**precision - 1)
+    near = st.integers(-precision, precision).map(lambda k: int(np.sign(k)) * (10 ** abs(k) - 1))
+    column = draw(st.lists(st.none() | near | unscaled, min_size=1, max_size=20))
+    return pa.array(
+        [None if number is None else Decimal(number).scaleb(-scale, EXACT) for number in column],
+        make(precision, scale),
+    )
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(decimals())
+def test_a_decimal_becomes_the_float64_next_to_it(tmp_path: Path, column: pa.Array) -> None:
+    """The same number in CSV and in Parquet is the same, to the last bit."""
+    schema, want = (
+        (Column("x"),),
+        [np.nan if cell is None else float(str(cell)) for cell in column.to_pylist()],
+    )
+    (csv := tmp_path / "x.csv").write_text("x\n" + "".join(f"{c}\n" for c in map(_cell, column.to_pylist())))
+    pq.write_table(pa.table({"x": column}), parquet := tmp_path / "x.parquet")
+    for path in (csv, parquet):
+        table = open_table(path, schema, 1, Report())
+        assert table is not None and table.values.tobytes() == np.array(want).tobytes(), path
+
+
+def _cell(number: Decimal | None) -> str:
+    return "NA" if number is None else str(number)
+
+
+def test_decimals_in_many_row_groups(path: Path) -> None:
+    """All of decimal(5, 1) and of decimal(7, 2), of which a cast of the library has one in six a bit off."""
+    for precision, scale in ((5, 1), (7, 2)):
+        unscaled = np.arange(1 - 10**precision, 10**precision, 7)
+        written = [Decimal(number).scaleb(-scale) for number in unscaled.tolist()]
+        table = pa.table({"x": pa.array(written, pa.decimal128(precision, scale))})
+        pq.write_table(table, path, row_group_size=4096)
+        values = open_table(path, (Column("x"),), 1, Report())
+        assert values is not None and np.array_equal(values.values[:, 0], unscaled / 10**scale)
 
 
 def error(report: Report) -> Finding:
