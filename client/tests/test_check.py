@@ -341,6 +341,7 @@ OF_TABLES = {
     Code.PARQUET,
     Code.COLUMN_MISSING,
     Code.COLUMN_EMPTY,
+    Code.COLUMN_INDEX,
     Code.COLUMN_TYPE,
     Code.VALUE_TEXT,
     Code.VALUE_INFINITE,

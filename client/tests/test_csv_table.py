@@ -54,6 +54,40 @@ def test_as_spreadsheets_write_it(read: Read) -> None:
     assert not report.of(Severity.WARNING)
 
 
+LONG = b"x" * 200_000
+
+
+def test_a_long_text_hides_no_fault_and_is_none(read: Read) -> None:
+    row = b"5.5," + LONG + b",61\n"
+    values, report = read(HEADER + row + b"high,Graz,7\n")
+    found = error(report)
+    assert values is None and (found.code, found.line, found.column) == (Code.VALUE_TEXT, 3, 1)
+    values, report = read(HEADER + row + b" NA ,Graz,7\n")
+    assert values is not None and report.ok
+    assert np.array_equal(values, [[61, 5.5], [7, np.nan]], equal_nan=True)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("below", "numbers"),
+    [
+        (["1", "", "2", ""], [1, np.nan, 2]),
+        (["1", "", "2"], [1, np.nan, 2]),
+        (["1", "2", "", "", ""], [1, 2, np.nan, np.nan]),
+        (["", "1", " NA ", "", '"3"', ""], [np.nan, 1, np.nan, np.nan, 3]),
+        (["", ""], [np.nan]),
+    ],
+)
+def test_a_blank_line_of_a_single_column_is_a_missing_value(
+    tmp_path: Path, below: list[str], numbers: list[float], end: str
+) -> None:
+    """Every end of a line ends a row; behind the last one there is none. Blank lines above the name count as
+    little as elsewhere."""
+    (path := tmp_path / "x.csv").write_bytes(end.join(["", "x", *below]).encode())
+    table = open_table(path, (Column("x"),), 1, Report())
+    assert table is not None and np.array_equal(table.values[:, 0], numbers, equal_nan=True)
+
+
 def error(report: Report) -> Finding:
     (found,) = report.of(Severity.ERROR)
     return found
@@ -140,14 +174,15 @@ CELLS = st.one_of(
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(CELLS, min_size=1, max_size=8))
-def test_the_fast_reader_reads_as_the_slow_one(tmp_path: Path, column: list[str]) -> None:
+@given(st.lists(CELLS, min_size=1, max_size=8), st.booleans())
+def test_the_fast_reader_reads_as_the_slow_one(tmp_path: Path, column: list[str], alone: bool) -> None:
     """Every number to its last bit, and every cell that is none is told by both alike."""
-    path, schema = tmp_path / "both.csv", (Column("x"), Column("y", "text"))
-    path.write_text("".join(f"{cell},y\n" for cell in ["x", *column]), encoding="utf-8")
+    path, schema = tmp_path / "both.csv", (Column("x"), Column("y", "text"))[: 1 if alone else 2]
+    end = "\n" if alone else ",y\n"
+    path.write_text("".join(f"{cell}{end}" for cell in ["x", *column]), encoding="utf-8")
     fast, slow = Report(), Report()
     table = open_table(path, schema, 1, fast)
-    values = cells.read(path, ["x", "y"], schema, MISSING, Faults(path, slow))
+    values = cells.read(path, [column.title for column in schema], schema, MISSING, Faults(path, slow))
     if values is None or table is None:
         assert values is table is None and fast.of(Severity.ERROR) == slow.of(Severity.ERROR)
     else:

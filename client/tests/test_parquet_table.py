@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from unpooled.schema import Column, read_schema
 from unpooled_client.data.report import Code, Finding, Report, Severity
 from unpooled_client.data.schema_command import schema
-from unpooled_client.data.tables import open_table, schema_of
+from unpooled_client.data.tables import cells_of, open_table, schema_of
 
 SCHEMA = (Column("age", "integer"), Column("site", "text"), Column("mean.glucose"))
 EXACT = Context(prec=100)
@@ -150,6 +151,43 @@ def test_a_column_without_values_counts_nothing(path: Path) -> None:
     values, report = read(path, SOUND | {"mean.glucose": pa.nulls(4, pa.float64())})
     assert values is not None and np.isnan(values[:, 1]).all()
     assert [found.code for found in report.findings] == [Code.COLUMN_EMPTY]
+
+
+def test_a_column_of_nothing_but_null_counts_nothing(path: Path) -> None:
+    """It has no type then, as a data frame writes it; in CSV it would be an empty column."""
+    values, report = read(path, SOUND | {"mean.glucose": pa.nulls(4), "site": pa.nulls(4)})
+    assert values is not None and values[:, 0].tolist() == SOUND["age"] and np.isnan(values[:, 1]).all()
+    assert [found.code for found in report.findings] == [Code.COLUMN_EMPTY]
+    assert schema_of(path, Report()) == (Column("mean.glucose"), Column("site"), Column("age"))
+    assert cells_of(path, Report()) == [
+        ("mean.glucose", {}, 4),
+        ("site", {}, 4),
+        ("age", {b"61": 1, b"7": 1, b"8": 1, b"9": 1}, 0),
+    ]
+
+
+@pytest.mark.parametrize("index", ["__index_level_0__", "visit"])
+def test_the_index_of_a_data_frame_is_left_out(path: Path, index: str) -> None:
+    """Unless the plan names it."""
+    frame = pd.DataFrame(SOUND, index=pd.Index([3, 4, 9, 7], name=index if index == "visit" else None))
+    table = pa.Table.from_pandas(frame)
+    assert table.column_names[-1] == index
+    values, report = read(path, table)
+    (note,) = report.findings
+    assert values is not None and values[:, 0].tolist() == SOUND["age"]
+    assert (note.code, note.severity, note.read) == (Code.COLUMN_INDEX, Severity.NOTE, index) and note.remedy
+    assert schema_of(path, Report()) == (Column("mean.glucose"), Column("site", "text"), Column("age"))
+    named = open_table(path, (*SCHEMA, Column(index)), 1, report := Report())
+    assert named is not None and named.values[:, 2].tolist() == [3, 4, 9, 7] and not report.findings
+
+
+@pytest.mark.parametrize(
+    "said", [b"", b"{", b"[]", b'{"index_columns": [{"kind": "range"}, 7]}', b'{"index_columns": 7}', b"\xff"]
+)
+def test_metadata_that_name_no_index(path: Path, said: bytes) -> None:
+    table = pa.table(SOUND | {"weight": [1, 2, 3, 4]}).replace_schema_metadata({b"pandas": said})
+    _, report = read(path, table)
+    assert error(report).code == Code.COLUMN_UNKNOWN
 
 
 def test_a_damaged_file(path: Path) -> None:

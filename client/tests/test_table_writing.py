@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from unpooled.plan import Plan
 from unpooled.scaler import Scaler
 from unpooled.schema import Column
-from unpooled_client.data.tables import csv_write
+from unpooled_client.data.tables import csv_table, csv_write
 from unpooled_client.transforming import write_beside
 
 FEATURES = [{"name": "age", "unit": "", "n": 9, "mean": 0.1, "deviation": 3.0},
@@ -93,6 +94,28 @@ def test_a_table_of_several_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert sum(row[2] == "NA" for row in cells(found)) == frame["bmi"].isna().sum()
 
 
+def of_ages(tmp_path: Path, text: str) -> str:
+    """What becomes of a table of one column."""
+    plan = replace(PLAN, schema=SCHEMA[:1])
+    (path := tmp_path / "age.csv").write_bytes(text.encode())
+    scaler = Scaler(dict(SCALER.parameters) | {"features": FEATURES[:1]})
+    return write_beside(path, plan, scaler).read_bytes().decode()
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_blank_lines_of_a_single_column_stay(tmp_path: Path, end: str) -> None:
+    age = [z(number, 0)[0] for number in (1, 2, 3)]
+    found = of_ages(tmp_path, end.join(["age", "1", "", "2", "NA", '"3"', "", ""]))
+    assert found == end.join(["age", age[0], "", age[1], "NA", age[2], "", ""])
+
+
+def test_a_line_longer_than_a_block(tmp_path: Path) -> None:
+    """The slow reader has read it, and so it is to be written."""
+    long = "x" * (5 * csv_table.BLOCK // 2)
+    found = cells(written(tmp_path, f'age,note,bmi,site\n61,"{long},",,a\n7,y,5.5,b\n'))
+    assert found[1:] == [[z(61, 0)[0], f"{long},", "", "a"], [z(7, 0)[0], "y", z(0, 5.5)[1], "b"]]
+
+
 def test_a_table_of_numbers_only(tmp_path: Path) -> None:
     plan = Plan("z-score", "", 3, bytes(32), trait="none", panel_mode="none", files=("parameters",),
                 schema=(Column("age"), Column("bmi")))  # fmt: skip
@@ -135,3 +158,12 @@ def test_parquet(tmp_path: Path, codec: str) -> None:
     assert again["age"].to_pylist() == [(61 - 0.1) / 3, (7 - 0.1) / 3, None, (9 - 0.1) / 3]
     bmi = again["bmi"].to_pylist()
     assert bmi[1] is None and np.isnan(bmi[2]) and bmi[0] == (5.5 + 7) / 3
+
+
+def test_a_data_frame_in_parquet_keeps_its_index(tmp_path: Path) -> None:
+    """And a column of nothing but null stays null, whatever it would hold."""
+    frame = pd.DataFrame({"note": ["a", "b"], "age": [61, 7], "bmi": [None, None], "site": "x"}, index=[4, 2])
+    frame.to_parquet(path := tmp_path / "cohort.parquet")
+    found = pd.read_parquet(write_beside(path, PLAN, SCALER))
+    assert found.index.tolist() == [4, 2] and list(found) == list(frame) and found["bmi"].isna().all()
+    assert found["age"].tolist() == [(61 - 0.1) / 3, (7 - 0.1) / 3]

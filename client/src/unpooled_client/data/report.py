@@ -102,6 +102,7 @@ class Code(enum.StrEnum):
     PARQUET = "parquet"
     COLUMN_MISSING = "column-missing"
     COLUMN_EMPTY = "column-empty"
+    COLUMN_INDEX = "column-index"
     COLUMN_TYPE = "column-type"
     VALUE_TEXT = "value-text"
     VALUE_INFINITE = "value-infinite"

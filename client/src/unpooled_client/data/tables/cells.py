@@ -17,6 +17,11 @@ from unpooled_client.data.report import Code
 from unpooled_client.data.tables.columns import features_of, places_of
 from unpooled_client.data.tables.faults import Faults, Tally
 
+LONGEST = 1 << 26
+"""Letters of a cell. A quote that is never closed makes one of the rest of the file: that is not read to its
+end."""
+csv.field_size_limit(LONGEST)  # of the whole process; else text of more than 131,072 letters is a fault
+
 
 def read(
     path: Path, header: Sequence[str], schema: Sequence[Column], missing: Collection[str], faults: Faults
@@ -24,7 +29,7 @@ def read(
     """The schema's numbers, float64 (rows, features); None if there is any error, which `faults` tells."""
     wanted = list(zip(places_of(schema, header), features_of(schema), strict=True))
     values, tally = array("d"), Tally(faults, "line")
-    for line, row in _rows(path, faults):
+    for line, row in _rows(path, len(header), faults):
         if len(row) != len(header):
             _tell_width(line, row, header, faults)
             continue
@@ -38,15 +43,16 @@ def read(
     return np.frombuffer(values, np.float64).reshape(-1, len(wanted)) if faults.report.ok else None
 
 
-def _rows(path: Path, faults: Faults) -> Iterator[tuple[int, list[str]]]:
+def _rows(path: Path, columns: int, faults: Faults) -> Iterator[tuple[int, list[str]]]:
     """Each row below the header with the line, from 1, in which it begins."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         found, line, header = csv.reader(file, strict=True), 1, True
         try:
             for row in found:
-                if row and not header:
-                    yield line, row
-                header = header and not row
+                if header:
+                    header = not row
+                elif row or columns == 1:
+                    yield line, row or [""]
                 line = found.line_num + 1
         except csv.Error as error:
             faults.tell(Code.CSV, line=line, why=error)

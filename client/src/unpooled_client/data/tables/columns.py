@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,8 +16,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def check_header(header: Sequence[str], schema: Sequence[Column], faults: Faults) -> bool:
-    """Whether the columns are those of the schema, each once, in any order."""
+def check_header(
+    header: Sequence[str], schema: Sequence[Column], faults: Faults, index: Collection[str] = ()
+) -> bool:
+    """Whether the columns are those of the schema, each once, in any order.
+
+    Columns of an `index` may stand beside them.
+    """
     wanted, count = [column.title for column in schema], Counter(header)
     names = ", ".join(wanted)
     for title in wanted:
@@ -30,10 +35,9 @@ def check_header(header: Sequence[str], schema: Sequence[Column], faults: Faults
     known = set(wanted)
     for place, title in enumerate(header, 1):
         if title not in known:
+            code = Code.COLUMN_INDEX if title in index else Code.COLUMN_UNKNOWN
             examples = (f"column {place}: {shown(title)}",)
-            faults.tell(
-                Code.COLUMN_UNKNOWN, line=1, column=place, read=title, examples=examples, wanted=names
-            )
+            faults.tell(code, line=1, column=place, read=title, examples=examples, wanted=names)
     return faults.report.ok
 
 

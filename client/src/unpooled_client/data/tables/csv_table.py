@@ -1,7 +1,7 @@
 """CSV tables. A library reads them, with as many threads as it may use; `cells` looks again if it stumbles.
 
 The first line names the columns, in any order. Numbers have a decimal point, and become the float64 next to
-them. Blank lines are passed over.
+them. Blank lines are passed over; only in a table of one column each is a missing cell.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null")
 BLOCK = 4 << 20
-"""Bytes of the file that a thread reads at once."""
+"""Bytes of the file that a thread reads at once; a line that is longer may end the reading."""
+WHOLE = (1 << 31) - 1
+"""The largest block: any line that can be read."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +77,9 @@ def schema_of(path: Path, faults: Faults, *, guess: bool) -> tuple[Column, ...] 
     except pa.ArrowInvalid as error:
         faults.tell(Code.CSV, why=error)
         return None
-    numbers = [pa.types.is_null(kind) or parquet.is_number(kind) for kind in kinds]
     return tuple(
-        Column(title, NUMBER if number else TEXT) for title, number in zip(start.header, numbers, strict=True)
+        Column(title, NUMBER if parquet.is_number(kind) else TEXT)
+        for title, kind in zip(start.header, kinds, strict=True)
     )
 
 
@@ -181,7 +183,12 @@ def _fill(values: np.ndarray, column: pa.ChunkedArray) -> None:
 
 
 def parsed(
-    path: Path, start: Start, types: Mapping[int, pa.DataType] | None = None, *, quotes: bool = True
+    path: Path,
+    start: Start,
+    types: Mapping[int, pa.DataType] | None = None,
+    *,
+    quotes: bool = True,
+    block: int = BLOCK,
 ) -> pa.Table:
     """The columns at some places, of these types, named by their places; ArrowInvalid if a line is odd.
 
@@ -199,10 +206,14 @@ def parsed(
             read_options=arrow.ReadOptions(
                 column_names=[str(place) for place in range(len(start.header))],
                 skip_rows=start.lines,
-                block_size=BLOCK,
+                block_size=block,
                 use_threads=pa.cpu_count() > 1,
             ),
-            parse_options=arrow.ParseOptions(quote_char='"' if quotes else False, newlines_in_values=quotes),
+            parse_options=arrow.ParseOptions(
+                quote_char='"' if quotes else False,
+                newlines_in_values=quotes,
+                ignore_empty_lines=len(start.header) > 1,
+            ),
             convert_options=arrow.ConvertOptions(
                 column_types=named, include_columns=list(named), null_values=list(MISSING)
             ),

@@ -20,7 +20,7 @@ from unpooled.scaler import Scaler
 from unpooled.schema import Column
 from unpooled_client.data.report import Report
 from unpooled_client.data.tables.columns import places_of
-from unpooled_client.data.tables.csv_table import Start, opened, parsed
+from unpooled_client.data.tables.csv_table import WHOLE, Start, opened, parsed
 from unpooled_client.data.tables.faults import Faults
 from unpooled_client.state import replacing
 
@@ -65,11 +65,21 @@ def _words(path: Path, start: Start, places: Sequence[int], values: np.ndarray) 
     # With as many rows as those read by the rules of quotes, and as many cells in each, no comma and no end
     # of a line stands between quotes: then the cells are right, quotes included. Else quotes are set anew.
     if not as_they_stand:
-        table = parsed(path, start, wanted)
+        table = _with_quotes(path, start, wanted)
     if table.num_rows != len(values):
         raise DataProblem("the table has changed", file=path, remedy="Restore it and start again.")
     columns = {place: table.column(str(place)) for place in wanted}
     return columns if as_they_stand else {place: _quoted(column) for place, column in columns.items()}
+
+
+def _with_quotes(path: Path, start: Start, wanted: dict[int, pa.DataType]) -> pa.Table:
+    """The cells without their quotes."""
+    import pyarrow as pa
+
+    try:
+        return parsed(path, start, wanted)
+    except pa.ArrowInvalid:  # a line longer than a block: `cells` has read it
+        return parsed(path, start, wanted, block=WHOLE)
 
 
 def _quoted(column: pa.ChunkedArray) -> pa.ChunkedArray:

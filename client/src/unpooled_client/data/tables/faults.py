@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from unpooled_client.data.report import EXAMPLES, Code, Report, shown
+from unpooled_client.data.report import EXAMPLES, Code, Report, Severity, shown
 
 WHAT = "the table"
 
@@ -22,6 +22,7 @@ class Words:
     message: str
     expected: str | None = None
     remedy: str = ""
+    severity: Severity = Severity.ERROR
 
 
 FAULTS = {
@@ -60,6 +61,11 @@ FAULTS = {
         "the columns of the plan: {wanted}",
         "Leave it out, or have the coordinator name it in the schema, if need be as text.",
     ),
+    Code.COLUMN_INDEX: Words(
+        f"{WHAT} has a column that is the index of a data frame of pandas: it is left out",
+        remedy="If it is wanted, have the coordinator name it in the schema.",
+        severity=Severity.NOTE,
+    ),
     Code.COLUMN_TYPE: Words(
         "the column {title} holds no numbers",
         "integers, floating-point or decimal numbers",
@@ -84,6 +90,7 @@ FAULTS = {
         "every value of {title} is missing here",
         remedy="It counts 0 in the pool, and the study ends unless three other cohorts have values of it. "
         "Is it the right table?",
+        severity=Severity.WARNING,
     ),
     Code.TOO_FEW_SAMPLES: Words(
         f"{WHAT} has too few rows", "at least {fewest}", "A cohort this small is not to take part."
@@ -104,7 +111,7 @@ class Faults:
         """One fault, and where it is first. `known` fills the braces of its words."""
         words = FAULTS[code]
         known = {name: shown(str(value)) for name, value in known.items()}
-        say = self.report.warning if code == Code.COLUMN_EMPTY else self.report.error
+        say = getattr(self.report, words.severity)
         say(
             code,
             words.message.format(**known),

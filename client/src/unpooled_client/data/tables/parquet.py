@@ -1,4 +1,8 @@
-"""Parquet tables: integers, floating-point and decimal numbers are numbers; null and NaN are missing."""
+"""Parquet tables: integers, floating-point and decimal numbers are numbers; null and NaN are missing.
+
+A column that is null in every row has no values, whatever it is meant to hold: it may be one of numbers. The
+index that pandas keeps among the columns is none of the table's, unless the plan names it.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +48,9 @@ def read(path: Path, schema: Sequence[Column], faults: Faults) -> np.ndarray | N
     try:
         with _opened(path) as file:
             header = file.schema_arrow.names
-            if not check_header(header, schema, faults) or not _check_types(file, schema, faults):
+            if not check_header(header, schema, faults, _index(file.schema_arrow)) or not _check_types(
+                file, schema, faults
+            ):
                 return None
             values = _numbers(file, features_of(schema))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
@@ -65,7 +71,12 @@ def schema_of(path: Path, faults: Faults) -> tuple[Column, ...] | None:
     except pa.ArrowInvalid as error:
         faults.tell(Code.PARQUET, why=error)
         return None
-    return tuple(Column(field.name, NUMBER if is_number(field.type) else TEXT) for field in fields)
+    index = _index(fields)
+    return tuple(
+        Column(field.name, NUMBER if is_number(field.type) else TEXT)
+        for field in fields
+        if field.name not in index
+    )
 
 
 def cells_of(path: Path, faults: Faults) -> list[tuple[str, dict[bytes, int], int]] | None:
@@ -105,10 +116,20 @@ def _opened(path: Path) -> pq.ParquetFile:
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether a column of this type is one of numbers."""
-    import pyarrow as pa
+    """Whether a column of this type is one of numbers, or has nothing that is none."""
+    from pyarrow import types
 
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+    kinds = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
+    return any(is_of(kind) for is_of in kinds)
+
+
+def _index(fields: pa.Schema) -> frozenset[str]:
+    """The columns that are the index of a data frame of pandas, by the metadata that it has written."""
+    try:
+        found = (fields.pandas_metadata or {}).get("index_columns", ())
+        return frozenset(name for name in found if isinstance(name, str))
+    except (ValueError, TypeError, AttributeError):  # metadata that are no data frame's
+        return frozenset()
 
 
 def _check_types(file: pq.ParquetFile, schema: Sequence[Column], faults: Faults) -> bool:
