@@ -18,7 +18,7 @@ from unpooled import step
 from unpooled.algorithms import METHODS, check
 from unpooled.algorithms.normalization.order import Narrow, first, keys, values_of
 from unpooled.cohort import ArrayTable
-from unpooled.errors import CodecError, DataProblem, DisclosureError
+from unpooled.errors import BoundError, CodecError, DataProblem, DisclosureError
 from unpooled.plan import Plan, PlanError
 from unpooled.scaler import CONSTANT, EMPTY, Scaler
 from unpooled.schema import Column, read_schema
@@ -187,6 +187,16 @@ def test_a_feature_that_fewer_than_three_cohorts_have_is_refused(
             list(question.aggregate(total))
     else:
         assert any(isinstance(found, Step) for found in question.aggregate(total))
+
+
+@pytest.mark.parametrize("method", ["z-score", "yeo-johnson"])
+def test_a_feature_that_no_sum_can_hold_is_named(method: str) -> None:
+    """To the person at the cohort: what its files have not, for their readers refuse it."""
+    parts = [np.random.default_rng(k).normal(size=(20, 4)) for k in range(3)]
+    parts[1][7, 2] = np.inf
+    with pytest.raises(BoundError, match=r"of feature 2 is beyond.*missing codes of feature 2 in") as caught:
+        fit(method, parts)
+    assert caught.value.quantity and "feature" not in caught.value.quantity
 
 
 def test_what_one_cohort_of_three_lacks_is_refused() -> None:

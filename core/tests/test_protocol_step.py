@@ -125,6 +125,20 @@ def test_a_number_beyond_its_bound_is_never_sent(kind: Scheme, change: dict[str,
         assert value not in str(caught.value)
 
 
+@pytest.mark.parametrize("beyond", [[2], [0, 1], [0, 1, 2, 3]])
+def test_the_columns_that_are_beyond_are_named(beyond: list[int]) -> None:
+    """For the person at the cohort. What is fit for the server names none, whatever they are called."""
+    columns = ("people", "glucose", "calls", "age")
+    scores = np.zeros(4)
+    scores[beyond] = -9
+    with pytest.raises(BoundError) as caught:
+        pack(STEP, arrays(scores=scores), MODULAR[0], K, columns)
+    named = [columns[k] for k in beyond]
+    said = ", ".join(named[:3]) + (" and 1 more" if len(named) > 3 else "")
+    assert f"scores of {said} is beyond" in str(caught.value)
+    assert f"missing codes of {said} in" in str(caught.value) and caught.value.quantity == "scores"
+
+
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.label)
 def test_a_bound_that_the_server_chose_does_not_decide_whether_a_cohort_answers(kind: Scheme) -> None:
     """Else a server that asks the same under many bounds learns how large one cohort's numbers are."""

@@ -15,7 +15,8 @@ from unpooled import step as steps
 from unpooled.algorithms.groups import complete
 from unpooled.algorithms.standardise import Columns, Follows, Magnitude, Mean, Spread
 from unpooled.cohort import ArrayCohort, Samples
-from unpooled.errors import ProtocolError
+from unpooled.errors import BoundError, ProtocolError
+from unpooled.plan import Covariate, Plan
 from unpooled.protocol.masking import scheme
 from unpooled.step import Rows, Step
 
@@ -141,3 +142,20 @@ def test_cohorts_do_not_learn_what_follows() -> None:
     seen = steps.decode(steps.encode_for_cohorts(step), KINDS)
     assert isinstance(seen, Magnitude) and seen.then is None
     assert steps.words(seen) == 2 * 32 + 2
+
+
+@pytest.mark.parametrize("quantitative", [False, True])
+def test_each_column_of_a_question_has_its_name(quantitative: bool) -> None:
+    """So that a person hears which of them no sum can hold."""
+    covariates = (Covariate("age"), Covariate("site", ("Graz", "Munich")))
+    trait = {"test": "linear", "trait": "quantitative"} if quantitative else {"test": "logistic"}
+    plan = Plan(phenotype="BMI", cohorts=3, compensator_key=bytes(32), covariates=covariates, **trait)  # type: ignore[arg-type]
+    names = ("age", "site=Munich", "BMI")[: 2 + quantitative]
+    step = Mean(9, len(names), quantitative, np.zeros(len(names), np.int64), 3)
+    values = np.ones((9, 3))
+    values[4, 1] = np.nan
+    assert step.agrees(plan) and step.columns_under(plan) == names
+    with pytest.raises(BoundError, match="sum of site=Munich is beyond"):
+        ring = scheme(f"z{step.ring_bits}")
+        sums = {"sum": values[:, : len(names)].sum(axis=0)}
+        steps.pack(step, sums, ring, 3, step.columns_under(plan))

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unpooled import leaving
-from unpooled.errors import DataProblem, UnpooledError
+from unpooled.errors import BoundError, DataProblem, UnpooledError
 from unpooled.leaving import Form
 from unpooled.protocol import bodies
 from unpooled.protocol.invitation import Invitation, InvitationError
@@ -410,7 +410,6 @@ def _explain(error: Exception) -> Explanation | None:
 
 def _explain_data(error: Exception) -> Explanation | None:
     from unpooled_client.reading import DataChanged, DataRefused
-    from unpooled_client.rounds import BeyondBound
     from unpooled_client.trust import Distrust
 
     match error:
@@ -419,7 +418,7 @@ def _explain_data(error: Exception) -> Explanation | None:
             return Explanation(Exit.DATA, str(error), remedy, error.problem)
         case DataChanged():
             return Explanation(Exit.DATA, str(error), "", Problem.DATA_CHANGED)
-        case BeyondBound():
+        case BoundError():
             return Explanation(Exit.DATA, str(error), "", Problem.BOUND, error.quantity)
         case DataProblem():
             return Explanation(Exit.DATA, str(error), "", Problem.DATA)

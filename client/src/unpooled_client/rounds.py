@@ -16,7 +16,7 @@ import numpy as np
 from unpooled import step as steps
 from unpooled.algorithms import steps_of
 from unpooled.cohort import Cohort
-from unpooled.errors import BoundError, CodecError, ProtocolError
+from unpooled.errors import CodecError, ProtocolError
 from unpooled.protocol import masking
 from unpooled.protocol.masking import MaskContext
 from unpooled.protocol.messages import Question
@@ -28,14 +28,6 @@ from unpooled_client.narrowing import Narrowing
 from unpooled_client.trust import Distrust, Terms
 
 MAX_SHARE_BYTES = 1 << 30
-
-
-class BeyondBound(BoundError):
-    """A quantity of this cohort is beyond its bound; `quantity` is its declared name, fit for the server."""
-
-    def __init__(self, message: str, quantity: str) -> None:
-        self.quantity = quantity
-        super().__init__(message)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +89,7 @@ class Answerer:
         """This cohort's masked answer to a question, of which `step` was decoded.
 
         `panel` is the digest of the agreed variants that `cohort` is aligned with, empty before.
-        Raises BeyondBound for numbers that cannot be summed safely, and Distrust where a missing call would
+        Raises BoundError for numbers that cannot be summed safely, and Distrust where a missing call would
         count otherwise than in an answer before, or other order statistics are asked for.
         """
         self.fills.check(step, panel)
@@ -139,18 +131,10 @@ class Answerer:
     def _pack(self, step: Step, cohort: Cohort) -> np.ndarray:
         arrays = self.compute(step, cohort)
         plan = self.terms.plan
-        try:
-            return steps.pack(step, arrays, plan.scheme(step.ring_bits), plan.cohorts)
-        except BoundError as error:
-            raise BeyondBound(str(error), _named_in(str(error), step)) from error
+        return steps.pack(step, arrays, plan.scheme(step.ring_bits), plan.cohorts, step.columns_under(plan))
 
 
 def variants_of(step: Step) -> int:
     """How many of the panel's variants a step goes over, if it goes over a range of them."""
     start = getattr(step, "start", None)
     return step.reach - start if isinstance(start, int) else 0
-
-
-def _named_in(message: str, step: Step) -> str:
-    """The declared array that an error names."""
-    return next((array.name for array in step.sends if array.name in message), "")

@@ -15,6 +15,7 @@ from unpooled import step as steps
 from unpooled.algorithms import ALGORITHMS, steps_of
 from unpooled.algorithms.presence import Presence
 from unpooled.cohort import ArrayCohort, Samples
+from unpooled.errors import BoundError
 from unpooled.leaving import Leaving, what_leaves
 from unpooled.panel import Panel
 from unpooled.plan import Covariate, Plan
@@ -25,7 +26,7 @@ from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import SigningKey, fingerprint
 from unpooled_client.api import Study
 from unpooled_client.reading import Alignments
-from unpooled_client.rounds import Answerer, BeyondBound
+from unpooled_client.rounds import Answerer
 from unpooled_client.state import Saved
 from unpooled_client.trust import Distrust, Terms, check_compensator, check_identity, terms
 
@@ -223,7 +224,7 @@ def test_an_enormous_question_is_refused(found: Terms) -> None:
 
 def test_a_number_beyond_its_bound_is_named_and_not_shown(found: Terms) -> None:
     step, cohort = Presence(0, 2), SimpleNamespace(present=np.array([1, 2]))
-    with pytest.raises(BeyondBound) as caught:
+    with pytest.raises(BoundError) as caught:
         Answerer(found, os.urandom(32)).share(asked(step), step, cohort)
     assert caught.value.quantity == "present"
     assert not any(character.isdigit() for character in str(caught.value))

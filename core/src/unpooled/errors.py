@@ -10,6 +10,7 @@ UnpooledError
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -45,8 +46,13 @@ class DisclosureError(UnpooledError):
 class BoundError(UnpooledError):
     """A quantity exceeds the bound that its step declares, so its sum could overflow.
 
-    The text names the quantity and the remedy but not the value: it may be shown to the server.
+    The text says where and the remedy, but not the value. `quantity` is the declared name of what is beyond:
+    nothing else is fit for the server.
     """
+
+    def __init__(self, text: str, quantity: str = "") -> None:
+        self.quantity = quantity
+        super().__init__(text)
 
 
 class ProtocolError(UnpooledError):
@@ -55,3 +61,9 @@ class ProtocolError(UnpooledError):
 
 class CodecError(ProtocolError):
     """Bytes that are not the encoding of an expected value."""
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """The first of some names, and how many there are beside them."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

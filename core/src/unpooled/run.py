@@ -70,7 +70,9 @@ class _Federation:
         for cohort, seed, (name, _) in zip(self.cohorts, self.seeds, self.roster.members, strict=True):
             if not asked.agrees(self.plan):
                 raise ProtocolError(f"{step.title}: the plan does not allow this question")
-            share = steps.pack(asked, asked.local(cast(Cohort, cohort)), scheme, k)
+            share = steps.pack(
+                asked, asked.local(cast(Cohort, cohort)), scheme, k, asked.columns_under(self.plan)
+            )
             context = MaskContext(
                 study="in process",
                 plan_hash=self.plan.hash(),

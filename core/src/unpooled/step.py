@@ -19,7 +19,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from unpooled.cohort import Cohort
-from unpooled.errors import BoundError, CodecError, ProtocolError
+from unpooled.errors import BoundError, CodecError, ProtocolError, listed
 from unpooled.plan import Plan
 from unpooled.protocol import codec
 from unpooled.protocol.codec import server_only
@@ -146,6 +146,10 @@ class Step:
         """Whether the accepted plan allows this question: asked at the cohort, before `local`."""
         return True
 
+    def columns_under(self, plan: Plan) -> Sequence[str]:
+        """Of a question about columns of a plan, the name for each row of its arrays; else none."""
+        return ()
+
     def filled(self) -> Filled | None:
         """What missing calls are taken for, where the question says so: a cohort keeps to the first."""
         return None
@@ -185,16 +189,25 @@ def check_fits(step: Step, scheme: Scheme, cohorts: int) -> None:
     """BoundError unless the sum over `cohorts` of every declared array fits the scheme."""
     for array in step.sends:
         if not scheme.fits(cohorts, _resolve(step, array.bound), _fraction_bits(step, array)):
-            raise BoundError(f"{step.title}: the sum of {array.name} over {cohorts} cohorts could overflow")
+            text = f"{step.title}: the sum of {array.name} over {cohorts} cohorts could overflow"
+            raise BoundError(text, array.name)
 
 
-def pack(step: Step, arrays: Arrays, scheme: Scheme, cohorts: int) -> np.ndarray:
+def pack(step: Step, arrays: Arrays, scheme: Scheme, cohorts: int, columns: Sequence[str] = ()) -> np.ndarray:
     """One cohort's share before masking: every array in declared order, then the check words.
 
-    Raises BoundError if an element cannot be summed safely.
+    Raises BoundError if an element cannot be summed safely; of the step's `columns` it names those.
     """
     check_fits(step, scheme, cohorts)
-    parts = [_encode(step, array, np.asarray(arrays[array.name]), scheme, cohorts) for array in step.sends]
+    parts = []
+    for array in step.sends:
+        values = np.asarray(arrays[array.name])
+        _check_form(step, array, values)
+        if not _may_be_sent(step, array, values, scheme, cohorts):
+            rows = zip(columns, values, strict=True) if columns else ()
+            bad = [column for column, row in rows if not _may_be_sent(step, array, row, scheme, cohorts)]
+            raise _beyond(step, array, bad)
+        parts.append(_encode(step, array, values, scheme))
     return scheme.concatenate([*parts, scheme.encode_integers(np.ones(CHECK_WORDS, np.int64))])
 
 
@@ -227,28 +240,32 @@ def _verify(total: np.ndarray, scheme: Scheme, cohorts: int) -> None:
         )
 
 
-def _encode(step: Step, array: Count | Real, values: np.ndarray, scheme: Scheme, cohorts: int) -> np.ndarray:
+def _check_form(step: Step, array: Count | Real, values: np.ndarray) -> None:
     if values.shape != (want := shape(step, array)):
         raise ValueError(f"{step.name}: {array.name} has shape {values.shape}; want {want}")
+    if isinstance(array, Count) and values.dtype.kind not in "biu":  # a float would be cut off without a word
+        raise ValueError(f"{step.name}: {array.name} is of {values.dtype}; want whole numbers")
+
+
+def _encode(step: Step, array: Count | Real, values: np.ndarray, scheme: Scheme) -> np.ndarray:
     if isinstance(array, Count):
-        if values.dtype.kind not in "biu":  # a float would be cut off without a word
-            raise ValueError(f"{step.name}: {array.name} is of {values.dtype}; want whole numbers")
-        if values.size and (values.min() < 0 or not _may_be_sent(step, array, values.max(), scheme, cohorts)):
-            raise _beyond(step, array)
         return scheme.encode_integers(values)
-    if values.size and not _may_be_sent(step, array, np.abs(values).max(), scheme, cohorts):
-        raise _beyond(step, array)
     return scheme.encode_reals(values, _fraction_bits(step, array))
 
 
-def _may_be_sent(step: Step, array: Count | Real, largest: Any, scheme: Scheme, cohorts: int) -> bool:
-    """Whether a cohort's largest number may go into the sum. NaN may not.
+def _may_be_sent(step: Step, array: Count | Real, values: np.ndarray, scheme: Scheme, cohorts: int) -> bool:
+    """Whether a cohort's numbers may go into the sum. NaN may not, and no count below 0.
 
     A bound that the step names is the server's to choose: a cohort that stopped at it would tell, question
     by question, how large its numbers are. There only what the ring holds counts. Of real numbers the server
     also chooses the bits after the point, hence what the ring holds: so a question can still find out whether
     a cohort stops. Without the stop an honest study would end with wrong numbers, and no one would know.
     """
+    if not values.size:
+        return True
+    if isinstance(array, Count) and values.min() < 0:
+        return False
+    largest = np.abs(values).max()
     if isinstance(array.bound, str):
         return scheme.fits(cohorts, largest.item(), _fraction_bits(step, array))
     return bool(largest <= array.bound)
@@ -263,10 +280,12 @@ def _decode(step: Step, array: Count | Real, vector: np.ndarray, scheme: Scheme,
     return counts.reshape(shape(step, array))
 
 
-def _beyond(step: Step, array: Count | Real) -> BoundError:
+def _beyond(step: Step, array: Count | Real, columns: Sequence[str]) -> BoundError:
+    of = f" of {listed(columns)}" if columns else ""
     return BoundError(
-        f"{step.title}: {array.name} is beyond the bound that the study agreed on. "
-        "Check the units and missing codes of this cohort's files."
+        f"{step.title}: {array.name}{of} is beyond the bound that the study agreed on. "
+        f"Check the units and missing codes{of} in this cohort's files.",
+        array.name,
     )
 
 

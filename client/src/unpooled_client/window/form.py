@@ -7,8 +7,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from unpooled.errors import listed
 from unpooled.plan import Plan
 
+MOST_NAMES = 12
 _GENOTYPES = (".bed", ".bim", ".fam")
 
 
@@ -93,14 +95,9 @@ def _found(wanted: Sequence[str], what: str, columns: Columns | None) -> str:
     if not wanted:
         return ""
     if not columns:
-        return f"The plan asks for the {what} {_listed(wanted)}."
+        return f"The plan asks for the {what} {listed(wanted, MOST_NAMES)}."
     names = {column["name"] for column in columns}
     missing = [name for name in wanted if name not in names]
     if not missing:
         return f"✓ All {len(wanted)} {what} of the plan are in the file."
-    return f"✗ Not in the file: {_listed(missing)}. It has: {_listed(sorted(names))}."
-
-
-def _listed(names: Sequence[str], most: int = 12) -> str:
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    return f"✗ Not in the file: {listed(missing, MOST_NAMES)}. It has: {listed(sorted(names), MOST_NAMES)}."

@@ -133,6 +133,9 @@ class OfColumns:
     def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
         return cls.sends if _columns_of(plan) else ()
 
+    def columns_under(self, plan: Plan) -> tuple[str, ...]:
+        return plan.covariate_columns + ((plan.phenotype,) if self.phenotype else ())
+
     def agrees(self, plan: Plan) -> bool:
         """About the plan's covariates, and its phenotype if that is a number."""
         asked = self.columns, self.phenotype, self.cohorts

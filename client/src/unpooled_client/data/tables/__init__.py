@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from unpooled.cohort import ArrayTable
+from unpooled.errors import listed
 from unpooled.scaler import Scaler
 from unpooled.schema import Column
 from unpooled_client.data.options import MIN_SAMPLES
@@ -115,12 +116,11 @@ def _described(values: np.ndarray, features: Sequence[str]) -> dict[str, object]
         for feature, column, some in zip(features, values.T, known, strict=True)
         if some and np.nanmin(column) == np.nanmax(column)
     ]
-    more = f" and {len(constant) - EXAMPLES} more" if len(constant) > EXAMPLES else ""
     return {
         "rows": len(values),
         "features": values.shape[1],
         "missing values": f"{missing:,} ({missing / max(values.size, 1):.1%})",
-        "the same in every row": ", ".join(map(shown, constant[:EXAMPLES])) + more or "none",
+        "the same in every row": listed([shown(feature) for feature in constant], EXAMPLES) or "none",
     }
 
 

@@ -73,6 +73,9 @@ class OfFeatures(Step):
     def bits(self) -> int:
         return fraction_bits(self.most, self.cohorts)
 
+    def columns_under(self, plan: Plan) -> tuple[str, ...]:
+        return tuple(feature.title for feature in plan.features)
+
     def agrees(self, plan: Plan) -> bool:
         return self.features == len(plan.features) and self.cohorts == plan.cohorts
 

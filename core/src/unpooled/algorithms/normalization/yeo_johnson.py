@@ -255,6 +255,9 @@ class _OfBends(Step):
     def bits(self) -> int:
         return fraction_bits(self.most, self.cohorts)
 
+    def columns_under(self, plan: Plan) -> tuple[str, ...]:
+        return tuple(plan.features[k].title for k in self.asked)
+
     def agrees(self, plan: Plan) -> bool:
         return self.features == len(plan.features) and self.cohorts == plan.cohorts
 
