@@ -58,6 +58,7 @@ class _Federation:
         self.plan, self.cohorts = plan, cohorts
         self.seeds = [os.urandom(masking.SEED_BYTES) for _ in cohorts]
         self.roster = Roster(tuple((f"cohort {k:04}", os.urandom(32)) for k in range(len(cohorts))))
+        self.plan_hash, self.roster_hash = plan.hash(), self.roster.hash()
         self.round = 0
 
     def total(self, step: Step, kinds: Sequence[type[Step]]) -> Arrays:
@@ -75,8 +76,8 @@ class _Federation:
             )
             context = MaskContext(
                 study="in process",
-                plan_hash=self.plan.hash(),
-                roster_hash=self.roster.hash(),
+                plan_hash=self.plan_hash,
+                roster_hash=self.roster_hash,
                 cohort=name,
                 round=self.round,
                 question=masking.question(salt, message),

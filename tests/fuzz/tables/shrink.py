@@ -1,0 +1,89 @@
+"""The least of a federation that still disagrees in the same way."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from unpooled.algorithms.normalization.census import FEWEST_COHORTS
+from unpooled.errors import UnpooledError
+
+from .compare import compare
+from .federation import Federation
+
+
+def disagrees(federation: Federation, what: str) -> bool:
+    """Whether it still does, in the same respect."""
+    if not federation.holds_the_floor:
+        return False
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            outcome = compare(federation, Path(folder))
+        except (UnpooledError, ArithmeticError, ValueError):
+            return False  # a failure of another kind
+    return any(found.what == what for found in outcome.disagreements)
+
+
+def minimal(federation: Federation, what: str, seconds: float) -> Federation:
+    """A federation with fewer columns, cohorts and rows, as far as can be found in so many seconds."""
+    until = time.monotonic() + seconds
+    for smaller in (_fewer_columns, _fewer_cohorts, _fewer_rows):
+        federation = _cut_down(federation, smaller, what, until)
+    return federation
+
+
+def _cut_down(
+    federation: Federation,
+    smaller: Callable[[Federation], Iterator[Federation]],
+    what: str,
+    until: float,
+) -> Federation:
+    """Take the first smaller one that still disagrees, and again, until there is none or time is up."""
+    while True:
+        for candidate in smaller(federation):
+            if time.monotonic() > until:
+                return federation
+            if disagrees(candidate, what):
+                federation = candidate
+                break
+        else:
+            return federation
+
+
+def _fewer_columns(federation: Federation) -> Iterator[Federation]:
+    features = federation.pool.shape[1]
+    if features > 1:
+        yield from (federation.with_columns([k]) for k in range(features))
+
+
+def _fewer_cohorts(federation: Federation) -> Iterator[Federation]:
+    every = [np.arange(len(cohort)) for cohort in federation.cohorts]
+    for k in range(len(every) if len(every) > FEWEST_COHORTS else 0):
+        yield federation.with_rows([rows[:0] if k == other else rows for other, rows in enumerate(every)])
+
+
+def _fewer_rows(federation: Federation) -> Iterator[Federation]:
+    """Without a half, a quarter, an eighth of each cohort's rows, or of one's."""
+    every = [np.arange(len(cohort)) for cohort in federation.cohorts]
+    for parts in (2, 4, 8):
+        for part in range(parts):
+            yield federation.with_rows([_without(rows, part, parts) for rows in every])
+    for k, own in enumerate(every):
+        for parts in (2, 4, 8):
+            for part in range(parts):
+                left = _without(own, part, parts)
+                if len(left) < len(own):
+                    yield federation.with_rows([left if k == j else rows for j, rows in enumerate(every)])
+
+
+def _without(rows: np.ndarray, part: int, parts: int) -> np.ndarray:
+    """Without one of so many equal parts; at least ten stay, for the floor."""
+    if len(rows) <= 10:
+        return rows
+    cut = np.array_split(rows, parts)
+    left = np.concatenate(cut[:part] + cut[part + 1 :])
+    return left if len(left) >= 10 else rows[:10]
