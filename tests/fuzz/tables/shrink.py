@@ -47,7 +47,7 @@ def _cut_down(
         for candidate in smaller(federation):
             if time.monotonic() > until:
                 return federation
-            if disagrees(candidate, what):
+            if candidate.pool.size < federation.pool.size and disagrees(candidate, what):
                 federation = candidate
                 break
         else:
@@ -76,8 +76,7 @@ def _fewer_rows(federation: Federation) -> Iterator[Federation]:
         for parts in (2, 4, 8):
             for part in range(parts):
                 left = _without(own, part, parts)
-                if len(left) < len(own):
-                    yield federation.with_rows([left if k == j else rows for j, rows in enumerate(every)])
+                yield federation.with_rows([left if k == j else rows for j, rows in enumerate(every)])
 
 
 def _without(rows: np.ndarray, part: int, parts: int) -> np.ndarray:
