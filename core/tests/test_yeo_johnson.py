@@ -6,6 +6,7 @@ than float64 has: scikit-learn's own search fails on some features here.
 
 from __future__ import annotations
 
+from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,9 @@ from sklearn.preprocessing import PowerTransformer, StandardScaler
 from unpooled.algorithms import check
 from unpooled.algorithms.normalization.bracket import ASKED, START, Brackets
 from unpooled.cohort import ArrayTable
-from unpooled.errors import UnpooledError
+from unpooled.errors import ColumnError
 from unpooled.plan import PlanError
-from unpooled.scaler import CONSTANT, EDGE, EMPTY, Scaler
+from unpooled.scaler import CONSTANT, EMPTY, FLAT, NEARLY_CONSTANT, Scaler
 from unpooled.step import Step
 
 LONG = np.longdouble
@@ -142,7 +143,8 @@ def test_odd_values() -> None:
             np.testing.assert_allclose(column(one, name), column(found[0], name), rtol=1e-9, atol=1e-300)
     rows = dict(zip(columns, found[0]["features"], strict=True))
     notes = {name: row["note"] for name, row in rows.items() if "note" in row}
-    assert notes == {"far from 0": EDGE, "denormal": CONSTANT, "constant": CONSTANT}
+    flat = dict.fromkeys(("coded 1 and 2, few 2", "an outlier", "one of many"), FLAT)
+    assert notes == {"denormal": CONSTANT, "constant": CONSTANT, **flat}
     # Of two values, m of n the larger, the likelihood is largest close to -n / (m (phi(b) - phi(a))).
     few = int((columns["coded 1 and 2, few 2"] == 2).sum())
     assert rows["coded 1 and 2, few 2"]["lambda"] == pytest.approx(-500 / (few * np.log(1.5)), rel=1e-3)
@@ -206,8 +208,122 @@ def test_a_unit_that_makes_values_tiny_costs_no_rounds(scale: float, shape: str)
 
 
 def test_values_too_large_are_named_as_such() -> None:
-    with pytest.raises(UnpooledError, match="too large for this transform"):
-        fit("yeo-johnson", [1.7e308 * np.linspace(-1, 1, 20).reshape(20, 1)] * 3)
+    values = np.linspace(-1, 1, 20)
+    with pytest.raises(ColumnError, match="values of feature 1 are too large for this transform"):
+        fit("yeo-johnson", [np.column_stack([values, 1.7e308 * values, 1e300 * values])] * 3)
+
+
+def exact_sign(x: np.ndarray, power: float, off: float) -> bool:
+    """Whether the likelihood grows at power + off: by the definition, in 60 digits, for positive values.
+
+    A variance does not see that -1 / power, which would leave no digits, is left out of Psi.
+    """
+    with localcontext(prec=60, Emin=MIN_EMIN, Emax=MAX_EMAX):
+        at, n = Decimal(power) + Decimal(off), len(x)
+        logarithms = [(1 + Decimal(value)).ln() for value in x.tolist()]
+        y = [(at * phi).exp() / at for phi in logarithms]
+        slope = [phi * value - value / at for phi, value in zip(logarithms, y, strict=True)]
+        mean = sum(y) / n
+        covariance = sum((value - mean) * by for value, by in zip(y, slope, strict=True)) / n
+        return sum(logarithms) / n * sum((value - mean) ** 2 for value in y) / n > covariance
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(
+    ("offset", "scale"),
+    [
+        (0.0, 1.0),
+        (1e2, 1.0),
+        (1e6, 1.0),
+        (1e9, 1e-3),
+        (1e12, 10.0),
+        (4e14, 64.0),
+        (1e15, 1e4),
+        (1e300, 1e289),
+    ],
+)
+def test_an_offset_does_not_hide_the_root(offset: float, scale: float, sign: int) -> None:
+    """However far from 0 values lie, and however close to each other: lambda, and the way back."""
+    x = sign * (offset + scale * np.random.default_rng(8).lognormal(size=90))
+    assert rounds_of(evenly(x[:, None], 3)) <= 17
+    found = fit("yeo-johnson", evenly(x[:, None], 3))
+    (row,), power = found["features"], column(found, "lambda")[0]
+    assert "note" not in row
+    own = power if sign > 0 else 2 - power  # mirrored, the likelihood is that of 2 - lambda
+    off = max(5e-7, 1.3e-10 * abs(own))
+    assert exact_sign(sign * x, own, -off) and not exact_sign(sign * x, own, off)
+    scaled = Scaler(found).transform(x[:, None])
+    assert scaled.std() == pytest.approx(1, rel=1e-9)
+    back = Scaler(found).inverse_transform(scaled)[:, 0]
+    assert np.all(np.abs(back - x) <= 1e-9 * np.ptp(x) + np.spacing(np.abs(x)))
+
+
+@pytest.mark.parametrize("cohorts", [3, 4])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_varies_by_rounding_only_is_left_as_it_is(cohorts: int, sign: int) -> None:
+    random = np.random.default_rng(0)
+    pooled = sign * np.column_stack(
+        [
+            4e14 + 0.0625 * random.poisson(3, 600),
+            np.where(np.arange(600) % 3 == 0, 0.1 + 0.2, 0.3),
+            np.append(np.full(599, 7.0), np.nextafter(7.0, 8.0)),
+            1e6 + 1e-3 * random.normal(size=600),
+        ]
+    )
+    found = fit("yeo-johnson", evenly(pooled, cohorts))
+    reference = PowerTransformer().fit(pooled)
+    nearly = reference.lambdas_ == 1
+    assert nearly.tolist() == [True, True, True, False]
+    assert np.array_equal(column(found, "lambda") == 1, nearly)
+    assert [row.get("note") == NEARLY_CONSTANT for row in found["features"]] == nearly.tolist()
+    scaled = Scaler(found).transform(pooled)
+    assert np.all(np.abs(scaled[:, nearly]).max(axis=0) <= np.ptp(pooled[:, nearly], axis=0))
+    assert np.array_equal(Scaler(found).inverse_transform(scaled)[:, nearly], pooled[:, nearly])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("zeros", [1, 5, 10, 20, 22, 25, 60])
+def test_few_zeros_come_back_as_zeros(zeros: int, sign: int) -> None:
+    """Their transform is that of every value below but for rounding."""
+    x = sign * np.append(np.ones(1000 - zeros), np.zeros(zeros))[:, None]
+    scaler = Scaler(fit("yeo-johnson", evenly(x, 4)))
+    np.testing.assert_allclose(scaler.inverse_transform(scaler.transform(x)), x, atol=1e-9)
+    if zeros != 10:  # there scikit-learn's own rounding goes astray
+        reference = PowerTransformer().fit(x)
+        np.testing.assert_allclose(reference.inverse_transform(reference.transform(x)), x, atol=1e-9)
+
+
+def flat_columns(n: int = 1000) -> dict[str, np.ndarray]:
+    random = np.random.default_rng(4)
+    inflated = np.append(np.zeros(n - 40), random.lognormal(size=40))
+    return {
+        "few ones": np.append(np.zeros(n - 20), np.ones(20)),
+        "rare counts": np.append(np.zeros(n - 30), random.integers(1, 4, 30)),
+        "zero-inflated lognormal": inflated,
+        "coded 1 and 2": np.append(np.full(n - 10, 2.0), np.ones(10)),
+        "counts": random.poisson(0.3, n) * 1.0,
+        "half zeros": np.where(random.random(n) < 0.5, 0.0, random.lognormal(size=n)),
+        "normal": random.normal(size=n),
+        "beta": random.beta(1, 10, n),
+        "tiny, few": 1e-300 * np.append(np.ones(n - 20), np.zeros(20)),
+        "years": 1900.0 + random.integers(0, 100, n),
+    }
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_the_inverse_loses_has_a_note(sign: int) -> None:
+    columns = flat_columns()
+    pooled = sign * np.column_stack(list(columns.values()))
+    found = fit("yeo-johnson", evenly(pooled, 4))
+    back = Scaler(found).inverse_transform(Scaler(found).transform(pooled))
+    assert not np.isinf(back).any()
+    lost = ~np.all(np.abs(back - pooled) <= 1e-9 * np.ptp(pooled, axis=0), axis=0)
+    noted = np.array([row.get("note") == FLAT for row in found["features"]])
+    assert not np.any(lost & ~noted)
+    assert dict(zip(columns, noted.tolist(), strict=True)) == {
+        name: name in ("few ones", "rare counts", "zero-inflated lognormal", "coded 1 and 2", "tiny, few")
+        for name in columns
+    }
 
 
 def test_under_gaussian_masks_there_is_no_sign() -> None:

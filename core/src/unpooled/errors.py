@@ -3,6 +3,7 @@
 UnpooledError
 ├── DataProblem      an input file is not as expected; has file, line, column, remedy
 ├── DisclosureError  what was asked would tell of so few people that it must not be
+├── ColumnError      a column of the pool is none that the method can serve; names it, and the remedy
 ├── BoundError       a number is larger than was declared; names the quantity, never the value
 └── ProtocolError    a message, or an order of messages, that may not be
     └── CodecError   bytes that are no encoding of an expected value
@@ -41,6 +42,10 @@ class DataProblem(UnpooledError):
 
 class DisclosureError(UnpooledError):
     """What was asked would tell of few people. The text says what, and the remedy, but not how many."""
+
+
+class ColumnError(UnpooledError):
+    """Of a column's pooled values the method has no numbers. The text names columns, and the remedy."""
 
 
 class BoundError(UnpooledError):

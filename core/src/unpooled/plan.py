@@ -16,7 +16,7 @@ from unpooled import glm_columns
 from unpooled.chromosomes import chromosome_codes
 from unpooled.errors import UnpooledError
 from unpooled.protocol import VERSION, codec
-from unpooled.protocol.masking import Gaussian, Modular, Scheme
+from unpooled.protocol.masking import MAX_VARIANCE, Gaussian, Modular, Scheme
 from unpooled.protocol.messages import MIN_COHORTS, digest
 from unpooled.protocol.ring import Ring
 from unpooled.schema import Column, schema_problem
@@ -184,7 +184,7 @@ class Plan:
                 "goes with panel_mode list, and only with it",
             ),
             ("masking", self.masking in ("modular", "gaussian"), "want modular or gaussian"),
-            ("variance", 0 < self.variance < 1e30, "want a positive number below 1e30"),
+            ("variance", not (blurred := self._bad_variance()), blurred),
             ("ring_bits", self.ring_bits in (32, 64, 128), "want 32, 64 or 128"),
             ("covariates", not (bad := self._bad_covariates()), bad),
             ("missing", self.missing in (EXACT, MEAN), "want exact or mean"),
@@ -234,6 +234,13 @@ class Plan:
         """The columns of the schema that hold numbers, in its order."""
         return tuple(column for column in self.schema if column.is_number)
 
+    def _bad_variance(self) -> str:
+        if not 0 < self.variance < MAX_VARIANCE:
+            return f"want a positive number below {MAX_VARIANCE:g}"
+        if self.masking == "gaussian" and self.noise >= 0.5:  # then a count comes back as another one
+            return f"want less: over {self.cohorts} cohorts masks of this variance would change counts"
+        return ""
+
     def _misnamed_chromosome(self) -> str:
         if self.chromosomes and self.panel_mode == "list":
             return "goes with panel_mode names; a list says by itself which variants there are"
@@ -272,6 +279,11 @@ class Plan:
         if self.masking == "gaussian":
             return Gaussian(self.variance)
         return Modular(Ring(max(ring_bits, self.ring_bits)))
+
+    @property
+    def noise(self) -> float:
+        """By how much the masks may change a sum over the cohorts; 0 if they never do."""
+        return self.scheme(self.ring_bits).noise(self.cohorts)
 
     def to_json(self) -> dict[str, Any]:
         """The fields as JSON values; bytes become hex."""

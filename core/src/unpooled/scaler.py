@@ -12,6 +12,7 @@ import importlib
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,29 @@ there: the same in numbers that always are some.
 """
 
 CONSTANT = "constant: scale 1"
+NEARLY_CONSTANT = "constant but for rounding: scale 1"
 EMPTY = "no cohort has a value: stays missing"
 EDGE = "the likelihood may be larger beyond this lambda, where floating-point numbers end"
+FLAT = "the transform is so flat at an end of the range that its inverse loses digits there"
+BLURRED = "to the digits that Gaussian masks leave"
+NOTES = {"edge": EDGE, "flat": FLAT, "blurred": BLURRED}
+"""What a method may have to say of a feature, by the name of the result column that marks it."""
+
+_EPSILON = float(np.finfo(np.float64).eps)
+_LARGEST = 2.0**1021
+"""Of the parameters of a feature whose values can be subtracted from each other as they are."""
+_FEWEST_STEPS = 10
+"""A range of so many units in the last place, or fewer, is one of rounding."""
+
+
+def is_nearly_constant(n: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
+    """Whether n values vary by no more than their sums are rounded: bool, as scikit-learn has it.
+
+    Its bound is that of the two-pass algorithm (Chan, Golub and LeVeque 1983), of squares that may be no
+    numbers: variance <= n eps variance + (n eps mean)^2.
+    """
+    share = n * _EPSILON
+    return np.asarray(deviation * np.sqrt(np.maximum(1 - share, 0)) <= share * np.abs(mean))
 
 
 def parameters(
@@ -50,21 +72,21 @@ def parameters(
     features: Sequence[Column],
     n: np.ndarray,
     found: Mapping[str, np.ndarray],
-    edge: np.ndarray | None = None,
+    marks: Mapping[str, np.ndarray],
 ) -> dict[str, Any]:
     """The content of a parameters file: units, number of values, and parameters of each feature.
 
     `found` has float64 (features,) for each name that `PARAMETERS` has; what is no number, as for a feature
-    without values, becomes null. `edge`, bool (features,): lambda is the last that could be looked at.
+    without values, becomes null. `marks`, bool (features,): to which features a note applies.
     """
     values = {name: _plain(column) for name, column in found.items()}
     rows = _rows(features, n, values)
-    sizes = _is_constant(_sizes(method, rows))
-    for row, constant, last in zip(
-        rows, sizes, np.zeros(len(n), bool) if edge is None else edge, strict=True
-    ):
-        if note := EMPTY if not row["n"] else CONSTANT if constant else EDGE if last else "":
-            row["note"] = note
+    scales = _Scales.of(method, rows)
+    notes = {CONSTANT: scales.size == 0, NEARLY_CONSTANT: scales.constant & (scales.size != 0), **marks}
+    for k, row in enumerate(rows):
+        said = [note for note, applies in notes.items() if applies[k]] if row["n"] else [EMPTY]
+        if said:
+            row["note"] = "; ".join(said)
     return {"format": FORMAT, "version": VERSION, "method": method, "features": rows}
 
 
@@ -107,16 +129,34 @@ def _column(rows: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
     return np.array([row[name] for row in rows], np.float64)
 
 
-def _sizes(method: str, rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
-    """What the features are divided by, before constant ones are looked at."""
-    columns = [_column(rows, name) for name in PARAMETERS[method]]
-    return columns[-1] if method in (Z_SCORE, YEO_JOHNSON) else columns[-1] - columns[0]
+@dataclass(frozen=True, eq=False)
+class _Scales:
+    """What the features are divided by, (features,) each."""
 
+    size: np.ndarray
+    """float64, in units"""
+    constant: np.ndarray
+    """bool: nothing is divided. The values vary by rounding at most, or one over their size is no number."""
+    unit: np.ndarray
+    """float64, powers of two: 1 where no difference of two values overflows."""
 
-def _is_constant(size: np.ndarray) -> np.ndarray:
-    """Whether nothing can be divided by this size: bool (features,)."""
-    with np.errstate(divide="ignore", over="ignore"):
-        return np.isinf(1 / size)
+    @classmethod
+    def of(cls, method: str, rows: Sequence[Mapping[str, Any]]) -> _Scales:
+        n, columns = _column(rows, "n"), [_column(rows, name) for name in PARAMETERS[method]]
+        unit = np.ones(len(rows))
+        if method == YEO_JOHNSON:
+            power, *_, centre, size = columns
+            constant = (power == 1) & is_nearly_constant(n, centre, size)
+        else:
+            unit[np.max(np.abs(columns), axis=0) > _LARGEST] = 4.0
+            low, *_, high = (column / unit for column in columns)
+            if method == Z_SCORE:
+                size, constant = high, is_nearly_constant(n, low, high)
+            else:
+                size = high - low
+                constant = size <= _FEWEST_STEPS * _EPSILON * np.maximum(np.abs(low), np.abs(high))
+        with np.errstate(divide="ignore", over="ignore"):
+            return cls(size, constant | np.isinf(1 / size), unit)
 
 
 _FRAMES = ("pandas", "polars")
@@ -135,7 +175,7 @@ def _by_column(
 class Scaler:
     """A fitted normalization. It has the methods that scikit-learn expects of a transformer.
 
-    Missing values stay missing. A constant feature is shifted, and not scaled.
+    Missing values stay missing. A feature that is constant but for rounding is shifted, and not scaled.
     """
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
@@ -157,15 +197,16 @@ class Scaler:
         self.method, rows = str(given["method"]), given["features"]
         self.feature_names_in_ = np.array([row["name"] for row in rows], object)
         self.n_features_in_ = len(rows)
-        size = _sizes(self.method, rows)
-        size = np.where(_is_constant(size), 1.0, size)
+        scales = _Scales.of(self.method, rows)
+        self._unit = scales.unit if (scales.unit != 1).any() else None
+        size = np.where(scales.constant, 1 / scales.unit, scales.size)
         if self.method == MIN_MAX:
             # As scikit-learn's MinMaxScaler has it, to the last bit: x * scale + shift.
             self._factor = 1 / size
-            self._shift = 0 - _column(rows, "min") * self._factor
+            self._shift = 0 - _column(rows, "min") / scales.unit * self._factor
         else:
             name = {Z_SCORE: "mean", ROBUST: "median", YEO_JOHNSON: "centre"}[self.method]
-            self._size, self._centre = size, _column(rows, name)
+            self._size, self._centre = size, _column(rows, name) / scales.unit
         self._power = _column(rows, "lambda") if self.method == YEO_JOHNSON else None
 
     @classmethod
@@ -180,6 +221,8 @@ class Scaler:
     def transform(self, X: Any) -> Any:
         """The normalized table, float64 (n, features), from an array or a data frame."""
         values = self._checked(X)
+        if self._unit is not None:
+            values = values / self._unit
         if self._power is not None:
             scaled = _by_column(yeo_johnson.about, values, self._centre, self._power) / self._size
         elif self.method == MIN_MAX:
@@ -197,8 +240,10 @@ class Scaler:
         if self._power is not None:
             return _by_column(yeo_johnson.inverse, values * self._size, self._centre, self._power)
         if self.method == MIN_MAX:
-            return np.asarray((values - self._shift) / self._factor)
-        return np.asarray(values * self._size + self._centre)
+            found = (values - self._shift) / self._factor
+        else:
+            found = values * self._size + self._centre
+        return np.asarray(found if self._unit is None else found * self._unit)
 
     def fit(self, X: Any = None, y: Any = None) -> Scaler:
         """Nothing, but for a look at the columns: the federation has fitted it. Pipelines call this."""

@@ -14,6 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
+ROUNDING = 2.0**-50
+"""Of a transformed value, which is rounded a few times."""
+
 
 def logarithm(x: np.ndarray) -> np.ndarray:
     """phi(x) = sgn(x) log(1 + |x|)."""
@@ -52,18 +55,22 @@ def from_offsets(s: np.ndarray, centre: np.ndarray | float, power: np.ndarray | 
 
 
 def inverse(y: np.ndarray, centre: np.ndarray | float, power: np.ndarray | float) -> np.ndarray:
-    """The x of which y is `about`; NaN where there is none, for the transform is bounded on one side."""
+    """The x of which y is `about`; NaN where there is none, for the transform is bounded on one side.
+
+    Where it is flat, many x are transformed to the same y but for rounding: 0 if it is one of them.
+    """
     mirror = np.where(np.asarray(centre) < 0, -1.0, 1.0)
     around, power = np.abs(centre), np.where(mirror < 0, 2 - np.asarray(power), power)
     y, phi = y * mirror, np.log1p(around)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         at_zero = (1 + around) * _grown(power, -phi)
-        s = _shrunk(power, y / (1 + around))
+        s = _shrunk(power, np.maximum(y, at_zero) / (1 + around))
         # Close to the centre its own digits count, far from it those of the logarithm.
         above = np.where(np.abs(s) < 1, around + (1 + around) * np.expm1(s), np.expm1(phi + s))
         below = -np.expm1(_shrunk(2 - power, (at_zero - y) * np.exp((power - 1) * phi)))
-        found = np.where(y < at_zero, below, above)
-    return np.asarray(mirror * found)
+        found = np.where(y < at_zero, below, np.maximum(above, 0))
+        found = np.where(np.abs(y - at_zero) < ROUNDING * np.abs(at_zero), 0.0, found)
+        return np.asarray(np.where(np.isinf(found), np.nan, mirror * found))
 
 
 def derivative(centre: np.ndarray, power: np.ndarray) -> np.ndarray:
@@ -84,6 +91,6 @@ def _grown(a: np.ndarray, s: np.ndarray) -> np.ndarray:
 
 
 def _shrunk(a: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The s of which y is `_grown`: log(1 + a y) / a, or y where a is 0."""
+    """The s of which y is `_grown`: log(1 + a y) / a, or y where a is 0; infinite beyond the bound of y."""
     flat = a == 0
-    return np.where(flat, y, np.log1p(a * y) / np.where(flat, 1.0, a))
+    return np.where(flat, y, np.log1p(np.maximum(a * y, -1)) / np.where(flat, 1.0, a))

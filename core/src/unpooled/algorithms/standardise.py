@@ -16,16 +16,17 @@ the centre is one float64 for all cohorts; so no rounding differs between them, 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from unpooled.algorithms import plausible
+from unpooled.algorithms.filters import plan_of
 from unpooled.algorithms.groups import complete
 from unpooled.cohort import Cohort, Samples
-from unpooled.errors import ProtocolError
+from unpooled.errors import ColumnError, ProtocolError, listed
 from unpooled.kernels.columns import moments, within_powers
 from unpooled.plan import Plan
 from unpooled.sizes import Sizes
@@ -40,6 +41,9 @@ _LARGEST = 1024  # all finite numbers are below 2^1024
 _CONSTANT = 1e-4
 """A column whose squared deviations from its own mean are at most this share of those from the rounded mean,
 differs by rounding only: it is constant."""
+
+_MOST_HIDDEN = 0.25
+"""Share of a deviation that masks may hide: it only decides on a column's scale, a power of two."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +60,11 @@ class Columns:
         return np.asarray(np.ldexp(values - self.centre, -self.exponent.astype(np.int32)))
 
 
-@dataclass(frozen=True)
 class Follows(Step):
     """A step that goes on once columns can be standardised."""
+
+    plan: bytes = b""
+    """The study's, encoded."""
 
     def standardised(self, centre: np.ndarray, exponent: np.ndarray) -> Iterator[Step | Rows]:
         """What follows, given how each column is centred (float64) and scaled (int64 exponents)."""
@@ -111,6 +117,22 @@ def settle(
     constant = squares <= _CONSTANT * total["squares"]
     deviation = np.sqrt(np.maximum(squares, 0) / n)
     return centre + np.ldexp(mean, magnitude.astype(np.int32)), deviation, constant
+
+
+def errors(noise: float, n: int | np.ndarray, deviation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """By how much masks that change sums by `noise` may have changed means, and deviations, of n numbers."""
+    of_mean = np.full(deviation.shape, noise / np.maximum(n, 1))  # and of the mean square
+    lost = np.divide(of_mean, 2 * deviation, out=np.full(deviation.shape, np.inf), where=deviation > 0)
+    return of_mean, np.minimum(lost, np.sqrt(of_mean))
+
+
+def refuse_what_masks_hide(titles: Sequence[str], hidden: np.ndarray) -> None:
+    """ColumnError if there is a column, by `titles`, of which the deviation is `hidden`: bool (columns,)."""
+    if names := [titles[k] for k in range(len(hidden)) if hidden[k]]:
+        raise ColumnError(
+            f"the values of {listed(names)} lie so close together, beside their size, that Gaussian masks "
+            "of this variance hide their deviation. Duplicate the study with modular masks, or without these"
+        )
 
 
 def fraction_bits(bound: int, cohorts: int, ring_bits: int = 128) -> int:
@@ -302,6 +324,14 @@ class Spread(OfColumns, Step):
         if self.then is None:
             raise ProtocolError("what follows the standardising is known only where the study is run")
         centre, deviation, constant = settle(total, self.people, self.centre, self.magnitude)
+        self._refuse_what_masks_hide(deviation)
         exponent = np.frexp(deviation * (1 + 1e-6))[1].astype(np.int64) + self.magnitude
         exponent = np.where(constant, 0, exponent)
         yield from self.then.standardised(centre, exponent)
+
+    def _refuse_what_masks_hide(self, deviation: np.ndarray) -> None:
+        if self.then is None or not self.then.plan:
+            return
+        plan = plan_of(self.then.plan)
+        _, lost = errors(plan.noise, self.people, deviation)
+        refuse_what_masks_hide(self.columns_under(plan), lost > _MOST_HIDDEN * deviation)

@@ -21,16 +21,26 @@ _SMALLEST, _LARGEST = -1100, 1100
 def moments(
     values: NDArray[np.float64], centre: NDArray[np.float64], exponent: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sums over each column of z = (x - centre) / 2^exponent, and of z^2: float64 (columns,) both.
+    """Sums over each column of z = (x - centre) / 2^exponent, and of z^2: float64 (columns,) both."""
+    (sums, lost), (squares, squares_lost) = exact_moments(values, centre, exponent)
+    return sums + lost, squares + squares_lost
 
-    Errors of rounding are summed along (Neumaier 1974), so a sum is as if added with twice float64's digits
-    and rounded once: of n terms it is wrong by that rounding, and by n^2 2^-106 of the sum of their sizes at
-    most (Ogita, Rump and Oishi 2005). Only where terms cancel to so little does the order of the rows count.
+
+def exact_moments(
+    values: NDArray[np.float64], centre: NDArray[np.float64], exponent: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The same sums, each with what its rounding lost: float64 (2, columns) both.
+
+    Errors of rounding are summed along (Neumaier 1974), so the two add up to a sum as if added with twice
+    float64's digits: of n terms it is wrong by n^2 2^-106 of the sum of their sizes at most (Ogita, Rump and
+    Oishi 2005). The terms of the first sum are exact, what x - centre loses included; squares are rounded.
     """
     sums, squares = np.zeros((2, len(centre))), np.zeros((2, len(centre)))
     half = exponent // 2  # 2^-exponent itself may be no float64
-    _moments(values, centre, np.ldexp(1.0, -half), np.ldexp(1.0, half - exponent), sums, squares)
-    return sums[0] + sums[1], squares[0] + squares[1]
+    first, second = np.ldexp(1.0, -half), np.ldexp(1.0, half - exponent)
+    _moments(values, centre * first * second, first, second, sums, squares)
+    plain = add.py_func  # as it is written: for whole arrays
+    return np.array(plain(sums[0], 0.0, sums[1])), np.array(plain(squares[0], 0.0, squares[1]))
 
 
 def within_powers(values: NDArray[np.float64], powers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -57,9 +67,10 @@ def _moments(values: Any, centre: Any, first: Any, second: Any, sums: Any, squar
             total, lost = sums[0, k], sums[1, k]
             square, square_lost = squares[0, k], squares[1, k]
             for row in range(start, min(start + BLOCK, values.shape[0])):
-                z = (values[row, k] - centre[k]) * first[k] * second[k]
+                # Scaled before they are subtracted: the difference of two numbers may be none.
+                z, rest = add(values[row, k] * first[k] * second[k], 0.0, -centre[k])
                 if z == z:
-                    total, lost = add(total, lost, z)
+                    total, lost = add(total, lost + rest, z)
                     square, square_lost = add(square, square_lost, z * z)
             sums[0, k], sums[1, k] = total, lost
             squares[0, k], squares[1, k] = square, square_lost

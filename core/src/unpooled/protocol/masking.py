@@ -56,6 +56,9 @@ class Scheme(Protocol):
     def fits(self, cohorts: int, bound: float, fraction_bits: int) -> bool:
         """Whether the sum of `cohorts` numbers of magnitude up to `bound` reads back right."""
 
+    def noise(self, cohorts: int) -> float:
+        """By how much masking may change a sum over `cohorts`; 0 if it never does."""
+
 
 @dataclass(frozen=True)
 class Modular:
@@ -113,6 +116,9 @@ class Modular:
         # Exact, and rounded up as an element may be: a float cannot tell 2^63 - 1 from 2^63.
         element = math.ceil(Fraction(bound) * Fraction(2) ** fraction_bits)
         return cohorts * element <= self.ring.max_sum
+
+    def noise(self, cohorts: int) -> float:
+        return 0.0
 
 
 @dataclass(frozen=True)
@@ -184,6 +190,14 @@ class Gaussian:
 
     def fits(self, cohorts: int, bound: float, fraction_bits: int) -> bool:
         return 0 <= cohorts * bound <= 2.0**53
+
+    def noise(self, cohorts: int) -> float:
+        """Ten times the standard deviation of what rounding leaves, or more.
+
+        A number is rounded by 2^-53.8 of its size in the mean square at most. Rounded is each share as it is
+        masked, and the sum of j masked shares, and of j masks, whose variance is j times that of one.
+        """
+        return 2.0**-50 * (cohorts + 1) * math.sqrt(self.variance)
 
 
 def scheme(label: str) -> Scheme:

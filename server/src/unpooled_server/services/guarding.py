@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from django.db import DatabaseError
 from django.db.models import F
 
-from unpooled.errors import BoundError, DisclosureError, ProtocolError
+from unpooled.errors import BoundError, ColumnError, DisclosureError, ProtocolError
 from unpooled_server.compensator_client import CompensatorAway, CompensatorRefused
 from unpooled_server.models import Study
 from unpooled_server.names import PauseKind, StudyState
@@ -28,7 +28,7 @@ def guarded(study: Study, doing: str) -> Iterator[None]:
         yield
     except CompensatorAway as error:
         pause(study.pk, PauseKind.COMPENSATOR, f"{error}. {_BY_ITSELF}")
-    except (BoundError, DisclosureError, ProtocolError, CompensatorRefused) as error:
+    except (BoundError, ColumnError, DisclosureError, ProtocolError, CompensatorRefused) as error:
         fail(study.pk, f"{doing}: {error}")
     except DatabaseError:
         raise  # the database was away, or busy: nothing is said of the study

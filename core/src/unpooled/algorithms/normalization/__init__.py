@@ -18,12 +18,14 @@ from unpooled.algorithms.algorithm import Algorithm, Writer
 from unpooled.algorithms.normalization.census import CountValues
 from unpooled.algorithms.normalization.moments import Average, FindMagnitude, MeasureSpread
 from unpooled.algorithms.normalization.order import Narrow, interpolated
+from unpooled.algorithms.normalization.search import MeasureTransformed, Search
 from unpooled.algorithms.normalization.table import FEATURES
-from unpooled.algorithms.normalization.yeo_johnson import AverageLogarithms, MeasureTransformed, Search
+from unpooled.algorithms.normalization.yeo_johnson import AverageLogarithms, FindRange
 from unpooled.panel import Panel
 from unpooled.plan import NONE, PARAMETERS_FILE, QUANTILES_FILE, Plan
 from unpooled.scaler import (
     MIN_MAX,
+    NOTES,
     PARAMETERS,
     QUANTILES,
     ROBUST,
@@ -47,9 +49,8 @@ MOST_AT_ONCE = 250_000
 
 def _first(method: str, quantiles: Sequence[float], plan: Plan, panel: Panel) -> Iterable[Step]:
     titles = tuple(feature.title for feature in plan.features)
-    return [
-        CountValues(len(titles), titles, plan.cohorts, method, (*quantiles, *plan.quantiles), plan.elements)
-    ]
+    wanted = (*quantiles, *plan.quantiles)
+    return [CountValues(len(titles), titles, plan.cohorts, method, wanted, plan.elements, plan.noise)]
 
 
 def _columns(names: Sequence[str], columns: Arrays) -> Arrays:
@@ -68,7 +69,8 @@ def _named_quantiles(names: Mapping[str, float], columns: Arrays) -> Mapping[str
 
 
 def _write_parameters(of: Found, out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
-    _write(out, parameters(plan.test, plan.features, columns["n"], of(columns), columns.get("edge")))
+    marks = {note: columns[name] for name, note in NOTES.items() if name in columns}
+    _write(out, parameters(plan.test, plan.features, columns["n"], of(columns), marks))
 
 
 def _write_quantiles(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
@@ -161,10 +163,11 @@ NORMALIZATIONS = (
         "Normalization by Yeo and Johnson's power transform",
         "Each column was transformed after Yeo and Johnson (2000), with the lambda that is most likely given "
         "all cohorts' values; their mean was subtracted, and the rest divided by their standard deviation.",
-        *(Narrow, AverageLogarithms, Search, MeasureTransformed),
+        *(AverageLogarithms, FindRange, Search, MeasureTransformed),
         rules=_needs_modular_masks,
-        tells="the server sees the smallest and the largest value of each column to 12 bits, and sums in "
-        "which few of such values may outweigh all others: it may know them exactly",
+        tells="the server sees how far the smallest and the largest value of each column lie from its "
+        "centre, to 12 bits, and sums in which few of such values may outweigh all others: it may know them "
+        "exactly",
     ),
     _method(
         QUANTILES,

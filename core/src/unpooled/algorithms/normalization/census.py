@@ -57,6 +57,8 @@ class CountValues(Step):
     quantiles: tuple[float, ...] = server_only(())
     elements: tuple[int, ...] = server_only(())
     """What a method by order statistics is to find; elements as in the plan."""
+    noise: float = server_only(0.0)
+    """By how much the masks may change a sum."""
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
@@ -73,9 +75,9 @@ class CountValues(Step):
         n = total["values"]
         refuse_rare_features(self.titles, total)
         if self.method == Z_SCORE:
-            yield moments.first(n, self.cohorts)
+            yield moments.first(n, self.cohorts, self.titles, self.noise)
         elif self.method == YEO_JOHNSON:
-            yield yeo_johnson.first(n, self.cohorts)
+            yield yeo_johnson.first(n, self.cohorts, self.titles)
         else:
             wanted = [order.between(self.quantiles, n), order.ranks(self.elements, n)]
             yield order.first(n, np.concatenate(wanted, axis=1))

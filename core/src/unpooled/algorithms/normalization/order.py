@@ -3,13 +3,12 @@
 Every float64 maps to a 64-bit integer of the same order (`keys`). A round asks, for each feature and each
 wanted element, how many values are at most each of 255 thresholds; the sum tells one byte of the element,
 from the highest to the lowest. So 8 rounds give the k-th smallest value of the pool, for all features and all
-wanted k at once, and no cohort ever states a value of its own, not even its smallest or largest. Fewer rounds
-give the range that it lies in.
+wanted k at once, and no cohort ever states a value of its own, not even its smallest or largest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -20,14 +19,12 @@ from unpooled.algorithms.normalization.table import FEATURES, derived, known, ta
 from unpooled.cohort import Cohort
 from unpooled.errors import ProtocolError
 from unpooled.plan import Plan
-from unpooled.scaler import MIN_MAX, ROBUST, YEO_JOHNSON
+from unpooled.scaler import MIN_MAX, ROBUST
 from unpooled.sizes import Sizes
 from unpooled.step import Arrays, Count, Foreseen, Rows, Step, server_only
 
 THRESHOLDS = 255
 TOP_BYTE = 56
-ROUNDS_OF_RANGE = 3
-"""For a range, not an element: sign, exponent and 12 bits of the fraction of its ends."""
 _SIGN = np.uint64(1 << 63)
 
 
@@ -37,23 +34,9 @@ def keys(values: np.ndarray) -> np.ndarray:
     return np.where(bits & _SIGN, ~bits, bits | _SIGN)
 
 
-def sorted_keys(values: np.ndarray) -> list[np.ndarray]:
-    """The keys of each column of a table in their order, without its missing values."""
-    return [keys(np.sort(known(values, feature))) for feature in range(values.shape[1])]
-
-
 def values_of(found: np.ndarray) -> np.ndarray:
     """The values whose `keys` these are."""
     return np.where(found & _SIGN, found ^ _SIGN, ~found).view(np.float64)
-
-
-@dataclass(frozen=True)
-class Follows(Step):
-    """A step that goes on once it is known between which values the wanted elements lie."""
-
-    def within(self, lowest: np.ndarray, highest: np.ndarray) -> Iterator[Step | Rows]:
-        """What follows, given the least and the largest that each may be: float64 (features, elements)."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +56,8 @@ class Narrow(Step):
         ),
     )
     each: ClassVar[dict[str, str]] = {"features": "feature", "elements": "element"}
+    lowest_shift: ClassVar[int] = 0
+    """The shift of the last question."""
 
     most: int
     """The largest number of values of a feature."""
@@ -86,10 +71,6 @@ class Narrow(Step):
     """int64 (features, elements): which is wanted, from 1; of a feature without values 0."""
     column: np.ndarray | None = server_only(None)  # noqa: RUF009
     """int64: the elements of the result, each by its column here; what is wanted twice is asked once."""
-    lowest_shift: int = server_only(0)
-    """The shift of the last question."""
-    then: Follows | None = server_only(None)  # noqa: RUF009
-    """What goes on from the ranges that are found then; none if the elements are the result."""
 
     def __post_init__(self) -> None:
         good = self.prefix.ndim == 2 and self.prefix.size > 0 and self.prefix.dtype == np.uint64
@@ -110,19 +91,22 @@ class Narrow(Step):
 
         Each question is looked at alone; whether two may be of one study tells `is_of_the_elements_of`.
         """
-        most, lowest = self.asked_under(plan)
-        return self.features == len(plan.features) and self.elements <= most and self.shift >= lowest
+        most = self.asked_under(plan)
+        return (
+            self.features == len(plan.features) and self.elements <= most and self.shift >= self.lowest_shift
+        )
 
     @classmethod
-    def asked_under(cls, plan: Plan) -> tuple[int, int]:
-        """How many elements of a feature a study may ask for, and the shift of its last question."""
-        return reach_of(plan)
+    def asked_under(cls, plan: Plan) -> int:
+        """How many elements of a feature a study may ask for."""
+        quantiles = {MIN_MAX: 2, ROBUST: 3}.get(plan.test, len(plan.quantiles))
+        return 2 * quantiles + len(plan.elements)
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        most, lowest = cls.asked_under(plan)
-        unknown = np.zeros((len(plan.features), most), np.uint64)
-        return Foreseen([cls(1, unknown, TOP_BYTE)], rounds=(TOP_BYTE - lowest) // 8 + 1, exact=False)
+        unknown = np.zeros((len(plan.features), cls.asked_under(plan)), np.uint64)
+        rounds = (TOP_BYTE - cls.lowest_shift) // 8 + 1
+        return Foreseen([cls(1, unknown, TOP_BYTE)], rounds=rounds, exact=False)
 
     def is_of_the_elements_of(self, other: Narrow) -> bool:
         """Whether both can ask for bytes of the same elements: what is known in both is the same."""
@@ -131,13 +115,21 @@ class Narrow(Step):
         return np.array_equal(own, others)
 
     def local(self, cohort: Cohort) -> Arrays:
-        values = table_values(cohort, self.features)
-        own = derived(cohort, "sorted keys", lambda: sorted_keys(values))
+        own = self.sorted_keys(cohort)
         counts = [
             [np.searchsorted(column, thresholds, side="right") for thresholds in of_feature]
             for column, of_feature in zip(own, self._thresholds(), strict=True)
         ]
         return {"within": np.array(counts, np.int64)}
+
+    def sorted_keys(self, cohort: Cohort) -> Iterable[np.ndarray]:
+        """The keys of each column of a cohort's table in their order, without its missing values."""
+        values = table_values(cohort, self.features)
+        return derived(
+            cohort,
+            "sorted keys",
+            lambda: [keys(np.sort(known(values, feature))) for feature in range(self.features)],
+        )
 
     def _thresholds(self) -> np.ndarray:
         """The largest keys with a byte of 0 to 254 behind the prefix: uint64 (features, elements, 255)."""
@@ -152,35 +144,22 @@ class Narrow(Step):
         prefix = self.prefix | byte << np.uint64(self.shift)
         if self.shift > self.lowest_shift:
             yield replace(self, prefix=prefix, shift=self.shift - 8)
-            return
-        if self.then is not None:
-            below = np.uint64((1 << self.shift) - 1)
-            yield from self.then.within(values_of(prefix), values_of(prefix | below))
-            return
-        elements = np.where(self.wanted > 0, values_of(prefix), np.nan)[:, self.column]
-        yield Rows(FEATURES, {"feature": np.arange(self.features), "n": self.n, "elements": elements})
+        else:
+            yield from self._found(self.n, self.wanted > 0, prefix)
 
+    def _found(self, n: np.ndarray, exist: np.ndarray, prefix: np.ndarray) -> Iterator[Step | Rows]:
+        """What follows once all bytes are known that are asked for.
 
-def reach_of(plan: Plan) -> tuple[int, int]:
-    """How many elements of a feature a study may ask for, and the shift of its last question."""
-    if plan.test == YEO_JOHNSON:
-        return 2, TOP_BYTE - 8 * (ROUNDS_OF_RANGE - 1)
-    quantiles = {MIN_MAX: 2, ROBUST: 3}.get(plan.test, len(plan.quantiles))
-    return 2 * quantiles + len(plan.elements), 0
+        `n` is as above, and `exist`, bool (features, elements), says which elements there are.
+        """
+        elements = np.where(exist, values_of(prefix), np.nan)[:, self.column]
+        yield Rows(FEATURES, {"feature": np.arange(self.features), "n": n, "elements": elements})
 
 
 def first(n: np.ndarray, wanted: np.ndarray) -> Narrow:
     """The first question for the `wanted` elements, int64 (features, elements), of `n` values each."""
     asked, column = np.unique(wanted, axis=1, return_inverse=True)
     return Narrow(max(1, int(n.max())), np.zeros(asked.shape, np.uint64), TOP_BYTE, n, asked, column)
-
-
-def first_of_ranges(n: np.ndarray, then: Follows) -> Narrow:
-    """The first question for where the smallest and the largest value lie, to 3 bytes of their keys."""
-    ends = np.stack([np.minimum(n, 1), n], axis=1)
-    asked, column = np.zeros(ends.shape, np.uint64), np.arange(2)
-    last = TOP_BYTE - 8 * (ROUNDS_OF_RANGE - 1)
-    return Narrow(max(1, int(n.max())), asked, TOP_BYTE, n, ends, column, last, then)
 
 
 def between(quantiles: Sequence[float], n: np.ndarray) -> np.ndarray:
@@ -205,6 +184,13 @@ def ranks(elements: Sequence[int], n: np.ndarray) -> np.ndarray:
 
 def interpolated(quantile: float, n: np.ndarray, below: np.ndarray, above: np.ndarray) -> np.ndarray:
     """The quantile between two elements, rounded as by `numpy.quantile`, or in the middle `numpy.median`."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = _between(quantile, n, below, above)
+        # Sum or distance may be no number where the quantile is one.
+        return np.where(np.isfinite(found), found, 2 * _between(quantile, n, below / 2, above / 2))
+
+
+def _between(quantile: float, n: np.ndarray, below: np.ndarray, above: np.ndarray) -> np.ndarray:
     if quantile == 0.5:
         return np.asarray((below + above) / 2)
     place = quantile * (n - 1)

@@ -56,7 +56,7 @@ class CountRows(CountValues):
         n = total["values"]
         refuse_rare_features(self.titles, total)
         yield Rows(ROWS, {"index": np.zeros(1, np.int64), "rows": total["rows"]})
-        yield moments.first(n, self.cohorts)
+        yield moments.first(n, self.cohorts, self.titles, self.noise)
         yield FindQuantiles(**vars(order.first(n, wanted(n))))
 
 
@@ -68,8 +68,8 @@ class FindQuantiles(Narrow):
     title: ClassVar[str] = "Narrow down quantiles"
 
     @classmethod
-    def asked_under(cls, plan: Plan) -> tuple[int, int]:
-        return 2 * len(QUANTILES), 0
+    def asked_under(cls, plan: Plan) -> int:
+        return 2 * len(QUANTILES)
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         for outcome in super().aggregate(total):
@@ -85,7 +85,7 @@ def wanted(n: np.ndarray) -> np.ndarray:
 
 def _first(plan: Plan, panel: Panel) -> Iterable[Step]:
     titles = tuple(feature.title for feature in plan.features)
-    return [CountRows(len(titles), titles, plan.cohorts)]
+    return [CountRows(len(titles), titles, plan.cohorts, noise=plan.noise)]
 
 
 def _columns(file: str, tables: Mapping[str, Arrays]) -> Arrays:

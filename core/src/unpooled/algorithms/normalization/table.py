@@ -16,7 +16,7 @@ FEATURES = "features"
 
 Derived = TypeVar("Derived")
 
-_derived: WeakKeyDictionary[object, tuple[str, object]] = WeakKeyDictionary()
+_derived: WeakKeyDictionary[object, tuple[object, object]] = WeakKeyDictionary()
 
 
 def table_values(cohort: Cohort, features: int) -> np.ndarray:
