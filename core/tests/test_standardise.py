@@ -15,8 +15,9 @@ from unpooled import step as steps
 from unpooled.algorithms.groups import complete
 from unpooled.algorithms.standardise import Columns, Follows, Magnitude, Mean, Spread
 from unpooled.cohort import ArrayCohort, Samples
-from unpooled.errors import BoundError, ProtocolError
+from unpooled.errors import BoundError, ColumnError, ProtocolError
 from unpooled.plan import Covariate, Plan
+from unpooled.protocol import codec
 from unpooled.protocol.masking import scheme
 from unpooled.step import Rows, Step
 
@@ -31,6 +32,8 @@ class Found(Follows):
     title = "Found"
     sends = ()
 
+    plan: bytes = b""
+
     def standardised(self, centre: np.ndarray, exponent: np.ndarray) -> Iterator[Step | Rows]:
         yield Rows("found", {"centre": centre, "exponent": exponent})
 
@@ -41,11 +44,11 @@ def cohort(phenotype: np.ndarray, covariates: np.ndarray) -> ArrayCohort:
     return ArrayCohort(samples, np.zeros((0, n), np.int8), np.zeros(0, bool))
 
 
-def standardise(cohorts: list[ArrayCohort]) -> Columns:
+def standardise(cohorts: list[ArrayCohort], then: Follows | None = None) -> Columns:
     """Through the real encodings, without masks."""
     people = sum(int(complete(c.samples).sum()) for c in cohorts)
     columns = cohorts[0].samples.covariates.shape[1] + 1
-    step: Step = Magnitude.first(people, columns, True, len(cohorts), Found())
+    step: Step = Magnitude.first(people, columns, True, len(cohorts), then or Found())
     while True:
         asked = steps.decode(steps.encode_for_cohorts(step), KINDS)
         ring = scheme(f"z{step.ring_bits}")
@@ -102,6 +105,22 @@ def test_a_small_spread_about_a_large_mean_is_kept() -> None:
     exact = [Fraction(v) - Fraction(sum(map(Fraction, values[:, 1])), 300) for v in values[:, 1].tolist()]
     ratio = z[:, 0] / np.array([float(e) for e in exact])
     np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("mean", [50.0, 1.7e9])
+@pytest.mark.parametrize("masking", ["modular", "gaussian"])
+def test_gaussian_masks_refuse_the_columns_that_they_hide(mean: float, masking: str) -> None:
+    plan = Plan(
+        test="linear", phenotype="BMI", cohorts=3, compensator_key=bytes(32), trait="quantitative",
+        covariates=(Covariate("age"), Covariate("visit")), masking=masking,
+    )  # fmt: skip
+    values = np.random.default_rng(2).normal(size=(300, 3)) * 10 + [0, 0, mean]
+    cohorts, found = deal(values, 3), Found(codec.encode(plan))
+    if masking == "gaussian" and mean > 1e9:
+        with pytest.raises(ColumnError, match=r"the values of visit lie so close .* modular masks"):
+            standardise(cohorts, found)
+    else:
+        assert standardise(cohorts, found).exponent.tolist() == [4, 4, 4]
 
 
 def test_missing_values_leave_the_person_out() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from scipy import stats
 
 from unpooled import yeo_johnson
 from unpooled.kernels.bends import bend_sums
-from unpooled.kernels.columns import BLOCK, moments, within_powers
+from unpooled.kernels.columns import BLOCK, exact_moments, moments, within_powers
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -34,6 +35,21 @@ def test_sums_have_twice_the_digits_of_their_terms(order: str) -> None:
         deviations = deviations[~np.isnan(deviations)]
         assert sums[k] == pytest.approx(math.fsum(deviations), rel=1e-15)
         assert squares[k] == pytest.approx(math.fsum(deviations**2), rel=1e-15)
+
+
+def test_what_the_rounding_of_a_sum_loses_is_its_second_part() -> None:
+    """Terms are exact, too: 1 - 1e-20 is no float64, and neither is the sum of so many of them."""
+    values = np.array([[1.0], [1.0], [1e9], [-1e9], [3.0]])
+    (sums, _) = exact_moments(values, np.array([1e-20]), np.array([0]))
+    exact = sum(Fraction(x) - Fraction(1e-20) for x in values[:, 0].tolist())
+    assert abs(Fraction(sums[0, 0]) + Fraction(sums[1, 0]) - exact) < Fraction(1e-30)
+    assert abs(sums[1, 0]) <= np.spacing(sums[0, 0])
+
+
+def test_differences_beyond_float64_are_numbers_in_their_unit() -> None:
+    values = np.array([[1.75 * 2.0**1023], [-1.75 * 2.0**1023]])
+    sums, squares = moments(values, np.array([-1.75 * 2.0**1023]), np.array([1025]))
+    assert sums[0] == 0.875 and squares[0] == 0.875**2
 
 
 def test_units_that_are_no_float64_themselves() -> None:
