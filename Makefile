@@ -1,6 +1,6 @@
 # `make demo` runs a whole study on this machine; `make test` runs every test. Both set themselves up.
 # `make bundle` and `make freeze` pack the client (docs/install-client.md).
-.PHONY: demo test check bench bench-memory bench-tables docs bundle freeze clean
+.PHONY: demo test check bench bench-memory bench-tables measured docs bundle freeze clean
 PY := .venv/bin/python
 
 demo:
@@ -34,6 +34,11 @@ bench-tables:
 bench-memory:
 	@scripts/setup
 	@$(PY) bench/memory.py $(ARGS)
+
+measured:
+	@scripts/setup dev
+	@scripts/test-programs
+	@$(PY) docs/measuring.py
 
 docs:
 	@scripts/setup dev

@@ -12,8 +12,8 @@ import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
+import measuring
 import numpy as np
 
 from unpooled.cohort import ArrayCohort, Samples
@@ -23,11 +23,24 @@ from unpooled.protocol.masking import Gaussian
 from unpooled.run import run
 from unpooled.statistics import allelic_chi_square
 
-OUT = Path(__file__).parent / "measured"
-COHORTS, PEOPLE, VARIANTS = 3, 1781, 20_000
+WRITES = (measuring.Table("gaussian-loss", apart=0.9), measuring.Table("gaussian-leak", apart=0.9))
+COHORTS = 3
 COMPLETE = 0.7  # share of the variants without missing calls
 VARIANCES = (1e6, 1e12, 1e18, 1e24)
 SEED = 1
+
+
+@dataclass(frozen=True)
+class Size:
+    """Of the study."""
+
+    people: int = 1781  # of each cohort
+    variants: int = 20_000
+
+    @property
+    def complete(self) -> int:
+        """Variants, the first ones, without missing calls."""
+        return int(COMPLETE * self.variants)
 
 
 @dataclass(frozen=True)
@@ -49,22 +62,24 @@ class Loss:
     """How far off the server's estimate of the number of cases of one cohort is, at worst."""
 
 
-def study() -> tuple[Panel, list[ArrayCohort]]:
+def study(size: Size) -> tuple[Panel, list[ArrayCohort]]:
     """Cases and controls with a few associated variants, all of them founders, and no missing phenotype."""
     random = np.random.default_rng(SEED)
-    frequency = random.uniform(0.02, 0.5, VARIANTS)
-    effect = np.where(np.arange(VARIANTS) % 100 == 0, 0.08, 0.0)
-    missing = np.where(np.arange(VARIANTS) < COMPLETE * VARIANTS, 0.0, 0.005)
-    panel = Panel.of((1, 1 + i, b"rs%d" % i, b"A", b"G") for i in range(VARIANTS))
+    frequency = random.uniform(0.02, 0.5, size.variants)
+    effect = np.where(np.arange(size.variants) % 100 == 0, 0.08, 0.0)
+    missing = np.where(np.arange(size.variants) < size.complete, 0.0, 0.005)
+    panel = Panel.of((1, 1 + i, b"rs%d" % i, b"A", b"G") for i in range(size.variants))
     cohorts = []
     for k in range(COHORTS):
-        case = random.random(PEOPLE) < (0.3, 0.5, 0.7)[k]
+        case = random.random(size.people) < (0.3, 0.5, 0.7)[k]
         share = np.clip(frequency[:, None] + effect[:, None] * case, 0, 1)
         copies = random.binomial(2, share).astype(np.int8)
         copies[random.random(copies.shape) < missing[:, None]] = -1
-        yes = np.ones(PEOPLE, bool)
-        samples = Samples(case.astype(float), np.full(PEOPLE, 2, np.uint8), yes, yes, np.empty((PEOPLE, 0)))
-        cohorts.append(ArrayCohort(samples, copies, np.zeros(VARIANTS, bool)))
+        yes = np.ones(size.people, bool)
+        samples = Samples(
+            case.astype(float), np.full(size.people, 2, np.uint8), yes, yes, np.empty((size.people, 0))
+        )
+        cohorts.append(ArrayCohort(samples, copies, np.zeros(size.variants, bool)))
     return panel, cohorts
 
 
@@ -90,10 +105,10 @@ def watch() -> Iterator[tuple[list[np.ndarray], list[np.ndarray]]]:
         Gaussian.to_bytes, Gaussian.decode_integers = to_bytes, decode_integers  # type: ignore[method-assign]
 
 
-def measure(plan: Plan, panel: Panel, cohorts: list[ArrayCohort], exact: np.ndarray) -> Loss:
+def measure(size: Size, plan: Plan, panel: Panel, cohorts: list[ArrayCohort], exact: np.ndarray) -> Loss:
     with watch() as (uploads, sums):
         rounded = run(plan, panel, cohorts)["variants"]["chi_square"]
-    genotypes = np.concatenate([vector for vector in sums if len(vector) == 6 * VARIANTS])
+    genotypes = np.concatenate([vector for vector in sums if len(vector) == 6 * size.variants])
     chi_square = _chi_square(genotypes.reshape(-1, 2, 3))
     return Loss(
         variance=plan.variance,
@@ -101,8 +116,8 @@ def measure(plan: Plan, panel: Panel, cohorts: list[ArrayCohort], exact: np.ndar
         relative=max((_error(vector) / np.maximum(1, np.rint(vector))).max() for vector in sums),
         chi_square=float(np.nanmax(np.abs(chi_square[exact > 0] / exact[exact > 0] - 1))),
         same=bool(np.array_equal(rounded, exact, equal_nan=True)),
-        real=real_loss(Gaussian(plan.variance)),
-        cases=cases_error([vector for vector in uploads if len(vector) > 6 * VARIANTS], cohorts),
+        real=real_loss(size, Gaussian(plan.variance)),
+        cases=cases_error(size, [vector for vector in uploads if len(vector) > 6 * size.variants], cohorts),
     )
 
 
@@ -117,35 +132,34 @@ def _chi_square(genotypes: np.ndarray) -> np.ndarray:
     return np.asarray(allelic_chi_square(first[:, 0], second[:, 0], first[:, 1], second[:, 1]))
 
 
-def real_loss(scheme: Gaussian, sums: int = 100_000) -> float:
+def real_loss(size: Size, scheme: Gaussian, sums: int = 100_000) -> float:
     """Sums over all people of a standard normal number each, as a regression has them."""
     random = np.random.default_rng(SEED)
-    own = random.normal(0, np.sqrt(PEOPLE), (COHORTS, sums))
+    own = random.normal(0, np.sqrt(size.people), (COHORTS, sums))
     masks = random.normal(0, np.sqrt(scheme.variance), own.shape)
     masked, noise = scheme.zeros(sums), scheme.zeros(sums)
     for value, mask in zip(own, masks, strict=True):
         masked = scheme.add(masked, scheme.add(scheme.encode_reals(value, 0), mask))
         noise = scheme.add(noise, mask)
     error = np.abs(scheme.subtract(masked, noise) - own.sum(axis=0))
-    return float(error.max() / np.sqrt(COHORTS * PEOPLE))
+    return float(error.max() / np.sqrt(COHORTS * size.people))
 
 
-def cases_error(uploads: list[np.ndarray], cohorts: list[ArrayCohort]) -> float:
+def cases_error(size: Size, uploads: list[np.ndarray], cohorts: list[ArrayCohort]) -> float:
     """The server's guess at each cohort's number of cases.
 
     Where the pool has no missing call, the three genotypes of a cohort's cases add up to its number of cases,
     for every variant anew, under fresh noise each time: the mean over the variants is the guess.
     """
-    complete = int(COMPLETE * VARIANTS)
     worst = 0.0
     for upload, cohort in zip(uploads, cohorts, strict=True):
-        masked = upload[: 6 * VARIANTS].reshape(VARIANTS, 2, 3)
-        guess = masked[:complete, 0].sum(axis=1).mean()
+        masked = upload[: 6 * size.variants].reshape(size.variants, 2, 3)
+        guess = masked[: size.complete, 0].sum(axis=1).mean()
         worst = max(worst, abs(guess - cohort.samples.phenotype.sum()))
     return worst
 
 
-def table(losses: list[Loss]) -> Iterator[str]:
+def table(size: Size, losses: list[Loss]) -> Iterator[str]:
     yield "| Variance | Counts | Counts, relative | Chi-square | Chi-square, after rounding | Real numbers |"
     yield "| --- | --- | --- | --- | --- | --- |"
     for loss in losses:
@@ -156,19 +170,19 @@ def table(losses: list[Loss]) -> Iterator[str]:
     yield (
         "Largest errors: of sums of counts before rounding, in people and relative; of chi-square from these "
         "sums, relative; of sums of real numbers, as a share of their standard deviation. "
-        f"{COHORTS} cohorts of {PEOPLE:,} people, {VARIANTS:,} variants; "
+        f"{COHORTS} cohorts of {size.people:,} people, {size.variants:,} variants; "
         f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}."
     )
 
 
-def leak(losses: list[Loss]) -> Iterator[str]:
+def leak(size: Size, losses: list[Loss]) -> Iterator[str]:
     yield "| Variance | Error of the server's guess at a cohort's number of cases |"
     yield "| --- | --- |"
     for loss in losses:
         yield f"| {_power(loss)} | {loss.cases:,.0f} people |"
     yield ""
-    complete = int(COMPLETE * VARIANTS)
-    yield f"The worst of {COHORTS} cohorts of {PEOPLE:,} people, from {complete:,} complete variants."
+    worst = f"The worst of {COHORTS} cohorts of {size.people:,} people"
+    yield f"{worst}, from {size.complete:,} complete variants."
 
 
 def _power(loss: Loss) -> str:
@@ -176,19 +190,19 @@ def _power(loss: Loss) -> str:
 
 
 def main() -> None:
-    panel, cohorts = study()
+    given = measuring.parser(__doc__).parse_args()
+    size = Size(people=120, variants=200) if given.small else Size()
+    panel, cohorts = study(size)
     plan = Plan(
         test="chi-square", phenotype="simulated", cohorts=COHORTS, compensator_key=bytes(32), files=("assoc",)
     )
     exact = run(plan, panel, cohorts)["variants"]["chi_square"]
     losses = [
-        measure(replace(plan, masking="gaussian", variance=variance), panel, cohorts, exact)
+        measure(size, replace(plan, masking="gaussian", variance=variance), panel, cohorts, exact)
         for variance in VARIANCES
     ]
-    for name, lines in (("loss", table(losses)), ("leak", leak(losses))):
-        text = "\n".join(lines) + "\n"
-        (OUT / f"gaussian-{name}.md").write_text(text, encoding="utf-8")
-        print(text)
+    measuring.write(given.out, "gaussian-loss", table(size, losses))
+    measuring.write(given.out, "gaussian-leak", leak(size, losses))
 
 
 if __name__ == "__main__":

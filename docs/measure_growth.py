@@ -9,15 +9,15 @@ which is the one that other programs disturbed least. Three things grow in turn,
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import matplotlib
+import measuring
 import numpy as np
 
 from unpooled.simulate import simulate
@@ -26,7 +26,8 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-HERE = Path(__file__).parent
+SECONDS = (2, 3, 4)  # columns of the table
+WRITES = (measuring.Table("growth", apart=0.05, free=SECONDS),)
 WORK = Path(".cache/growth")
 COVARIATES = 4
 TESTS = {"linear": "quantitative", "logistic": "case/control"}
@@ -52,10 +53,12 @@ class Sweep:
     axis: str
     unit: int
     values: tuple[int, ...]
+    base: Size = Size()
+    """What stays."""
 
     @property
     def sizes(self) -> list[Size]:
-        return [replace(Size(), **{self.field: value}) for value in self.values]
+        return [replace(self.base, **{self.field: value}) for value in self.values]
 
 
 SWEEPS = (
@@ -63,7 +66,10 @@ SWEEPS = (
     Sweep("variants", "variants", 100_000, (50_000, 100_000, 200_000, 400_000)),
     Sweep("cohorts", "cohorts", 1, (3, 6, 10, 20)),
 )
-MOST_COHORTS = max(SWEEPS[-1].values)
+SMALL = tuple(
+    replace(sweep, values=values, base=Size(60, 500))
+    for sweep, values in zip(SWEEPS[:2], ((60, 120), (500, 1_000)), strict=True)
+)
 
 
 @dataclass(frozen=True)
@@ -77,10 +83,9 @@ class Cost:
 Costs = dict[tuple[str, Size], Cost]
 
 
-def generated(size: Size, trait: str) -> Path:
-    """The files of the cohorts; made once, and kept. Studies of more cohorts add to those of fewer."""
+def generated(size: Size, cohorts: int, trait: str) -> Path:
+    """The files of so many cohorts; made once, and kept. Studies of more cohorts add to those of fewer."""
     folder = WORK / f"{size.samples}x{size.variants} {trait.replace('/', ' ')}"
-    cohorts = MOST_COHORTS if replace(size, cohorts=Size.cohorts) == Size() else Size.cohorts
     if not (folder / "truth.json").exists():
         print(f"generating {cohorts} cohorts of {size}, {trait}", file=sys.stderr)
         folder.mkdir(parents=True, exist_ok=True)
@@ -96,9 +101,9 @@ def generated(size: Size, trait: str) -> Path:
     return folder
 
 
-def measure(test: str, size: Size) -> Cost:
-    """One study."""
-    folder = generated(size, TESTS[test])
+def measure(test: str, size: Size, most: int) -> Cost:
+    """One study; `most` is how many cohorts a study of people and variants like these has."""
+    folder = generated(size, most, TESTS[test])
     cohorts = [folder / f"cohort{k + 1}" for k in range(size.cohorts)]
     words = [word for cohort in cohorts for word in ("--bfile", cohort, "--covar", f"{cohort}.cov")]
     command = ["rehearse", "--test", test, *words, "--hide-covar", "--out", folder / "study", "--quiet"]
@@ -107,11 +112,13 @@ def measure(test: str, size: Size) -> Cost:
     return Cost(report["seconds"]["ready_to_files"], report["bytes"]["to_last_sum"] / 1e6)
 
 
-def measure_all(runs: int) -> Costs:
+def measure_all(sweeps: Sequence[Sweep], tests: Sequence[str], runs: int) -> Costs:
     costs: Costs = {}
-    for size in dict.fromkeys(size for sweep in SWEEPS for size in sweep.sizes):
-        for test in TESTS:
-            found = [measure(test, size) for _ in range(runs)]
+    sizes = list(dict.fromkeys(size for sweep in sweeps for size in sweep.sizes))
+    for size in sizes:
+        most = max(other.cohorts for other in sizes if replace(other, cohorts=size.cohorts) == size)
+        for test in tests:
+            found = [measure(test, size, most) for _ in range(runs)]
             costs[test, size] = min(found, key=lambda cost: cost.seconds)
             print(test, size, costs[test, size], file=sys.stderr)
     return costs
@@ -144,11 +151,11 @@ def points(costs: Costs, sweep: Sweep, test: str, what: str) -> tuple[np.ndarray
 # What the page shows
 
 
-def table(costs: Costs) -> Iterator[str]:
+def table(costs: Costs, sweeps: Sequence[Sweep]) -> Iterator[str]:
     yield "| What grows | Test | Seconds | Fixed + each | R² | MB | Fixed + each | R² |"
     yield "| --- | --- | --- | --- | ---: | --- | --- | ---: |"
-    for sweep in SWEEPS:
-        for test in TESTS:
+    for sweep in sweeps:
+        for test in _tests(costs):
             cells = [
                 cell
                 for what in ("seconds", "megabytes")
@@ -157,9 +164,10 @@ def table(costs: Costs) -> Iterator[str]:
             steps = ", ".join(f"{value:,}" for value in sweep.values)
             yield f"| {sweep.axis}: {steps} | {test} | {' | '.join(cells)} |"
     yield ""
+    base = sweeps[0].base
     yield (
-        f"What does not grow stays at {Size.samples:,} people in each of {Size.cohorts} cohorts, and "
-        f"{Size.variants:,} variants; {COVARIATES} covariates, missing calls in a third of the variants. "
+        f"What does not grow stays at {base.samples:,} people in each of {base.cohorts} cohorts, and "
+        f"{base.variants:,} variants; {COVARIATES} covariates, missing calls in a third of the variants. "
         "*Each* is for 1,000 people in each cohort, for 100,000 variants, or for a cohort."
     )
 
@@ -170,13 +178,17 @@ def _cells(y: np.ndarray, line: Line, sweep: Sweep) -> list[str]:
     return [", ".join(f"{value:.1f}" for value in y), found, f"{line.r_squared:.3f}"]
 
 
-def draw(costs: Costs, path: Path) -> None:
+def _tests(costs: Costs) -> list[str]:
+    return list(dict.fromkeys(test for test, _ in costs))
+
+
+def draw(costs: Costs, sweeps: Sequence[Sweep], path: Path) -> None:
     plt.rcParams.update({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False})
     figure, panels = plt.subplots(
-        2, len(SWEEPS), figsize=(10, 5.6), dpi=130, layout="constrained", sharex="col"
+        2, len(sweeps), figsize=(10, 5.6), dpi=130, layout="constrained", sharex="col"
     )
     for row, what in zip(panels, ("seconds", "megabytes"), strict=True):
-        for axes, sweep in zip(row, SWEEPS, strict=True):
+        for axes, sweep in zip(row, sweeps, strict=True):
             _panel(axes, costs, sweep, what)
     panels[0][0].set_ylabel("seconds, ready to files")
     panels[1][0].set_ylabel("MB, all parties")
@@ -186,7 +198,7 @@ def draw(costs: Costs, path: Path) -> None:
 
 
 def _panel(axes: Axes, costs: Costs, sweep: Sweep, what: str) -> None:
-    for test in TESTS:
+    for test in _tests(costs):
         x, y, line = points(costs, sweep, test, what)
         ends = np.array([0, x.max()])
         axes.plot(ends * sweep.unit, line.fixed + line.each * ends, color=COLOUR[test], lw=1, ls="--")
@@ -199,15 +211,13 @@ def _panel(axes: Axes, costs: Costs, sweep: Sweep, what: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = measuring.parser(__doc__)
     parser.add_argument("--runs", type=int, default=1, help="of each study; the fastest counts")
-    costs = measure_all(parser.parse_args().runs)
-    text = "\n".join(table(costs)) + "\n"
-    (HERE / "measured" / "growth.md").write_text(text, encoding="utf-8")
-    print(text)
-    draw(costs, HERE / "images/growth.png")
+    given = parser.parse_args()
+    sweeps, tests = (SMALL, ("linear",)) if given.small else (SWEEPS, tuple(TESTS))
+    costs = measure_all(sweeps, tests, given.runs)
+    measuring.write(given.out, "growth", table(costs, sweeps))
+    draw(costs, sweeps, measuring.picture(given.out, "growth"))
 
 
 if __name__ == "__main__":

@@ -15,10 +15,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import matplotlib
+import measuring
 import numpy as np
 import statsmodels.api as sm
 from scipy import stats
@@ -30,7 +31,11 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-HERE = Path(__file__).parent
+WRITES = (
+    measuring.Table("heterogeneity-scenarios"),
+    measuring.Table("heterogeneity-correlations"),
+    measuring.Table("heterogeneity-hits"),
+)
 WORK = Path(".cache/heterogeneity")
 SEED = 1
 VARIANTS = 20_000  # before those with a minor allele below 5 % go
@@ -66,6 +71,11 @@ class Scenario:
     def samples(self) -> int:
         return sum(map(sum, self.counts))
 
+    def smaller(self, times: int) -> Scenario:
+        """With so many times fewer cases and controls."""
+        counts = tuple((cases // times, controls // times) for cases, controls in self.counts)
+        return replace(self, counts=counts)
+
 
 SCENARIOS = (
     Scenario("I", "balanced", ((937, 844), (937, 844), (937, 844))),
@@ -75,6 +85,7 @@ SCENARIOS = (
     Scenario("V", "severely uneven", ((237, 1544), (937, 844), (1637, 144))),
     Scenario("VI", "uneven pack-years", ((936, 845), (936, 845), (937, 844)), by_smoking=True),
 )
+SMALL = (SCENARIOS[3].smaller(12),)
 
 
 # The pool
@@ -375,7 +386,7 @@ def draw(outcomes: list[Outcome], path: Path) -> None:
     figure = plt.figure(figsize=(11, 9), dpi=130, facecolor="white", layout="constrained")
     above, below = figure.subfigures(2, 1, height_ratios=(2.1, 1))
     shown = (UNPOOLED, FIXED, RANDOM)
-    panels = above.subplots(len(shown), len(outcomes), sharex=True, sharey=True)
+    panels = above.subplots(len(shown), len(outcomes), sharex=True, sharey=True, squeeze=False)
     limit = 1.05 * max(-np.log10(min(p.values())) for o in outcomes for p in (o.pooled, *o.others.values()))
     for row, analysis in zip(panels, shown, strict=True):
         for axes, outcome in zip(row, outcomes, strict=True):
@@ -429,18 +440,19 @@ def _summary(axes: Axes, outcomes: list[Outcome], number: str, title: str) -> No
 
 
 def main() -> None:
+    given = measuring.parser(__doc__).parse_args()
+    wanted, variants = (SMALL, 500) if given.small else (SCENARIOS, VARIANTS)
     pools: dict[int, Pool] = {}
     outcomes = []
-    for scenario in SCENARIOS:
+    for scenario in wanted:
+        folder = WORK / f"{scenario.samples} people"
         if scenario.cases not in pools:
-            folder = WORK / f"{scenario.cases} cases"
-            pools[scenario.cases] = generate(folder, scenario.samples, scenario.cases, VARIANTS, EFFECTS)
-        outcomes.append(measure(pools[scenario.cases], scenario, WORK / scenario.name))
+            into = folder / f"{scenario.cases} cases"
+            pools[scenario.cases] = generate(into, scenario.samples, scenario.cases, variants, EFFECTS)
+        outcomes.append(measure(pools[scenario.cases], scenario, folder / scenario.name))
     for table in (scenarios, correlations, hits):
-        text = "\n".join(table(outcomes)) + "\n"
-        (HERE / "measured" / f"heterogeneity-{table.__name__}.md").write_text(text, encoding="utf-8")
-        print(text)
-    draw(outcomes, HERE / "images/heterogeneity.png")
+        measuring.write(given.out, f"heterogeneity-{table.__name__}", table(outcomes))
+    draw(outcomes, measuring.picture(given.out, "heterogeneity"))
 
 
 if __name__ == "__main__":

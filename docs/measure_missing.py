@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import dataclass
 
+import measuring
 import numpy as np
 
 from unpooled.cohort import ArrayCohort, Samples
@@ -19,18 +20,26 @@ from unpooled.panel import Panel
 from unpooled.plan import EXACT, MEAN, Covariate, Plan
 from unpooled.run import run
 
-OUT = Path(__file__).parent / "measured"
-COHORTS, PEOPLE, VARIANTS, COVARIATES = 3, 1781, 2_000, 4
+WRITES = (measuring.Table("missing", apart=0.1),)
+COHORTS, COVARIATES = 3, 4
 RATES = (0.001, 0.005, 0.02, 0.05, 0.1)
 SEED = 1
 
 Arrays = dict[str, np.ndarray]
 
 
-def study(test: str) -> tuple[Panel, list[ArrayCohort]]:
+@dataclass(frozen=True)
+class Size:
+    """Of the study."""
+
+    people: int = 1781  # of each cohort
+    variants: int = 2_000  # for each rate
+
+
+def study(test: str, size: Size) -> tuple[Panel, list[ArrayCohort]]:
     """Every hundredth variant has an effect, as have the covariates, which go with the variants a little."""
     random = np.random.default_rng(SEED)
-    people, variants = COHORTS * PEOPLE, VARIANTS * len(RATES)
+    people, variants = COHORTS * size.people, size.variants * len(RATES)
     frequency = random.uniform(0.02, 0.5, (variants, 1))
     covariates = random.normal(size=(people, COVARIATES))
     odds = frequency / (1 - frequency) * np.exp(0.1 * covariates[:, 0])
@@ -40,7 +49,7 @@ def study(test: str) -> tuple[Panel, list[ArrayCohort]]:
         phenotype = value + random.normal(size=people)
     else:
         phenotype = (random.random(people) < 1 / (1 + np.exp(-value))).astype(float)
-    copies[random.random(copies.shape) < np.repeat(RATES, VARIANTS)[:, None]] = -1
+    copies[random.random(copies.shape) < np.repeat(RATES, size.variants)[:, None]] = -1
     yes = np.ones(people, bool)
     cohorts = []
     for part in np.split(np.arange(people), COHORTS):
@@ -66,17 +75,17 @@ def results(test: str, rule: str, panel: Panel, cohorts: list[ArrayCohort]) -> A
     return run(plan, panel, cohorts)["variants"]
 
 
-def table() -> Iterator[str]:
+def table(size: Size) -> Iterator[str]:
     yield (
         "| Test | Calls missing | Effect, in standard errors: median, largest "
         "| Standard error, relative: median, largest | -log10 P: median, largest |"
     )
     yield "| --- | --- | --- | --- | --- |"
     for test in ("linear", "logistic"):
-        panel, cohorts = study(test)
+        panel, cohorts = study(test, size)
         exact, mean = (results(test, rule, panel, cohorts) for rule in (EXACT, MEAN))
         for k, rate in enumerate(RATES):
-            at = slice(k * VARIANTS, (k + 1) * VARIANTS)
+            at = slice(k * size.variants, (k + 1) * size.variants)
             (beta, other_beta), (se, other_se), (p, other_p) = (
                 (exact[name][at, 0], mean[name][at, 0]) for name in ("beta", "se", "neg_log10_p")
             )
@@ -85,16 +94,16 @@ def table() -> Iterator[str]:
             yield f"| {test} | {100 * rate:g} % | {' | '.join(cells)} |"
     yield ""
     yield (
-        f"How far `mean` is from `exact`: {VARIANTS:,} variants a line, of frequency 2 to 50 %, {COHORTS} "
-        f"cohorts of {PEOPLE:,} people, {COVARIATES} covariates; Python {platform.python_version()}, "
-        f"NumPy {np.__version__}, {platform.machine()}."
+        f"How far `mean` is from `exact`: {size.variants:,} variants a line, of frequency 2 to 50 %, "
+        f"{COHORTS} cohorts of {size.people:,} people, {COVARIATES} covariates; "
+        f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}."
     )
 
 
 def main() -> None:
-    text = "\n".join(table()) + "\n"
-    (OUT / "missing.md").write_text(text, encoding="utf-8")
-    print(text)
+    given = measuring.parser(__doc__).parse_args()
+    size = Size(people=200, variants=50) if given.small else Size()
+    measuring.write(given.out, "missing", table(size))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
+import importlib
 import os
 import re
 import shutil
@@ -21,6 +21,7 @@ from unpooled.simulate import simulate
 from .federation import SMALL_CHUNK, Federation, Trial, federation
 from .services import fresh_stores
 
+DOCS = Path(__file__).parents[1] / "docs"
 MOUSE = Path("/usr/share/doc/gemma/example")
 
 
@@ -226,9 +227,6 @@ def trial(running: Federation, small: tuple[Path, ...]) -> Iterator[Trial]:
 
 def documentation_script(name: str) -> ModuleType:
     """A program of docs/ as a module."""
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / "docs" / f"{name}.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # where dataclasses look up their annotations
-    spec.loader.exec_module(module)
-    return module
+    if str(DOCS) not in sys.path:
+        sys.path.append(str(DOCS))  # of programs there that it imports
+    return importlib.import_module(name)

@@ -10,6 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.preprocessing import StandardScaler
 
+from unpooled.algorithms.normalization.census import FEWEST_COHORTS, FEWEST_VALUES
+
 from .conftest import documentation_script
 
 
@@ -20,10 +22,26 @@ def script() -> ModuleType:
 
 @pytest.mark.parametrize("cohorts", [10, 30])
 def test_every_cohort_has_rows_however_they_are_dealt(script: ModuleType, cohorts: int) -> None:
+    """And three have so many to train on that a study asks for sums over them."""
     data = script.Data(*script.TABLES["wine"]())
     for skew in script.SKEWS:
-        sizes = np.bincount(skew.deal(data, cohorts, np.random.default_rng(0)), minlength=cohorts)
-        assert len(sizes) == cohorts and sizes.min() >= script.FEWEST, skew.title
+        for seed in range(5):
+            random = np.random.default_rng(seed)
+            cohort = skew.deal(data, cohorts, random)
+            sizes = np.bincount(cohort, minlength=cohorts)
+            assert len(sizes) == cohorts and sizes.min() >= script.FEWEST, skew.title
+            train, _ = script.split(cohort, random)
+            trained = np.bincount(cohort[train], minlength=cohorts)
+            assert np.sum(trained >= FEWEST_VALUES) >= FEWEST_COHORTS, skew.title
+
+
+@pytest.mark.parametrize("cohorts", [10, 30])
+def test_ranges_are_apart(script: ModuleType, cohorts: int) -> None:
+    """Also where three cohorts have more rows than their share."""
+    data = script.Data(*script.TABLES["wine"]())
+    x = np.arange(178.0)[:, None] * [1, 0]
+    cohort = script.by_feature(script.Data(x, data.y), cohorts, np.random.default_rng(0))
+    assert np.all(np.abs(np.diff(cohort)) <= 1) and len(np.unique(cohort)) == cohorts
 
 
 def test_skews_are_what_they_are_called(script: ModuleType) -> None:
