@@ -18,15 +18,17 @@ from unpooled.cohort import ArrayTable
 from unpooled.errors import UnpooledError
 from unpooled.panel import Panel
 from unpooled.run import run
-from unpooled.scaler import MIN_MAX, QUANTILES, YEO_JOHNSON, Z_SCORE, Scaler
+from unpooled.scaler import FLAT, MIN_MAX, QUANTILES, YEO_JOHNSON, Z_SCORE, Scaler
 
 from . import files, truth
 from .federation import Federation
-from .judge import EPS, SHARE, Disagreement, Row, is_constant, mask_noise, parameters, spread
+from .judge import EPS, SHARE, Disagreement, Row, is_constant, is_scaled_by_1, mask_noise, parameters, spread
 from .truth import LONG
 
 UNITS = 8
 """In the last place of the largest value: so far off may be a difference of two, or what came back."""
+LARGEST = 2.0**1021
+"""Of values beyond it a difference may be none."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ def _wrong(
                 yield from _as_theirs(plan.test, k, row, x, own, theirs[known, k])
             if plan.masking == "modular":
                 yield from _cells(plan.test, k, row, x, own)
-            yield from _inverse(k, row, x, back[known, k])
+            yield from _inverse(k, row, x, own, back[known, k])
 
 
 def _written(
@@ -144,7 +146,7 @@ def _by_scikit_learn(method: str, rows: Sequence[Row], pool: np.ndarray) -> np.n
         return np.asarray(fitted.transform(pool))
     fitted = StandardScaler().fit(pool)
     mean, deviation = (np.array([row[name] for row in rows], float) for name in ("mean", "deviation"))
-    noted = np.array(["note" in row for row in rows])
+    noted = np.array([is_scaled_by_1(row) for row in rows])
     fitted.mean_, fitted.scale_ = mean, np.where(noted, 1.0, deviation)
     return np.asarray(fitted.transform(pool))
 
@@ -152,9 +154,9 @@ def _by_scikit_learn(method: str, rows: Sequence[Row], pool: np.ndarray) -> np.n
 def _as_theirs(
     method: str, k: int, row: Row, x: np.ndarray, cells: np.ndarray, theirs: np.ndarray
 ) -> Iterator[Disagreement]:
-    """Cells are scikit-learn's to the bit, but where it scales by 1 what is smaller than 2e-15."""
-    size = spread(method, np.sort(x))
-    elsewhere = method != Z_SCORE and (size < 20 * EPS or size > np.finfo(float).max or "note" in row)
+    """Cells are scikit-learn's to the bit, but where it overflows, or scales by 1 what is below 2e-15."""
+    small = method != Z_SCORE and spread(method, np.sort(x)) < 20 * EPS
+    elsewhere = small or np.abs(x).max() > LARGEST or is_scaled_by_1(row)
     if not elsewhere and not np.array_equal(cells, theirs):
         at = int(np.argmax(cells != theirs))
         yield Disagreement(k, "scikit-learn", f"{x[at]!r} becomes {cells[at]!r}; there it is {theirs[at]!r}")
@@ -163,21 +165,19 @@ def _as_theirs(
 def _cells(method: str, k: int, row: Row, x: np.ndarray, cells: np.ndarray) -> Iterator[Disagreement]:
     """Cells are what the pooled column's own parameters make of the values, in long double."""
     in_order, largest = np.sort(x), LONG(np.abs(x).max())
-    constant, noted = is_constant(method, in_order), "constant" in row.get("note", "")
+    constant, noted = is_constant(method, in_order), is_scaled_by_1(row)
     if constant is not None and constant != noted:
         yield Disagreement(
             k, "constant", f"{row.get('note')!r}; want it {'' if constant else 'not '}scaled by 1"
         )
         return
-    size = LONG(1) if noted else spread(method, in_order)
     if method == YEO_JOHNSON and not noted:
-        wanted = truth.bent(x, row["lambda"], float(np.median(x))).standardised
-        rounding = LONG(0)
+        size, wanted = row["spread"], truth.bent(x, row["lambda"], float(np.median(x))).standardised
     else:
+        size = LONG(1) if noted else spread(method, in_order)
         wanted = (x.astype(LONG) - _centre(method, in_order)) / size
-        rounding = UNITS * EPS * largest / size
-    slack = SHARE * np.maximum(1, np.abs(wanted)) + rounding
-    off = ~(np.abs(cells - wanted) <= slack)
+    slack = (SHARE + UNITS * EPS * largest / size) * np.maximum(1, np.abs(wanted))
+    off = ~(np.abs(cells - wanted) <= slack) & (np.abs(wanted) <= np.finfo(float).max)
     if off.any():
         at = int(np.argmax(off))
         yield Disagreement(k, "cells", f"{x[at]!r} becomes {cells[at]!r}; want {wanted[at]!r}")
@@ -190,12 +190,12 @@ def _centre(method: str, x: np.ndarray) -> np.longdouble:
     return truth.long(truth.quantile(x, 0.0 if method == MIN_MAX else 0.5))
 
 
-def _inverse(k: int, row: Row, x: np.ndarray, back: np.ndarray) -> Iterator[Disagreement]:
-    """Values come back, or a note says why not."""
-    if "note" in row:
+def _inverse(k: int, row: Row, x: np.ndarray, cells: np.ndarray, back: np.ndarray) -> Iterator[Disagreement]:
+    """Values come back from cells that are numbers, or a note says why not."""
+    if FLAT in row.get("note", ""):
         return
     slack = SHARE * LONG(np.ptp(x.astype(LONG))) + UNITS * EPS * LONG(np.abs(x).max())
-    off = ~(np.abs(back.astype(LONG) - x) <= slack)
+    off = ~(np.abs(back.astype(LONG) - x) <= slack) & np.isfinite(cells)
     if off.any():
         at = int(np.argmax(off))
         yield Disagreement(k, "inverse", f"{x[at]!r} comes back as {back[at]!r}")

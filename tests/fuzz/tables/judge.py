@@ -11,10 +11,20 @@ from typing import Any
 import numpy as np
 
 from unpooled.plan import Plan
-from unpooled.scaler import CONSTANT, EMPTY, MIN_MAX, PARAMETERS, QUANTILES, ROBUST, YEO_JOHNSON, Z_SCORE
+from unpooled.scaler import (
+    CONSTANT,
+    EDGE,
+    EMPTY,
+    MIN_MAX,
+    NEARLY_CONSTANT,
+    PARAMETERS,
+    QUANTILES,
+    ROBUST,
+    YEO_JOHNSON,
+    Z_SCORE,
+)
 
 from . import truth
-from .truth import LONG
 
 EPS = float(np.finfo(float).eps)
 ULPS = 2
@@ -29,6 +39,7 @@ SMALLEST = 1e-307
 """One over a smaller number may be none: such columns may count as constant."""
 WIDTH, LARGE = 5e-7, 4096.0
 """Of the interval in which lambda is known; relative beyond."""
+ENDS = {MIN_MAX: (0.0, 1.0), ROBUST: (0.25, 0.75)}
 QUANTILE = {"min": 0.0, "lower_quartile": 0.25, "median": 0.5, "upper_quartile": 0.75, "max": 1.0}
 
 Row = Mapping[str, Any]
@@ -90,9 +101,10 @@ def _quantiles(found: Row, wanted: Mapping[str, float], x: np.ndarray) -> Iterat
 def _moments(plan: Plan, row: Row, x: np.ndarray) -> Iterator[tuple[str, str]]:
     exact, largest = truth.moments(x), float(np.abs(x).max())
     noise = mask_noise(plan) / len(x)
-    if noise:  # the rest of a unit, twice, and of the share that may be lost
+    if noise:
         yield from _near("mean", row["mean"], exact.mean, Fraction(4 * noise) * Fraction(largest))
-        yield from _near("deviation", row["deviation"], exact.deviation, Fraction(BLURRED) * exact.deviation)
+        slack = Fraction(BLURRED) * exact.deviation + Fraction(SMALLEST)
+        yield from _near("deviation", row["deviation"], exact.deviation, slack)
     else:
         yield from _near("mean", row["mean"], exact.mean, CANCELLED * Fraction(largest))
         yield from _near("deviation", row["deviation"], exact.deviation)
@@ -113,9 +125,9 @@ def _bent(row: Row, x: np.ndarray) -> Iterator[tuple[str, str]]:
     if power is None:
         yield "lambda", "null"
         return
-    if row.get("note") == CONSTANT:
+    if is_scaled_by_1(row):
         return
-    if "note" not in row:
+    if EDGE not in row.get("note", ""):
         width, centre = WIDTH * max(1.0, abs(power) / LARGE), float(np.median(x))
         below, above = (truth.bent(x, power + side * width, centre).growth for side in (-1, 1))
         if not (below[0] > -below[1] and above[0] < above[1]):
@@ -141,17 +153,22 @@ def _near(
         yield name, f"{ours!r}; want {nearest!r}"
 
 
+def is_scaled_by_1(row: Row) -> bool:
+    """Whether its note says so."""
+    return any(note in row.get("note", "").split("; ") for note in (CONSTANT, NEARLY_CONSTANT))
+
+
 def is_constant(method: str, x: np.ndarray) -> bool | None:
     """Whether scikit-learn scales such a column by 1, float64 (n,) in order; None where it is close.
 
     What is nearly constant differs by rounding: the deviation is at most n units in the mean's last place, or
-    a range is below ten of the largest value's.
+    a range ten in that of its larger end.
     """
-    size, bound = spread(method, x), 0.0
+    size = spread(method, x)
     if method in (Z_SCORE, YEO_JOHNSON):
         bound = len(x) * EPS * abs(float(truth.moments(x).mean))
     else:
-        bound = 10 * EPS * float(np.abs(x).max())
+        bound = 10 * EPS * max(abs(float(truth.quantile(x, q))) for q in ENDS[method])
     if size == 0:
         return True
     close = bound / 2 < size < 2 * bound or size < SMALLEST
@@ -162,5 +179,5 @@ def spread(method: str, x: np.ndarray) -> np.longdouble:
     """What a column is divided by: float64 (n,) in order."""
     if method in (Z_SCORE, YEO_JOHNSON):
         return truth.long(truth.moments(x).deviation)
-    ends = (0.0, 1.0) if method == MIN_MAX else (0.25, 0.75)
-    return LONG(truth.long(truth.quantile(x, ends[1]) - truth.quantile(x, ends[0])))
+    low, high = (truth.quantile(x, q) for q in ENDS[method])
+    return truth.long(high - low)
