@@ -102,9 +102,9 @@ def _moments(plan: Plan, row: Row, x: np.ndarray) -> Iterator[tuple[str, str]]:
     exact, largest = truth.moments(x), float(np.abs(x).max())
     noise = mask_noise(plan) / len(x)
     if noise:
-        yield from _near("mean", row["mean"], exact.mean, Fraction(4 * noise) * Fraction(largest))
-        slack = Fraction(BLURRED) * exact.deviation + Fraction(SMALLEST)
-        yield from _near("deviation", row["deviation"], exact.deviation, slack)
+        slack = Fraction(4 * noise) * Fraction(largest), Fraction(BLURRED) * exact.deviation
+        yield from _near("mean", row["mean"], exact.mean, slack[0] + Fraction(SMALLEST))
+        yield from _near("deviation", row["deviation"], exact.deviation, slack[1] + Fraction(SMALLEST))
     else:
         yield from _near("mean", row["mean"], exact.mean, CANCELLED * Fraction(largest))
         yield from _near("deviation", row["deviation"], exact.deviation)
