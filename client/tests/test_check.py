@@ -252,7 +252,11 @@ FAULTS = {
         files={"p": pheno(["1", "2", "3"])}, options=P),
     "unknown": Fault(Code.PHENOTYPE_TEXT, E, "p", 2, 3, "unknown", 30, says="looks like a code",
         files={"p": pheno(["1", "unknown"])}, options=P),
+    "outlier": Fault(Code.OUTLIER, E, "p", read="-999999999", says="--missing-phenotype -999999999",
+        files={"p": text([f"F{k} I{k} {k + 0.5 if k else -999999999}" for k in range(N)])}, options=P),
     # covariates
+    "covariate beyond all others": Fault(Code.OUTLIER, E, "c", read="1e+300", says="or write NA",
+        files={"c": text(COVAR, {4: "F2 I2 1e300 a"})}, options={"covar": "c", "covar_name": ("age",)}),
     "covariate with a code": Fault(Code.MISSING_CODE, W, "c", 2, 3, "999", says="--missing-phenotype 999",
         files={"c": text(COVAR, {2: "F0 I0 999 a"})}, options={"covar": "c", "covar_name": ("age",)}),
     "sites by number": Fault(Code.COVARIATE_FEW_VALUES, NOTE, "c", column=3, read="1,2,3",

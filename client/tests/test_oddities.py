@@ -13,6 +13,7 @@ from unpooled_client.data.build import ENDS, known_build
 from unpooled_client.data.codes import look_like_codes
 from unpooled_client.data.collinear import inflation, relations
 from unpooled_client.data.estimate import duration, memory, seconds
+from unpooled_client.data.outliers import outlying
 from unpooled_client.data.report import Code
 
 
@@ -32,6 +33,26 @@ from unpooled_client.data.report import Code
 )
 def test_numbers_that_look_like_codes(values: list[float], codes: list[float]) -> None:
     assert sorted(look_like_codes(np.array(values))) == codes
+
+
+@pytest.mark.parametrize(
+    ("values", "far"),
+    [
+        ([*range(60), -999999999], 1),
+        ([*range(2000, 2060), -999999999], 1),  # no others are a million times smaller, but they lie close
+        ([*range(60), 1e300], 1),
+        ([1e-250 * k for k in range(60)] + [1e-200], 1),
+        ([*range(60), 1e5], 0),
+        ([*np.exp(5 * np.random.default_rng(1).normal(size=500))], 0),
+        ([*([0] * 60), 1e9], 0),  # one who differs
+        ([*([0.1 + 0.2, 0.3] * 60), 1e9], 0),
+        ([*range(60), *([1e9] * 60)], 0),  # not a few
+        ([1.7e308, -1.7e308, 0], 0),
+        ([], 0),
+    ],
+)
+def test_values_beyond_all_others(values: list[float], far: int) -> None:
+    assert np.flatnonzero(outlying(np.array(values, float))).tolist() == [len(values) - 1][:far]
 
 
 def people(columns: int, seed: int = 1) -> np.ndarray:

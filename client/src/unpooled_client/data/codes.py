@@ -13,7 +13,8 @@ from unpooled.text import classes
 from unpooled_client.data.numbers import Column, is_missing
 from unpooled_client.data.report import EXAMPLES, Code, Report, at_lines, shown
 
-CODES = tuple(sign * code for code in (7, 8, 9, 77, 88, 99, 777, 888, 999, 9999, 99999) for sign in (-1, 1))
+_NINES = tuple(10**digits - 1 for digits in range(1, 10))
+CODES = tuple(sign * code for code in (7, 8, 77, 88, 777, 888, *_NINES) for sign in (-1, 1))
 """What questionnaires and statistics packages write for: missing, unknown, refused."""
 
 LIKE_MISSING = frozenset(

@@ -16,6 +16,7 @@ from unpooled_client.data.collinear import check_collinear
 from unpooled_client.data.covariates import read_covariates
 from unpooled_client.data.fam import Fam, check_duplicates, read_fam
 from unpooled_client.data.options import DataOptions, check_options
+from unpooled_client.data.outliers import check_outliers
 from unpooled_client.data.phenotype import read_phenotype
 from unpooled_client.data.report import Report, Severity
 from unpooled_client.data.selection import read_selection, select_variants
@@ -93,6 +94,7 @@ def open_cohort(options: DataOptions) -> tuple[PlinkData | None, Report]:
         values = np.where(fam.sex == 0, np.nan, values)
     samples = Samples(values, fam.sex, fam.founder, kept, covariates.values, covariates.unlisted)
     check_samples(fam, samples, phenotype, options, report)
+    check_outliers(fam, samples, covariates, phenotype, options, report)
     if options.covar is not None:
         check_collinear(samples, covariates, phenotype, options.covar, report)
     if sound:  # else people are missing for another reason, which is in the report

@@ -81,6 +81,7 @@ class Code(enum.StrEnum):
     NOBODY_MATCHED = "nobody-matched"
 
     MISSING_CODE = "missing-code"
+    OUTLIER = "outlier"
     PHENOTYPE_TEXT = "phenotype-text"
     PHENOTYPE_NAN = "phenotype-nan"
     PHENOTYPE_CODING = "phenotype-coding"

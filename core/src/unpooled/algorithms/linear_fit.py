@@ -231,7 +231,8 @@ class _Fit:
         centre = self.step.centre / scale
         means[:, 1 : c + 1] += centre[:c]
         scales = np.concatenate([[1.0], scale[:c], [1.0] * with_sex, scale[c:]])
-        full = np.concatenate([[0.0], np.full(c, float(self.step.people)), [0.0] * with_sex])
+        whole = np.full(c + 1, float(self.step.people))
+        full = np.concatenate([[0.0], whole[:c], [0.0] * with_sex, whole[c:]])
         beta, se, code = least_squares(about, b, y_squares, np.rint(n).astype(np.int64), means, scales, full)
         with np.errstate(invalid="ignore", divide="ignore"):
             frequency = g.sum(axis=1) / (most * people).sum(axis=1)

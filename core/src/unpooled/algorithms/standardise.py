@@ -3,7 +3,8 @@
 Three steps, the first asked twice:
 
     Magnitude   how many values are at most 2^e, for 32 exponents e: the smallest that covers the pool, to a
-                factor of 4. Two rounds cover all of float64. No cohort's largest value is ever sent.
+                factor of 16, and whether nearly all are far below it. Two rounds cover all of float64. No
+                cohort's largest value is ever sent.
     Mean        sums, in units of that magnitude, in the 128-bit ring
     Spread      sums of the deviations from the mean, and of their squares, likewise
 
@@ -36,7 +37,13 @@ THRESHOLDS = 32
 """Exponents that are asked about in one round."""
 
 COARSE, FINE = 64, 2  # distances of exponents in the two rounds; 32 of the one span one of the other
+_WIDE = 2 * FINE
+"""The second distance here: it reaches 2^60 below the largest value or further, to where the others are."""
 _LARGEST = 1024  # all finite numbers are below 2^1024
+
+FAR = 20
+"""A column whose largest value is 2^20 times as large as nearly everybody's, or more, is refused: sums of
+float64, taken together, lose what the others say. It is a code for a missing value or another mistake."""
 
 _CONSTANT = 1e-4
 """A column whose squared deviations from its own mean are at most this share of those from the rounded mean,
@@ -70,6 +77,11 @@ class Follows(Step):
         """What follows, given how each column is centred (float64) and scaled (int64 exponents)."""
         raise NotImplementedError
 
+    @property
+    def plan(self) -> bytes:
+        """The study's, encoded."""
+        raise NotImplementedError
+
 
 def real_columns(samples: Samples, phenotype: bool) -> np.ndarray:
     """The covariates and, if it is one, the real-valued phenotype of everyone: float64 (n, columns)."""
@@ -95,11 +107,27 @@ def exponents(highest: np.ndarray, distance: int) -> np.ndarray:
 
 
 def covering(within: np.ndarray, people: int | np.ndarray, powers: np.ndarray) -> np.ndarray:
-    """The smallest of each column's powers within which all `people` of the pool are: int64 (columns,)."""
-    covers = within == np.reshape(people, (-1, 1))
+    """The smallest of each column's powers within which `people` of the pool are: int64 (columns,)."""
+    covers = within >= np.reshape(people, (-1, 1))
     covers[:, 0] = True  # all finite numbers are below the highest
     smallest = THRESHOLDS - 1 - np.argmax(covers[:, ::-1], axis=1)
     return np.asarray(powers[np.arange(len(powers)), smallest])
+
+
+def most(people: int) -> int:
+    """Nearly all of some people: all but the farthest one or one in a hundred."""
+    return people - max(1, people // 100)
+
+
+def outlying(within: np.ndarray, people: int, powers: np.ndarray, zeros: np.ndarray) -> np.ndarray:
+    """Whether the largest values of a column are beyond what nearly everybody has: bool (columns,).
+
+    `zeros`, int64 (columns,), says of how many people a column is 0: a column is allowed to be 0 for nearly
+    everybody. Columns with a large mean may have outliers, in deviations, that these counts do not show.
+    """
+    covered = np.where(within >= most(people), within, people).min(axis=1)
+    distance = covering(within, people, powers) - covering(within, most(people), powers)
+    return np.asarray((distance >= FAR + _WIDE) & (covered > zeros))
 
 
 def settle(
@@ -192,9 +220,10 @@ class Magnitude(OfColumns, Step):
     distance: int
     cohorts: int
     then: Follows | None = server_only(None)  # noqa: RUF009
+    zeros: np.ndarray | None = server_only(None)  # noqa: RUF009
 
     def __post_init__(self) -> None:
-        good = plausible.pool(self.people, self.cohorts) and self.distance in (COARSE, FINE)
+        good = plausible.pool(self.people, self.cohorts) and self.distance in (COARSE, _WIDE)
         plausible.require(good and plausible.exponents(self.highest, self.columns), "magnitudes")
 
     @classmethod
@@ -211,11 +240,27 @@ class Magnitude(OfColumns, Step):
         return {"within": within_powers(values, exponents(self.highest, self.distance))}
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
-        exponent = covering(total["within"], self.people, exponents(self.highest, self.distance))
+        within, powers = total["within"], exponents(self.highest, self.distance)
+        exponent = covering(within, self.people, powers)
         if self.distance == COARSE:
-            yield replace(self, highest=exponent, distance=FINE)
+            yield replace(self, highest=exponent, distance=_WIDE, zeros=within[:, -1])
         else:
+            if self.zeros is not None and self.then is not None:
+                far = outlying(within, self.people, powers, self.zeros)
+                names = self.columns_under(plan_of(self.then.plan))
+                refuse([names[k] for k in np.flatnonzero(far)])
             yield Mean(self.people, self.columns, self.phenotype, exponent, self.cohorts, self.then)
+
+
+def refuse(columns: Sequence[str]) -> None:
+    """ColumnError if there is any column, by its name, with values beyond all others."""
+    if columns:
+        raise ColumnError(
+            f"{listed(columns)}: the values of a few people of the pool are {2**FAR:,} times as large as "
+            "those of nearly all others, or more. Most likely they are a code for a missing value, such as "
+            "-999999999. Each cohort finds it with `unpooled-client check`; write NA, or say "
+            "--missing-phenotype, and duplicate the study"
+        )
 
 
 @dataclass(frozen=True, eq=False)

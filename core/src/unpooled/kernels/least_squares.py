@@ -26,11 +26,12 @@ REFUSED = (UNSTABLE, NO_RESIDUAL)
 
 MOST_CORRELATED, MOST_INFLATED, MOST_ENTANGLED, LEAST_VARIANCE = 0.999, 50.0, 0.99999, 1e-20
 
-_NOTHING = 1e-10
-"""Share of a predictor's squares about its mean over all people below which it does not vary in a subset.
+_NOTHING = 1e-9
+"""Share of a column's squares about its mean over all people below which it does not vary in a subset.
 
-What is left after a subtraction is known to about 1e-15 of what was there: at this share to five digits. So
-where a covariate is 0 but for one huge value, a variant without a call of that person is CONSTANT.
+What is left after a subtraction is known to about 1e-15 of what was there: at this share to six digits. So
+where a covariate is 0 but for one huge value, a variant without a call of that person is CONSTANT; where the
+phenotype is, NO_RESIDUAL.
 """
 
 
@@ -44,7 +45,8 @@ def least_squares(
     y_squares  (m,) about the mean                people     int64 (m,)
     means      (m, p) of the predictors, in the units of `products`
     scales     (p,): what one unit of `products` is in the units of the report; the phenotype's stands last
-    full       (p,): squares of each predictor about its mean over all people, or 0 where only 0 is nothing
+    full       (p + 1,): squares of each predictor about its mean over all people, or 0 where only 0 is
+               nothing; the phenotype's stand last
     """
     m, p = with_y.shape
     beta, se = np.full((m, p), np.nan), np.full((m, p), np.nan)
@@ -53,6 +55,8 @@ def least_squares(
     spread, slope = np.empty(p), np.empty(p)
     for v in range(m):
         code[v] = _checked_inverse(products[v], people[v], full, spread, inverse, half)
+        if code[v] == FITTED and not y_squares[v] > _NOTHING * full[p]:
+            code[v] = NO_RESIDUAL
         if code[v] != FITTED:
             continue
         explained = 0.0

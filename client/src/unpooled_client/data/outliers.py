@@ -1,0 +1,86 @@
+"""Values so far from all others that a regression cannot be computed from sums with them.
+
+Such a value is a code for a missing value or another mistake, as no list of codes foresees it: -999999999
+among blood pressures. The pool refuses the column, by counts that see less than a cohort sees here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from unpooled.algorithms.standardise import FAR, most
+from unpooled.cohort import Samples
+from unpooled_client.data.covariates import Covariates
+from unpooled_client.data.fam import Fam
+from unpooled_client.data.options import CASE_CONTROL, DataOptions
+from unpooled_client.data.phenotype import Phenotype
+from unpooled_client.data.report import EXAMPLES, Code, Report, shown
+
+STILL = 1e-12
+"""Of a column's size: what a constant column varies by, rounding included."""
+
+
+def check_outliers(
+    fam: Fam,
+    samples: Samples,
+    covariates: Covariates,
+    phenotype: Phenotype,
+    options: DataOptions,
+    report: Report,
+) -> None:
+    """Tell of covariates, and of a phenotype that is a number, with values beyond all others."""
+    told = [(f"the covariate {name}", options.covar) for name in covariates.names]
+    values = samples.covariates
+    if phenotype.trait != CASE_CONTROL:
+        told.append((f"the phenotype {phenotype.name}", options.pheno or fam.path))
+        values = np.column_stack([values, samples.phenotype])
+    for (what, path), column in zip(told, values.T, strict=True):
+        known = np.flatnonzero(samples.kept & ~np.isnan(column))
+        far = known[outlying(column[known])]
+        if len(far):
+            _tell(what, path, far, column, fam, options, report)
+
+
+def outlying(values: np.ndarray) -> np.ndarray:
+    """Which values are 2^FAR or more deviations from nearly all others: bool (n,). NaN is not among them.
+
+    The deviation is that of nearly all values, around which the others may lie anywhere.
+    """
+    if len(values) < 3:  # then there are no others
+        return np.zeros(len(values), bool)
+    distance = np.abs(values / 2 - np.median(values / 2))  # halves, of which no difference overflows
+    near = values[np.argsort(distance, kind="stable")[: most(len(values))]]
+    size = float(np.abs(near).max())
+    if size == 0:
+        return np.zeros(len(values), bool)
+    near = near / size
+    deviation = float(near.std())
+    with np.errstate(over="ignore"):
+        away = np.abs(values / size - near.mean())
+    return np.asarray((away >= 2.0**FAR * deviation) & (deviation > STILL))
+
+
+def _tell(
+    what: str,
+    path: Path | None,
+    far: np.ndarray,
+    column: np.ndarray,
+    fam: Fam,
+    options: DataOptions,
+    report: Report,
+) -> None:
+    said = [f"{column[k]:.15g}" for k in far[:EXAMPLES].tolist()]
+    who = [shown(fam.fid[k] + b" " + fam.iid[k]) for k in far[:EXAMPLES].tolist()]
+    report.error(
+        Code.OUTLIER,
+        f"{what} has a value that is more than a million deviations from nearly all others",
+        file=path,
+        read=said[0],
+        expected=f"NA or {options.missing_phenotype} for a missing value",
+        remedy=f"If it is a code for a missing value, say --missing-phenotype {said[0]}, which goes for "
+        f"phenotype and covariates in place of {options.missing_phenotype}, or write NA; else correct it.",
+        count=len(far),
+        examples=tuple(f"{person}: {value}" for person, value in zip(who, said, strict=True)),
+    )
