@@ -51,7 +51,13 @@ MAY_USE: dict[str, tuple[str, ...]] = {
 
 # Inside the library imports go one way: a module may use what stands above it, and its own kind.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("unpooled.errors", "unpooled.chromosomes", "unpooled.glm_columns", "unpooled.memory"),
+    (
+        "unpooled.errors",
+        "unpooled.chromosomes",
+        "unpooled.alleles",
+        "unpooled.glm_columns",
+        "unpooled.memory",
+    ),
     ("unpooled.protocol",),
     ("unpooled.cohort", "unpooled.text", "unpooled.formats.number", "unpooled.schema"),
     ("unpooled.yeo_johnson", "unpooled.scaler"),

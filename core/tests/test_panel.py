@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from unpooled.alleles import agree, capital, complement, strand
 from unpooled.errors import ProtocolError
-from unpooled.panel import Panel, agree, align, capital, complement, reconcile, strand
+from unpooled.panel import Panel, align, reconcile
 
 PAIRS = [(b"A", b"C"), (b"A", b"G"), (b"A", b"T"), (b"C", b"G"), (b"C", b"T"), (b"G", b"T")]
 SINGLES = [(b"0", allele) for allele in (b"A", b"C", b"G", b"T")]

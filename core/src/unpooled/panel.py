@@ -19,25 +19,19 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from unpooled import text
+from unpooled.alleles import UNSEEN, Pair, agree, crossed, is_ambiguous, strand
 from unpooled.errors import ProtocolError
 
-UNSEEN = b"0"
 UNNAMED = b"."
 
 MAX_BYTES = 1 << 29
 """Of the canonical text of a list of variants; longer ones are not taken."""
-_COMPLEMENT = {b"A": b"T", b"T": b"A", b"C": b"G", b"G": b"C", UNSEEN: UNSEEN}
-_BASES = re.compile(rb"[ACGTNacgtn]+")
-
-Pair = tuple[bytes, bytes]
 
 _BLOCK_ROWS = 1 << 15
 
@@ -239,60 +233,6 @@ class Agreement:
             yield b"".join([b"%d\t%d\t%b\t%b\n" % (c, p, n, ends[k]) for k, n, p, c in rows])
 
 
-def capital(allele: bytes) -> bytes:
-    """An allele as it is compared: bases in capitals, anything else, such as `<del>`, letter by letter."""
-    return allele.upper() if _BASES.fullmatch(allele) else allele
-
-
-def complement(pair: Pair) -> Pair | None:
-    """A sorted pair as read on the other strand, sorted; None where that has no meaning."""
-    if pair[0] not in _COMPLEMENT or pair[1] not in _COMPLEMENT:
-        return None
-    low, high = sorted((_COMPLEMENT[pair[0]], _COMPLEMENT[pair[1]]))
-    return low, high
-
-
-def _fits(pair: Pair, target: Pair) -> bool:
-    """Whether a cohort's pair, in which `0` is any allele, can be the target pair."""
-    seen = [allele for allele in pair if allele != UNSEEN]
-    return len(set(seen)) == len(seen) and all(allele in target for allele in seen)
-
-
-@functools.lru_cache(maxsize=65536)
-def strand(pair: Pair, target: Pair) -> int:
-    """1 if a sorted pair fits the target as it stands, -1 if on the other strand, 0 if neither."""
-    if pair == target or _fits(pair, target):
-        return 1
-    flipped = complement(pair)
-    return -1 if flipped is not None and _fits(flipped, target) else 0
-
-
-@functools.lru_cache(maxsize=65536)
-def agree(pairs: tuple[Pair, ...]) -> Pair | None:
-    """The panel's pair for one variant from the cohorts' sorted pairs; None if they cannot be reconciled.
-
-    Does not depend on the order of the cohorts.
-    """
-    full = Counter(pair for pair in pairs if UNSEEN not in pair)
-    if len(set(pairs)) == 1:
-        target = pairs[0]  # even `G/G`, of which PLINK reads the genotypes all the same
-    elif full:
-        target = min(full, key=lambda pair: (-full[pair], pair))
-    else:
-        # Every cohort has seen one allele at most. Two that differ would be an effect of nothing but the
-        # cohort, and an error of strand or coding is likelier than a difference without exception.
-        low, *others = sorted({UNSEEN, *(allele for pair in pairs for allele in pair)})
-        if len(others) > 1:
-            return None
-        target = low, others[0]
-    return target if all(strand(pair, target) for pair in pairs) else None
-
-
-def is_ambiguous(pair: Pair) -> bool:
-    """Whether a pair looks the same on both strands (A/T, C/G)."""
-    return UNSEEN not in pair and complement(pair) == pair
-
-
 def reconcile(lists: Mapping[str, Panel]) -> Agreement:
     """The panel of the variants that every cohort has, by the rules above.
 
@@ -486,26 +426,16 @@ def align(panel: Panel, own: Panel, a1_is_first: np.ndarray) -> Alignment:
     wanted = np.stack([panel.first[found], panel.second[found]], axis=1)
     had = np.stack([own.first[rows], own.second[rows]], axis=1)
     for (want, have), members in _cases(np.stack([wanted, had])):
-        crossed = _crossed(_pair(own.alleles, have), _pair(panel.alleles, want))
-        if crossed is None:
+        is_crossed = crossed(_pair(own.alleles, have), _pair(panel.alleles, want))
+        if is_crossed is None:
             index[found[members]] = -1
         else:
-            swapped[found[members]] = a1_is_first[rows[members]] == crossed
+            swapped[found[members]] = a1_is_first[rows[members]] == is_crossed
     return Alignment(index, swapped)
 
 
 def _pair(alleles: tuple[bytes, ...], codes: np.ndarray) -> Pair:
     return alleles[codes[0]], alleles[codes[1]]
-
-
-def _crossed(have: Pair, want: Pair) -> bool | None:
-    """Whether a cohort's first allele is the panel's second; None if the pairs cannot be reconciled."""
-    if (side := strand(have, want)) == 0:
-        return None
-    if have == want:
-        return False
-    first, second = have if side > 0 else (_COMPLEMENT[have[0]], _COMPLEMENT[have[1]])
-    return first == want[1] != UNSEEN or second == want[0] != UNSEEN
 
 
 def _find(panel: Panel, own: Panel) -> np.ndarray:

@@ -21,8 +21,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from unpooled import text
+from unpooled.alleles import UNSEEN, capital
 from unpooled.chromosomes import HUMAN, chromosome_code, chromosome_name
-from unpooled.panel import UNNAMED, UNSEEN, Panel, canonical_order, capital
+from unpooled.panel import UNNAMED, Panel, canonical_order
 from unpooled.text import Bytes, Tokens
 from unpooled_client.data.oddities import Listed, look_at
 from unpooled_client.data.report import Code, Report, Severity, at_lines, shown

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from unpooled.alleles import UNSEEN
 from unpooled.chromosomes import HUMAN, chromosome_name
-from unpooled.panel import UNSEEN
 from unpooled_client.data.build import beyond, guessed, known_build, pseudo_autosomal
 from unpooled_client.data.report import EXAMPLES, Code, Report, at_lines, shown
 

@@ -13,9 +13,10 @@ import numpy as np
 
 from unpooled.algorithms import algorithm, summary
 from unpooled.algorithms.groups import complete
+from unpooled.alleles import complement
 from unpooled.cohort import Samples
 from unpooled.kernels import least_squares as codes
-from unpooled.panel import Panel, complement
+from unpooled.panel import Panel
 from unpooled.pictures.associations import Associations
 from unpooled.plan import OPTIONS, Covariate, Plan
 from unpooled.protocol.messages import MIN_COHORTS

@@ -16,10 +16,11 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from unpooled.alleles import UNSEEN
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Name, Real, Text, Whole, blocks, write_table
 from unpooled.formats.tests import of_test
-from unpooled.panel import UNSEEN, Panel
+from unpooled.panel import Panel
 from unpooled.plan import NOT_REPORTED, Plan
 from unpooled.statistics import p_value
 from unpooled.step import Arrays

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from unpooled import text
+from unpooled.alleles import capital
 from unpooled.chromosomes import chromosome_code
 from unpooled.errors import ProtocolError
-from unpooled.panel import Panel, capital
+from unpooled.panel import Panel
 
 _COLUMNS = {5: (0, 1, 2, 3, 4), 6: (0, 3, 1, 4, 5)}  # ours; a .bim: chromosome, ID, cM, position, A1, A2
 
