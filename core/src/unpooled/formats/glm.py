@@ -17,7 +17,7 @@ from unpooled.formats.table import Column, Name, Real, Scaled, Text, Whole, writ
 from unpooled.formats.tests import SEX, Lines, of_test, tests, tests_each
 from unpooled.glm_columns import USUAL
 from unpooled.kernels import least_squares as codes
-from unpooled.panel import Panel
+from unpooled.panel import UNSEEN, Panel
 from unpooled.plan import Plan
 from unpooled.statistics import normal_quantile, scaled_p_value
 from unpooled.step import Arrays
@@ -66,7 +66,7 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
     names = tests(plan, rows)
     chromosomes = chromosome_names(plan.autosomes)
     errors = [*(ERRORS[code] for code in range(len(ERRORS))), b"SEPARATION,REF"]
-    variants = Variants(panel, rows, [*names, *errors, *chromosomes])
+    variants = Variants(_as_plink2_writes(panel), rows, [*names, *errors, *chromosomes])
     lines = Lines(tests_each(plan, panel, rows))
     logistic = plan.test == "logistic"
     wanted = {"id", "a1", *(plan.glm_cols or USUAL)} - (set() if plan.ci else {"ci"})
@@ -121,3 +121,8 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
         return [replace(first, title=f"#{first.title}"), *others]
 
     write_table(file, len(lines), block, variants.pool, separator=b"\t")
+
+
+def _as_plink2_writes(panel: Panel) -> Panel:
+    """An allele that nobody has is a dot."""
+    return replace(panel, alleles=tuple(b"." if allele == UNSEEN else allele for allele in panel.alleles))
