@@ -225,8 +225,8 @@ class _Fit:
             means = sums / n[:, None]
             y_squares = zz[:, c, c] - z[:, c] ** 2 / n
             about = a - sums[:, :, None] * means[:, None, :]
+            b = b - means * z[:, c, None]
         about[:, 0, 0] = _about_mean(gg.sum(axis=1), g.sum(axis=1), n)
-        b = b - means * z[:, c, None]
         scale = np.ldexp(1.0, self.step.exponent.astype(np.int32))
         centre = self.step.centre / scale
         means[:, 1 : c + 1] += centre[:c]
