@@ -1,6 +1,7 @@
 # `make demo` runs a whole study on this machine; `make test` runs every test. Both set themselves up.
+# `make fuzz ARGS="gwas --count 2000"` compares random federations with the pool (tests/fuzz).
 # `make bundle` and `make freeze` pack the client (docs/install-client.md).
-.PHONY: demo test check bench bench-memory bench-tables measured docs bundle freeze clean
+.PHONY: demo test fuzz check bench bench-memory bench-tables measured docs bundle freeze clean
 PY := .venv/bin/python
 
 demo:
@@ -12,6 +13,11 @@ test:
 	@scripts/test-programs
 	@$(if $(ARGS),,scripts/test-frontend test)
 	@$(PY) -m pytest $(ARGS)
+
+fuzz:
+	@scripts/setup dev
+	@scripts/test-programs
+	@$(PY) -m tests.fuzz $(ARGS)
 
 check:
 	@scripts/setup dev

@@ -1,0 +1,33 @@
+"""`python -m tests.fuzz gwas|tables`: random federations, each from one seed, beside what the pool gives."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("what", choices=["gwas", "tables"])
+    parser.add_argument("--count", type=int, default=100, help="how many federations")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="no further one after so long")
+    parser.add_argument("--seed", type=int, default=1, help="of the first; each further one has the next")
+    parser.add_argument(
+        "--out", type=Path, default=Path(".cache/fuzz"), help="folder for cases that disagree"
+    )
+    parser.add_argument("--test", choices=["chi-square", "linear", "logistic"], help="of gwas: this one only")
+    parser.add_argument("--rehearsals", type=int, default=0, help="of gwas: so many also with a real server")
+    given = parser.parse_args()
+    bounds = given.count, given.seconds, given.seed, given.out
+    if given.what == "tables":
+        from . import tables
+
+        return min(1, tables.main(*bounds))
+    from . import gwas
+
+    return min(1, gwas.main(*bounds, given.test, given.rehearsals))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""A random federation as the product runs it: its readers, its agreement on a panel, its masks, its writers."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from unpooled.algorithms import algorithm, check
+from unpooled.errors import UnpooledError
+from unpooled.panel import Agreement, Panel, reconcile
+from unpooled.plan import Covariate, Plan
+from unpooled.run import run
+from unpooled.step import Arrays
+from unpooled_client.data.cohort import PlinkCohort, PlinkData, open_cohort
+from unpooled_client.data.completeness import kept_by_mind
+from unpooled_client.data.options import DataOptions
+
+from .files import PHENOTYPE, Tables
+from .study import Study
+
+
+class Refused(UnpooledError):
+    """The product does not take this study, and says so."""
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """What a study of ours gives."""
+
+    plan: Plan
+    agreement: Agreement
+    tables: dict[str, dict[str, np.ndarray]]
+    files: dict[str, bytes]
+    """The result files by the ends of their names."""
+
+    @property
+    def panel(self) -> Panel:
+        return self.agreement.panel
+
+    @functools.cached_property
+    def place(self) -> dict[str, int]:
+        """Which of the panel's variants a name is."""
+        return {name.decode(): k for k, name in enumerate(self.panel.name.tolist())}
+
+    def regression(self, glm: bool) -> Arrays:
+        """The columns, in full precision, that the report of a regression is written from."""
+        return algorithm(self.plan.test).columns_for("glm" if glm else "assoc", self.tables)
+
+
+def plan_of(study: Study) -> Plan:
+    chosen = {
+        "trait": "quantitative" if study.quantitative else "case/control",
+        "autosomes": study.autosomes,
+        "min_samples": 1,
+        "min_per_class": 0,
+        "covariates": tuple(Covariate(name, study.levels.get(name, ())) for name in study.names),
+        **({} if study.test == "chi-square" else {"missing": "exact"}),
+        **study.plan,
+    }
+    return Plan(study.test, PHENOTYPE, study.cohorts, bytes(32), **chosen)  # type: ignore[arg-type]
+
+
+def run_study(study: Study, cohorts: Sequence[Tables]) -> Results:
+    """The study of these cohorts' files; Refused if a cohort's client or the study declines them."""
+    plan = plan_of(study)
+    test = check(plan)
+    opened = [_opened(plan, tables, bool(one)) for tables, one in zip(cohorts, study.zero_one, strict=True)]
+    agreement = reconcile({f"cohort {k:04}": data.panel for k, data in enumerate(opened)})
+    try:
+        tables = run(plan, agreement.panel, [_aligned(data, agreement.panel, plan) for data in opened])
+    except UnpooledError as error:
+        raise Refused(str(error)) from error
+    if test.table not in tables:
+        raise Refused("no variant passes the filters")
+    files = {}
+    for name in plan.files:
+        test.files[name](file := io.BytesIO(), agreement.panel, test.columns_for(name, tables), plan)
+        files[test.file_name(name, plan)] = file.getvalue()
+    return Results(plan, agreement, tables, files)
+
+
+def _opened(plan: Plan, tables: Tables, zero_one: bool) -> PlinkData:
+    options = DataOptions(
+        bfile=tables.bfile,
+        pheno=tables.pheno,
+        pheno_name=PHENOTYPE if tables.pheno else None,
+        covar=tables.covar,
+        one=zero_one,
+        one_class=True,
+    )
+    data, report = open_cohort(options.under(plan))
+    if data is None:
+        raise Refused(str(report.problem()))
+    return data
+
+
+def _aligned(data: PlinkData, panel: Panel, plan: Plan) -> PlinkCohort:
+    aligned = data.align(panel)
+    if plan.mind == 1:
+        return aligned
+    kept = kept_by_mind(aligned, panel, plan.mind, plan.autosomes)
+    return dataclasses.replace(aligned, samples=dataclasses.replace(aligned.samples, kept=kept))

@@ -1,0 +1,145 @@
+"""PLINK 1.9 and plink2 on the pooled files of a random federation."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .files import PHENOTYPE, Tables, pool_names
+from .study import Study
+
+PROGRAMS = ("plink1.9", "plink2")
+_TIME = 300.0
+
+_COMMANDS = {"chi-square": "--assoc", "linear": "--linear", "logistic": "--logistic"}
+_FLAGS = {"nonfounders": "--nonfounders", "allow_no_sex": "--allow-no-sex"}
+_NUMBERS = {"maf": "--maf", "geno": "--geno", "hwe": "--hwe", "mind": "--mind", "ci": "--ci"}
+_SINGLE = ("X", "Y", "MT")
+NOTHING = "wrote no"
+"""What is said of a program that ended well, and left no report."""
+_SIMILAR = 1e3
+"""How many times the deviation of a covariate may be another's: plink2 wants them standardised else."""
+
+
+@dataclass(frozen=True)
+class Reports:
+    """What PLINK wrote."""
+
+    files: Mapping[str, bytes]
+    """By the ends of their names."""
+    said: str
+    """If there are none, or not of all chromosomes, why."""
+    without: frozenset[str] = frozenset()
+    """Chromosomes, as plink2 names them, on which it came to no end."""
+
+
+def missing() -> list[str]:
+    """Programs that are not installed."""
+    return [name for name in PROGRAMS if shutil.which(name) is None]
+
+
+def plink1(study: Study, pool: Tables, out: Path) -> Reports:
+    """PLINK 1.9's reports, all in one run."""
+    words = ["plink1.9", "--bfile", pool.bfile, *_general(study), *_tables(pool), _COMMANDS[study.test]]
+    words += [word for name, word in (("beta", "beta"), ("hide_covar", "hide-covar")) if study.plan.get(name)]
+    words += [flag for name, flag in _FLAGS.items() if study.plan.get(name)]
+    for name, flag in _NUMBERS.items():
+        words += [flag, study.plan[name]] if name in study.plan else []
+    words += _chosen(study)
+    words += ["--freq", "--missing", "--hardy"]
+    report = "assoc" if study.test == "chi-square" else f"assoc.{study.test}"
+    return _reports(words, out, (report, "frq", "lmiss", "hwe"))
+
+
+def rarer_first(study: Study, pool: Tables, out: Path) -> Reports:
+    """PLINK 1.9 writes the pooled files anew, of who is left by --mind: A1 is the rarer allele."""
+    words = ["plink1.9", "--bfile", pool.bfile, *_general(study), "--allow-no-sex", "--make-bed"]
+    words += ["--nonfounders"] if study.plan.get("nonfounders") else []
+    words += _chosen(study) + (["--mind", study.plan["mind"]] if "mind" in study.plan else [])
+    return _reports(words, out, ("fam",))
+
+
+def plink2(study: Study, minor: Path, variants: list[str], out: Path) -> Reports:
+    """plink2's report of some variants on the files that PLINK 1.9 wrote, about the same people.
+
+    Where it crashes, as it may on X, it is asked for X, Y, MT and the others one after the other.
+    """
+    (listed := out.with_suffix(".variants")).write_text("".join(f"{name}\n" for name in variants))
+    (table := out.with_suffix(".pheno")).write_text("".join(_phenotypes(study)))
+    words = ["plink2", "--bfile", minor, *_general(study), "--extract", listed, "--threads", 1]
+    words += ["--pheno", table, "--pheno-name", PHENOTYPE]
+    words += ["--covar", minor.parent / "pooled.cov"] if study.names else []
+    words += ["--covar-variance-standardize"] if standardises(study) else []
+    words += ["--nonfounders"] if study.plan.get("nonfounders") else []
+    words += ["--ci", study.plan["ci"]] if "ci" in study.plan else []
+    words += ["--glm", "no-firth", "skip-invalid-pheno", "omit-ref"]
+    words += ["hide-covar"] if study.plan.get("hide_covar") else []
+    words += [] if study.names else ["allow-no-covars"]
+    words += ["cols=+beta"] if study.plan.get("beta") else []
+    end = f"{PHENOTYPE}.glm.{study.test}"
+    found = _reports(words, out, (end,))
+    if found.files or NOTHING in found.said:
+        return found
+    report, without, said = b"", set(), [found.said]
+    for names in (_SINGLE, *((name,) for name in _SINGLE)):
+        chosen = ["--not-chr" if names == _SINGLE else "--chr", *names]
+        part = _reports([*words, *chosen], out.with_name(f"{out.name}.{names[-1]}"), (end,))
+        lines = part.files.get(end, b"").splitlines(keepends=True)
+        report += b"".join(lines[bool(report) :])
+        if not part.files and not any(word in part.said for word in (NOTHING, "No variants")):
+            without |= {*_others(study)} if names == _SINGLE else {*names}
+            said.append(part.said)
+    return Reports({end: report}, "\n".join(said), frozenset(without))
+
+
+def _others(study: Study) -> list[str]:
+    return ["XY", *map(str, range(study.autosomes + 1))]
+
+
+def standardises(study: Study) -> bool:
+    """Whether plink2 is to standardise covariates; then its lines about them are in other units."""
+    if not study.names:
+        return False
+    values = study.people.covariates
+    size = np.nanstd(values, axis=0) + np.abs(np.nanmean(values, axis=0))
+    return bool(size.max() > _SIMILAR * max(1e-3, np.nanstd(values, axis=0).min()))
+
+
+def _phenotypes(study: Study) -> list[str]:
+    """As PLINK 1.9 takes them: of people of unknown sex they are missing, unless it is told otherwise."""
+    values, people = study.people.phenotype, study.people
+    if not study.plan.get("allow_no_sex"):
+        values = np.where(people.sex == 0, np.nan, values)
+    shift = 0 if study.quantitative else 1
+    texts = ["NA" if np.isnan(x) else repr(float(x) + shift).removesuffix(".0") for x in values]
+    rows = zip(pool_names(study), texts, strict=True)
+    return [f"FID IID {PHENOTYPE}\n", *(f"{fid} {iid} {text}\n" for (fid, iid), text in rows)]
+
+
+def _chosen(study: Study) -> list[object]:
+    chromosomes = study.plan.get("chromosomes", ())
+    return ["--chr", ",".join(chromosomes)] if chromosomes else []  # type: ignore[arg-type]
+
+
+def _general(study: Study) -> list[object]:
+    return ["--chr-set", study.autosomes] if study.autosomes != 22 else []
+
+
+def _tables(pool: Tables) -> list[object]:
+    words: list[object] = ["--pheno", pool.pheno, "--pheno-name", PHENOTYPE] if pool.pheno else []
+    return words + (["--covar", pool.covar] if pool.covar else [])
+
+
+def _reports(words: list[object], out: Path, ends: tuple[str, ...]) -> Reports:
+    command = [*map(str, words), "--out", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIME)
+    out.with_suffix(".command").write_text(" ".join(command) + "\n")
+    if done.returncode:
+        return Reports({}, (done.stdout + done.stderr).strip())
+    found = {end: path.read_bytes() for end in ends if (path := Path(f"{out}.{end}")).exists()}
+    return Reports(found, "" if ends[0] in found else f"{words[0]} {NOTHING} .{ends[0]}")

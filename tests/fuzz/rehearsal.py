@@ -1,0 +1,63 @@
+"""A random federation through `unpooled rehearse`: server, compensator and clients instead of one process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from .compare import Disagreement, Outcome
+from .files import PHENOTYPE, Tables
+from .ours import Results
+from .study import Study
+
+_TIME = 600.0
+_SAME_NAME = ("maf", "geno", "hwe", "mind", "ci", "max_iterations", "tolerance", "chunk_size")
+_SWITCHES = ("nonfounders", "allow_no_sex", "hide_covar", "beta")
+
+
+def can_rehearse(study: Study) -> bool:
+    """One command line says for all cohorts whether controls are 0."""
+    return not study.zero_one.any()
+
+
+def rehearse(
+    study: Study, cohorts: Sequence[Tables], results: Results, folder: Path, outcome: Outcome
+) -> None:
+    """The files of a rehearsal must be those of the run in one process, in every byte."""
+    out = folder / "rehearsed"
+    words = [*_options(study), *(word for tables in cohorts for word in _files(tables)), "--out", out]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("UNPOOLED_")}
+    command = [sys.executable, "-m", "unpooled_webapp", "rehearse", *map(str, words)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=_TIME, env=environment
+    )
+    for name, report in results.files.items():
+        path = Path(f"{out}.{name.replace(PHENOTYPE, results.plan.phenotype)}")
+        found = path.read_bytes() if path.exists() else b""
+        if found != report:
+            said = (done.stdout + done.stderr)[-2000:] if done.returncode else f"{len(found)} bytes"
+            outcome.disagreements.append(Disagreement(name, "a rehearsal's file is another", "", said, ""))
+    outcome.rehearsed += 1
+
+
+def _options(study: Study) -> list[object]:
+    plan = study.plan
+    words: list[object] = ["--test", study.test, "--chr-set", study.autosomes, "--quiet", "--one-class"]
+    words += ["--min-samples", 1, "--min-per-class", 0]
+    for name in (name for name in _SAME_NAME if name in plan):
+        words += [f"--{name.replace('_', '-')}", plan[name]]
+    words += [f"--{name.replace('_', '-')}" for name in _SWITCHES if plan.get(name)]
+    for name in ("chromosomes", "files"):
+        if name in plan:
+            words += ["--chr" if name == "chromosomes" else "--files", ",".join(plan[name])]  # type: ignore[arg-type]
+    for name, levels in study.levels.items():
+        words += ["--categorical", f"{name}={','.join(levels)}"]
+    return words + (["--pheno-name", PHENOTYPE] if study.pheno_file else [])
+
+
+def _files(tables: Tables) -> list[object]:
+    named = (("--bfile", tables.bfile), ("--pheno", tables.pheno), ("--covar", tables.covar))
+    return [word for flag, path in named if path is not None for word in (flag, path)]
