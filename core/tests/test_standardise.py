@@ -24,6 +24,9 @@ from unpooled.step import Rows, Step
 KINDS = (Magnitude, Mean, Spread)
 
 
+PLAN = codec.encode(Plan("linear", "y", 3, bytes(32), trait="quantitative", covariates=(Covariate("age"),)))
+
+
 @dataclass(frozen=True, eq=False)
 class Found(Follows):
     """Takes up what standardising yields."""
@@ -32,16 +35,10 @@ class Found(Follows):
     title = "Found"
     sends = ()
 
-    plan: bytes = b""
+    plan: bytes = PLAN
 
     def standardised(self, centre: np.ndarray, exponent: np.ndarray) -> Iterator[Step | Rows]:
         yield Rows("found", {"centre": centre, "exponent": exponent})
-
-    @property
-    def plan(self) -> bytes:
-        return codec.encode(
-            Plan("linear", "y", 3, bytes(32), trait="quantitative", covariates=(Covariate("age"),))
-        )
 
 
 def cohort(phenotype: np.ndarray, covariates: np.ndarray) -> ArrayCohort:

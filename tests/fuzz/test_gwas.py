@@ -49,7 +49,9 @@ def test_a_wrong_call_in_the_pool_is_seen_and_written_out(test: str, tmp_path: P
     outcome = compare(study, tmp_path, pool=replace(study, variants=replace(v, copies=copies)))
     assert str(v.name[chosen]) in {found.variant for found in outcome.disagreements}
     folder = write_case(study, outcome, tmp_path / "out", seconds=1)
-    assert {"plan.json", "disagreements", "pooled.bed", "cohort1.bed"} <= {path.name for path in folder.iterdir()}
+    assert {"plan.json", "disagreements", "pooled.bed", "cohort1.bed"} <= {
+        path.name for path in folder.iterdir()
+    }
 
 
 def test_a_case_is_cut_to_what_matters() -> None:

@@ -77,11 +77,6 @@ class Follows(Step):
         """What follows, given how each column is centred (float64) and scaled (int64 exponents)."""
         raise NotImplementedError
 
-    @property
-    def plan(self) -> bytes:
-        """The study's, encoded."""
-        raise NotImplementedError
-
 
 def real_columns(samples: Samples, phenotype: bool) -> np.ndarray:
     """The covariates and, if it is one, the real-valued phenotype of everyone: float64 (n, columns)."""
