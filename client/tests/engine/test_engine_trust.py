@@ -263,7 +263,7 @@ COUNTED = {"start": 0, "stop": 2, "most": 9, "groups": (("complete", "founder"),
 FILL = {"fill": np.ones((1, 1)), "with_sex": False}
 GOOD: dict[str, dict[str, Any]] = {
     "standardise/magnitude": {
-        "people": 100, "columns": 2, "highest": np.zeros(2, np.int64), "distance": 2, "cohorts": 3,
+        "people": 100, "columns": 2, "highest": np.zeros(2, np.int64), "distance": 4, "cohorts": 3,
     },
     "standardise/mean": {"people": 100, "columns": 2, "magnitude": np.zeros(2, np.int64), "cohorts": 3},
     "standardise/spread": {

@@ -12,12 +12,13 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from unpooled.alleles import UNSEEN
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Name, Real, Scaled, Text, Whole, write_table
 from unpooled.formats.tests import SEX, Lines, of_test, tests, tests_each
 from unpooled.glm_columns import USUAL
 from unpooled.kernels import least_squares as codes
-from unpooled.panel import UNSEEN, Panel
+from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.statistics import normal_quantile, scaled_p_value
 from unpooled.step import Arrays
