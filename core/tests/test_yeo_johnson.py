@@ -253,7 +253,7 @@ def test_an_offset_does_not_hide_the_root(offset: float, scale: float, sign: int
     off = max(5e-7, 1.3e-10 * abs(own))
     assert exact_sign(sign * x, own, -off) and not exact_sign(sign * x, own, off)
     scaled = Scaler(found).transform(x[:, None])
-    assert scaled.std() == pytest.approx(1, rel=1e-9)
+    assert scaled.std() == pytest.approx(1, rel=1e-9) and abs(scaled.mean()) < 1e-9
     back = Scaler(found).inverse_transform(scaled)[:, 0]
     assert np.all(np.abs(back - x) <= 1e-9 * np.ptp(x) + np.spacing(np.abs(x)))
 

@@ -32,13 +32,14 @@ PARAMETERS = {
     Z_SCORE: ("mean", "deviation"),
     MIN_MAX: ("min", "max"),
     ROBUST: ("lower_quartile", "median", "upper_quartile"),
-    YEO_JOHNSON: ("lambda", "mean", "deviation", "centre", "spread"),
+    YEO_JOHNSON: ("lambda", "mean", "deviation", "centre", "spread", "rest"),
 }
 """What each method has for each feature.
 
 Of the transformed values `yeo-johnson` has mean and deviation, null where they are beyond floating-point
 numbers. `centre` is the value whose transform is the mean, `spread` the deviation in units of the feature
-there: the same in numbers that always are some.
+there, and `rest` by how many deviations the mean lies off, because the centre is rounded: the same in numbers
+that always are some.
 """
 
 CONSTANT = "constant: scale 1"
@@ -145,7 +146,7 @@ class _Scales:
         n, columns = _column(rows, "n"), [_column(rows, name) for name in PARAMETERS[method]]
         unit = np.ones(len(rows))
         if method == YEO_JOHNSON:
-            power, *_, centre, size = columns
+            power, *_, centre, size, _ = columns
             constant = (power == 1) & is_nearly_constant(n, centre, size)
         else:
             unit[np.max(np.abs(columns), axis=0) > _LARGEST] = 4.0
@@ -207,7 +208,9 @@ class Scaler:
         else:
             name = {Z_SCORE: "mean", ROBUST: "median", YEO_JOHNSON: "centre"}[self.method]
             self._size, self._centre = size, _column(rows, name) / scales.unit
-        self._power = _column(rows, "lambda") if self.method == YEO_JOHNSON else None
+        if self.method == YEO_JOHNSON:
+            self._power = _column(rows, "lambda")
+            self._rest = np.where(scales.constant, 0.0, _column(rows, "rest"))
 
     @classmethod
     def from_file(cls, path: Path | str) -> Scaler:
@@ -223,8 +226,9 @@ class Scaler:
         values = self._checked(X)
         if self._unit is not None:
             values = values / self._unit
-        if self._power is not None:
-            scaled = _by_column(yeo_johnson.about, values, self._centre, self._power) / self._size
+        if self.method == YEO_JOHNSON:
+            about = _by_column(yeo_johnson.about, values, self._centre, self._power)
+            scaled = about / self._size - self._rest
         elif self.method == MIN_MAX:
             scaled = values * self._factor + self._shift
         else:
@@ -237,8 +241,9 @@ class Scaler:
         NaN for what no value is transformed to: the transform of Yeo and Johnson is bounded on one side.
         """
         values = self._checked(X)
-        if self._power is not None:
-            return _by_column(yeo_johnson.inverse, values * self._size, self._centre, self._power)
+        if self.method == YEO_JOHNSON:
+            about = (values + self._rest) * self._size
+            return _by_column(yeo_johnson.inverse, about, self._centre, self._power)
         if self.method == MIN_MAX:
             found = (values - self._shift) / self._factor
         else:

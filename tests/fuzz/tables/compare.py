@@ -172,11 +172,11 @@ def _cells(method: str, k: int, row: Row, x: np.ndarray, cells: np.ndarray) -> I
         )
         return
     if method == YEO_JOHNSON and not noted:
-        size, wanted = row["spread"], truth.bent(x, row["lambda"], float(np.median(x))).standardised
+        wanted, rounding = truth.bent(x, row["lambda"], float(np.median(x))).standardised, LONG(0)
     else:
         size = LONG(1) if noted else spread(method, in_order)
-        wanted = (x.astype(LONG) - _centre(method, in_order)) / size
-    slack = (SHARE + UNITS * EPS * largest / size) * np.maximum(1, np.abs(wanted))
+        wanted, rounding = (x.astype(LONG) - _centre(method, in_order)) / size, UNITS * EPS * largest / size
+    slack = (SHARE + rounding) * np.maximum(1, np.abs(wanted))
     off = ~(np.abs(cells - wanted) <= slack) & (np.abs(wanted) <= np.finfo(float).max)
     if off.any():
         at = int(np.argmax(off))

@@ -23,7 +23,7 @@ from unpooled.cohort import Cohort
 from unpooled.errors import ColumnError, ProtocolError, listed
 from unpooled.kernels.bends import bend_sums
 from unpooled.plan import Plan
-from unpooled.scaler import is_nearly_constant
+from unpooled.scaler import PARAMETERS, YEO_JOHNSON, is_nearly_constant
 from unpooled.sizes import Sizes
 from unpooled.step import Arrays, Foreseen, Real, Rows, Step, server_only
 
@@ -399,10 +399,7 @@ class MeasureTransformed(_Searching):
         variance = square - mean * mean
         spread = np.sqrt(np.where(variance > _LOST * square, variance, 0))
         mean, spread = np.ldexp([mean, spread], self.size[:, 0].astype(np.int32))
-        found = {
-            name: np.full(self.features, np.nan)
-            for name in ("lambda", "mean", "deviation", "centre", "spread")
-        }
+        found = {name: np.full(self.features, np.nan) for name in PARAMETERS[YEO_JOHNSON]}
         flat = np.zeros(self.features, bool)
         if pool.n.any():
             own = _parameters(power, self.centre, mean, spread)
@@ -417,9 +414,10 @@ def _parameters(power: np.ndarray, centre: np.ndarray, mean: np.ndarray, spread:
     """The parameters of features, given mean and deviation of their transform about `centre`.
 
     Mean and deviation of Psi are infinite, or 0, where they are no numbers. The value whose transform is the
-    mean takes the place of the centre; there `spread` is the deviation in units of the feature.
+    mean, rounded, takes the place of the centre; there `spread` is the deviation in units of the feature, and
+    `rest` what is left of the mean, in deviations.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         slope = transform.derivative(centre, power)
         middle = transform.inverse(mean, centre, power)
         return {
@@ -428,6 +426,7 @@ def _parameters(power: np.ndarray, centre: np.ndarray, mean: np.ndarray, spread:
             "deviation": slope * spread,
             "centre": middle,
             "spread": spread * np.exp((1 - power) * transform.offsets(middle, centre)),
+            "rest": np.where(spread > 0, (mean - transform.about(middle, centre, power)) / spread, 0.0),
         }
 
 
