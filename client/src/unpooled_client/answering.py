@@ -13,6 +13,7 @@ from pathlib import Path
 from unpooled.leaving import TO_SERVER, Form
 from unpooled.protocol.messages import Question, Questions
 from unpooled_client.api import LONG_POLL, Refused, Study
+from unpooled_client.book import open_book
 from unpooled_client.cluster import Cluster, Compute, compute_here
 from unpooled_client.data.options import DataOptions
 from unpooled_client.events import Event, Paused, Resumed, Sent, StepProgress
@@ -59,14 +60,14 @@ class Work:
         compute: Compute = compute_here
         if self.cluster is not None:
             compute = self.cluster.reading(self.options.file("bed"), self.session.saved.files["bed"])
-        self.answerer = Answerer(self.terms, acceptance.seed, compute)
+        book = open_book(self.session.folder, acceptance.seed, self.terms.plan, self.session.saved.sizes)
+        self.answerer = Answerer(self.terms, acceptance.seed, book, compute)
         self.last_pass = last_pass(self.terms.plan)
         self.places = threading.Semaphore(self.session.threads)
         self.outbox: list[Sent] = []
 
     def answer_until_over(self) -> Iterator[Event]:
         """Answer until the study is over, or until what was accepted no longer holds."""
-        yield from self.alignments.fetch_list(self.session, self.terms)
         asking: Future[Questions] | None = None
         while True:
             if asking is None and len(self.running) < self.session.threads + SENDING:

@@ -238,6 +238,8 @@ class Engine:
         options = self._options(session)
         released = session.saved.released == terms.plan_hash
         data = yield from reading.open_data(session, terms, options, released=released)
+        alignments = reading.aligned(data, terms.plan)
+        yield from alignments.fetch_list(session, terms)
         if not released and not (yield from joining.release(session, study, terms)):
             return  # plan or roster changed
         if not joining.is_accepted(session, terms) or study.cohort_state == "joined":
@@ -245,7 +247,6 @@ class Engine:
                 return  # to read them again
             study = yield from session.study()
         yield from reading.announce(session, study, terms, data)
-        alignments = reading.aligned(data, terms.plan)
         self._values = data.values if isinstance(data, ArrayTable) else None
         yield from Work(session, terms, alignments, options, self._cluster).answer_until_over()
 

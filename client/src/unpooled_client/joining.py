@@ -11,12 +11,14 @@ from unpooled import leaving
 from unpooled.leaving import Form, what_leaves
 from unpooled.protocol import bodies
 from unpooled.protocol.masking import SEED_BYTES
+from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import SigningKey, fingerprint, seal_seed
 from unpooled_client.api import LONG_POLL, Conflict, Refused, Study
+from unpooled_client.book import Book, open_book
 from unpooled_client.events import Accepted, Agreed, Event, Joined, Proposal, ReleaseNeeded, ReviewNeeded
 from unpooled_client.session import OVER, Session, StudyEnded
 from unpooled_client.state import Acceptance, Agreement
-from unpooled_client.trust import Terms, check_compensator, check_identity, checked_plan, terms
+from unpooled_client.trust import Distrust, Terms, check_compensator, check_identity, checked_plan, terms
 
 SECOND_CLIENT = "second-client"
 UNANSWERED = "unanswered"
@@ -184,7 +186,11 @@ def accept(session: Session, found: Terms) -> Generator[Event, None, bool]:
     False if plan or roster changed on the way.
     """
     if not is_accepted(session, found):
-        session.save(acceptance=draw_seed(session, found))
+        _refuse_after_release(session, found)
+        drawn = draw_seed(session, found)
+        # The book first: a seed without one answers nothing.
+        Book.begin(session.folder.book, drawn.seed)
+        session.save(acceptance=drawn)
     acceptance = session.saved.acceptance
     if acceptance is None:
         raise AssertionError("nothing was accepted")
@@ -198,6 +204,19 @@ def accept(session: Session, found: Terms) -> Generator[Event, None, bool]:
         raise
     yield Accepted(found.plan_hash.hex(), found.roster_hash.hex())
     return True
+
+
+def _refuse_after_release(session: Session, found: Terms) -> None:
+    """Distrust if other terms come after a sum was released: what is asked anew would be compared with it."""
+    old = session.saved.acceptance
+    if old is None:
+        return
+    if open_book(session.folder, old.seed, found.plan, session.saved.sizes).knows_of_a_release:
+        raise Distrust(
+            Problem.QUESTION,
+            "the server shows another plan or roster although sums of this study were released.",
+            "Nothing more leaves this computer. Ask the coordinator to duplicate the study.",
+        )
 
 
 def draw_seed(session: Session, found: Terms) -> Acceptance:

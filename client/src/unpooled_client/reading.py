@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from unpooled import leaving, sizes
-from unpooled.algorithms.coding import fits
 from unpooled.algorithms.presence import Presence
 from unpooled.cohort import ArrayTable, Cohort, Packed, Samples
 from unpooled.errors import DataProblem, ProtocolError, UnpooledError
 from unpooled.leaving import Form
-from unpooled.panel import Panel
+from unpooled.panel import Panel, align
 from unpooled.plan import Plan
 from unpooled.protocol import bodies
 from unpooled.protocol.problems import Problem
@@ -197,6 +196,8 @@ class Alignments:
     data: PlinkData
     plan: Plan
     listed: ListedCohort | None = None
+    list: Panel | None = None
+    """The coordinator's."""
     agreed: tuple[PlinkCohort, bytes] | None = None
     """The data beside the agreed panel, and that panel's digest."""
     chromosomes: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint8))
@@ -221,17 +222,11 @@ class Alignments:
                 f"the server asks for {step.title!r} before the cohorts have agreed on variants.",
                 "Nothing was sent for it. Tell the server's operator.",
             )
-        if not isinstance(step, Presence) and step.reach > self.variants:
+        if not isinstance(step, Presence) and not step.fits_panel(self.chromosomes, self.plan):
             raise Distrust(
                 Problem.QUESTION,
-                f"the server asks for variants up to {step.reach:,} of {self.variants:,}.",
-                "Nothing was sent for it. Tell the server's operator.",
-            )
-        filled = step.filled()
-        if filled is not None and not fits(filled.coding, self.chromosomes[filled.variants], self.plan):
-            raise Distrust(
-                Problem.QUESTION,
-                f"the server asks for variants as if they were on another chromosome ({step.title}).",
+                "the server asks for variants that the agreed list does not have, or as if they were on "
+                f"another chromosome ({step.title}).",
                 "Nothing was sent for it. Tell the coordinator and the server's operator.",
             )
         return found[0], found[1]
@@ -241,13 +236,20 @@ class Alignments:
         if terms.plan.panel_mode != "list" or self.listed is not None:
             return
         text = yield from session.wait_for(session.api.coordinators_list)
-        panel = yield from session.wait_for(_panel, text, terms.plan.panel_digest)
+        self.list = panel = yield from session.wait_for(_panel, text, terms.plan.panel_digest)
         self.listed = ListedCohort((yield from session.wait_for(self.data.align, panel)))
+        session.save(sizes=session.saved.sizes | {sizes.LISTED: len(panel)})
 
     def fetch_panel(self, session: Session, digest: bytes) -> Iterator[Event]:
         """Take the agreed panel, if it is new; Distrust if it names a variant that was not sent."""
-        if self.agreed is not None and digest == self.agreed[1]:
-            return
+        if self.agreed is not None:
+            if digest == self.agreed[1]:
+                return
+            raise Distrust(
+                Problem.PANEL,
+                "the server names another list of variants than the one that was agreed on.",
+                "Nothing was sent for it. Tell the coordinator and the server's operator.",
+            )
         if digest == self.data.panel.digest:
             panel = self.data.panel
         else:
@@ -258,6 +260,8 @@ class Alignments:
             # By a list, stopping would tell the server in clear which variants this cohort lacks. An honest
             # server never asks for one; of any other it gets missing calls, under a mask.
             _check_known(panel, aligned.rows)
+        elif self.list is not None:
+            _check_listed(panel, self.list)
         if self.plan.mind < 1:
             aligned = yield from session.wait_for(self._without_incomplete, aligned, panel)
         self.agreed, self.chromosomes = (aligned, digest), panel.chromosome
@@ -316,6 +320,17 @@ def _panel(text: bytes, digest: bytes) -> Panel:
         return Panel.from_canonical(text)
     except ProtocolError as error:
         raise Distrust(Problem.PANEL, f"{error}.", "Tell the server's operator.") from error
+
+
+def _check_listed(panel: Panel, listed: Panel) -> None:
+    """Distrust if there is a variant that the plan's list does not have."""
+    beyond = int(np.count_nonzero(align(panel, listed, np.ones(len(listed), bool)).index < 0))
+    if beyond:
+        raise Distrust(
+            Problem.PANEL,
+            f"the study's panel has {beyond:,} variants that the list of its plan does not have.",
+            "Nothing was sent for it. Tell the coordinator and the server's operator.",
+        )
 
 
 def _check_known(panel: Panel, rows: np.ndarray) -> None:

@@ -22,9 +22,8 @@ from unpooled.protocol.masking import MaskContext
 from unpooled.protocol.messages import Question
 from unpooled.protocol.problems import Problem
 from unpooled.step import Step
+from unpooled_client.book import Asked, Book
 from unpooled_client.cluster import Compute, compute_here
-from unpooled_client.fills import Fills
-from unpooled_client.narrowing import Narrowing
 from unpooled_client.trust import Distrust, Terms
 
 MAX_SHARE_BYTES = 1 << 30
@@ -55,9 +54,9 @@ class Answerer:
 
     terms: Terms
     seed: bytes = field(repr=False)
+    book: Book
+    """Of this seed."""
     compute: Compute = compute_here
-    fills: Fills = field(default_factory=Fills)
-    narrowing: Narrowing = field(default_factory=Narrowing)
 
     def step(self, question: Question) -> Step:
         """The step that is asked for; Distrust unless the plan has it."""
@@ -89,13 +88,14 @@ class Answerer:
         """This cohort's masked answer to a question, of which `step` was decoded.
 
         `panel` is the digest of the agreed variants that `cohort` is aligned with, empty before.
-        Raises BoundError for numbers that cannot be summed safely, and Distrust where a missing call would
-        count otherwise than in an answer before, or other order statistics are asked for.
+        Raises BoundError for numbers that cannot be summed safely, and Distrust where no honest study asks
+        this beside what was answered before.
         """
-        self.fills.check(step, panel)
-        self.narrowing.check(step)
         started = time.perf_counter()
         scheme = self.terms.plan.scheme(step.ring_bits)
+        asked = masking.question(question.salt, question.step, panel)
+        size = steps.words(step) * scheme.word_bytes
+        self.book.enter(Asked(question.round, asked, step, question.step, panel, size))
         nonce = os.urandom(masking.NONCE_BYTES)
         context = self._context(question, step, panel, nonce)
         packed = self._pack(step, cohort)

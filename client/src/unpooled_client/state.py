@@ -1,6 +1,7 @@
 """What a cohort's client must not forget, in one folder per study and cohort.
 
     state.json     keys, seed, what was agreed to and released, digests of the data files: secret, atomic
+    book           every question that was answered (unpooled_client.book)
     ledger.jsonl   everything that was sent (unpooled_client.ledger)
     client.log     every event with its time, and details of failures; never leaves this computer
     lock           held while a client runs, so that two never share a state
@@ -170,6 +171,11 @@ class StateFolder:
     @property
     def ledger(self) -> Path:
         return self.path / "ledger.jsonl"
+
+    @property
+    def book(self) -> Path:
+        """What was answered: `unpooled_client.book`."""
+        return self.path / "book"
 
     @property
     def log(self) -> Path:

@@ -64,7 +64,7 @@ def test_a_study_behind_a_proxy_with_a_password_and_a_private_authority(
         thread.join(60)
     assert isinstance(last, Finished), last
     assert behind.results() == pooled
-    kept = [path.read_text() for path in behind.state.path.iterdir() if path.is_file()]
+    kept = [path.read_text(errors="replace") for path in behind.state.path.iterdir() if path.is_file()]
     for text in (caplog.text, *kept, *map(repr, behind.events)):
         assert not any(word in text for word in (PASSWORD, QUOTED, USER))
 

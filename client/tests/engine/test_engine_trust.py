@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from books import answerer_of, asked, started_again
 
 from unpooled import step as steps
 from unpooled.algorithms import ALGORITHMS, steps_of
@@ -26,7 +27,6 @@ from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import SigningKey, fingerprint
 from unpooled_client.api import Study
 from unpooled_client.reading import Alignments
-from unpooled_client.rounds import Answerer
 from unpooled_client.state import Saved
 from unpooled_client.trust import Distrust, Terms, check_compensator, check_identity, terms
 
@@ -174,10 +174,6 @@ def cohort() -> ArrayCohort:
     return ArrayCohort(samples, rng.integers(0, 3, (20, n)).astype(np.int8), np.zeros(20, bool))
 
 
-def asked(step: steps.Step, number: int = 1) -> Question:
-    return Question(number, os.urandom(masking.SALT_BYTES), steps.encode_for_cohorts(step))
-
-
 def census(plan: Plan) -> steps.Step:
     panel = Panel.of([(1, k + 1, b"rs%d" % k, b"A", b"C") for k in range(20)])
     return next(iter(ALGORITHMS["chi-square"].first(plan, panel)))
@@ -185,7 +181,7 @@ def census(plan: Plan) -> steps.Step:
 
 def test_a_share_unmasks_with_the_seed_and_its_own_nonce(found: Terms, cohort: ArrayCohort) -> None:
     seed = os.urandom(32)
-    answerer, question = Answerer(found, seed), asked(census(found.plan))
+    answerer, question = answerer_of(found, seed), asked(census(found.plan))
     step = answerer.step(question)
     share = answerer.share(question, step, cohort)
     scheme = found.plan.scheme(step.ring_bits)
@@ -197,13 +193,13 @@ def test_a_share_unmasks_with_the_seed_and_its_own_nonce(found: Terms, cohort: A
 
 
 def test_what_is_computed_again_has_another_nonce(found: Terms, cohort: ArrayCohort) -> None:
-    answerer, question = Answerer(found, os.urandom(32)), asked(census(found.plan))
+    answerer, question = answerer_of(found), asked(census(found.plan))
     shares = [answerer.share(question, answerer.step(question), cohort) for _ in range(5)]
     assert len({share.nonce for share in shares}) == len({share.data for share in shares}) == 5
 
 
 def test_a_step_that_is_not_in_the_plan_is_refused(found: Terms) -> None:
-    answerer = Answerer(found, os.urandom(32))
+    answerer = answerer_of(found)
     for step in (Stranger(), Presence(0, 5)):
         with pytest.raises(Distrust) as caught:
             answerer.step(asked(step))
@@ -215,7 +211,7 @@ def test_a_step_that_is_not_in_the_plan_is_refused(found: Terms) -> None:
 
 def test_an_enormous_question_is_refused(found: Terms) -> None:
     listed = replace(found, plan=replace(found.plan, panel_mode="list", panel_digest=bytes(32)))
-    answerer = Answerer(listed, os.urandom(32))
+    answerer = answerer_of(listed)
     assert answerer.step(asked(Presence(0, 5)))
     for count in (1 << 40, -5):
         with pytest.raises(Distrust):
@@ -225,7 +221,7 @@ def test_an_enormous_question_is_refused(found: Terms) -> None:
 def test_a_number_beyond_its_bound_is_named_and_not_shown(found: Terms) -> None:
     step, cohort = Presence(0, 2), SimpleNamespace(present=np.array([1, 2]))
     with pytest.raises(BoundError) as caught:
-        Answerer(found, os.urandom(32)).share(asked(step), step, cohort)
+        answerer_of(found).share(asked(step), step, cohort)
     assert caught.value.quantity == "present"
     assert not any(character.isdigit() for character in str(caught.value))
 
@@ -235,7 +231,7 @@ def test_the_servers_bound_does_not_decide_whether_a_question_is_answered(
 ) -> None:
     kind = next(kind for kind in ALGORITHMS["chi-square"].steps if kind.name == "chi-square/genotypes")
     step: Any = kind(start=0, stop=20, groups=(("case",), ("control",)), most=1)  # type: ignore[call-arg]
-    assert Answerer(found, os.urandom(32)).share(asked(step), step, cohort).data
+    assert answerer_of(found).share(asked(step), step, cohort).data
 
 
 def test_sums_over_single_people_are_refused_unless_the_plan_allows_them(found: Terms) -> None:
@@ -249,7 +245,7 @@ def test_sums_over_single_people_are_refused_unless_the_plan_allows_them(found: 
         )  # fmt: skip
         for missing in ("exact", "mean"):
             plan = replace(found.plan, **LINEAR, missing=missing)
-            answerer = Answerer(replace(found, plan=plan), os.urandom(32))
+            answerer = answerer_of(replace(found, plan=plan))
             if exact == (missing == "exact"):
                 assert answerer.step(asked(step)).reach == 1
             else:
@@ -272,7 +268,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "linear/block": {"men_apart": True, "sex_known": False, **COLUMNS},
     "linear/sums": {**GENOTYPES, "fill": np.ones((1, 1)), **COLUMNS},
     "linear/genotypes": COUNTED,
-    "logistic/genotypes": COUNTED,
+    "logistic/genotypes": COUNTED | {"groups": (("case", "complete", "founder"),)},
     "logistic/null": {
         "chromosome": "diploid", "with_sex": False, "iteration": 0, "evaluation": 1, "beta": np.zeros(3),
         **COLUMNS,
@@ -325,7 +321,7 @@ def test_a_question_whose_fields_cannot_be_is_refused(found: Terms, name: str) -
     both = (Covariate("age"), Covariate("weight"))
     trial = {"covariates": both, "test": test} if test == "logistic" else {"covariates": both[:1], **LINEAR}
     plan = replace(found.plan, **{**trial, "files": ("assoc",), "missing": "mean"})
-    answerer = Answerer(replace(found, plan=plan), os.urandom(32))
+    answerer = answerer_of(replace(found, plan=plan))
     kind: Any = next(kind for kind in ALGORITHMS[test].steps if kind.name == name)
     assert answerer.step(asked(kind(**fields)))
     for field in CANNOT_BE.keys() & fields.keys():
@@ -344,7 +340,7 @@ def test_missing_calls_are_filled_in_only_once(found: Terms, cohort: ArrayCohort
     samples = replace(cohort.samples, covariates=np.zeros((40, 1 if test == "linear" else 2)))
     cohort = replace(cohort, samples=samples)
     kind: Any = next(kind for kind in ALGORITHMS[test].steps if kind.name == name)
-    answerer = Answerer(found, os.urandom(32))
+    answerer = answerer_of(found)
 
     def ask(panel: bytes = b"panel", **changes: Any) -> None:
         step = kind(**{**GOOD[name], **changes})
@@ -352,20 +348,21 @@ def test_missing_calls_are_filled_in_only_once(found: Terms, cohort: ArrayCohort
 
     none, complete = np.zeros((0, 1)), np.array([1, 1], np.uint8)
     ask()
-    ask()  # as after a reply that was lost
     ask(start=2, fill=np.full((1, 1), 0.5))
-    for changes in (
-        {"fill": np.full((1, 1), 0.5)},
-        {"fill": none, "asked": complete},
-        {"start": 1, "fill": none, "asked": complete},  # one that was complete, one that was not
-        {"panel": b"another"},
-    ):
-        with pytest.raises(Distrust) as caught:
-            ask(**changes)
-        assert caught.value.problem is Problem.QUESTION
-    if test == "logistic":
-        with pytest.raises(Distrust):
-            ask(asked=np.array([2, 5], np.uint8))
+    for again in (answerer, started_again(answerer)):
+        answerer = again
+        for changes in (
+            {"fill": np.full((1, 1), 0.5)},
+            {"fill": none, "asked": complete},
+            {"start": 1, "fill": none, "asked": complete},  # one that was complete, one that was not
+            {"panel": b"another"},
+        ):
+            with pytest.raises(Distrust) as caught:
+                ask(**changes)
+            assert caught.value.problem is Problem.QUESTION
+        if test == "logistic":
+            with pytest.raises(Distrust):
+                ask(asked=np.array([2, 5], np.uint8))
 
 
 def test_variants_are_counted_as_on_their_own_chromosome(found: Terms) -> None:
@@ -394,7 +391,7 @@ def test_variants_are_counted_as_on_their_own_chromosome(found: Terms) -> None:
 
 def test_groups_of_another_trait_are_refused(found: Terms) -> None:
     plan = replace(found.plan, **LINEAR)
-    answerer = Answerer(replace(found, plan=plan), os.urandom(32))
+    answerer = answerer_of(replace(found, plan=plan))
     kinds: dict[str, Any] = {kind.name: kind for kind in ALGORITHMS["linear"].steps}
     assert answerer.step(asked(kinds["regression/census"](trait="quantitative", dummies=())))
     for step in (

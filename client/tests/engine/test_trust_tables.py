@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from books import answerer_of, asked, started_again
 
 from unpooled import step as steps
 from unpooled.algorithms import METHODS, usual
@@ -18,8 +18,7 @@ from unpooled.cohort import ArrayTable
 from unpooled.leaving import what_leaves
 from unpooled.panel import Panel
 from unpooled.plan import Plan
-from unpooled.protocol import masking
-from unpooled.protocol.messages import Question, Roster
+from unpooled.protocol.messages import Roster
 from unpooled.protocol.problems import Problem
 from unpooled.schema import Column
 from unpooled_client.rounds import Answerer
@@ -38,11 +37,7 @@ def plan_of(method: str, **changes: Any) -> Plan:
 
 def answerer(plan: Plan) -> Answerer:
     roster = Roster(tuple((name, bytes(31) + name.encode()) for name in "GOT"))
-    return Answerer(Terms("s", "T", plan, plan.hash(), roster, roster.hash(), False), os.urandom(32))
-
-
-def asked(step: steps.Step) -> Question:
-    return Question(1, os.urandom(masking.SALT_BYTES), steps.encode_for_cohorts(step))
+    return answerer_of(Terms("s", "T", plan, plan.hash(), roster, roster.hash(), False))
 
 
 def questions(method: str) -> Iterator[steps.Step]:
@@ -147,17 +142,26 @@ def test_order_statistics_are_those_that_were_asked_for_first(method: str) -> No
     own, table = answerer(plan_of(method)), ArrayTable(np.ones((20, FEATURES)))
     asked_for = [step for step in questions(method) if isinstance(step, Narrow)]
     assert len(asked_for) == (3 if method == "yeo-johnson" else 8)
-    for step in (*asked_for, *asked_for):
-        own.share(asked(step), step, table)
+    for step in asked_for:
+        question = asked(step)
+        own.share(question, step, table)
+        own.share(question, step, table)
     for step in asked_for[1:]:
+        others = answerer(plan_of(method))
+        for earlier in asked_for:
+            if earlier is not step:
+                others.share(asked(earlier), earlier, table)
         other = replace(step, prefix=step.prefix ^ np.uint64(1 << 63))
         assert other.agrees(plan_of(method))
-        with pytest.raises(Distrust, match="other elements") as caught:
-            own.share(asked(other), other, table)
-        assert caught.value.problem is Problem.QUESTION
+        for own in (others, started_again(others)):
+            with pytest.raises(Distrust, match="other values") as caught:
+                own.share(asked(other), other, table)
+            assert caught.value.problem is Problem.QUESTION
     fewer = replace(asked_for[0], prefix=asked_for[0].prefix[:, :1])
-    with pytest.raises(Distrust, match="other elements"):
-        own.share(asked(fewer), fewer, table)
+    late = answerer(plan_of(method))
+    late.share(asked(asked_for[1]), asked_for[1], table)
+    with pytest.raises(Distrust, match="other values"):
+        late.share(asked(fewer), fewer, table)
     late = answerer(plan_of(method))  # from the last byte on: what it began with does not matter
     late.share(asked(asked_for[-1]), asked_for[-1], table)
     with pytest.raises(Distrust):

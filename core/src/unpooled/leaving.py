@@ -15,7 +15,7 @@ from unpooled.plan import PARAMETERS_FILE, Plan
 from unpooled.protocol import bodies
 from unpooled.protocol.sealing import SIGNATURE_BYTES, most_sealed_bytes
 from unpooled.sizes import LIST_BYTES, VARIANTS, Sizes
-from unpooled.step import CHECK_WORDS, Count, Real, Step, shape
+from unpooled.step import CHECK_WORDS, Count, Real, Step, shape, words
 
 EVERYONE_BY_SUM = "nobody; the server reads the sum over all cohorts"
 OPERATOR = "whoever runs server and compensator"
@@ -97,6 +97,17 @@ def most_bytes(leaves: Iterable[Leaving]) -> int | None:
 def usual_bytes(leaves: Iterable[Leaving]) -> int | None:
     """The most that leaves in as many rounds as there are as a rule; None if that is not known."""
     return _bytes((line, line.usual_rounds) for line in leaves)
+
+
+def most_bytes_of(kind: type[Step], plan: Plan, sizes: Sizes | None) -> int | None:
+    """The most that a cohort's answers to all questions of one kind take; None if that is not known."""
+    if not kind.sends_under(plan):
+        return 0
+    foreseen = kind.foreseen(plan, sizes)
+    if foreseen is None:
+        return None
+    word = plan.scheme(kind.ring_bits).word_bytes
+    return foreseen.rounds * word * sum(words(question) for question in foreseen.questions)
 
 
 def _bytes(leaves: Iterable[tuple[Leaving, int]]) -> int | None:

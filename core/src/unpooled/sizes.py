@@ -14,6 +14,9 @@ Sizes: TypeAlias = Mapping[str, int]
 VARIANTS, LIST_BYTES = "variants", "list_bytes"
 """All variants of a cohort's own list, and the bytes of that list."""
 
+LISTED = "listed"
+"""Variants of the coordinator's list, where a study goes by one."""
+
 _PLACES = {"autosomal": 1, "x": 1, "y": 2, "xy": 3, "mt": 4}
 """Parts of the variants, in the order of a panel; but for the first how far the code is from the last
 autosome's."""

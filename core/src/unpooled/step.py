@@ -28,6 +28,7 @@ from unpooled.sizes import Sizes
 
 __all__ = [
     "Arrays",
+    "Asking",
     "Count",
     "Filled",
     "Foreseen",
@@ -88,15 +89,29 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
+class Asking:
+    """What a cohort counts of a question, so that none is asked more often than an honest study asks it.
+
+    Without a word of its own a kind of question is asked once.
+    """
+
+    search: str = ""
+    """Questions of one kind are counted apart where this differs."""
+    items: np.ndarray | None = None
+    """int64: what it is about, panel indices or features; None where it is not about single ones."""
+    most: int = 1
+    """How often each may be asked about."""
+
+
+@dataclass(frozen=True, eq=False)
 class Filled:
     """What a question takes missing calls for."""
 
-    coding: str
-    """How copies are counted: two questions are compared where this is the same."""
     variants: np.ndarray
     """Panel indices, (m,)."""
     values: np.ndarray
-    """float64 (m, 3): flags of the question, and what a missing call counts in up to two groups of people."""
+    """float64 (m, 3): flags of the question, and as what share of all copies that a person of up to two
+    groups can have a missing call counts: the same however copies are counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +164,18 @@ class Step:
     def columns_under(self, plan: Plan) -> Sequence[str]:
         """Of a question about columns of a plan, the name for each row of its arrays; else none."""
         return ()
+
+    def fits_panel(self, chromosomes: np.ndarray, plan: Any) -> bool:
+        """Whether the agreed variants, of these chromosome codes, are what the question takes them for."""
+        return self.reach <= len(chromosomes)
+
+    def asking(self) -> Asking:
+        """What is counted of this question in the cohort's book."""
+        return Asking()
+
+    def goes_on_from(self, earlier: Any) -> bool:
+        """Whether one study can ask both this and an earlier question of the same kind."""
+        return True
 
     def filled(self) -> Filled | None:
         """What missing calls are taken for, where the question says so: a cohort keeps to the first."""

@@ -13,11 +13,11 @@ import numpy as np
 
 from unpooled.algorithms import plausible
 from unpooled.algorithms.chi_square import Chunk
-from unpooled.algorithms.coding import PLACES, X2_KNOWN, called_words, sexes
+from unpooled.algorithms.coding import PLACES, X2_KNOWN, called_words, fits, most_copies, sexes
 from unpooled.algorithms.standardise import fraction_bits
 from unpooled.cohort import Cohort
 from unpooled.plan import EXACT, Plan
-from unpooled.step import Count, Filled, Real, Step
+from unpooled.step import Asking, Count, Filled, Real, Step
 
 NOT_ASKED, FIRST, SECOND, INCOMPLETE, TIED = 0, 1, 2, 4, 8
 """What is asked of a variant: nothing; copies of the panel's first allele, or of its second; and, added,
@@ -44,6 +44,8 @@ class Bounded:
 class AboutVariants(Bounded, Step):
     """A question about some variants of a chunk."""
 
+    most_rounds: ClassVar[int] = 1
+    """How often it is asked about a variant."""
     alleles: ClassVar[frozenset[int]] = frozenset({FIRST, SECOND})
     """Which allele's copies may be counted."""
     each: ClassVar[dict[str, str]] = {
@@ -139,17 +141,28 @@ class AboutVariants(Bounded, Step):
         columns = len(plan.covariate_columns) + (plan.trait == "quantitative")
         return allowed and (len(self.centre), self.cohorts) == (columns, plan.cohorts)
 
+    @property
+    def items(self) -> np.ndarray:
+        """The panel indices of what is asked about: int64 (m,)."""
+        return np.asarray(self.start + np.flatnonzero(self.asked))
+
+    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
+        return super().fits_panel(chromosomes, plan) and fits(self.chromosome, chromosomes[self.items], plan)
+
+    def asking(self) -> Asking:
+        return Asking(self.chromosome, self.items, self.most_rounds)
+
     def filled(self) -> Filled | None:
         if self.exact:
             return None
         table = np.zeros((self.variants, 3))
         table[:, 0] = self.asked[self.asked > 0] & (INCOMPLETE | SECOND)
-        table[self.flagged(INCOMPLETE), 1 : 1 + self.sexes] = self.fill
-        return Filled(self.chromosome, self.start + np.flatnonzero(self.asked), table)
+        table[self.flagged(INCOMPLETE), 1 : 1 + self.sexes] = self.fill / most_copies(self.chromosome)
+        return Filled(self.items, table)
 
     def words_of(self, cohort: Cohort) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Genotypes of what is asked about, whether the file's A2 counts, and which lack calls."""
-        packed = cohort.packed(self.start + np.flatnonzero(self.asked))
+        packed = cohort.packed(self.items)
         words = called_words(packed.words, cohort.samples, self.chromosome, self.exact)
         return words, packed.swapped ^ self.flagged(SECOND), self.flagged(INCOMPLETE)
 

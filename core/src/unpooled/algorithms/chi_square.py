@@ -32,7 +32,7 @@ from unpooled.panel import Panel
 from unpooled.plan import FILES, Plan
 from unpooled.protocol import codec
 from unpooled.sizes import Sizes, chromosomes
-from unpooled.step import Arrays, Count, Foreseen, Rows, Step, server_only
+from unpooled.step import Arrays, Asking, Count, Foreseen, Rows, Step, server_only
 
 TABLE = summary.VARIANTS
 """A row per variant, with the columns that `GenotypeTable.columns` lists."""
@@ -138,7 +138,8 @@ class CountGenotypes(Step):
     stop: int
     groups: tuple[Group, ...]
     most: int
-    chromosome: str = server_only(DIPLOID)
+    chromosome: str = DIPLOID
+    """The class of chromosomes that the variants are on."""
     people: int = server_only(0)
     files: tuple[str, ...] = server_only(())
     cohorts: int = server_only(0)
@@ -178,9 +179,17 @@ class CountGenotypes(Step):
         return tuple(_groups(chromosome, dict.fromkeys(FINEST, 1), plan))
 
     def agrees(self, plan: Plan) -> bool:
-        """Only groups that the census counts."""
-        words = {word for group in FINEST for word in group}
-        return words.issuperset(word for group in self.groups for word in group)
+        """Only groups that the plan has on these chromosomes: others may set few people apart."""
+        return set(self.groups) <= set(self.foreseen_groups(self.chromosome, plan))
+
+    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
+        """On X, Y and MT people count by sex: elsewhere these would be other groups."""
+        codes = np.unique(chromosomes[self.start : self.stop]).tolist()
+        places = {chromosome_class(code, plan.autosomes) for code in codes}
+        return super().fits_panel(chromosomes, plan) and places <= {self.chromosome}
+
+    def asking(self) -> Asking:
+        return Asking(self.chromosome, np.arange(self.start, self.stop))
 
     def local(self, cohort: Cohort) -> Arrays:
         packed = cohort.packed(slice(self.start, self.stop))
@@ -267,6 +276,9 @@ class AlleleOrder(Step):
     @property
     def reach(self) -> int:
         return int(self.variants.max()) + 1 if len(self.variants) else 0
+
+    def asking(self) -> Asking:
+        return Asking(items=self.variants.astype(np.int64))
 
     def local(self, cohort: Cohort) -> Arrays:
         return {"first": 1 - cohort.packed(self.variants).swapped.astype(np.int64)}

@@ -26,6 +26,7 @@ from unpooled.algorithms.chi_square import Chunk, chunks, foreseen_chunks
 from unpooled.algorithms.coding import (
     PLACES,
     X2_KNOWN,
+    has_place,
 )
 from unpooled.algorithms.genotype_table import X, Y
 from unpooled.algorithms.groups import (
@@ -156,6 +157,11 @@ class Block(regression.Counted):
         """People of unknown sex apart only by the rule that shows single people."""
         allowed = plan.missing == EXACT or not self.sex_known
         return allowed and (self.columns, self.cohorts) == (len(plan.covariate_columns) + 1, plan.cohorts)
+
+    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
+        """People are apart by sex only where there are variants on X or Y."""
+        men = not self.men_apart or any(has_place(place, chromosomes, plan) for place in (X, Y))
+        return men and (not self.sex_known or has_place(X2_KNOWN, chromosomes, plan))
 
     def counted(self, people: tuple[int, ...]) -> Iterator[Step | Rows]:
         plan = plan_of(self.plan)

@@ -187,8 +187,6 @@ class Work(Step):
 class OfModels(LikelihoodBounded, AboutVariants):
     """A question about models of some variants of a chunk."""
 
-    most_rounds: ClassVar[int] = 1
-    """How often it is asked about a variant."""
     usual_rounds: ClassVar[int] = 1
     """How often as a rule: about most variants less often."""
 

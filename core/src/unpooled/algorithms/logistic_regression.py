@@ -35,6 +35,7 @@ from unpooled.algorithms.coding import (
     X2,
     X2_KNOWN,
     Y2,
+    has_place,
     most_copies,
     on_x,
     sexes,
@@ -71,7 +72,7 @@ from unpooled.panel import Panel
 from unpooled.plan import EXACT, Plan
 from unpooled.protocol import codec
 from unpooled.sizes import Sizes as Own
-from unpooled.step import Arrays, Foreseen, Real, Rows, Step, server_only
+from unpooled.step import Arrays, Asking, Foreseen, Real, Rows, Step, server_only
 
 _SHARED = {MT: DIPLOID, MT2: DIPLOID, X2: X, Y2: Y}
 """Classes of chromosomes that have the null model of another: how copies count makes no difference to it."""
@@ -138,6 +139,13 @@ class Null(LikelihoodBounded, regression.Counted):
     @property
     def turn(self) -> int:
         return self.iteration
+
+    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
+        """People are apart by sex only where there are variants on X or Y."""
+        return has_place(self.chromosome, chromosomes, plan)
+
+    def asking(self) -> Asking:
+        return Asking(self.chromosome, most=MOST_EVALUATIONS)
 
     @property
     def parameters(self) -> int:

@@ -13,7 +13,9 @@ from typing import ClassVar, Protocol, cast
 import numpy as np
 
 from unpooled.cohort import Cohort
-from unpooled.step import Arrays, Count, Rows, Step
+from unpooled.plan import Plan
+from unpooled.sizes import LISTED, Sizes
+from unpooled.step import Arrays, Asking, Count, Foreseen, Rows, Step
 
 TABLE = "presence"
 
@@ -45,6 +47,15 @@ class Presence(Step):
 
     start: int
     count: int
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        if not sizes or LISTED not in sizes:
+            return None
+        return Foreseen(list(first(sizes[LISTED], plan.chunk_size)))
+
+    def asking(self) -> Asking:
+        return Asking(items=np.arange(self.start, self.start + self.count))
 
     def local(self, cohort: Cohort) -> Arrays:
         present = cast(Listed, cohort).present[self.start : self.start + self.count]

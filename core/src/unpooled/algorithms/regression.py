@@ -24,6 +24,7 @@ from unpooled.algorithms.coding import (
     PLACES,
     X2_KNOWN,
     by_plink2,
+    fits,
     haploid,
     heterozygous_missing,
     sexes,
@@ -284,11 +285,14 @@ class CountGenotypes(chi_square.CountGenotypes):
         return tuple(wanted_groups(chromosome, everyone(plan), plan))
 
     def agrees(self, plan: Plan) -> bool:
-        """Groups of the plan's trait; unknown sex apart only by the rule that shows single people."""
-        words = {word for group in finest(plan.trait) for word in group}
-        if plan.missing != EXACT:
-            words -= {WOMEN, UNKNOWN}
-        return words.issuperset(word for group in self.groups for word in group)
+        """Unknown sex apart only by the rule that shows single people."""
+        allowed = self.chromosome in PLACES and (plan.missing == EXACT or self.chromosome != X2_KNOWN)
+        return allowed and super().agrees(plan)
+
+    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
+        return self.reach <= len(chromosomes) and fits(
+            self.chromosome, chromosomes[self.start : self.stop], plan
+        )
 
     def allele_order(self, variants: np.ndarray, counts: np.ndarray) -> Step:
         return AlleleOrder(variants, self, counts)

@@ -31,7 +31,7 @@ from unpooled.errors import ColumnError, ProtocolError, listed
 from unpooled.kernels.columns import moments, within_powers
 from unpooled.plan import Plan
 from unpooled.sizes import Sizes
-from unpooled.step import Arrays, Count, Foreseen, Real, Rows, Step, server_only
+from unpooled.step import Arrays, Asking, Count, Foreseen, Real, Rows, Step, server_only
 
 THRESHOLDS = 32
 """Exponents that are asked about in one round."""
@@ -225,6 +225,14 @@ class Magnitude(OfColumns, Step):
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         columns = _columns_of(plan)
         return Foreseen([cls(0, columns, False, first_exponents(columns), COARSE, plan.cohorts)], rounds=2)
+
+    def agrees(self, plan: Plan) -> bool:
+        """The first question is about all of float64, and the second about a part of that."""
+        first = bool(np.all(self.highest == _LARGEST))
+        return super().agrees(plan) and (self.distance != COARSE or first)
+
+    def asking(self) -> Asking:
+        return Asking(str(self.distance))
 
     @classmethod
     def first(cls, people: int, columns: int, phenotype: bool, cohorts: int, then: Follows) -> Magnitude:

@@ -40,7 +40,7 @@ from unpooled.cohort import Cohort
 from unpooled.kernels.columns import exact_moments, moments, within_powers
 from unpooled.plan import Plan
 from unpooled.sizes import Sizes
-from unpooled.step import Arrays, Count, Foreseen, Real, Rows, Step, server_only
+from unpooled.step import Arrays, Asking, Count, Foreseen, Real, Rows, Step, server_only
 
 _REST_BITS = 52
 """A rest is below this many bits of the largest sum, and has as many more."""
@@ -122,6 +122,14 @@ class FindMagnitude(OfFeatures):
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         highest = first_exponents(len(plan.features))
         return Foreseen([cls(*cls.foreseen_fields(plan), highest, COARSE)], rounds=2)
+
+    def agrees(self, plan: Plan) -> bool:
+        """The first question is about all of float64, and the second about a part of that."""
+        first = np.array_equal(self.highest, first_exponents(self.features))
+        return super().agrees(plan) and (self.distance != COARSE or first)
+
+    def asking(self) -> Asking:
+        return Asking(str(self.distance))
 
     def _plausible(self) -> bool:
         return self.distance in (COARSE, FINE) and plausible.exponents(self.highest, self.features)

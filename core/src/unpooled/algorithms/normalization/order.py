@@ -21,7 +21,7 @@ from unpooled.errors import ProtocolError
 from unpooled.plan import Plan
 from unpooled.scaler import MIN_MAX, ROBUST
 from unpooled.sizes import Sizes
-from unpooled.step import Arrays, Count, Foreseen, Rows, Step, server_only
+from unpooled.step import Arrays, Asking, Count, Foreseen, Rows, Step, server_only
 
 THRESHOLDS = 255
 TOP_BYTE = 56
@@ -89,7 +89,7 @@ class Narrow(Step):
     def agrees(self, plan: Plan) -> bool:
         """About no more elements than the method needs, and none to more digits.
 
-        Each question is looked at alone; whether two may be of one study tells `is_of_the_elements_of`.
+        Each question is looked at alone; whether two may be of one study tells `goes_on_from`.
         """
         most = self.asked_under(plan)
         return (
@@ -108,10 +108,13 @@ class Narrow(Step):
         rounds = (TOP_BYTE - cls.lowest_shift) // 8 + 1
         return Foreseen([cls(1, unknown, TOP_BYTE)], rounds=rounds, exact=False)
 
-    def is_of_the_elements_of(self, other: Narrow) -> bool:
+    def asking(self) -> Asking:
+        return Asking(str(self.shift))
+
+    def goes_on_from(self, earlier: Narrow) -> bool:
         """Whether both can ask for bytes of the same elements: what is known in both is the same."""
-        known = np.uint64(max(self.shift, other.shift))
-        own, others = (step.prefix >> known >> np.uint64(8) for step in (self, other))
+        known = np.uint64(max(self.shift, earlier.shift))
+        own, others = (step.prefix >> known >> np.uint64(8) for step in (self, earlier))
         return np.array_equal(own, others)
 
     def local(self, cohort: Cohort) -> Arrays:

@@ -25,7 +25,7 @@ from unpooled.kernels.bends import bend_sums
 from unpooled.plan import Plan
 from unpooled.scaler import PARAMETERS, YEO_JOHNSON, is_nearly_constant
 from unpooled.sizes import Sizes
-from unpooled.step import Arrays, Foreseen, Real, Rows, Step, server_only
+from unpooled.step import Arrays, Asking, Foreseen, Real, Rows, Step, server_only
 
 _LARGEST_POWER = 700.0
 """Of e: beyond it the transform, and what is computed on the way, may be no number."""
@@ -160,6 +160,8 @@ class Pool:
 class _OfBends(Step):
     """What these steps have in common: some features, each transformed about a centre at some lambdas."""
 
+    most_rounds: ClassVar[int] = 1
+    """How often it is asked about a feature."""
     ring_bits: ClassVar[int] = 128
     each: ClassVar[dict[str, str]] = {"count": "feature"}
 
@@ -215,6 +217,9 @@ class _OfBends(Step):
     def count(self) -> int:
         return len(self.asked)
 
+    def asking(self) -> Asking:
+        return Asking(items=self.asked, most=self.most_rounds)
+
     @property
     def bits(self) -> int:
         return fraction_bits(self.most, self.cohorts)
@@ -266,6 +271,7 @@ _MOST_ROUNDS = 12
 class Search(_Searching):
     """Asks for the sums that tell at which lambdas the likelihood grows."""
 
+    most_rounds: ClassVar[int] = _MOST_ROUNDS
     name: ClassVar[str] = "normalization/search"
     title: ClassVar[str] = "Search for lambda"
     sends: ClassVar[tuple[Real, ...]] = (
@@ -307,7 +313,7 @@ class Search(_Searching):
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
         width = np.zeros(len(plan.features), np.int64)
-        return Foreseen([cls(**cls.foreseen_fields(plan, ASKED), width=width)], _MOST_ROUNDS, exact=False)
+        return Foreseen([cls(**cls.foreseen_fields(plan, ASKED), width=width)], cls.most_rounds, exact=False)
 
     @property
     def lambdas(self) -> int:

@@ -132,9 +132,9 @@ class FindRange(order.Narrow):
         rounds = (order.TOP_BYTE - cls.lowest_shift) // 8 + 1
         return Foreseen([cls.first(nothing.astype(np.int64), plan.cohorts, (), nothing)], rounds)
 
-    def is_of_the_elements_of(self, other: order.Narrow) -> bool:
-        same = isinstance(other, FindRange) and np.array_equal(self.centre, other.centre)
-        return same and super().is_of_the_elements_of(other)
+    def goes_on_from(self, earlier: order.Narrow) -> bool:
+        same = isinstance(earlier, FindRange) and np.array_equal(self.centre, earlier.centre)
+        return same and super().goes_on_from(earlier)
 
     def sorted_keys(self, cohort: Cohort) -> Iterator[np.ndarray]:
         return map(order.keys, sorted_offsets(cohort, self.features, range(self.features), self.centre))

@@ -1,0 +1,40 @@
+"""Answerers with a book of their own, and questions in a round of their own."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import tempfile
+from pathlib import Path
+
+from unpooled import step as steps
+from unpooled.protocol import masking
+from unpooled.protocol.messages import Question
+from unpooled.step import Step
+from unpooled_client.book import Book, open_book
+from unpooled_client.rounds import Answerer
+from unpooled_client.state import StateFolder
+from unpooled_client.trust import Terms
+
+SIZES = {"variants": 900, "variants_autosomal": 300, "variants_x": 300, "variants_mt": 300, "listed": 900}
+_ROUNDS = itertools.count(1)
+
+
+def answerer_of(terms: Terms, seed: bytes | None = None) -> Answerer:
+    """Answers under these terms, with an empty book."""
+    seed = seed or os.urandom(32)
+    folder = StateFolder(Path(tempfile.mkdtemp()))
+    Book.begin(folder.book, seed)
+    return Answerer(terms, seed, open_book(folder, seed, terms.plan, SIZES))
+
+
+def started_again(answerer: Answerer) -> Answerer:
+    """The same after the client was killed: what it knows of before is its book."""
+    folder = StateFolder(answerer.book.path.parent)
+    book = open_book(folder, answerer.seed, answerer.terms.plan, SIZES)
+    return Answerer(answerer.terms, answerer.seed, book)
+
+
+def asked(step: Step) -> Question:
+    """A question in a round of its own, as cohorts receive it."""
+    return Question(next(_ROUNDS), os.urandom(masking.SALT_BYTES), steps.encode_for_cohorts(step))
