@@ -30,14 +30,14 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 from unpooled.algorithms import steps_of
-from unpooled.errors import CodecError, UnpooledError
+from unpooled.errors import CodecError
 from unpooled.leaving import most_bytes_of
 from unpooled.plan import Plan
 from unpooled.protocol import codec
 from unpooled.protocol.problems import Problem
 from unpooled.sizes import Sizes
 from unpooled.step import Step
-from unpooled_client.state import StateFolder, write_atomically
+from unpooled_client.state import StateError, StateFolder, write_atomically
 from unpooled_client.trust import Distrust
 
 _FORMAT = b"unpooled book 1\n"
@@ -46,7 +46,7 @@ _PREFIX = struct.Struct("<II")
 _REPORT_IT = "Nothing was sent for it. Tell the coordinator and the server's operator."
 
 
-class BookLost(UnpooledError):
+class BookLost(StateError):
     """The book is not there, or not of this seed: what was answered is not known, so nothing more is."""
 
     def __init__(self, path: Path) -> None:
@@ -114,18 +114,13 @@ class Book:
         self._fills, self._filled = np.zeros(0, np.uint32), np.zeros(0, bool)
         self._sent: dict[str, int] = {}
         self._earlier: dict[str, list[Step]] = {}
-        for entry in self._read(seed):
+        for entry in _entries(path, seed):
             self._take(entry)
 
     @staticmethod
     def begin(path: Path, seed: bytes) -> None:
         """Begin a new book for a new seed, in place of any other."""
         write_atomically(path, _FORMAT + _binding(seed), private=True)
-
-    @property
-    def knows_of_a_release(self) -> bool:
-        """Whether questions were answered that follow only from a sum that was released."""
-        return len(self._sent) > 1
 
     def enter(self, asked: Asked) -> None:
         """Write down a question that is about to be answered; Distrust if no honest study asks it now."""
@@ -231,34 +226,34 @@ class Book:
             file.flush()
             os.fsync(file.fileno())
 
-    def _read(self, seed: bytes) -> Iterator[Entry]:
-        try:
-            data = self.path.read_bytes()
-        except FileNotFoundError as error:
-            raise BookLost(self.path) from error
-        head = _FORMAT + _binding(seed)
-        if not hmac.compare_digest(data[: len(head)], head):
-            raise BookLost(self.path)
-        at = len(head)
-        while at < len(data):
-            length, checksum = _PREFIX.unpack(data[at : at + _PREFIX.size].ljust(_PREFIX.size, b"\0"))
-            body = data[at + _PREFIX.size : at + _PREFIX.size + length]
-            if len(body) != length or not length or zlib.crc32(body) != checksum:
-                self._drop_from(at, data)
-                return
-            try:
-                entry = codec.decode(body, [Entry])
-            except CodecError as error:
-                raise BookLost(self.path) from error
-            yield entry
-            at += _PREFIX.size + length
 
-    def _drop_from(self, at: int, data: bytes) -> None:
-        """Forget an entry that was cut off; BookLost if others follow it."""
-        length = int.from_bytes(data[at : at + 4].ljust(4, b"\0"), "little")
-        if at + _PREFIX.size + length < len(data):
-            raise BookLost(self.path)
-        os.truncate(self.path, at)
+def knows_of_a_release(path: Path, seed: bytes) -> bool:
+    """Whether questions were answered that follow only from a sum that was released; or BookLost."""
+    return len({entry.kind for entry in _entries(path, seed)}) > 1
+
+
+def _entries(path: Path, seed: bytes) -> Iterator[Entry]:
+    """What is in a book; what was cut off at its end is taken off. BookLost if it is not of this seed."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise BookLost(path) from error
+    at = len(head := _FORMAT + _binding(seed))
+    if not hmac.compare_digest(data[:at], head):
+        raise BookLost(path)
+    while at < len(data):
+        length, checksum = _PREFIX.unpack(data[at : at + _PREFIX.size].ljust(_PREFIX.size, b"\0"))
+        body = data[at + _PREFIX.size : at + _PREFIX.size + length]
+        if len(body) < length or zlib.crc32(body) != checksum:
+            if at + _PREFIX.size + length < len(data):
+                raise BookLost(path)  # others follow: it is damaged
+            os.truncate(path, at)
+            return
+        try:
+            yield codec.decode(body, [Entry])
+        except CodecError as error:
+            raise BookLost(path) from error
+        at += _PREFIX.size + length
 
 
 def open_book(folder: StateFolder, seed: bytes, plan: Plan, sizes: Sizes | None) -> Book:

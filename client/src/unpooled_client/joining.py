@@ -14,7 +14,7 @@ from unpooled.protocol.masking import SEED_BYTES
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import SigningKey, fingerprint, seal_seed
 from unpooled_client.api import LONG_POLL, Conflict, Refused, Study
-from unpooled_client.book import Book, open_book
+from unpooled_client.book import Book, BookLost, knows_of_a_release
 from unpooled_client.events import Accepted, Agreed, Event, Joined, Proposal, ReleaseNeeded, ReviewNeeded
 from unpooled_client.session import OVER, Session, StudyEnded
 from unpooled_client.state import Acceptance, Agreement
@@ -71,6 +71,10 @@ def join(session: Session, *, anew: bool) -> Generator[Event, None, Study]:
             "Go on with that state (--state DIR). If it is lost, --join-anew has all cohorts accept "
             "again; once sums were released, it ends the study.",
         )
+    if anew and _book_is_lost(session):
+        # Another key makes another roster, for which all cohorts accept again, and draw new seeds.
+        session.save(signing_key=SigningKey.generate().private, acceptance=None)
+        public = SigningKey(session.saved.signing_key).public
     again = bool(session.saved.cohort)
     session.save()  # a key that the server knows must not be lost
     yield session.record(leaving.SIGNING_KEY, bodies.joining(public), Form.CLEAR, leaving.TO_COHORTS)
@@ -186,7 +190,7 @@ def accept(session: Session, found: Terms) -> Generator[Event, None, bool]:
     False if plan or roster changed on the way.
     """
     if not is_accepted(session, found):
-        _refuse_after_release(session, found)
+        _refuse_after_release(session)
         drawn = draw_seed(session, found)
         # The book first: a seed without one answers nothing.
         Book.begin(session.folder.book, drawn.seed)
@@ -206,12 +210,24 @@ def accept(session: Session, found: Terms) -> Generator[Event, None, bool]:
     return True
 
 
-def _refuse_after_release(session: Session, found: Terms) -> None:
+def _book_is_lost(session: Session) -> bool:
+    """Whether there is a seed of which it is not known what was answered under it."""
+    acceptance = session.saved.acceptance
+    if acceptance is None:
+        return False
+    try:
+        knows_of_a_release(session.folder.book, acceptance.seed)
+    except BookLost:
+        return True
+    return False
+
+
+def _refuse_after_release(session: Session) -> None:
     """Distrust if other terms come after a sum was released: what is asked anew would be compared with it."""
     old = session.saved.acceptance
     if old is None:
         return
-    if open_book(session.folder, old.seed, found.plan, session.saved.sizes).knows_of_a_release:
+    if knows_of_a_release(session.folder.book, old.seed):
         raise Distrust(
             Problem.QUESTION,
             "the server shows another plan or roster although sums of this study were released.",
