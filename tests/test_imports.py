@@ -59,7 +59,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "unpooled.memory",
     ),
     ("unpooled.protocol",),
-    ("unpooled.cohort", "unpooled.text", "unpooled.formats.number", "unpooled.schema"),
+    ("unpooled.check", "unpooled.cohort", "unpooled.text", "unpooled.formats.number", "unpooled.schema"),
     ("unpooled.yeo_johnson", "unpooled.scaler"),
     ("unpooled.panel", "unpooled.plan", "unpooled.sizes", "unpooled.step"),
     (

@@ -20,10 +20,12 @@ from .test_enrolment import refusal
 
 
 @pytest.mark.parametrize("scheme", ["z32", "z64", "z128"])
-@pytest.mark.parametrize("words", [1, 100, service.BLOCK_WORDS, service.BLOCK_WORDS + 1])
+@pytest.mark.parametrize("behind_the_check", [0, 1, 100, service.BLOCK_WORDS, service.BLOCK_WORDS + 1])
 def test_a_release_is_the_sum_of_the_masks(
-    caller: Caller, enrolled: Federation, scheme: str, words: int
+    caller: Caller, enrolled: Federation, scheme: str, behind_the_check: int
 ) -> None:
+    """What masks the check is one number: its carries go from word to word, and no further."""
+    words = masking.scheme(scheme).check_words + behind_the_check
     request = enrolled.request(scheme=scheme, words=words)
     response = caller.release(request)
     assert response.status_code == 200
@@ -105,6 +107,8 @@ def test_unsorted_and_repeated_uploads_are_refused(caller: Caller, enrolled: Fed
     "change",
     [
         {"words": 0},
+        {"words": 7},
+        {"words": 3, "scheme": "z64"},
         {"words": -1},
         {"words": service.MAX_WORDS + 1},
         {"words": 2**62},

@@ -111,26 +111,30 @@ def test_gaussian_masks_have_the_moments_of_a_normal(variance: float) -> None:
 
 
 @pytest.mark.parametrize("label", LABELS)
-@pytest.mark.parametrize("words", [1, 2, 7, 8, 9, 100])
+@pytest.mark.parametrize("words", [0, 1, 2, 7, 8, 9, 100])
 def test_blocks_put_together_are_the_mask(label: str, words: int) -> None:
-    whole = mask(SEED, context(label, words))
-    blocks = list(mask_blocks(SEED, context(label, words), 8))
-    assert [len(block) for block in blocks[:-1]] == [8] * (len(blocks) - 1)
+    check = scheme(label).check_words
+    whole = mask(SEED, context(label, check + words))
+    blocks = list(mask_blocks(SEED, context(label, check + words), 8))
+    assert [len(block) for block in blocks[:-1]] == [check, *[8] * (words // 8)][: len(blocks) - 1]
     np.testing.assert_allclose(np.concatenate(blocks), whole, rtol=1e-13 if label[0] == "n" else 0)
 
 
 @settings(deadline=None)
-@given(st.sampled_from(LABELS), st.integers(1, 20), st.integers(2, 5))
-def test_masks_cancel(label: str, words: int, cohorts: int) -> None:
+@given(st.sampled_from(LABELS), st.integers(0, 20), st.integers(2, 5), st.integers(-(2**20), 2**20))
+def test_masks_cancel(label: str, words: int, cohorts: int, check: int) -> None:
     kind = scheme(label)
-    numbers = np.arange(words) * 7 - 3
-    masked, masks = kind.zeros(words), kind.zeros(words)
+    numbers, size = np.arange(words) * 7 - 3, kind.check_words + words
+    share = kind.concatenate([kind.zeros(kind.check_words), kind.encode_integers(numbers)])
+    kind.set_check(share, check)
+    masked, masks = kind.zeros(size), kind.zeros(size)
     for _ in range(cohorts):
-        own = mask(os.urandom(32), context(label, words))
-        masked = kind.add(masked, kind.add(kind.encode_integers(numbers), own))
+        own = mask(os.urandom(32), context(label, size))
+        masked = kind.add(masked, kind.add(share, own))
         masks = kind.add(masks, own)
-    total = kind.decode_integers(kind.subtract(masked, masks))
-    assert total.tolist() == (cohorts * numbers).tolist()
+    total = kind.subtract(masked, masks)
+    assert kind.decode_integers(total[kind.check_words :]).tolist() == (cohorts * numbers).tolist()
+    assert kind.has_check(total, cohorts * check) and not kind.has_check(total, cohorts * check + 1)
 
 
 @pytest.mark.parametrize("label", LABELS)

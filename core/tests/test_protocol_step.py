@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unpooled import step as steps
+from unpooled.check import check_of
 from unpooled.errors import BoundError, CodecError, ProtocolError
 from unpooled.protocol.masking import Gaussian, Modular, Scheme, scheme
 from unpooled.protocol.ring import Ring
-from unpooled.step import Arrays, Count, Real, Rows, Step, pack, server_only, unpack
+from unpooled.step import Arrays, Count, Real, Rows, Step, server_only
 
-K = 3
+K, SALT = 3, bytes(range(32))
 MODULAR = [Modular(Ring(bits)) for bits in (32, 64, 128)]
 ALL: list[Scheme] = [*MODULAR, Gaussian(1e6)]
 
@@ -47,6 +48,14 @@ class Sums(Step):
 STEP = Sums(4)
 
 
+def pack(step: Step, values: Arrays, kind: Scheme, cohorts: int, columns: Sequence[str] = ()) -> np.ndarray:
+    return steps.pack(step, values, kind, cohorts, SALT, columns)
+
+
+def unpack(step: Step, total: np.ndarray, kind: Scheme, cohorts: int) -> dict[str, np.ndarray]:
+    return steps.unpack(step, total, kind, cohorts, SALT)
+
+
 def arrays(step: Sums = STEP, **changes: Any) -> dict[str, np.ndarray]:
     n = step.variants
     made: dict[str, Any] = {
@@ -65,9 +74,9 @@ def summed(kind: Scheme, shares: list[np.ndarray]) -> np.ndarray:
 
 
 def test_words_are_the_declared_arrays_and_the_check() -> None:
-    assert steps.words(STEP) == 4 * 2 + 4 + 1 + 2
-    for kind in ALL:
-        assert len(pack(STEP, arrays(), kind, K)) == steps.words(STEP)
+    for kind, check in zip(ALL, (8, 4, 2, 2), strict=True):
+        assert steps.words(STEP, kind) == check + 4 * 2 + 4 + 1
+        assert len(pack(STEP, arrays(), kind, K)) == steps.words(STEP, kind)
 
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.label)
@@ -143,7 +152,7 @@ def test_the_columns_that_are_beyond_are_named(beyond: list[int]) -> None:
 def test_a_bound_that_the_server_chose_does_not_decide_whether_a_cohort_answers(kind: Scheme) -> None:
     """Else a server that asks the same under many bounds learns how large one cohort's numbers are."""
     for most in (0, 3, 6, 7, 100):
-        assert len(pack(Sums(4, most=most), arrays(), kind, K)) == steps.words(STEP)
+        assert len(pack(Sums(4, most=most), arrays(), kind, K)) == steps.words(STEP, kind)
 
 
 @pytest.mark.parametrize(("kind", "most"), [(MODULAR[0], 2**31), (MODULAR[1], 2**63 - 1), (ALL[3], 2**53)])
@@ -198,7 +207,7 @@ def test_a_sum_at_the_very_bound_is_right() -> None:
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.label)
 def test_noise_is_noticed(kind: Scheme) -> None:
     """Masks that do not cancel, because one cohort was asked another question."""
-    words = steps.words(STEP)
+    words = steps.words(STEP, kind)
     for _ in range(20):
         noise = kind.from_stream(os.urandom(kind.stream_bytes(words)), words)
         with pytest.raises(ProtocolError, match="do not cancel"):
@@ -226,7 +235,8 @@ def test_a_count_that_no_cohorts_could_have_sent_is_noticed(kind: Scheme) -> Non
     total = summed(kind, [pack(STEP, arrays(), kind, K)] * K)
     for wrong in (-1, 301):
         changed = total.copy()
-        changed[0:1] = kind.encode_integers(np.array([wrong]))
+        changed[kind.check_words :][:1] = kind.encode_integers(np.array([wrong]))
+        kind.set_check(changed, check_of(changed, kind, SALT, K))
         with pytest.raises(ProtocolError, match="outside"):
             unpack(STEP, changed, kind, K)
 

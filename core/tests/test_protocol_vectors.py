@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unpooled.check import check_of
 from unpooled.plan import Plan
 from unpooled.protocol import codec, fixed_point, masking, messages, sealing
 from unpooled.protocol.masking import MaskContext
@@ -76,6 +77,17 @@ def test_masks() -> None:
             assert masking.scheme(context.scheme).to_bytes(got).hex() == case["mask"]
         else:  # the mathematical library may differ in the last bit
             np.testing.assert_allclose(got, [float.fromhex(x) for x in case["normals"]], rtol=1e-14)
+
+
+def test_checks() -> None:
+    for case in load("checks.json"):
+        kind, words = masking.Modular(Ring(case["ring"])), len(case["numbers"])
+        numbers = b"".join(
+            (int(text) % 2 ** case["ring"]).to_bytes(kind.word_bytes, "little") for text in case["numbers"]
+        )
+        share = kind.concatenate([kind.zeros(kind.check_words), kind.from_bytes(numbers, words)])
+        kind.set_check(share, check_of(share, kind, bytes.fromhex(case["salt"])))
+        assert kind.to_bytes(share).hex() == case["share"], case
 
 
 def test_digests() -> None:

@@ -55,10 +55,10 @@ def standardise(cohorts: list[ArrayCohort], then: Follows | None = None) -> Colu
     while True:
         asked = steps.decode(steps.encode_for_cohorts(step), KINDS)
         ring = scheme(f"z{step.ring_bits}")
-        total = ring.zeros(steps.words(step))
+        total = ring.zeros(steps.words(step, ring))
         for one in cohorts:
-            total = ring.add(total, steps.pack(asked, asked.local(one), ring, len(cohorts)))
-        (found,) = step.aggregate(steps.unpack(step, total, ring, len(cohorts)))
+            total = ring.add(total, steps.pack(asked, asked.local(one), ring, len(cohorts), bytes(32)))
+        (found,) = step.aggregate(steps.unpack(step, total, ring, len(cohorts), bytes(32)))
         if isinstance(found, Rows):
             return Columns(found.columns["centre"], found.columns["exponent"])
         step = found
@@ -186,7 +186,7 @@ def test_cohorts_do_not_learn_what_follows() -> None:
     step = Magnitude.first(9, 2, True, 3, Found())
     seen = steps.decode(steps.encode_for_cohorts(step), KINDS)
     assert isinstance(seen, Magnitude) and seen.then is None
-    assert steps.words(seen) == 2 * 32 + 2
+    assert steps.words(seen, scheme("z32")) == 2 * 32 + 8
 
 
 @pytest.mark.parametrize("quantitative", [False, True])
@@ -203,4 +203,4 @@ def test_each_column_of_a_question_has_its_name(quantitative: bool) -> None:
     with pytest.raises(BoundError, match="sum of site=Munich is beyond"):
         ring = scheme(f"z{step.ring_bits}")
         sums = {"sum": values[:, : len(names)].sum(axis=0)}
-        steps.pack(step, sums, ring, 3, step.columns_under(plan))
+        steps.pack(step, sums, ring, 3, bytes(32), step.columns_under(plan))

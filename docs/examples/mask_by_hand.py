@@ -1,14 +1,16 @@
-"""One upload's mask from nothing but the formats on this page, compared with the library's."""
+"""One upload from the formats on this page alone: its check and its mask, compared with the library's."""
 
 import hashlib
 import struct
 from typing import Any
 
+import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from unpooled.protocol.masking import MaskContext, mask
+from unpooled.check import check_of
+from unpooled.protocol.masking import MaskContext, mask, scheme
 
 
 def sized(payload: bytes) -> bytes:
@@ -26,32 +28,37 @@ def record(name: str, **fields: str | bytes | int) -> bytes:
     return b"r" + sized(name.encode()) + struct.pack("<I", len(fields)) + body
 
 
-seed = bytes(range(32))
-question = hashlib.sha256(bytes([7]) * 32 + b"the encoding of a step").digest()
+def stream(secret: bytes, info: bytes, length: int) -> bytes:
+    key = HKDF(SHA256(), length=32, salt=None, info=info).derive(secret)
+    return Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor().update(bytes(length))
+
+
+seed, salt = bytes(range(32)), bytes([7]) * 32
+counts = (21, 34)
 upload: dict[str, Any] = {
     "study": "5f1c",
     "plan_hash": bytes([1]) * 32,
     "roster_hash": bytes([2]) * 32,
     "cohort": "Tartu",
     "round": 12,
-    "question": question,
+    "question": hashlib.sha256(salt + b"the encoding of a step").digest(),
     "scheme": "z32",
-    "words": 4,
+    "words": 8 + len(counts),  # the check is as long as eight
     "nonce": bytes([3]) * 16,
 }
 
-info = record("unpooled/mask", **upload, version=1)
-key = HKDF(SHA256(), length=32, salt=None, info=info).derive(seed)
-stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor().update(bytes(4 * 4))
-words = struct.unpack("<4I", stream)
+first, *others = struct.unpack("<3Q", stream(salt, b"unpooled/check/1", 3 * 8))
+check = first + sum(c * x for c, x in zip(others, counts, strict=True))
 
-share = (21, 34, 1, 1)  # two counts, then the two check words
-masked = [(x + r) % 2**32 for x, r in zip(share, words, strict=True)]
+bits = stream(seed, record("unpooled/mask", **upload, version=1), 4 * upload["words"])
+of_check, of_counts = int.from_bytes(bits[:32], "little"), struct.unpack("<2I", bits[32:])
 
-print("info  ", info[:40].hex(), f"… {len(info)} bytes")
-print("key   ", key.hex())
-print("mask  ", *words)
-print("sent  ", *masked)
-if mask(seed, MaskContext(**upload)).tolist() != list(words):
+print("check ", check)
+print("mask  ", bits[:16].hex(), "…", *of_counts)
+print("sent  ", hex((check + of_check) % 2**256)[:36], "…", end=" ")
+print(*((x + r) % 2**32 for x, r in zip(counts, of_counts, strict=True)))
+if mask(seed, MaskContext(**upload)).tobytes() != bits:
     raise SystemExit("the library's mask is another one")
-print("the library's mask is the same")
+if check_of(np.array([0] * 8 + list(counts), np.uint32), scheme("z32"), salt) != check:
+    raise SystemExit("the library's check is another one")
+print("the library's are the same")

@@ -47,25 +47,26 @@ def mask_of(cohort: int, asked: Step) -> np.ndarray:
             round=1,
             question=masking.question(salt, encode_for_cohorts(asked)),
             scheme=scheme.label,
-            words=words(asked),
+            words=words(asked, scheme),
             nonce=bytes(15) + bytes([cohort]),  # 16 random bytes in a real upload
         ),
     )
 
 
 def total(asked_of_the_third: Step) -> np.ndarray:
-    masked, masks = scheme.zeros(words(step)), scheme.zeros(words(step))
+    masked, masks = scheme.zeros(words(step, scheme)), scheme.zeros(words(step, scheme))
     for cohort, count in enumerate(counts):
         asked = asked_of_the_third if cohort == 2 else step
-        share = pack(asked, {"carriers": np.array(count)}, scheme, cohorts=3)
+        share = pack(asked, {"carriers": np.array(count)}, scheme, cohorts=3, salt=salt)
         upload = scheme.add(share, mask_of(cohort, asked))
         masked = scheme.add(masked, upload)  # the server adds what it was sent
         masks = scheme.add(masks, mask_of(cohort, step))  # the compensator adds what the question says
-        print(f"cohort {cohort} answers {share}, sends {upload}")
+        own, sent = (vector[scheme.check_words :] for vector in (share, upload))
+        print(f"cohort {cohort} answers {own}, sends {sent}, and its check")
     return scheme.subtract(masked, masks)
 
 
-print("pooled:", unpack(step, total(asked_of_the_third=step), scheme, cohorts=3)["carriers"])
+print("pooled:", unpack(step, total(asked_of_the_third=step), scheme, cohorts=3, salt=salt)["carriers"])
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,6 @@ class AskSomethingElse(CountCarriers):
 
 print("\nThe third cohort is asked something else:")
 try:
-    unpack(step, total(asked_of_the_third=AskSomethingElse(variants=2)), scheme, cohorts=3)
+    unpack(step, total(asked_of_the_third=AskSomethingElse(variants=2)), scheme, cohorts=3, salt=salt)
 except ProtocolError as error:
     print("refused:", error)

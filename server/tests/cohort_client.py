@@ -99,7 +99,7 @@ class Client:
         plan = Plan.from_json(seen["plan"])
         step = steps.decode(question.step, (*algorithm(plan.test).steps, Presence))
         scheme = plan.scheme(step.ring_bits)
-        vector = steps.pack(step, step.local(cohort), scheme, plan.cohorts)
+        vector = steps.pack(step, step.local(cohort), scheme, plan.cohorts, question.salt)
         nonce = os.urandom(16)
         context = MaskContext(
             study=seen["study"]["id"],
@@ -109,7 +109,7 @@ class Client:
             round=question.round,
             question=masking.question(question.salt, question.step, bytes.fromhex(seen["panel_digest"])),
             scheme=scheme.label,
-            words=steps.words(step),
+            words=steps.words(step, scheme),
             nonce=nonce,
         )
         return scheme.to_bytes(scheme.add(vector, masking.mask(self.seed, context))), nonce.hex()

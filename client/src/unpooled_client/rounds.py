@@ -63,7 +63,8 @@ class Answerer:
         plan = self.terms.plan
         try:
             step = steps.decode(question.step, steps_of(plan))
-            words = steps.words(step)
+            scheme = plan.scheme(step.ring_bits)
+            words = steps.words(step, scheme)
         except CodecError as error:
             raise Distrust(
                 Problem.QUESTION,
@@ -76,7 +77,7 @@ class Answerer:
                 f"round {question.round} asks for what the accepted plan does not allow ({step.title}).",
                 "Nothing was sent for it. Tell the coordinator and the server's operator.",
             )
-        if not 0 <= words * plan.scheme(step.ring_bits).word_bytes <= MAX_SHARE_BYTES:
+        if not 0 <= words * scheme.word_bytes <= MAX_SHARE_BYTES:
             raise Distrust(
                 Problem.QUESTION,
                 f"round {question.round} asks for {words:,} numbers at once.",
@@ -94,11 +95,11 @@ class Answerer:
         started = time.perf_counter()
         scheme = self.terms.plan.scheme(step.ring_bits)
         asked = masking.question(question.salt, question.step, panel)
-        size = steps.words(step) * scheme.word_bytes
+        size = steps.words(step, scheme) * scheme.word_bytes
         self.book.enter(Asked(question.round, asked, step, question.step, panel, size))
         nonce = os.urandom(masking.NONCE_BYTES)
         context = self._context(question, step, panel, nonce)
-        packed = self._pack(step, cohort)
+        packed = self._pack(question, step, cohort)
         data = scheme.to_bytes(scheme.add(packed, masking.mask(self.seed, context)))
         if len(data) != context.words * scheme.word_bytes:
             raise ProtocolError(f"{step.title}: a share of {len(data)} bytes; want {context.words} words")
@@ -116,6 +117,7 @@ class Answerer:
 
     def _context(self, question: Question, step: Step, panel: bytes, nonce: bytes) -> MaskContext:
         terms = self.terms
+        scheme = terms.plan.scheme(step.ring_bits)
         return MaskContext(
             study=terms.study,
             plan_hash=terms.plan_hash,
@@ -123,15 +125,15 @@ class Answerer:
             cohort=terms.cohort,
             round=question.round,
             question=masking.question(question.salt, question.step, panel),
-            scheme=terms.plan.scheme(step.ring_bits).label,
-            words=steps.words(step),
+            scheme=scheme.label,
+            words=steps.words(step, scheme),
             nonce=nonce,
         )
 
-    def _pack(self, step: Step, cohort: Cohort) -> np.ndarray:
-        arrays = self.compute(step, cohort)
-        plan = self.terms.plan
-        return steps.pack(step, arrays, plan.scheme(step.ring_bits), plan.cohorts, step.columns_under(plan))
+    def _pack(self, question: Question, step: Step, cohort: Cohort) -> np.ndarray:
+        plan, arrays = self.terms.plan, self.compute(step, cohort)
+        scheme, columns = plan.scheme(step.ring_bits), step.columns_under(plan)
+        return steps.pack(step, arrays, scheme, plan.cohorts, question.salt, columns)
 
 
 def variants_of(step: Step) -> int:

@@ -186,10 +186,11 @@ def test_a_share_unmasks_with_the_seed_and_its_own_nonce(found: Terms, cohort: A
     share = answerer.share(question, step, cohort)
     scheme = found.plan.scheme(step.ring_bits)
     context = answerer._context(question, step, b"", share.nonce)
-    vector = scheme.subtract(scheme.from_bytes(share.data, steps.words(step)), masking.mask(seed, context))
-    plain = steps.pack(step, step.local(cohort), scheme, 3)
+    words = steps.words(step, scheme)
+    vector = scheme.subtract(scheme.from_bytes(share.data, words), masking.mask(seed, context))
+    plain = steps.pack(step, step.local(cohort), scheme, 3, question.salt)
     assert np.array_equal(vector, plain)
-    assert len(share.data) == steps.words(step) * scheme.word_bytes
+    assert len(share.data) == words * scheme.word_bytes
 
 
 def test_what_is_computed_again_has_another_nonce(found: Terms, cohort: ArrayCohort) -> None:

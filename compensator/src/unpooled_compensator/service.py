@@ -188,17 +188,18 @@ def _sum_of_masks(request: ReleaseRequest, enrolment: Enrolment, seeds: Sequence
         )
         for seed, (cohort, nonce) in zip(seeds, request.uploads, strict=True)
     ]
-    for _ in range(0, request.words, BLOCK_WORDS):
-        yield scheme.to_bytes(functools.reduce(scheme.add, map(next, masks)))
+    yield scheme.to_bytes(functools.reduce(scheme.add, map(next, masks)))  # what masks the check, one number
+    for _ in range(scheme.check_words, request.words, BLOCK_WORDS):
+        yield scheme.to_bytes(functools.reduce(scheme.add_words, map(next, masks)))
 
 
 def _check_request(request: ReleaseRequest) -> None:
     _check_study(request.study)
     _check(request.round >= 0, "a round's number is not negative")
     _check(len(request.question) == HASH_BYTES, "a question's digest has 32 bytes")
-    _check(1 <= request.words <= MAX_WORDS, f"a release has 1 to {MAX_WORDS} words")
+    least = masking.scheme(request.scheme).check_words
+    _check(least <= request.words <= MAX_WORDS, f"a release has {least} to {MAX_WORDS} words")
     _check(all(len(nonce) == NONCE_BYTES for _, nonce in request.uploads), "a nonce has 16 bytes")
-    masking.scheme(request.scheme)
 
 
 def _check_cohorts(request: ReleaseRequest, enrolment: Enrolment) -> None:

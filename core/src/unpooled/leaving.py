@@ -15,7 +15,7 @@ from unpooled.plan import PARAMETERS_FILE, Plan
 from unpooled.protocol import bodies
 from unpooled.protocol.sealing import SIGNATURE_BYTES, most_sealed_bytes
 from unpooled.sizes import LIST_BYTES, VARIANTS, Sizes
-from unpooled.step import CHECK_WORDS, Count, Real, Step, shape, words
+from unpooled.step import Count, Real, Step, shape, words
 
 EVERYONE_BY_SUM = "nobody; the server reads the sum over all cohorts"
 OPERATOR = "whoever runs server and compensator"
@@ -106,8 +106,9 @@ def most_bytes_of(kind: type[Step], plan: Plan, sizes: Sizes | None) -> int | No
     foreseen = kind.foreseen(plan, sizes)
     if foreseen is None:
         return None
-    word = plan.scheme(kind.ring_bits).word_bytes
-    return foreseen.rounds * word * sum(words(question) for question in foreseen.questions)
+    scheme = plan.scheme(kind.ring_bits)
+    each = sum(words(question, scheme) for question in foreseen.questions)
+    return foreseen.rounds * scheme.word_bytes * each
 
 
 def _bytes(leaves: Iterable[tuple[Leaving, int]]) -> int | None:
@@ -235,11 +236,12 @@ def _digest(what: str, detail: str, learns: str) -> Leaving:
 
 
 def _sent_by(step: type[Step], plan: Plan, sizes: Sizes | None, one_operator: bool) -> Iterator[Leaving]:
-    """A line for each array of a step. What an answer has beside, its check words, is with the last."""
+    """A line for each array of a step. What an answer has beside, its check, is with the first."""
     arrays = step.sends_under(plan)
     foreseen = step.foreseen(plan, sizes) if arrays else None
     asked = None if foreseen is None else [_shapes(question) for question in foreseen.questions]
-    word = plan.scheme(step.ring_bits).word_bytes
+    scheme = plan.scheme(step.ring_bits)
+    word = scheme.word_bytes
     own = "not what this cohort added"
     if plan.masking == "gaussian":
         own = "of what this cohort added, what the noise leaves"
@@ -247,7 +249,7 @@ def _sent_by(step: type[Step], plan: Plan, sizes: Sizes | None, one_operator: bo
         own = "and all that this cohort added"
     for array in arrays:
         shapes = None if asked is None else [shapes[array.name] for shapes in asked]
-        check = CHECK_WORDS * (array is arrays[-1])
+        check = scheme.check_words * (array is arrays[0])
         limit = "" if foreseen is None or foreseen.exact else "at most "
         rounds = foreseen.rounds if foreseen else 1
         usual = (foreseen and foreseen.usual_rounds) or rounds
@@ -260,7 +262,7 @@ def _sent_by(step: type[Step], plan: Plan, sizes: Sizes | None, one_operator: bo
             f"{array.learns}; {own}",
             limit
             + _shape_in_words(step, array, shapes, 8 * word)
-            + (f" + {check} check words" if check else "")
+            + (f" + a check of {8 * word * check} bits" if check else "")
             + (f", in {limit}{rounds} rounds" if rounds > 1 else "")
             + (f", as a rule in {usual}" if usual != rounds else ""),
             None if shapes is None else word * sum(math.prod(shape) + check for shape in shapes),

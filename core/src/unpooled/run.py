@@ -66,13 +66,13 @@ class _Federation:
         message, salt = steps.encode_for_cohorts(step), os.urandom(masking.SALT_BYTES)
         asked = steps.decode(message, kinds)
         scheme = self.plan.scheme(step.ring_bits)
-        words, k = steps.words(step), len(self.cohorts)
+        words, k = steps.words(step, scheme), len(self.cohorts)
         masked, masks = scheme.zeros(words), scheme.zeros(words)
         for cohort, seed, (name, _) in zip(self.cohorts, self.seeds, self.roster.members, strict=True):
             if not asked.agrees(self.plan):
                 raise ProtocolError(f"{step.title}: the plan does not allow this question")
             share = steps.pack(
-                asked, asked.local(cast(Cohort, cohort)), scheme, k, asked.columns_under(self.plan)
+                asked, asked.local(cast(Cohort, cohort)), scheme, k, salt, asked.columns_under(self.plan)
             )
             context = MaskContext(
                 study="in process",
@@ -89,4 +89,4 @@ class _Federation:
             upload = scheme.to_bytes(scheme.add(share, own_mask))
             masked = scheme.add(masked, scheme.from_bytes(upload, words))
             masks = scheme.add(masks, own_mask)
-        return steps.unpack(step, scheme.subtract(masked, masks), scheme, k)
+        return steps.unpack(step, scheme.subtract(masked, masks), scheme, k, salt)

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from unpooled.check import check_of
 from unpooled.cohort import Cohort
 from unpooled.errors import BoundError, CodecError, ProtocolError, listed
 from unpooled.plan import Plan
@@ -45,8 +46,6 @@ __all__ = [
 ]
 
 Arrays: TypeAlias = Mapping[str, np.ndarray]
-
-CHECK_WORDS = 2  # each share ends with two words that hold 1; their sum is the number of cohorts
 
 
 @dataclass(frozen=True)
@@ -207,9 +206,9 @@ def shape(step: Step, array: Count | Real) -> tuple[int, ...]:
     return tuple(_resolve(step, dim) for dim in array.dims)
 
 
-def words(step: Step) -> int:
+def words(step: Step, scheme: Scheme) -> int:
     """Exact number of words in one cohort's share of a step."""
-    return sum(math.prod(shape(step, array)) for array in step.sends) + CHECK_WORDS
+    return scheme.check_words + sum(math.prod(shape(step, array)) for array in step.sends)
 
 
 def check_fits(step: Step, scheme: Scheme, cohorts: int) -> None:
@@ -220,13 +219,15 @@ def check_fits(step: Step, scheme: Scheme, cohorts: int) -> None:
             raise BoundError(text, array.name)
 
 
-def pack(step: Step, arrays: Arrays, scheme: Scheme, cohorts: int, columns: Sequence[str] = ()) -> np.ndarray:
-    """One cohort's share before masking: every array in declared order, then the check words.
+def pack(
+    step: Step, arrays: Arrays, scheme: Scheme, cohorts: int, salt: bytes, columns: Sequence[str] = ()
+) -> np.ndarray:
+    """One cohort's share before masking: the check by the round's salt, then every array as declared.
 
     Raises BoundError if an element cannot be summed safely; of the step's `columns` it names those.
     """
     check_fits(step, scheme, cohorts)
-    parts = []
+    parts = [scheme.zeros(scheme.check_words)]
     for array in step.sends:
         values = np.asarray(arrays[array.name])
         _check_form(step, array, values)
@@ -235,36 +236,30 @@ def pack(step: Step, arrays: Arrays, scheme: Scheme, cohorts: int, columns: Sequ
             bad = [column for column, row in rows if not _may_be_sent(step, array, row, scheme, cohorts)]
             raise _beyond(step, array, bad)
         parts.append(_encode(step, array, values, scheme))
-    return scheme.concatenate([*parts, scheme.encode_integers(np.ones(CHECK_WORDS, np.int64))])
+    share = scheme.concatenate(parts)
+    scheme.set_check(share, check_of(share, scheme, salt))
+    return share
 
 
-def unpack(step: Step, total: np.ndarray, scheme: Scheme, cohorts: int) -> dict[str, np.ndarray]:
+def unpack(step: Step, total: np.ndarray, scheme: Scheme, cohorts: int, salt: bytes) -> dict[str, np.ndarray]:
     """The sums in an unmasked total, as int64 and float64 arrays of the declared shapes.
 
-    Raises ProtocolError if the check words do not add up to the number of cohorts: then the masks did not
-    cancel, because cohorts answered different questions or a share was damaged.
+    Raises ProtocolError if the check is not that of the sums: then the masks did not cancel, because cohorts
+    answered different questions, a share was damaged, or what was taken for the sum of the masks is not.
     """
-    if len(total) != words(step):
-        raise ProtocolError(f"{step.title}: got {len(total)} words; want {words(step)}")
-    _verify(total, scheme, cohorts)
-    sums, at = {}, 0
+    if len(total) != (want := words(step, scheme)):
+        raise ProtocolError(f"{step.title}: got {len(total)} words; want {want}")
+    if not scheme.has_check(total, check_of(total, scheme, salt, cohorts)):
+        raise ProtocolError(
+            "the masks of this round do not cancel: the cohorts were not asked the same question, "
+            "a share was damaged, or the compensator's answer is false"
+        )
+    sums, at = {}, scheme.check_words
     for array in step.sends:
         size = math.prod(shape(step, array))
         sums[array.name] = _decode(step, array, total[at : at + size], scheme, cohorts)
         at += size
     return sums
-
-
-def _verify(total: np.ndarray, scheme: Scheme, cohorts: int) -> None:
-    try:
-        intact = bool(np.all(scheme.decode_integers(total[-CHECK_WORDS:]) == cohorts))
-    except ProtocolError:
-        intact = False
-    if not intact:
-        raise ProtocolError(
-            "the masks of this round do not cancel: the cohorts were not asked the same question, "
-            "or a share was damaged"
-        )
 
 
 def _check_form(step: Step, array: Count | Real, values: np.ndarray) -> None:

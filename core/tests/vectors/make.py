@@ -39,6 +39,7 @@ def files() -> dict[str, str]:
         "messages.json": messages(),
         "fixed_point.json": fixed_point(),
         "masks.json": masks(),
+        "checks.json": checks(),
         "digests.json": digests(),
         "boxes.json": boxes(),
     }
@@ -299,6 +300,29 @@ def masks() -> Any:
     uniform = [{"seed": seed.hex(), "context": typed(n), "mask": mask(seed, n).hex()} for n in named]
     normal = context("normal:1000000000000.0", 5)
     return [*uniform, {"seed": seed.hex(), "context": typed(normal), "normals": normal_mask(seed, normal)}]
+
+
+# Checks.
+
+
+def check(salt: bytes, numbers: list[int]) -> int:
+    """The first coefficient times 1, and each of the others times its number."""
+    stream = keystream(hkdf(salt, b"unpooled/check/1"), 8 * (1 + len(numbers)))
+    first, *others = (c for (c,) in struct.iter_unpack("<Q", stream))
+    return first + sum(c * x for c, x in zip(others, numbers, strict=True))
+
+
+def checks() -> Any:
+    """Whole shares before masking: the check, modulo 2^256, then the numbers."""
+    made = []
+    for ring in (32, 64, 128):
+        most = 2 ** (ring - 1) - 1
+        for numbers in ([], [21, 34], [0, -1, most, -most]):
+            salt = octets(f"salt {ring} {len(numbers)}", 32)
+            share = word(check(salt, numbers), 256) + b"".join(word(x, ring) for x in numbers)
+            texts = [str(x) for x in numbers]
+            made.append({"ring": ring, "salt": salt.hex(), "numbers": texts, "share": share.hex()})
+    return made
 
 
 # Digests.

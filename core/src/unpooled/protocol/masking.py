@@ -5,11 +5,15 @@
 Two schemes say what the stream means and how vectors are added. *Modular*: words of a ring, so a masked
 share is uniform whatever it hides. *Gaussian*: normal deviates added to float64, as HyFed does, for
 comparison with the literature: it hides less, and costs precision (docs/protocol).
+
+A share begins with its check. Of modular masks that is one number of 256 bits in several words, and is added
+with its carries: added word by word it would tell the server more than the sum.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,8 +32,10 @@ from unpooled.protocol.ring import Ring, check_length
 SEED_BYTES = 32
 NONCE_BYTES = 16
 SALT_BYTES = 32
+CHECK_BYTES = 32
 MAX_VARIANCE = 1e30  # beyond it nothing is left of a number under its mask
 _MAX_FRACTION_BITS = 1074  # the finest of a float64
+_CHECK_MODULUS = 1 << (8 * CHECK_BYTES)
 
 
 class Scheme(Protocol):
@@ -41,10 +47,21 @@ class Scheme(Protocol):
 
     @property
     def word_bytes(self) -> int: ...
+    @property
+    def check_words(self) -> int:
+        """How many of a share's words are its check: the first."""
+
+    def set_check(self, share: np.ndarray, check: int) -> None: ...
+    def has_check(self, share: np.ndarray, check: int) -> bool: ...
     def stream_bytes(self, words: int) -> int: ...
     def from_stream(self, stream: bytes, words: int) -> np.ndarray: ...
     def zeros(self, words: int) -> np.ndarray: ...
-    def add(self, a: np.ndarray, b: np.ndarray) -> np.ndarray: ...
+    def add(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """The sum of two shares, or of two checks."""
+
+    def add_words(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """The sum of two parts of shares, behind the check."""
+
     def subtract(self, a: np.ndarray, b: np.ndarray) -> np.ndarray: ...
     def to_bytes(self, vector: np.ndarray) -> bytes: ...
     def from_bytes(self, data: bytes | memoryview, words: int) -> np.ndarray: ...
@@ -74,6 +91,20 @@ class Modular:
     def word_bytes(self) -> int:
         return self.ring.word_bytes
 
+    @property
+    def check_words(self) -> int:
+        return CHECK_BYTES // self.word_bytes
+
+    def set_check(self, share: np.ndarray, check: int) -> None:
+        number = (check % _CHECK_MODULUS).to_bytes(CHECK_BYTES, "little")
+        share[: self.check_words] = self.ring.from_bytes(number, self.check_words)
+
+    def has_check(self, share: np.ndarray, check: int) -> bool:
+        return self._check(share) == check % _CHECK_MODULUS
+
+    def _check(self, share: np.ndarray) -> int:
+        return int.from_bytes(self.to_bytes(share[: self.check_words]), "little")
+
     def stream_bytes(self, words: int) -> int:
         return words * self.word_bytes
 
@@ -84,10 +115,17 @@ class Modular:
         return self.ring.zeros(words)
 
     def add(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        total = self.ring.add(a, b)
+        self.set_check(total, self._check(a) + self._check(b))
+        return total
+
+    def add_words(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return self.ring.add(a, b)
 
     def subtract(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return self.ring.subtract(a, b)
+        difference = self.ring.subtract(a, b)
+        self.set_check(difference, self._check(a) - self._check(b))
+        return difference
 
     def to_bytes(self, vector: np.ndarray) -> bytes:
         return self.ring.to_bytes(vector)
@@ -132,6 +170,7 @@ class Gaussian:
     variance: float
 
     word_bytes: ClassVar[int] = 8
+    check_words: ClassVar[int] = 2  # both hold how many shares there are
 
     def __post_init__(self) -> None:
         if not 0 < self.variance < MAX_VARIANCE:
@@ -140,6 +179,12 @@ class Gaussian:
     @property
     def label(self) -> str:
         return f"normal:{self.variance!r}"
+
+    def set_check(self, share: np.ndarray, check: int) -> None:
+        share[: self.check_words] = check
+
+    def has_check(self, share: np.ndarray, check: int) -> bool:
+        return bool(np.all(np.rint(share[: self.check_words]) == check))
 
     def stream_bytes(self, words: int) -> int:
         return 16 * ((words + 1) // 2)
@@ -157,6 +202,8 @@ class Gaussian:
     def add(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         total: np.ndarray = a + b
         return total
+
+    add_words = add
 
     def subtract(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         difference: np.ndarray = a - b
@@ -252,10 +299,14 @@ def mask(seed: bytes, context: MaskContext) -> np.ndarray:
 
 
 def mask_blocks(seed: bytes, context: MaskContext, block: int) -> Iterator[np.ndarray]:
-    """The same mask in parts of `block` words, an even number: memory does not grow with its length."""
+    """The same mask in parts: what masks the check, then `block` words, an even number, at a time.
+
+    So memory does not grow with its length.
+    """
     kind, keystream = scheme(context.scheme), _keystream(seed, context)
-    for start in range(0, context.words, block):
-        words = min(block, context.words - start)
+    ends = [0, *range(kind.check_words, context.words, block), context.words]
+    for start, end in itertools.pairwise(ends):
+        words = end - start
         yield kind.from_stream(keystream.update(bytes(kind.stream_bytes(words))), words)
 
 

@@ -63,7 +63,7 @@ def _round(study: Study, plan: Plan, step: Step) -> Round:
         salt=salt,
         question=masking.question(salt, message, bytes.fromhex(study.panel_digest)),
         scheme=scheme.label,
-        words=steps.words(step),
+        words=steps.words(step, scheme),
     )
     opened.asked = Asked(round=opened, message=message, step=b"" if whole == message else whole)
     return opened
@@ -183,7 +183,7 @@ def _total(
             total, scheme.from_bytes(store.load_share(_path(share), share.size), current.words)
         )
     total = scheme.subtract(total, scheme.from_bytes(masks, current.words))
-    return step, steps.unpack(step, total, scheme, plan.cohorts)
+    return step, steps.unpack(step, total, scheme, plan.cohorts, bytes(current.salt))
 
 
 def _conclude(current: Round, study: Study, outcomes: Iterable[Step | Rows]) -> None:
