@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import httpx
@@ -46,14 +47,14 @@ def test_the_compensator_gets_boxes_and_names_but_nothing_of_a_share(
     federation: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[bytes] = []
-    real = httpx.Client.request
+    real = httpx.Client.stream
 
-    def recording(self: httpx.Client, method: str, url: Any, **content: Any) -> httpx.Response:
+    def recording(self: httpx.Client, method: str, url: Any, **content: Any) -> Any:
         if str(url).startswith("/v1/") and method != "DELETE":
             sent.append(content["content"])
         return real(self, method, url, **content)
 
-    monkeypatch.setattr(httpx.Client, "request", recording)
+    monkeypatch.setattr(httpx.Client, "stream", recording)
     trial = federation()
     trial.running()
     shares = []
@@ -86,25 +87,54 @@ def test_the_caller_secret_must_be_the_compensators(trial: Federation, platform:
     assert "secret" in study.reason
 
 
-def test_something_else_at_the_compensators_address_is_away(platform: Any) -> None:
-    transport = httpx.MockTransport(lambda request: httpx.Response(200, json=[1, 2]))
-    peer = compensator_client.Compensator(httpx.Client(transport=transport, base_url="http://x"))
+def answering(status: int, content: bytes = b"", **headers: str) -> compensator_client.Compensator:
+    """What is at the compensator's address answers this, whatever it is asked."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(status, headers=headers, stream=httpx.ByteStream(content))
+
+    http = httpx.Client(transport=httpx.MockTransport(answer), base_url="http://x")
+    return compensator_client.Compensator(http)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"[1, 2]", b"{}", b'{"key": 1, "protocol": 1}', b'{"key": "zz", "protocol": 1}', b"\xff", b"[" * 60_000],
+)
+def test_something_else_at_the_compensators_address_is_away(platform: Any, content: bytes) -> None:
     with pytest.raises(compensator_client.CompensatorAway):
-        peer.identity()
+        answering(200, content).identity()
+
+
+def refusal(message: str) -> bytes:
+    return json.dumps({"error": {"code": "unknown_key", "message": message}}).encode()
 
 
 def test_a_key_that_the_operator_does_not_know_is_no_fault_of_the_secret(platform: Any) -> None:
-    refusal = {"error": {"code": "unknown_key", "message": "The operator does not know the key of Oslo."}}
-    transport = httpx.MockTransport(lambda request: httpx.Response(403, json=refusal))
-    peer = compensator_client.Compensator(httpx.Client(transport=transport, base_url="http://x"))
+    peer = answering(403, refusal("The operator does not know the key of Oslo."))
     with pytest.raises(compensator_client.CompensatorAway, match="does not know the key of Oslo"):
         peer.identity()
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (
+            refusal("No\x1b[2J\ud800!\n"),
+            "No[2J!",
+        ),  # no signs for a terminal, and nothing that no database holds
+        (refusal("x" * 5000), "x" * 300),
+        (b"[" * 60_000, "status 409"),
+        (b"no JSON", "status 409"),
+    ],
+)
+def test_a_refusal_is_told_as_text(platform: Any, content: bytes, said: str) -> None:
+    with pytest.raises(compensator_client.CompensatorRefused) as caught:
+        answering(409, content).forget("1", lambda sent, received: None)
+    assert str(caught.value) == f"the compensator refuses: {said}"
+
+
 @pytest.mark.parametrize("status", [301, 302, 308])
 def test_an_address_that_moved_is_no_answer(platform: Any, status: int) -> None:
-    headers = {"Location": "https://elsewhere.example/"}
-    transport = httpx.MockTransport(lambda request: httpx.Response(status, headers=headers))
-    peer = compensator_client.Compensator(httpx.Client(transport=transport, base_url="http://x"))
     with pytest.raises(compensator_client.CompensatorAway):
-        peer.forget("1", lambda sent, received: None)
+        answering(status, Location="https://elsewhere.example/").forget("1", lambda sent, received: None)

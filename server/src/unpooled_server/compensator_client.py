@@ -1,19 +1,29 @@
-"""The server's one seam to the compensator: carries sealed boxes, asks for sums of masks, nothing else."""
+"""The server's one seam to the compensator: carries sealed boxes, asks for sums of masks, nothing else.
+
+An answer is believed in nothing: it is read as it travels, never decompressed, up to the length that follows
+from the question, and not for ever. Whether a sum of masks is true shows in the round's check.
+"""
 
 from __future__ import annotations
 
 import functools
+import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import httpx
 from django.conf import settings
 
 from unpooled.errors import UnpooledError
-from unpooled.protocol import VERSION, codec, sealing
+from unpooled.protocol import VERSION, codec, masking, sealing
 from unpooled.protocol.messages import Enrolment, ReleaseRequest
 
 TIMEOUT = httpx.Timeout(60, connect=5)
+PATIENCE = 60  # seconds for an answer, besides those for its bytes
+LEAST_RATE = 1 << 16  # bytes a second
+MOST_TEXT = 1 << 16  # bytes of an answer in words
 Meter = Callable[[int, int], None]  # bytes sent to the compensator, bytes received from it
 
 
@@ -43,14 +53,14 @@ class Compensator:
         self.http = http
 
     def identity(self) -> Identity:
-        answer = self._send("GET", "/health", b"", None)
+        content = self._send("GET", "/health", b"", None)
         try:
-            values = answer.json()
+            values = _json(content)
             key, version = bytes.fromhex(values["key"]), values["protocol"]
         except (ValueError, KeyError, TypeError) as error:
             raise CompensatorAway("what answers at the compensator's address is no compensator") from error
         if version != VERSION or len(key) != 32:
-            raise CompensatorRefused(f"the compensator speaks protocol {version!r}; want {VERSION}")
+            raise CompensatorRefused(f"the compensator does not speak protocol {VERSION}")
         return Identity(key)
 
     def enrol(self, enrolment: Enrolment, meter: Meter) -> None:
@@ -60,30 +70,54 @@ class Compensator:
     def release(self, request: ReleaseRequest, meter: Meter) -> bytes:
         """The sum of the masks of a round, as raw words. The same request again gets the same answer."""
         path = f"/v1/studies/{request.study}/releases"
-        return self._send("POST", path, codec.encode(request), meter).content
+        size = request.words * masking.scheme(request.scheme).word_bytes
+        content = self._send("POST", path, codec.encode(request), meter, most=size)
+        if len(content) != size:
+            raise CompensatorAway(f"the compensator answers with {len(content)} bytes; want {size}")
+        return content
 
     def forget(self, study: str, meter: Meter) -> None:
         """Have a study's seeds deleted."""
         self._send("DELETE", f"/v1/studies/{study}", b"", meter)
 
-    def _send(self, method: str, path: str, body: bytes, meter: Meter | None) -> httpx.Response:
+    def _send(self, method: str, path: str, body: bytes, meter: Meter | None, most: int = MOST_TEXT) -> bytes:
+        """The body of an answer in the affirmative, of `most` bytes."""
+        headers = {"Content-Type": "application/octet-stream", "Accept-Encoding": "identity"}
         try:
-            answer = self.http.request(
-                method, path, content=body, headers={"Content-Type": "application/octet-stream"}
-            )
+            with self.http.stream(method, path, content=body, headers=headers) as answer:
+                content = _content(answer, most if answer.is_success else MOST_TEXT)
         except httpx.HTTPError as error:
             raise CompensatorAway(f"the compensator does not answer ({type(error).__name__})") from error
         if meter:
-            meter(_request_bytes(answer.request, len(body)), _answer_bytes(answer))
-        if answer.status_code == 401:
-            raise CompensatorAway("the compensator does not accept the server's secret; set it anew on both")
-        if answer.status_code == 403:  # its operator can admit the cohorts' keys at any time
-            raise CompensatorAway(f"the compensator refuses: {_text(answer)}")
-        if answer.status_code >= 500 or answer.is_redirect or answer.status_code in (408, 425, 429):
-            raise CompensatorAway(f"the compensator answers {answer.status_code}")
-        if answer.is_error:
-            raise CompensatorRefused(f"the compensator refuses: {_text(answer)}")
-        return answer
+            meter(_request_bytes(answer.request, len(body)), _answer_bytes(answer, len(content)))
+        _check_status(answer, content)
+        return content
+
+
+def _content(answer: httpx.Response, most: int) -> bytes:
+    """The body as it travels; CompensatorAway if it is longer, encoded, or takes too long."""
+    if answer.headers.get("Content-Encoding", "identity") != "identity":
+        raise CompensatorAway("the compensator's answer is encoded, which none may be")
+    until = time.monotonic() + PATIENCE + most / LEAST_RATE
+    content = bytearray()
+    for part in answer.iter_raw():
+        content += part
+        if len(content) > most:
+            raise CompensatorAway(f"the compensator answers with more than {most} bytes")
+        if time.monotonic() > until:
+            raise CompensatorAway("the compensator answers too slowly")
+    return bytes(content)
+
+
+def _check_status(answer: httpx.Response, content: bytes) -> None:
+    if answer.status_code == 401:
+        raise CompensatorAway("the compensator does not accept the server's secret; set it anew on both")
+    if answer.status_code == 403:  # its operator can admit the cohorts' keys at any time
+        raise CompensatorAway(f"the compensator refuses: {_text(answer, content)}")
+    if answer.status_code >= 500 or answer.is_redirect or answer.status_code in (408, 425, 429):
+        raise CompensatorAway(f"the compensator answers {answer.status_code}")
+    if not answer.is_success:
+        raise CompensatorRefused(f"the compensator refuses: {_text(answer, content)}")
 
 
 def _request_bytes(request: httpx.Request, body: int) -> int:
@@ -91,16 +125,25 @@ def _request_bytes(request: httpx.Request, body: int) -> int:
     return line + sum(len(name) + len(value) + 4 for name, value in request.headers.raw) + 2 + body
 
 
-def _answer_bytes(answer: httpx.Response) -> int:
+def _answer_bytes(answer: httpx.Response, body: int) -> int:
     head = 17 + sum(len(name) + len(value) + 4 for name, value in answer.headers.raw) + 2
-    return head + len(answer.content)
+    return head + body
 
 
-def _text(answer: httpx.Response) -> str:
+def _text(answer: httpx.Response, content: bytes) -> str:
     try:
-        return str(answer.json()["error"]["message"])[:300]
+        text = str(_json(content)["error"]["message"])[:300]
     except (ValueError, KeyError, TypeError):
         return f"status {answer.status_code}"
+    return "".join(c for c in text if c.isprintable())  # it is stored, and shown to people
+
+
+def _json(content: bytes) -> Any:
+    """ValueError for what is no JSON, brackets without end included."""
+    try:
+        return json.loads(content)
+    except RecursionError as error:
+        raise ValueError("too deep") from error
 
 
 @functools.cache

@@ -1,0 +1,174 @@
+"""A dishonest compensator's answers: too long, compressed, without end. None of it is taken in.
+
+Beside each attack, the same on a caller that reads an answer as HTTP libraries do: there it succeeds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import threading
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import httpx
+import pytest
+
+from unpooled.protocol.messages import ReleaseRequest
+from unpooled_server import compensator_client
+from unpooled_server.compensator_client import Compensator, CompensatorAway, CompensatorRefused
+
+REQUEST = ReleaseRequest("1", 1, bytes(32), "z32", 10, tuple((name, bytes(16)) for name in "abc"))
+WANT = 40  # bytes
+LARGE = 32 << 20
+
+Write = Callable[[BaseHTTPRequestHandler], None]
+
+
+@contextmanager
+def dishonest(write: Write) -> Iterator[Compensator]:
+    """The server's way to a compensator that answers everything with what `write` writes."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            with contextlib.suppress(OSError):  # the server has had enough
+                write(self)
+
+        def log_message(self, *arguments: Any) -> None: ...
+
+    listening = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=listening.serve_forever, args=(0.05,))
+    thread.start()
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{listening.server_port}", trust_env=False) as http:
+            yield Compensator(http)
+    finally:
+        listening.shutdown()
+        thread.join()
+        listening.server_close()
+
+
+def head(handler: BaseHTTPRequestHandler, status: int = 200, **headers: str) -> None:
+    handler.send_response(status)
+    for name, value in headers.items():
+        handler.send_header(name.replace("_", "-"), value)
+    handler.end_headers()
+
+
+def honest(handler: BaseHTTPRequestHandler) -> None:
+    head(handler, Content_Length=str(WANT))
+    handler.wfile.write(bytes(WANT))
+
+
+def too_long(handler: BaseHTTPRequestHandler) -> None:
+    head(handler, Content_Length=str(LARGE))
+    for _ in range(LARGE >> 20):
+        handler.wfile.write(bytes(1 << 20))
+
+
+def without_a_length(handler: BaseHTTPRequestHandler) -> None:
+    head(handler)
+    for _ in range(LARGE >> 20):
+        handler.wfile.write(bytes(1 << 20))
+
+
+ZEROS = gzip.compress(bytes(LARGE), 9)
+
+
+def compressed(handler: BaseHTTPRequestHandler) -> None:
+    head(handler, Content_Encoding="gzip", Content_Length=str(len(ZEROS)))
+    handler.wfile.write(ZEROS)
+
+
+def long_refusal(handler: BaseHTTPRequestHandler) -> None:
+    head(handler, 409, Content_Length=str(LARGE))
+    for _ in range(LARGE >> 20):
+        handler.wfile.write(bytes(1 << 20))
+
+
+def one_more(handler: BaseHTTPRequestHandler) -> None:
+    head(handler, Content_Length=str(WANT + 1))
+    handler.wfile.write(bytes(WANT + 1))
+
+
+def one_less(handler: BaseHTTPRequestHandler) -> None:
+    head(handler, Content_Length=str(WANT - 1))
+    handler.wfile.write(bytes(WANT - 1))
+
+
+def slow(handler: BaseHTTPRequestHandler) -> None:
+    head(handler)
+    for _ in range(WANT):
+        handler.wfile.write(b"\0")
+        time.sleep(0.05)
+
+
+def release(peer: Compensator) -> bytes:
+    return peer.release(REQUEST, lambda sent, received: None)
+
+
+def careless(peer: Compensator) -> bytes:
+    """As the library reads answers by itself: all of it, decompressed, however long that takes."""
+    return peer.http.post("/v1/studies/1/releases", content=b"").content
+
+
+def peak(work: Callable[[], object]) -> int:
+    """The most bytes that were in use at once."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_answer_of_the_right_length_is_taken() -> None:
+    with dishonest(honest) as peer:
+        assert release(peer) == careless(peer) == bytes(WANT)
+
+
+@pytest.mark.parametrize("write", [too_long, without_a_length, compressed, long_refusal])
+def test_no_more_is_read_than_was_asked_for(write: Write) -> None:
+    with dishonest(write) as peer:
+
+        def refused() -> None:
+            with pytest.raises(CompensatorAway, match=r"more than|encoded"):
+                release(peer)
+
+        refused()
+        assert peak(refused) < 4 << 20
+        assert peak(lambda: careless(peer)) > LARGE
+
+
+@pytest.mark.parametrize("write", [one_more, one_less])
+def test_another_length_is_no_sum(write: Write) -> None:
+    with dishonest(write) as peer:
+        with pytest.raises(CompensatorAway, match="bytes"):
+            release(peer)
+        assert len(careless(peer)) != WANT
+
+
+def test_an_answer_may_not_take_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compensator_client, "PATIENCE", 0.3)
+    with dishonest(slow) as peer:
+        started = time.monotonic()
+        with pytest.raises(CompensatorAway, match="slowly"):
+            release(peer)
+        assert time.monotonic() - started < 1.5
+        started = time.monotonic()
+        careless(peer)
+        assert time.monotonic() - started > 1.9
+
+
+def test_a_refusal_stays_one() -> None:
+    def refuse(handler: BaseHTTPRequestHandler) -> None:
+        head(handler, 409)
+        handler.wfile.write(b'{"error": {"message": "another request"}}')
+
+    with dishonest(refuse) as peer, pytest.raises(CompensatorRefused, match="another request"):
+        release(peer)
