@@ -1,4 +1,4 @@
-"""Stubs that leak on purpose, put into a party by tests/launch.py: what a search must find."""
+"""Stubs that leak, or let pass, on purpose, put into a party by tests/launch.py: what a test must find."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ def no_mask(original: Any, seed: bytes, context: Any) -> np.ndarray:
 def no_mask_blocks(original: Any, seed: bytes, context: Any, block: int) -> Iterator[np.ndarray]:
     """In the stead of `unpooled.protocol.masking.mask_blocks`."""
     return map(np.zeros_like, original(seed, context, block))
+
+
+def constant_check(original: Any, share: np.ndarray, scheme: Any, salt: bytes, shares: int = 1) -> int:
+    """In the stead of `unpooled.step.check_of`: no secret combination, but how many shares there are."""
+    return shares
 
 
 def same_question(original: Any, *arguments: Any) -> bytes:
