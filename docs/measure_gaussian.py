@@ -153,7 +153,7 @@ def cases_error(size: Size, uploads: list[np.ndarray], cohorts: list[ArrayCohort
     """
     worst = 0.0
     for upload, cohort in zip(uploads, cohorts, strict=True):
-        masked = upload[: 6 * size.variants].reshape(size.variants, 2, 3)
+        masked = upload[-6 * size.variants :].reshape(size.variants, 2, 3)
         guess = masked[: size.complete, 0].sum(axis=1).mean()
         worst = max(worst, abs(guess - cohort.samples.phenotype.sum()))
     return worst
