@@ -13,9 +13,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from unpooled.check import check_of
 from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.kernels.logistic import Design, evaluate
 from unpooled.kernels.products import over_missing, products
+from unpooled.protocol import masking
 
 PEOPLE, VARIANTS, COVARIATES = 1_781, 10_000, 4
 MISSING = 0.005  # in a third of the variants
@@ -71,6 +73,20 @@ def main() -> None:
     ):  # fmt: skip
         took = best(work) * each
         print(f"  {name:32} {took:7.3f}   {least / took:5.0%} of the ceiling ({least:.3f})")
+    for label in ("z32", "z64", "z128"):
+        took = best(checking(label)) * 1e9 / WORDS
+        print(f"  check of a share, {label:14} {took:7.2f} a word")
+
+
+WORDS = 1 << 20
+
+
+def checking(label: str) -> Callable[[], int]:
+    """Makes the check of a share of WORDS words, each time anew."""
+    scheme = masking.scheme(label)
+    share = scheme.zeros(scheme.check_words + WORDS)
+    share[:] = np.random.default_rng(1).integers(2**32, size=share.shape)
+    return lambda: check_of(share, scheme, bytes(masking.SALT_BYTES))
 
 
 OPERATIONS = 1 + COVARIATES + 16 + 12 + 5 + 28
