@@ -77,7 +77,7 @@ class Answerer:
                 f"round {question.round} asks for what the accepted plan does not allow ({step.title}).",
                 "Nothing was sent for it. Tell the coordinator and the server's operator.",
             )
-        if not 0 <= words * scheme.word_bytes <= MAX_SHARE_BYTES:
+        if not scheme.check_words <= words <= MAX_SHARE_BYTES // scheme.word_bytes:
             raise Distrust(
                 Problem.QUESTION,
                 f"round {question.round} asks for {words:,} numbers at once.",
