@@ -13,6 +13,7 @@ from federation_fixtures import Federation, variants
 
 from unpooled import run
 from unpooled.algorithms import algorithm
+from unpooled.algorithms.result_files import result_files
 from unpooled.panel import Panel
 from unpooled_server import store
 from unpooled_server.models import Share
@@ -150,6 +151,7 @@ def test_the_manifest_says_what_was_done(federation: Make) -> None:
     assert manifest["plan"] == trial.study.plan.to_json()
     assert manifest["operators"] == "one operator: not blind"
     assert [member["name"] for member in manifest["roster"]] == ["Graz", "Oslo", "Tartu"]
+    assert set(files) == set(result_files(trial.study.plan))
     for file in manifest["files"]:
         assert hashlib.sha256(files[file["name"]]).hexdigest() == file["sha256"]
     assert manifest["traffic"]["total"] > 0

@@ -44,6 +44,7 @@ from unpooled_client.state import Saved, StateError, StateFolder, with_invitatio
 if TYPE_CHECKING:
     import numpy as np
 
+    from unpooled.plan import Plan
     from unpooled_client.cluster import Cluster
     from unpooled_client.data.options import DataOptions
     from unpooled_client.trust import Terms
@@ -113,6 +114,13 @@ class Engine:
     def accept(self, asked: ReviewNeeded | ReleaseNeeded) -> None:
         """A person has read this and accepts. May be called from another thread."""
         self._decide(True, asked)
+
+    def accept_unseen(self, asked: ReviewNeeded | ReleaseNeeded) -> None:
+        """Accept for somebody who will not look: what is asked first, and nothing that replaces it."""
+        if self._session is not None and self._session.asks_anew:
+            self.leave_unanswered()
+        else:
+            self.accept(asked)
 
     def decline(self) -> None:
         """A person declines: the run ends, and the server is told that it was declined."""
@@ -265,13 +273,14 @@ class Engine:
         from unpooled_client.transforming import transform
 
         with session.clock("results"):
-            folder = yield from self._deliver(session, study)
-            if study.plan is not None and PARAMETERS_FILE in study.plan.files:
-                yield from transform(session, study.plan, self._options(session), folder, self._values)
+            plan, files = yield from self._deliver(session, study)
+            if PARAMETERS_FILE in plan.files:
+                folder = Path(session.saved.out)
+                yield from transform(session, plan, self._options(session), folder, self._values)
         reporting = yield from session.report_timing()
         with contextlib.suppress(TimeoutError):
             reporting.exception(timeout=_LAST_WORD)
-        yield from self._compare(session, study)
+        yield from self._compare(session, files)
         yield _finished(session)
 
     def _only_results(self, top: int | None) -> Iterator[Event]:
@@ -285,27 +294,30 @@ class Engine:
         if study.state not in OVER:
             raise NotDone(study)
         with session.clock("results"):
-            yield from self._deliver(session, study)
-        yield from self._compare(session, study, top)
+            _, files = yield from self._deliver(session, study)
+        yield from self._compare(session, files, top)
         yield _finished(session)
 
-    def _deliver(self, session: Session, study: Study) -> Generator[Event, None, Path]:
-        """The result files in their folder; StudyEnded if there are none."""
-        from unpooled_client.delivery import deliver
+    def _deliver(
+        self, session: Session, study: Study
+    ) -> Generator[Event, None, tuple[Plan, tuple[Path, ...]]]:
+        """The plan that was accepted, and the result files in their folder; StudyEnded if there are none."""
+        from unpooled_client.delivery import agreed_plan, check_offered, deliver
 
         if study.state != "done":
             raise StudyEnded(study)
-        folder = Path(session.saved.out or f"unpooled-{study.id}").absolute()
-        yield from deliver(session, study.results, folder)
+        plan = agreed_plan(study, session.saved)
+        check_offered(study.results, plan, session.saved.sizes)
+        folder = Path(session.saved.out or f"unpooled-{session.saved.invitation.study}").absolute()
+        files = yield from deliver(session, study.results, folder)
         session.save(out=str(folder), delivered=True)
-        return folder
+        return plan, files
 
-    def _compare(self, session: Session, study: Study, top: int | None = None) -> Iterator[Event]:
+    def _compare(self, session: Session, files: tuple[Path, ...], top: int | None = None) -> Iterator[Event]:
         """Set this cohort against the pool: nothing of that is sent."""
         from unpooled_client.own.comparing import TOP, compare_with_pool
 
-        files, folder = [file.name for file in study.results], Path(session.saved.out)
-        yield from compare_with_pool(session, study.name, files, folder, top or TOP)
+        yield from compare_with_pool(session, files, top or TOP)
 
     def _failure(self, error: Exception) -> Failed:
         """What went wrong, for the person; the server gets no more than a code and the name of a quantity."""

@@ -129,8 +129,8 @@ class ReviewNeeded(Proposal):
     roster_hash: str
     cohort: str
     """The name that this cohort has in the roster."""
-    changed: bool = False
-    """An earlier roster was accepted, and this one differs."""
+    changed: str = ""
+    """What differs from what was accepted earlier, in words: "the plan, the roster". Empty if nothing was."""
 
 
 @dataclass(frozen=True)

@@ -43,10 +43,15 @@ class Unanswered(Refused):
     def __init__(self, session: Session) -> None:
         must, how = "what would leave this computer must be released", "unpooled-client run"
         if isinstance(asked := session.asked, ReviewNeeded):
-            changed = "the roster has changed, and must be accepted anew"
+            changed = f"{asked.changed} changed and must be accepted anew"
             must = changed if asked.changed else "plan and roster must be accepted"
             how = "unpooled-client join --wait"
-        remedy = f"In a terminal, say: {how} {session.folder.as_option}. For scripts there is --yes."
+        scripts = (
+            "--yes does not answer this: it covers what is accepted first, and nothing that replaces it."
+            if session.asks_anew
+            else "For scripts there is --yes."
+        )
+        remedy = f"In a terminal, say: {how} {session.folder.as_option}. {scripts}"
         super().__init__(0, UNANSWERED, f"{must}, and there is nobody to ask.", remedy)
 
 
@@ -115,7 +120,7 @@ def agree(session: Session, study: Study) -> Generator[Event, None, tuple[Study,
             if session.saved.agreement == agreement:
                 yield Agreed(found.plan_hash.hex(), found.roster_hash.hex())
                 return study, found
-            if (yield from _ask(session, study, found, _review(session, study, found))):
+            if (yield from _ask(session, study, found, _review(session, study, found, agreement))):
                 session.save(agreement=agreement)
             study = yield from session.study()
     raise StudyEnded(study)
@@ -154,13 +159,13 @@ def proposal(study: Study) -> Proposal:
     )
 
 
-def _review(session: Session, study: Study, found: Terms) -> ReviewNeeded:
+def _review(session: Session, study: Study, found: Terms, agreement: Agreement) -> ReviewNeeded:
     return ReviewNeeded(
         **vars(proposal(study)),
         roster=found.roster,
         roster_hash=found.roster_hash.hex(),
         cohort=found.cohort,
-        changed=(old := session.saved.agreement) is not None and old.roster != found.roster,
+        changed=agreement.changed_since(session.saved.agreement),
     )
 
 

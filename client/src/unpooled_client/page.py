@@ -206,4 +206,9 @@ def _column(k: int, name: str, part: float, count: int, step: float, height: int
 def write(path: Path, page: str) -> None:
     """Put a document in its file, whole or not at all."""
     with replacing(path) as file:
-        file.write(page.encode("utf-8", "backslashreplace"))  # a path may hold bytes that are no text
+        file.write(encoded(page))
+
+
+def encoded(page: str) -> bytes:
+    """The bytes of a document."""
+    return page.encode("utf-8", "backslashreplace")  # a path may hold bytes that are no text

@@ -60,7 +60,9 @@ def _files(context: click.Context, option: click.Parameter, incomplete: str) -> 
 invitation_argument = click.argument("invitation", required=False, shell_complete=_files)
 """The string, or a file that holds it, or - for standard input: see `invitation_from`."""
 
-_YES = click.option("--yes", is_flag=True, help="Accept what would be asked. For scripts.")
+_YES = click.option(
+    "--yes", is_flag=True, help="Accept what would be asked, but nothing that has changed since. For scripts."
+)
 
 
 @click.command(epilog=EXIT_CODES)
@@ -206,7 +208,10 @@ def _answer(engine: Engine, asked: ReviewNeeded | ReleaseNeeded, screen: Screen,
         if isinstance(asked, ReviewNeeded)
         else "Release it: may the above leave this computer?"
     )
-    answer = True if yes else screen.ask(question)
+    if yes:
+        engine.accept_unseen(asked)
+        return
+    answer = screen.ask(question)
     if answer is None:
         engine.leave_unanswered()
     elif answer:

@@ -65,6 +65,12 @@ class Session:
         self._told: Trouble | None = None
         self._waiting: Waiting | None = None
 
+    @property
+    def asks_anew(self) -> bool:
+        """Whether what is asked would replace what a person accepted earlier."""
+        earlier = self.saved.agreement if isinstance(self.asked, ReviewNeeded) else self.saved.released
+        return bool(earlier)
+
     def save(self, **changes: Any) -> None:
         """Change what is remembered; it is on disk when this returns."""
         self.saved = dataclasses.replace(self.saved, **changes)

@@ -62,6 +62,16 @@ class Agreement:
     one_operator: bool
     """Server and compensator are run by the same people: masks then hide nothing from them."""
 
+    def changed_since(self, old: Agreement | None) -> str:
+        """What of an earlier one no longer holds, in words: "the plan, the roster"; empty if there was none."""
+        words = {
+            "study": "the study's name",
+            "plan": "the plan",
+            "roster": "the roster",
+            "one_operator": "who runs server and compensator",
+        }
+        return ", ".join(words[name] for name in words if old and getattr(self, name) != getattr(old, name))
+
     def to_json(self) -> dict[str, Any]:
         members = [[name, key.hex()] for name, key in self.roster.members]
         return {

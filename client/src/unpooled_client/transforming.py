@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.plan import Plan
+from unpooled.algorithms.result_files import report_name
+from unpooled.plan import PARAMETERS_FILE, Plan
 from unpooled.scaler import Scaler
 from unpooled_client.api import ServerError
 from unpooled_client.data.options import DataOptions
@@ -16,8 +17,6 @@ from unpooled_client.data.tables import read_features, write_normalized
 from unpooled_client.events import Event, Transformed
 from unpooled_client.reading import guard
 from unpooled_client.session import Session
-
-PARAMETERS = "study.parameters.json"
 
 
 def transform(
@@ -29,10 +28,11 @@ def transform(
     longer the one that was accepted.
     """
     guard(session.saved.files, options.paths)
-    scaler = Scaler.from_file(folder / PARAMETERS)
+    parameters = folder / report_name(PARAMETERS_FILE, plan)
+    scaler = Scaler.from_file(parameters)
     if list(scaler.feature_names_in_) != [feature.title for feature in plan.features]:
         raise ServerError(
-            f"{PARAMETERS} has other features than the plan.",
+            f"{parameters.name} has other features than the plan.",
             "Nothing was written. Tell the server's operator.",
         )
     written = session.wait_for(write_beside, options.paths["table"], plan, scaler, values, session.threads)

@@ -92,9 +92,9 @@ def in_short(event: ReviewNeeded | ReleaseNeeded) -> str:
         return f"To leave this computer: {len(event.leaves)} kinds of messages (unpooled-client review)"
     what = event.plan.phenotype or f"{len(event.plan.features)} columns"
     names = ", ".join(name for name, _ in event.roster.members)
-    changed = "The roster has changed. " if event.changed else ""
+    since = f"Changed: {event.changed}. " if event.changed else ""
     blind = ". ONE OPERATOR: NOT BLIND" if event.one_operator else ""
-    return f"{changed}Plan {grouped(event.plan_hash)[:9]}…: {event.plan.test} of {what}, by {names}{blind}"
+    return f"{since}Plan {grouped(event.plan_hash)[:9]}…: {event.plan.test} of {what}, by {names}{blind}"
 
 
 def status(event: Event) -> str:
@@ -165,10 +165,15 @@ def checked(event: Checked) -> list[str]:
     return [*found, f"{verdict} ({event.seconds:.1f} s)"]
 
 
+def changed(event: ReviewNeeded) -> str:
+    """That something was accepted earlier, and is no longer so."""
+    return f"Changed since you accepted: {event.changed}."
+
+
 def review(event: ReviewNeeded) -> list[str]:
     """All that a person reads before accepting."""
     return [
-        *(["The roster has changed since you accepted it: a cohort joined anew."] if event.changed else []),
+        *([changed(event)] if event.changed else []),
         *_plan(event),
         "WHO TAKES PART (compare fingerprints by telephone)",
         *_table([(_you(name, event), fingerprint(key)) for name, key in event.roster.members]),

@@ -56,7 +56,7 @@ EVENTS: list[Event] = [
     Reachable("https://x.org", 100.0),
     Proposal(PLAN, "ab" * 32, FINGERPRINT, True, LEAVES),
     ReviewNeeded(
-        *(PLAN, "ab" * 32, FINGERPRINT, False, LEAVES, ROSTER, "cd" * 32, "Tartu", True),
+        *(PLAN, "ab" * 32, FINGERPRINT, False, LEAVES, ROSTER, "cd" * 32, "Tartu", "the roster"),
         description=DESCRIPTION,
     ),
     Agreed("ab" * 32, "cd" * 32),
@@ -109,7 +109,7 @@ def test_lines_have_times_and_results_go_to_standard_output(capsys: pytest.Captu
         "Count genotypes: 1,200 of 3,000 variants answered, about 6 min left\n",
         "Count genotypes: 3,000 of 3,000 variants answered",
         "ONE OPERATOR: NOT BLIND",
-        "The roster has changed. Plan abab abab…: chi-square of asthma, by Graz, Oulu, Tartu\n",
+        "Changed: the roster. Plan abab abab…: chi-square of asthma, by Graz, Oulu, Tartu\n",
         "This cohort against the pool (20 compared, 2 of them apart; stays here): out/own-against-pool.html",
         "120 kB sent, 4.5 MB received",
     ):

@@ -74,7 +74,7 @@ def test_every_failure_says_what_where_and_who_can_act() -> None:
 
 
 def test_a_roster_that_changed_after_the_release_is_accepted_before_anything_else() -> None:
-    asked = ReviewNeeded(PLAN, "", "", False, (), Roster(()), "", "Graz", changed=True)
+    asked = ReviewNeeded(PLAN, "", "", False, (), Roster(()), "", "Graz", changed="the roster")
     unanswered = Failed(Exit.USAGE, "nobody to ask.", "", code="unanswered")
     assert where(Stage.RUN, after(asked), is_alive=True).step is Step.RUN
     assert where(Stage.RUN, after(asked, unanswered), is_alive=False).step is Step.JOIN

@@ -249,8 +249,8 @@ def test_a_roster_that_changed_after_the_release_is_accepted_anew(desk: Desk, st
     desk.window.open_study(folder)
     desk.press(desk.view.run.start_button)
     desk.at(Step.JOIN)
-    desk.reads("Accept the plan and the changed roster?")
-    assert "a cohort joined anew" in desk.view.join.document.toPlainText()
+    desk.reads("Accept what has changed?")
+    assert "Changed since you accepted: the roster." in desk.view.join.document.toPlainText()
     desk.look("state-roster-changed")
     ends = [event for event in events_in(folder) if isinstance(event, Failed)]
     assert [(end.exit, end.code) for end in ends] == [(Exit.USAGE, "unanswered")]

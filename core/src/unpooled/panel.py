@@ -33,6 +33,9 @@ UNNAMED = b"."
 MAX_BYTES = 1 << 29
 """Of the canonical text of a list of variants; longer ones are not taken."""
 
+SHORTEST_LINE = len(b"1\t1\ta\tA\tC\n")
+"""Bytes of a variant in it, at least."""
+
 _BLOCK_ROWS = 1 << 15
 
 

@@ -11,8 +11,8 @@ from unpooled.panel import Panel
 
 Sizes: TypeAlias = Mapping[str, int]
 
-VARIANTS, LIST_BYTES = "variants", "list_bytes"
-"""All variants of a cohort's own list, and the bytes of that list."""
+VARIANTS, LIST_BYTES, LONGEST_ID = "variants", "list_bytes", "longest_id"
+"""All variants of a cohort's own list, the bytes of that list, and those of the longest ID in it."""
 
 LISTED = "listed"
 """Variants of the coordinator's list, where a study goes by one."""
@@ -27,7 +27,8 @@ def of_panel(panel: Panel, autosomes: int) -> dict[str, int]:
     beyond = np.maximum(panel.chromosome.astype(np.int64) - autosomes, 0)
     counts = np.bincount(beyond, minlength=len(_PLACES)).tolist()
     parts = {_key(place): count for place, count in zip(_PLACES, counts, strict=False)}
-    return {VARIANTS: len(panel), **parts, LIST_BYTES: panel.canonical_bytes}
+    whole = {LIST_BYTES: panel.canonical_bytes, LONGEST_ID: panel.name.dtype.itemsize}
+    return {VARIANTS: len(panel), **parts, **whole}
 
 
 def chromosomes(sizes: Sizes | None, autosomes: int) -> np.ndarray | None:

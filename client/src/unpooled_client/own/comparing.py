@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -20,31 +20,32 @@ from unpooled_client.data.options import DataOptions
 from unpooled_client.events import Compared, Event
 from unpooled_client.own.here import compare, left_out
 from unpooled_client.own.pool import strongest
-from unpooled_client.own.report import Study, write_tables, write_variants
+from unpooled_client.own.report import Place, Study, write_tables, write_variants
 from unpooled_client.own.tables import compare_tables
 from unpooled_client.reading import DataChanged, from_json, guard, open_under
 from unpooled_client.session import Session
+from unpooled_client.written import Written
 
 TOP = 20
 """Variants that are looked at, where nobody says how many."""
 
 
 def compare_with_pool(
-    session: Session, name: str, files: Iterable[str], folder: Path, top: int = TOP
+    session: Session, files: Sequence[Path], top: int = TOP
 ) -> Generator[Event, None, None]:
-    """Write how this cohort's data alone compare with the results `files` of the study `name`.
+    """Write how this cohort's data alone compare with the delivered result `files`, beside them.
 
     Never raises: a run is not to fail for it. The event says why there is nothing, where there is nothing.
     """
     started = time.perf_counter()
     try:
-        yield (yield from _compared(session, name, [folder / file for file in files], folder, top))
+        yield (yield from _compared(session, files, top))
     except Stopped:
         raise
     except DataChanged as error:
         yield Compared((), 0, reason=str(error), changed=True)
     except OSError as error:
-        yield Compared((), 0, reason=f"{error.filename or folder}: {error.strerror or error}")
+        yield Compared((), 0, reason=f"{error.filename or session.saved.out}: {error.strerror or error}")
     except UnpooledError as error:
         yield Compared((), 0, reason=str(error))
     except Exception as error:
@@ -53,25 +54,25 @@ def compare_with_pool(
         session.count("comparing", time.perf_counter() - started)
 
 
-def _compared(
-    session: Session, name: str, files: list[Path], folder: Path, top: int
-) -> Generator[Event, None, Compared]:
+def _compared(session: Session, files: Sequence[Path], top: int) -> Generator[Event, None, Compared]:
     saved = session.saved
     if saved.agreement is None or not saved.files:
         return Compared((), 0, reason="no data files of this cohort were used from here")
     plan, options = saved.agreement.plan, from_json(saved.options)
     guard(saved.files, options.paths)
-    study = Study(name, saved.cohort, plan)
+    study = Study(saved.agreement.study, saved.cohort, plan)
+    place = Place(Path(saved.out), Written(session.folder))
+    place.refuse_foreign()
     text = b""
     if plan.mind < 1 and not plan.of_tables:
         text = yield from session.wait_for(session.api.panel)
     if plan.of_tables:
-        return (yield from session.wait_for(_of_tables, study, options, files, folder, session.threads))
-    return (yield from session.wait_for(_of_variants, study, options, files, folder, text, top))
+        return (yield from session.wait_for(_of_tables, study, options, files, place, session.threads))
+    return (yield from session.wait_for(_of_variants, study, options, files, place, text, top))
 
 
 def _of_variants(
-    study: Study, options: DataOptions, files: list[Path], folder: Path, panel: bytes, top: int
+    study: Study, options: DataOptions, files: Sequence[Path], place: Place, panel: bytes, top: int
 ) -> Compared:
     """`panel` is that of the study, where it decides who was left out."""
     plan = study.plan
@@ -79,7 +80,7 @@ def _of_variants(
     data = cast(PlinkData, _opened(plan, options))
     kept = _kept(data, plan, panel) if panel else None
     found = compare(pool, data, plan, kept)
-    made = write_variants(folder, study, found, odds=pool.odds, left_out=left_out(data.samples, plan))
+    made = write_variants(place, study, found, odds=pool.odds, left_out=left_out(data.samples, plan))
     return Compared(tuple(map(str, made)), len(found), apart=sum(one.in_own_limits is False for one in found))
 
 
@@ -89,10 +90,12 @@ def _kept(data: PlinkData, plan: Plan, text: bytes) -> np.ndarray:
     return kept_by_mind(data.align(panel), panel, plan.mind, plan.autosomes)
 
 
-def _of_tables(study: Study, options: DataOptions, files: list[Path], folder: Path, threads: int) -> Compared:
+def _of_tables(
+    study: Study, options: DataOptions, files: Sequence[Path], place: Place, threads: int
+) -> Compared:
     table = cast(ArrayTable, _opened(study.plan, options, threads))
     found = compare_tables(files, table.values, study.plan)
-    made = write_tables(folder, study, found)
+    made = write_tables(place, study, found)
     return Compared(tuple(map(str, made)), len({one.feature for one in found}))
 
 

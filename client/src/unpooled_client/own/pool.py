@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from unpooled.algorithms import algorithm
+from unpooled.algorithms.result_files import report_name
 from unpooled.chromosomes import chromosome_code
 from unpooled.errors import UnpooledError
 from unpooled.plan import Plan
@@ -88,8 +88,8 @@ def strongest(files: Iterable[Path], plan: Plan, count: int) -> Pool:
 
 def file_of(file: str, files: Iterable[Path], plan: Plan) -> Path | None:
     """The delivered file that the plan calls `file`."""
-    ending = f".{algorithm(plan.test).file_name(file, plan)}"
-    return next((path for path in files if path.name.endswith(ending)), None)
+    name = report_name(file, plan)
+    return next((path for path in files if path.name == name), None)
 
 
 @dataclass(frozen=True)

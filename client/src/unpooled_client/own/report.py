@@ -14,8 +14,8 @@ from unpooled.plan import Plan
 from unpooled_client.own.estimates import Contrast, Estimate
 from unpooled_client.own.pool import confidence
 from unpooled_client.own.tables import Beside
-from unpooled_client.page import Html, document, facts, mark, section, table, tag, write
-from unpooled_client.state import write_atomically
+from unpooled_client.page import Html, document, encoded, facts, mark, section, table, tag
+from unpooled_client.written import Written
 
 NAME = "own-against-pool"
 TITLE = "This cohort against the pool"
@@ -31,10 +31,27 @@ class Study:
     plan: Plan
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where both files go."""
+
+    folder: Path
+    written: Written
+
+    @property
+    def paths(self) -> tuple[Path, Path]:
+        return self.folder / f"{NAME}.tsv", self.folder / f"{NAME}.html"
+
+    def refuse_foreign(self) -> None:
+        """NotOurs if somebody else's files stand there: to be known before anything is computed."""
+        for path in self.paths:
+            self.written.refuse_foreign(path)
+
+
 def write_variants(
-    folder: Path, study: Study, compared: Sequence[Contrast], *, odds: bool, left_out: Sequence[str]
-) -> list[Path]:
-    """Write both files about variants into a folder; their paths. `left_out` are columns of covariates."""
+    place: Place, study: Study, compared: Sequence[Contrast], *, odds: bool, left_out: Sequence[str]
+) -> tuple[Path, Path]:
+    """Write both files about variants; their paths. Raises NotOurs. `left_out` are columns of covariates."""
     percent = int(confidence(study.plan) * 100 + 1e-9)
     effect = "OR" if odds else "BETA"
     names = ("N", "FREQ", effect, "SE", f"L{percent}", f"U{percent}", "P")
@@ -50,11 +67,11 @@ def write_variants(
         section("The strongest variants", _forest_table(compared, study.plan, percent, odds=odds)),
         about=_about(study),
     )
-    return _write(folder, [head, *rows], page)
+    return _write(place, [head, *rows], page)
 
 
-def write_tables(folder: Path, study: Study, compared: Sequence[Beside]) -> list[Path]:
-    """Write both files about columns into a folder; their paths."""
+def write_tables(place: Place, study: Study, compared: Sequence[Beside]) -> tuple[Path, Path]:
+    """Write both files about columns; their paths. Raises NotOurs."""
     head = ["COLUMN", "UNIT", "WHAT", "POOL", "OWN"]
     rows = [[one.feature, one.unit, one.what, _full(one.pool), _full(one.own)] for one in compared]
     page = document(
@@ -74,14 +91,14 @@ def write_tables(folder: Path, study: Study, compared: Sequence[Beside]) -> list
         ),
         about=_about(study),
     )
-    return _write(folder, [head, *rows], page)
+    return _write(place, [head, *rows], page)
 
 
-def _write(folder: Path, rows: Iterable[Iterable[str]], page: str) -> list[Path]:
-    lines, shown = folder / f"{NAME}.tsv", folder / f"{NAME}.html"
-    write_atomically(lines, "".join("\t".join(row) + "\n" for row in rows).encode("utf-8"))
-    write(shown, page)
-    return [lines, shown]
+def _write(place: Place, rows: Iterable[Iterable[str]], page: str) -> tuple[Path, Path]:
+    lines, shown = place.paths
+    place.written.put(lines, "".join("\t".join(row) + "\n" for row in rows).encode("utf-8"))
+    place.written.put(shown, encoded(page))
+    return lines, shown
 
 
 def _about(study: Study) -> str:

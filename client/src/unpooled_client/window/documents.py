@@ -71,7 +71,7 @@ def proposal(event: Proposal, *, study: str = "", server: str = "") -> str:
     rows = [(name, value) for name, value in (("Study", study), ("Server", server)) if value]
     parts = [facts(rows)] if rows else []
     if isinstance(event, ReviewNeeded) and event.changed:
-        parts.append(paragraph("The roster has changed since you accepted it: a cohort joined anew."))
+        parts.append(paragraph(words.changed(event)))
     parts.append(_warning(event.one_operator))
     if event.description.strip():
         parts += [heading("In the coordinator's words (not part of the plan)"), _quote(event.description)]

@@ -27,9 +27,10 @@ _DECIDE = Card(
 )
 _DECIDE_ANEW = Card(
     Tone.NOW,
-    "Accept the plan and the changed roster?",
-    "A cohort joined anew since you accepted. Read both again, and compare the fingerprints by telephone. "
-    "Your data files stay chosen, and what you released stays released.",
+    "Accept what has changed?",
+    "Plan or roster are no longer what you accepted, as when a cohort joined anew. Read both again, and "
+    "compare the fingerprints by telephone. Your data files stay chosen; under the same plan, what you "
+    "released stays released.",
 )
 
 

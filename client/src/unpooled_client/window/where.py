@@ -38,7 +38,7 @@ def where(stage: Stage, progress: Progress, *, is_alive: bool) -> Where:
     if step is Step.RESULTS:
         return Where(step, Tone.GOOD, "The results are here")
     if step is Step.RUN and progress.asks is not None and not is_alive:
-        return Where(Step.JOIN, Tone.NOW, "The roster has changed: accept it anew")
+        return Where(Step.JOIN, Tone.NOW, "Plan or roster have changed: accept them anew")
     if step is Step.RUN and is_alive:
         card = progress.card
         return Where(step, card.tone, card.title) if card else Where(step, Tone.NOW, "The run goes on")

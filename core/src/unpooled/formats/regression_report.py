@@ -89,6 +89,10 @@ def file_name(file: str, plan: Plan) -> str:
     }.get(file, file)
 
 
+_MOST_OF_A_NAME = 150  # bytes: file systems take 255 with all that stands around
+
+
 def _in_file_names(text: str) -> str:
     """Whatever is no letter, digit, plus or minus becomes an underscore: a name is no path."""
-    return "".join(c if c.isalnum() or c in "+-" else "_" for c in text)
+    plain = "".join(c if c.isalnum() or c in "+-" else "_" for c in text)
+    return plain.encode()[:_MOST_OF_A_NAME].decode("utf-8", "ignore")

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from unpooled.algorithms import algorithm, summary
 from unpooled.algorithms.methods import methods
+from unpooled.algorithms.result_files import MANIFEST, METHODS, REMARKS, metadata_name, report_name
 from unpooled.formats import ssf
 from unpooled.memory import give_back_what_is_free
 from unpooled.plan import Plan
@@ -28,9 +29,6 @@ from unpooled_server.services import panels, pictures
 from unpooled_server.services.tables import tables
 from unpooled_server.services.transitions import PLATFORM, fail, move
 
-PREFIX = "study"
-METHODS = f"{PREFIX}.methods.txt"
-MANIFEST = "manifest.json"
 WRITERS = 2
 NO_VARIANT = "no variant passes the plan's filters; duplicate the study with others"
 
@@ -61,15 +59,15 @@ def _finish(study: Study, found: Mapping[str, Arrays], started: datetime) -> Non
 
     def keep_report(file: str) -> ResultFile:
         write, columns = test.files[file], test.columns_for(file, found)
-        return keep(f"{PREFIX}.{test.file_name(file, plan)}", lambda out: write(out, panel, columns, plan))
+        return keep(report_name(file, plan), lambda out: write(out, panel, columns, plan))
 
     with ThreadPoolExecutor(WRITERS) as pool:  # compiled code writes the numbers, so threads run side by side
         files = list(pool.map(keep_report, plan.files))
     if "ssf" in plan.files and numbers is not None:
-        data = path / f"{PREFIX}.{test.file_name('ssf', plan)}"
-        files.append(keep_text(data.name + ssf.METADATA, _metadata(plan, data, numbers)))
+        data = path / report_name("ssf", plan)
+        files.append(keep_text(metadata_name(plan), _metadata(plan, data, numbers)))
     if not plan.of_tables:
-        files.append(keep_text(f"{PREFIX}.variants.tsv", store.remarks_path(study.pk).read_bytes()))
+        files.append(keep_text(REMARKS, store.remarks_path(study.pk).read_bytes()))
     files.append(keep_text(METHODS, methods(plan, selectors.run(study, numbers, timezone.now())).encode()))
     manifest = selectors.manifest(study, numbers, files, started, timezone.now())
     files.append(keep_text(MANIFEST, json.dumps(manifest, indent=2).encode() + b"\n"))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unpooled.algorithms.result_files import PREFIX
 from unpooled.errors import UnpooledError
 from unpooled.formats import ssf
 from unpooled_webapp import environment
@@ -192,7 +193,7 @@ def _name_data_files(files: Sequence[Path]) -> None:
 
 def _suffix(name: str) -> str:
     """`assoc` of `study.assoc`, `manifest.json` of `manifest.json`."""
-    return name.removeprefix("study.")
+    return name.removeprefix(f"{PREFIX}.")
 
 
 def _normalized(running: Platform, study: str, clients: Iterable[str]) -> list[Path]:
