@@ -63,7 +63,7 @@ class Agreement:
     """Server and compensator are run by the same people: masks then hide nothing from them."""
 
     def changed_since(self, old: Agreement | None) -> str:
-        """What of an earlier one no longer holds, in words: "the plan, the roster"; empty if there was none."""
+        """What of an earlier one no longer holds, in words: "the plan, the roster"; empty without one."""
         words = {
             "study": "the study's name",
             "plan": "the plan",

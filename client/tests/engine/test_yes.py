@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,11 @@ import pytest
 from client_dishonest import PLAN, Cohort
 from client_scripted import Scripted
 
-from unpooled_client import run_command
+from unpooled_client import background, run_command
 from unpooled_client.engine import Engine, Until
-from unpooled_client.events import Exit, ReleaseNeeded
-from unpooled_client.joining import Unanswered
+from unpooled_client.events import Exit, Failed, ReleaseNeeded
+from unpooled_client.joining import UNANSWERED, Unanswered
+from unpooled_client.journal import Journal
 from unpooled_client.screen import JsonScreen
 
 CHANGES: dict[str, dict[str, Any]] = {
@@ -64,6 +66,25 @@ def test_a_client_that_says_yes_to_all_would_accept_it(
     before = cohort.agreed().saved.agreement
     assert yes(cohort, **CHANGES[changed]) == Exit.DONE
     assert cohort.state.load().agreement != before
+
+
+def test_a_run_in_the_background_ends_the_same_way(cohort: Cohort) -> None:
+    cohort.agreed().keep()
+    cohort.server.says(200, cohort.says("open", another=True))
+    background.start(cohort.state, ["run", "--yes", "--quiet", "--state", str(cohort.state.path)])
+    failed = await_end(Journal(cohort.state.log))
+    assert (failed.exit, failed.code) == (Exit.USAGE, UNANSWERED)
+    assert "the roster changed" in failed.message and "--yes does not answer this" in failed.remedy
+
+
+def await_end(journal: Journal) -> Failed:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        for event in journal.new():
+            if isinstance(event, Failed):
+                return event
+        time.sleep(0.1)
+    raise AssertionError("the run goes on")
 
 
 @pytest.mark.parametrize("released, is_covered", [(b"", True), (b"p" * 32, False)])
