@@ -6,7 +6,7 @@ STOPPED = "PLINK prints where it stopped"
 GAVE_UP = "PLINK has no number"
 SINGLE = "PLINK's precision"
 MISSING_CALLS = "plink2 beside missing calls"
-LAST_DIGIT = "the last digit"
+NEAR = "within the bars"
 DEPENDENT = "columns that depend on one another"
 UNDECIDED = "nearly separated"
 LIMIT = "the plan's limit of iterations"
@@ -23,16 +23,16 @@ RULES = {
     STOPPED: "by linear program the likelihood has no maximum, and ours is NA.",
     GAVE_UP: "NA of an iteration in single precision, or by plink2's rules; ours is what statsmodels finds.",
     SINGLE: "farther apart than the bars; ours is what statsmodels finds, in every digit that is printed.",
-    MISSING_CALLS: "the same, where calls are missing: plink2 gets the standard errors of a logistic fit wrong.",
-    LAST_DIGIT: "PLINK 1.9 adds in another order, and a number of four digits is off by one in the last.",
+    MISSING_CALLS: "the same, where calls are missing: plink2 gets standard errors of logistic fits wrong.",
+    NEAR: "a linear fit of PLINK 1.9's is off by one in the last digit, a logistic one by 0.001.",
     DEPENDENT: "there is no unique estimate, and ours is NA; PLINK may print what rounding leaves.",
     UNDECIDED: "ours is NA; cases and controls overlap by no more than the linear program's rounding.",
     LIMIT: "ours is NA; the plan allows fewer iterations than the variant needs.",
     TOLERANCE: "the likelihood of ours is as near to its maximum as the plan's tolerance says.",
-    LEFT_OUT: "none about constant covariates, nor where covariates separate. Ours are NA for that, or right.",
-    MARKS_ONE: "a linear fit without a covariate that marks one person, and without the person, is the same.",
-    FEWER: "a logistic fit without a covariate that seems to separate, and without all people but those of one "
-    "value. With few cases plink2 misses overlaps. Ours is right with all people, or NA for a reason.",
+    LEFT_OUT: "none about constant covariates, nor where covariates separate; ours are NA then, or right.",
+    MARKS_ONE: "a linear fit without a covariate that marks a person, and without that person: the same.",
+    FEWER: "without a covariate that seems to separate, and all people but those of one value: with few "
+    "cases plink2 misses overlaps. Ours is right with all people, or NA for a reason.",
     CODE: "both are NA, for several reasons of which plink2 names another one.",
     HWE_ON_Y: "there is no such test on Y: ours is zero, and PLINK 1.9 prints what its memory held.",
     REFUSED: "such as plink2 with collinear covariates, or where it crashes on X: there is less to compare.",

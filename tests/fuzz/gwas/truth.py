@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 from scipy.optimize import linprog
 
 from .files import columns
@@ -84,7 +84,7 @@ class Rows:
             warnings.simplefilter("ignore")
             try:
                 if self.test == "logistic":
-                    start = self._start(x)
+                    start = self._maximum(x, np.zeros(len(x)))
                     result = sm.Logit(self.y, x).fit(start, disp=0, method="newton", tol=1e-14, maxiter=100)
                 else:
                     result = sm.OLS(self.y, x).fit()
@@ -95,17 +95,28 @@ class Rows:
             p = 2 * tail(np.abs(beta / se))
         return Fit(self.names, beta, se, p)
 
-    def _start(self, x: np.ndarray) -> np.ndarray:
-        """Near the maximum: Newton's step, halved while the likelihood falls."""
+    def shortfall(self, betas: Mapping[str, float]) -> float:
+        """By how much the likelihood is below its maximum at these coefficients and the best others."""
+        x, size = self.scaled
+        fixed = [name in betas for name in self.names]
+        there = x[:, 1:][:, fixed] @ (
+            np.array([betas[name] for name in self.names if name in betas]) * size[fixed]
+        )
+        free = x[:, [True, *(not is_fixed for is_fixed in fixed)]]
+        best = self._maximum(x, np.zeros(len(x)))
+        return self._likelihood(x @ best) - self._likelihood(there + free @ self._maximum(free, there))
+
+    def _maximum(self, x: np.ndarray, offset: np.ndarray) -> np.ndarray:
+        """Coefficients at or near the maximum: Newton's steps, halved while the likelihood falls."""
         beta, best = np.zeros(x.shape[1]), -np.inf
         step = beta
         for _ in range(300):
-            value = self._likelihood(x @ (beta + step))
+            value = self._likelihood(offset + x @ (beta + step))
             if not value >= best:
                 step = step / 2
                 continue
             beta, best = beta + step, value
-            p = 1 / (1 + np.exp(-(x @ beta)))
+            p = special.expit(offset + x @ beta)
             weight = (x * (p * (1 - p))[:, None]).T @ x
             step = np.linalg.lstsq(weight, x.T @ (self.y - p), rcond=None)[0]
             if np.abs(step).max() < 1e-9:
@@ -114,18 +125,6 @@ class Rows:
 
     def _likelihood(self, eta: np.ndarray) -> float:
         return float(np.sum(self.y * eta - np.logaddexp(0, eta)))
-
-    def shortfall(self, betas: Mapping[str, float]) -> float:
-        """By how much the likelihood at these coefficients, with the best intercept, is below its maximum."""
-        x, size = self.scaled
-        there = x[:, 1:] @ (np.array([betas[name] for name in self.names]) * size)
-        low, high = -50.0 - np.abs(there).max(), 50.0 + np.abs(there).max()
-        for _ in range(200):  # the derivative by the intercept falls
-            middle = (low + high) / 2
-            low, high = (
-                (middle, high) if np.sum(self.y - 1 / (1 + np.exp(-middle - there))) > 0 else (low, middle)
-            )
-        return self._likelihood(x @ self._start(x)) - self._likelihood(low + there)
 
 
 class Truth:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ _NUMBERS = {"maf": "--maf", "geno": "--geno", "hwe": "--hwe", "mind": "--mind", 
 _SINGLE = ("X", "Y", "MT")
 NOTHING = "wrote no"
 """What is said of a program that ended well, and left no report."""
+_CRASH = (-signal.SIGSEGV, 128 + signal.SIGSEGV)
 _SIMILAR = 1e3
 """How many times the deviation of a covariate may be another's: plink2 wants them standardised else."""
 
@@ -139,6 +141,8 @@ def _reports(words: list[object], out: Path, ends: tuple[str, ...]) -> Reports:
     command = [*map(str, words), "--out", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIME)
     out.with_suffix(".command").write_text(" ".join(command) + "\n")
+    if done.returncode in _CRASH:
+        return Reports({}, f"{words[0]} crashes")
     if done.returncode:
         return Reports({}, (done.stdout + done.stderr).strip())
     found = {end: path.read_bytes() for end in ends if (path := Path(f"{out}.{end}")).exists()}

@@ -8,12 +8,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .compare import Disagreement, Outcome
 from .files import PHENOTYPE, Tables
 from .ours import Results
+from .outcome import Disagreement, Outcome
 from .study import Study
 
 _TIME = 600.0
+_OF_THE_FAM = "phenotype"
+"""What `rehearse` calls the phenotype that no column names."""
 _SAME_NAME = ("maf", "geno", "hwe", "mind", "ci", "max_iterations", "tolerance", "chunk_size")
 _SWITCHES = ("nonfounders", "allow_no_sex", "hide_covar", "beta")
 
@@ -35,7 +37,7 @@ def rehearse(
         command, capture_output=True, text=True, check=False, timeout=_TIME, env=environment
     )
     for name, report in results.files.items():
-        path = Path(f"{out}.{name.replace(PHENOTYPE, results.plan.phenotype)}")
+        path = Path(f"{out}.{name if study.pheno_file else name.replace(PHENOTYPE, _OF_THE_FAM)}")
         found = path.read_bytes() if path.exists() else b""
         if found != report:
             said = (done.stdout + done.stderr)[-2000:] if done.returncode else f"{len(found)} bytes"

@@ -9,8 +9,8 @@ from .study import COMPLEMENT, UNNAMED, People, Variants
 _PAIRS = ("AG", "CT", "AC", "GT", "AT", "CG", "GA", "TC", "TA", "GC")
 _LONG = (("A", "ATTG"), ("CCT", "C"), ("D", "I"), ("G", "GA"))
 _KINDS = {"common": 0.22, "rare": 0.2, "carried by cases": 0.22, "strong": 0.08, "tied": 0.12, "still": 0.04,
-          "uncalled": 0.01, "heterozygous": 0.02, "apart": 0.05, "skewed": 0.04}  # fmt: skip
-_COUNTS, _COUNT_SHARES = (20, 45, 90, 200), (0.25, 0.4, 0.25, 0.1)
+          "uncalled": 0.01, "heterozygous": 0.02, "apart": 0.05, "skewed": 0.04, "between": 0.02}  # fmt: skip
+_COUNTS, _COUNT_SHARES = (12, 30, 60, 150), (0.25, 0.4, 0.25, 0.1)
 
 
 def draw_variants(
@@ -29,7 +29,7 @@ def draw_variants(
     case = np.nan_to_num(status).astype(float)
     counted = people.founder | nonfounders
     copies = np.stack(
-        [_calls(random, _place(code, autosomes), people.sex, case, counted) for code in chromosome.tolist()]
+        [_calls(random, _place(code, autosomes), people, case, counted) for code in chromosome.tolist()]
     )
     alleles = np.array([_alleles(random) for _ in range(m)])
     return Variants(chromosome, position, name, alleles, copies, *_writing(random, alleles, name, cohorts))
@@ -55,10 +55,10 @@ def _alleles(random: np.random.Generator) -> tuple[str, str]:
 
 
 def _calls(
-    random: np.random.Generator, place: str, sex: np.ndarray, case: np.ndarray, counted: np.ndarray
+    random: np.random.Generator, place: str, people: People, case: np.ndarray, counted: np.ndarray
 ) -> np.ndarray:
     """Everybody's calls of a variant: -1, 0, 1 or 2."""
-    n = len(sex)
+    sex, n = people.sex, len(people.sex)
     kind = str(random.choice(list(_KINDS), p=np.array(list(_KINDS.values())) / sum(_KINDS.values())))
     single = {"X": sex == 1, "Y": sex == 1, "MT": np.ones(n, bool)}.get(place, np.zeros(n, bool))
     frequency = _frequencies(random, kind, case)
@@ -69,6 +69,8 @@ def _calls(
             _even_out(random, copies, np.flatnonzero(group), place != "" and bool(group[single].any()))
     elif kind == "heterozygous":
         copies[:] = np.where(single, copies, 1)
+    elif kind == "between":  # varies between cohorts and within none
+        copies = 2 * random.integers(2, size=n)[people.cohort]
     rate = float(random.choice([0, 0.005, 0.03, 0.2], p=[0.5, 0.2, 0.2, 0.1]))
     if kind != "tied":
         copies[random.random(n) < rate * np.where(case == 1, random.choice([1, 3]), 1)] = -1
@@ -129,7 +131,7 @@ def _even_out(random: np.random.Generator, copies: np.ndarray, group: np.ndarray
 def _writing(
     random: np.random.Generator, alleles: np.ndarray, name: np.ndarray, cohorts: int
 ) -> tuple[np.ndarray, ...]:
-    """How each cohort writes the variants: swapped, flipped, hidden, written, moved, clash."""
+    """How each cohort writes the variants: swapped, flipped, hidden, written, moved, clash, contig."""
     shape = (cohorts, len(name))
     swapped = random.random(shape) < random.choice([0, 0.5, 0.9], shape[1])
     can_flip = np.array(
@@ -139,12 +141,12 @@ def _writing(
     hidden = random.random(shape) < random.choice([0, 0.5, 1], shape[1], p=[0.4, 0.2, 0.4])
     # Half of the federations have variants that are to be left out: each for one reason, at one cohort.
     odd = random.random(shape[1]) < random.choice([0, 0.06])
-    why = random.choice(["absent", "again", "moved", "clash", "unnamed"], shape[1])
+    why = random.choice(["absent", "again", "moved", "clash", "unnamed", "contig"], shape[1])
     there = np.arange(cohorts)[:, None] == random.integers(cohorts, size=shape[1])
     written = np.tile(name, (cohorts, 1)).astype(object)
     written[there & odd & (why == "absent")] = ""
     twice = there & odd & (why == "again")
     written[twice] = np.broadcast_to(np.roll(name, 1), shape)[twice]
     written[there & odd & (why == "unnamed")] = UNNAMED
-    moved, clash = (there & odd & (why == word) for word in ("moved", "clash"))
-    return swapped, flipped, hidden, written.astype(str), moved, clash
+    moved, clash, contig = (there & odd & (why == word) for word in ("moved", "clash", "contig"))
+    return swapped, flipped, hidden, written.astype(str), moved, clash, contig

@@ -1,4 +1,17 @@
-"""Random federations of GWAS beside PLINK on the pool: `python -m tests.fuzz gwas`."""
+"""Random federations of GWAS, each from one integer, beside both PLINKs on the pool.
+
+study      people, variants and plan of a federation, and what it can be cut to
+draw       what a seed makes of them; variants in `variants`
+files      PLINK files of each cohort, and of the pool
+ours       the product: its readers, panel, masks, and writers; `rehearsal` with a real server
+plinks     PLINK 1.9 and plink2
+compare    the panel, and reports that must be equal
+regressions  those whose numbers may differ
+known      where PLINK may differ, and why
+judge      who is right then; by `truth`: pooled rows, a linear program, statsmodels
+outcome    what came of it
+shrink     the least that still disagrees
+"""
 
 from __future__ import annotations
 
@@ -13,11 +26,13 @@ from pathlib import Path
 import numpy as np
 
 from . import known
-from .compare import Comparison, Disagreement, Outcome, same_bytes, same_panel
+from .compare import same_bytes, same_panel
 from .draw import draw
 from .files import Tables, pool_names, write_cohort, write_pool
 from .ours import Refused, Results, plan_of, run_study
+from .outcome import Disagreement, Outcome
 from .plinks import Reports, plink1, plink2, rarer_first
+from .regressions import Comparison
 from .rehearsal import can_rehearse, rehearse
 from .shrink import shrunk
 from .study import Study

@@ -61,7 +61,7 @@ def _halves(count: int) -> Iterator[np.ndarray]:
 def _plainer(study: Study) -> Iterator[Study]:
     """Without what is odd about files and people."""
     v, people = study.variants, study.people
-    for field in ("swapped", "flipped", "hidden", "moved", "clash"):
+    for field in ("swapped", "flipped", "hidden", "moved", "clash", "contig"):
         if getattr(v, field).any():
             yield replace(study, variants=replace(v, **{field: np.zeros_like(getattr(v, field))}))
     if (v.written != v.name).any():
@@ -70,6 +70,8 @@ def _plainer(study: Study) -> Iterator[Study]:
         yield replace(study, variants=replace(v, copies=np.maximum(v.copies, 0)))
     if not people.founder.all():
         yield replace(study, people=replace(people, founder=np.ones_like(people.founder)))
+    if study.small.any():
+        yield replace(study, small=np.zeros_like(study.small))
     if study.zero_one.any():
         yield replace(study, zero_one=np.zeros_like(study.zero_one))
     if study.pheno_file:

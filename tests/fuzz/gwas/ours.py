@@ -1,4 +1,4 @@
-"""A random federation as the product runs it: its readers, its agreement on a panel, its masks, its writers."""
+"""A random federation as the product runs it: its readers, its panel, its masks, its writers."""
 
 from __future__ import annotations
 

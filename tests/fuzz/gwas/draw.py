@@ -33,6 +33,7 @@ def draw(seed: int, test: str | None = None) -> Study:
         names=names,
         levels=levels,
         plan=plan,
+        small=random.random(cohorts) < random.choice([0, 0.3], p=[0.8, 0.2]),
         zero_one=(random.random(cohorts) < 0.2) & (test != "linear"),
         pheno_file=bool(random.random() < 0.3),
     )
@@ -65,9 +66,12 @@ def _draw_people(
     )
     founder = random.random(n) < random.choice([1, 1, 0.9, 0.5, 0.02, 0])
     covariates, names, levels = _draw_covariates(random, test, status, sex, cohort)
+    listed = random.random(n) >= random.choice([0, 0.02, 0.2], p=[0.8, 0.1, 0.1])
+    listed[np.flatnonzero(np.diff(cohort, prepend=-1))] = True  # somebody of each cohort
+    covariates[~listed] = np.nan
     phenotype = status if test != "linear" else _quantity(random, covariates, sex, n)
     phenotype = _lacking(random, phenotype, cohort, float(random.choice([0, 0, 0.03, 0.3])))
-    return People(cohort, sex, founder, phenotype, covariates), names, levels
+    return People(cohort, sex, founder, phenotype, covariates, listed), names, levels
 
 
 def _dealt(random: np.random.Generator, n: int, cohorts: int, status: np.ndarray) -> np.ndarray:
@@ -128,6 +132,8 @@ def _quantity(random: np.random.Generator, covariates: np.ndarray, sex: np.ndarr
         values = values + 0.3 * np.nan_to_num((column - np.nanmean(column)) / (size if size > 0 else 1))
     if random.random() < 0.2:
         values = np.round(values * 2)  # many are equal
+    if random.random() < 0.1:
+        values[random.integers(n)] += 10 ** random.uniform(2, 5) * random.choice([-1, 1])
     scale, shift = random.choice([1, 1, 1e-3, 1e4]), random.choice([0, 0, 100, -30])
     return np.array([float(f"{x:.6g}") for x in values * scale + shift + 0.01 * scale])
 

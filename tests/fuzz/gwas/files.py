@@ -14,6 +14,7 @@ from .study import Study
 
 PHENOTYPE = "status"
 _STYLES = ("numbers", "letters", "chr")
+_CONTIG = "GL000192.1"
 _MAGIC = b"\x6c\x1b\x01"
 
 
@@ -36,7 +37,10 @@ def write_cohort(study: Study, cohort: int, folder: Path) -> Tables:
     bim = []
     for row, turned in zip(rows.tolist(), swapped.tolist(), strict=True):
         pair, position = study.pair(cohort, row), int(v.position[row] + v.moved[cohort, row])
-        chromosome, name = labels[int(v.chromosome[row])], str(v.written[cohort, row])
+        if study.small[cohort]:
+            pair = (_small(pair[0]), _small(pair[1]))
+        chromosome = _CONTIG if v.contig[cohort, row] else labels[int(v.chromosome[row])]
+        name = str(v.written[cohort, row])
         bim.append(blank.join([chromosome, name, "0", str(position), *(pair[::-1] if turned else pair)]))
     prefix = folder / f"cohort{cohort + 1}"
     _write_genotypes(prefix, bim, v.copies[np.ix_(rows, here)], swapped)
@@ -58,6 +62,10 @@ def write_pool(study: Study, folder: Path) -> Tables:
     _write_genotypes(prefix, bim, v.copies[rows], np.array(turned, bool))
     phenotypes = _phenotypes(study, everyone, False, np.full(len(everyone), "-9"))
     return _write_people(study, prefix, everyone, pool_names(study), phenotypes, columns(study))
+
+
+def _small(allele: str) -> str:
+    return allele.lower() if set(allele) <= set("ACGT") else allele
 
 
 def pool_names(study: Study) -> list[tuple[str, str]]:
@@ -122,19 +130,24 @@ def _write_people(
     pheno = covar = None
     if study.pheno_file:
         pheno = prefix.with_suffix(".pheno")
-        _write_table(pheno, names, [PHENOTYPE], [list(phenotypes)])
+        _write_table(pheno, names, [PHENOTYPE], [list(phenotypes)], np.ones(len(who), bool))
     if covariates:
         covar = prefix.with_suffix(".cov")
         texts = [
             values[who].tolist() if values.dtype.kind == "U" else [_number(x) for x in values[who]]
             for _, values in covariates
         ]
-        _write_table(covar, names, [name for name, _ in covariates], texts)
+        _write_table(covar, names, [name for name, _ in covariates], texts, people.listed[who])
     return Tables(prefix, pheno, covar)
 
 
 def _write_table(
-    path: Path, names: Sequence[tuple[str, str]], titles: Sequence[str], texts: Sequence[Sequence[str]]
+    path: Path,
+    names: Sequence[tuple[str, str]],
+    titles: Sequence[str],
+    texts: Sequence[Sequence[str]],
+    listed: np.ndarray,
 ) -> None:
     rows = [" ".join(row) for row in zip(*zip(*names, strict=True), *texts, strict=True)]
-    path.write_text("\n".join([" ".join(["FID", "IID", *titles]), *rows]) + "\n")
+    kept = [row for row, is_listed in zip(rows, listed, strict=True) if is_listed]
+    path.write_text("\n".join([" ".join(["FID", "IID", *titles]), *kept]) + "\n")

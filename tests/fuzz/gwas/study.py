@@ -30,9 +30,11 @@ class People:
     """float64 (n,): 1 for cases and 0 for controls, or the quantity; NaN is missing."""
     covariates: np.ndarray
     """float64 (n, c): of a categorical covariate the number of the level; NaN is missing."""
+    listed: np.ndarray
+    """bool (n,): has a line in the file of covariates; else all are missing."""
 
     def take(self, which: np.ndarray) -> People:
-        columns = (self.cohort, self.sex, self.founder, self.phenotype, self.covariates)
+        columns = (self.cohort, self.sex, self.founder, self.phenotype, self.covariates, self.listed)
         cohort, *others = (column[which] for column in columns)
         return People(np.unique(cohort, return_inverse=True)[1], *others)
 
@@ -62,6 +64,8 @@ class Variants:
     """bool (K, m): the file has another position."""
     clash: np.ndarray
     """bool (K, m): the file names alleles that cannot be reconciled."""
+    contig: np.ndarray
+    """bool (K, m): the file has the variant on an unplaced contig."""
 
     def take(self, which: np.ndarray) -> Variants:
         return self._each(lambda column: column[which], lambda column: column[:, which])
@@ -73,7 +77,7 @@ class Variants:
 
     def _each(self, of_variants: Cut, of_cohorts: Cut) -> Variants:
         own = (self.chromosome, self.position, self.name, self.alleles, self.copies)
-        theirs = (self.swapped, self.flipped, self.hidden, self.written, self.moved, self.clash)
+        theirs = (self.swapped, self.flipped, self.hidden, self.written, self.moved, self.clash, self.contig)
         return Variants(*map(of_variants, own), *map(of_cohorts, theirs))
 
 
@@ -94,6 +98,8 @@ class Study:
     """What the plan says and PLINK's options say, by the plan's names."""
     zero_one: np.ndarray
     """bool (K,): the cohort's file has 0 for controls and 1 for cases."""
+    small: np.ndarray
+    """bool (K,): the cohort's file has bases in small letters."""
     pheno_file: bool
     """Phenotypes are in tables of their own, and not in the .fam files."""
 
@@ -113,11 +119,17 @@ class Study:
         found = [
             all(count[name] == 1 for count in times)
             and bool((v.written[:, k] == name).all())
-            and not (v.moved[:, k].any() or v.clash[:, k].any())
+            and not (v.moved[:, k].any() or v.clash[:, k].any() or v.contig[:, k].any())
+            and self._is_reconcilable(k)
             for k, name in enumerate(v.name.tolist())
         ]
         chosen = chromosome_codes(self.plan.get("chromosomes", ()), self.autosomes)  # type: ignore[arg-type]
         return np.array(found, bool) & (np.isin(v.chromosome, list(chosen)) | (not chosen))
+
+    def _is_reconcilable(self, variant: int) -> bool:
+        """Whether any cohort names both alleles, or all have seen the same one."""
+        pairs = {frozenset(self.pair(k, variant)) for k in range(self.cohorts)}
+        return len(pairs) == 1 or any(UNSEEN not in pair for pair in pairs)
 
     @functools.cached_property
     def seen(self) -> np.ndarray:
@@ -142,12 +154,8 @@ class Study:
 
     @functools.cached_property
     def _hides(self) -> np.ndarray:
-        """bool (K, m): where a file hides an allele. If all do, they must mean the same by what is left."""
-        v = self.variants
-        hides = v.hidden & (self.seen.sum(axis=2) == 1)
-        alike = (self.seen == self.seen[0]).all(axis=(0, 2)) & ~v.flipped.any(axis=0)
-        hides[:, hides.all(axis=0) & ~alike] = False
-        return hides
+        """bool (K, m): where a file hides an allele."""
+        return np.asarray(self.variants.hidden & (self.seen.sum(axis=2) == 1))
 
     def pooled_pair(self, variant: int) -> tuple[str, str, bool]:
         """A1 and A2 of the pooled file, and whether A1 is the second allele.
@@ -176,6 +184,7 @@ class Study:
             people=self.people.take(which),
             variants=self.variants.of_people(which, cohorts),
             zero_one=self.zero_one[cohorts],
+            small=self.small[cohorts],
         )
 
     def with_covariates(self, which: list[int]) -> Study:

@@ -1,0 +1,159 @@
+"""Whether the numbers of a line are near PLINK's, and whether they are right."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+
+from .ours import Results
+from .study import Study
+from .truth import Fit, Rows, Truth
+
+Line = dict[str, str]
+"""A line of a report, by its titles."""
+
+ASSOC = ("CHR", "SNP", "BP", "A1", "TEST", "NMISS")
+GLM = ("#CHROM", "POS", "ID", "REF", "ALT", "A1", "TEST", "OBS_CT")
+"""What must be the same words in PLINK 1.9's report and in plink2's."""
+_STATISTICS = ("STAT", "Z_STAT", "T_STAT")
+_ERRORS = ("SE", "LOG(OR)_SE")
+_NEAR = 1e-3
+"""How far from PLINK's a number may be that has come through single precision, beside a last digit."""
+_BETA, _SE = 1e-9, 1e-6
+"""How near to statsmodels': a coefficient, in the larger of itself and its error; and that error."""
+_SURE = 3.0
+"""With standard errors below this, per deviation of a column, an iteration has come to a maximum."""
+
+
+def parsed(report: bytes) -> list[Line]:
+    header, *lines = report.decode().splitlines() or [""]
+    return [dict(zip(header.split(), line.split(), strict=True)) for line in lines]
+
+
+def is_number(line: Line) -> bool:
+    return line["P"] != "NA"
+
+
+class Judge:
+    """What is true of the lines of one report."""
+
+    def __init__(self, study: Study, results: Results, truth: Truth, glm: bool) -> None:
+        self.plan, self.results, self.truth, self.glm = study.plan, results, truth, glm
+        self.logistic, self.digits = study.test == "logistic", 6 if glm else 4
+        self._estimable: dict[str, bool | None] = {}
+        self._fits: dict[str, Fit | None] = {}
+
+    def name(self, line: Line) -> str:
+        return line["ID" if self.glm else "SNP"]
+
+    def rows(self, line: Line) -> Rows:
+        """The people of the variant's regression."""
+        return self.truth.rows(self.name(line), line["A1"], self.glm)
+
+    def is_estimable(self, line: Line) -> bool | None:
+        """Whether there is a unique estimate; None where that is a matter of rounding."""
+        name = self.name(line)
+        if name not in self._estimable:
+            self._estimable[name] = self.rows(line).is_estimable()
+        return self._estimable[name]
+
+    def has_no_maximum(self, line: Line) -> bool:
+        """Whether the likelihood has none, though ours has a number."""
+        if not self.logistic or line["TEST"] != "ADD":
+            return False
+        errors, (_, size) = [error for _, error in self.estimates(line).values()], self.rows(line).scaled
+        if len(errors) == len(size) and np.max(errors * size) < _SURE:
+            return False
+        return self.is_estimable(line) is False
+
+    def near(self, ours: Line, theirs: Line) -> bool:
+        """Within a step of the last digit; a logistic report, and plink2's, within `_NEAR` beside that."""
+        titles = [title for title in ours if title not in (*ASSOC, *GLM, "ERRCODE")]
+        return all(ours[title] == theirs[title] or self._is_near(title, ours, theirs) for title in titles)
+
+    def _is_near(self, title: str, ours: Line, theirs: Line) -> bool:
+        x, y = float(ours[title]), float(theirs[title])
+        allowed = 1.001 * unit(y, self.digits)
+        if self.glm or self.logistic:
+            allowed += _NEAR * self._scale(title, y, theirs)
+        return abs(x - y) <= allowed
+
+    def _scale(self, title: str, value: float, line: Line) -> float:
+        """What `_NEAR` is a share of: the number, or its error if larger; 1 for a statistic."""
+        if title in _STATISTICS:
+            return 1.0
+        if title != "BETA":
+            return abs(value)
+        statistic = abs(float(next(line[name] for name in _STATISTICS if name in line)))
+        scale = max(abs(value), abs(value) / statistic if statistic else 0.0)
+        return min(scale, 1.0) if self.logistic else scale
+
+    def is_right(self, line: Line) -> bool:
+        """Whether every number that is printed is what statsmodels finds."""
+        expected = self.expected(line)
+        return bool(expected) and all(
+            (shown := float(line[title])) == value
+            or abs(shown - value) <= 0.501 * unit(shown, self.digits) + slack
+            for title, (value, slack) in expected.items()
+        )
+
+    def expected(self, line: Line) -> dict[str, tuple[float, float]]:
+        """What statsmodels has for the columns of a line, and by how much an error of SE moves each."""
+        fit = self.fit(line)
+        if fit is None:
+            return {}
+        beta, se, p = fit.of(line["TEST"])
+        effects = {"OR": beta, "BETA": beta}
+        if ci := float(self.plan.get("ci", 0)):  # type: ignore[arg-type]
+            reach, percent = stats.norm.ppf(1 - (1 - ci) / 2), int(ci * 100 + 1e-9)
+            effects |= {f"L{percent}": beta - reach * se, f"U{percent}": beta + reach * se}
+        with np.errstate(over="ignore"):
+            odds = {title: float(np.exp(effect)) for title, effect in effects.items()}
+        z = beta / se
+        found = {title: (value, _SE * se * value) for title, value in odds.items()}
+        if "OR" not in line:
+            found = {title: (effect, _SE * se) for title, effect in effects.items()}
+        found |= dict.fromkeys(_ERRORS, (se, _SE * se))
+        found |= {title: (z, _SE * (1 + abs(z))) for title in _STATISTICS}
+        found["P"] = (p, _SE * p * (1 + z * z))
+        return {title: value for title, value in found.items() if title in line}
+
+    def is_tolerated(self, line: Line) -> bool:
+        """With a tolerance: whether the likelihood is as near to its maximum as that."""
+        tolerance = float(self.plan.get("tolerance", 0))  # type: ignore[arg-type]
+        betas = {test: beta for test, (beta, _) in self.estimates(line).items()}
+        return tolerance > 0 and self.rows(line).shortfall(betas) <= tolerance
+
+    def far_from_statsmodels(self, line: Line) -> str:
+        """In full precision, all tests of a variant: what is not statsmodels'."""
+        fit = self.fit(line)
+        for test, (beta, se) in self.estimates(line).items():
+            b, e, _ = fit.of(test) if fit else (np.nan, np.nan, np.nan)
+            if not (abs(beta - b) <= _BETA * max(abs(b), e) and abs(se - e) <= _SE * e):
+                return f"{test} {beta!r} {se!r}, statsmodels {b!r} {e!r}"
+        return ""
+
+    def estimates(self, line: Line) -> dict[str, tuple[float, float]]:
+        """Coefficients and standard errors of the variant's regression in full precision, by test."""
+        columns, names = self.results.regression(self.glm), self.rows(line).names
+        at = int(np.flatnonzero(columns["variant"][:] == self.results.place[self.name(line)])[0])
+        beta, se = (columns[name][at : at + 1][0].tolist() for name in ("beta", "se"))
+        signs = [-1.0 if self.glm and name == "SEX" else 1.0 for name in names]
+        return {name: (x * sign, e) for name, x, e, sign in zip(names, beta, se, signs, strict=False)}
+
+    def fit(self, line: Line) -> Fit | None:
+        name = self.name(line)
+        if name not in self._fits:
+            self._fits[name] = self.rows(line).fit()
+        return self._fits[name]
+
+    def in_words(self, line: Line) -> str:
+        values = " ".join(f"{title}={value:.8g}" for title, (value, _) in self.expected(line).items())
+        return f"(statsmodels {values or 'finds nothing'})"
+
+
+def unit(value: float, digits: int) -> float:
+    """What one more in the last of so many digits is."""
+    if not value or not np.isfinite(value):
+        return 0.0
+    return float(10.0 ** (np.floor(np.log10(abs(value))) - digits + 1))

@@ -1,0 +1,189 @@
+"""The reports of regressions beside PLINK's, line by line."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from unpooled.kernels import least_squares as codes
+
+from . import known
+from .judge import ASSOC, GLM, Judge, Line, is_number, parsed
+from .ours import Results
+from .outcome import Disagreement, Outcome
+from .plinks import Reports, standardises
+from .study import Study
+from .truth import Truth
+
+_ITERATIONS = 25
+_NO_MAXIMUM = {"SEPARATION", "LOGISTIC_CONVERGE_FAIL", "INVALID_RESULT", "CORR_TOO_HIGH", "VIF_TOO_HIGH"}
+"""Codes of plink2 for variants without a maximum: which it is depends on what is looked at first."""
+
+Texts = tuple[str, str]
+"""A line of ours and of PLINK's as they stand."""
+
+
+class Comparison:
+    """A report of ours beside PLINK's."""
+
+    def __init__(self, study: Study, results: Results, truth: Truth, file: str, outcome: Outcome) -> None:
+        self.study, self.results, self.file, self.outcome = study, results, file, outcome
+        self.glm, self.logistic = ".glm." in file, study.test == "logistic"
+        self.judge = Judge(study, results, truth, self.glm)
+        columns = results.regression(self.glm)
+        names = results.panel.name[columns["variant"][:]].astype(str).tolist()
+        self.codes = dict(zip(names, columns["code"][:].tolist(), strict=True))
+
+    def compare(self, reports: Reports) -> None:
+        ours, theirs = self.results.files[self.file], reports.files.get(self.file, b"")
+        heads = [text.split(b"\n", 1)[0].decode() for text in (ours, theirs)]
+        if theirs and heads[0] != heads[1]:
+            self._disagree("another header", "", (heads[0], heads[1]))
+            return
+        mine, their = self._by_key(ours), self._by_key(theirs)
+        for key, (text, line) in mine.items():
+            if line.get("#CHROM") in reports.without:
+                continue
+            if key not in their:
+                self._ours_only(line, text)
+            elif key[1] in ("ADD", "SEX") or not (self.glm and standardises(self.study)):
+                self._pair(line, their[key][1], (text, their[key][0]))
+        for key in their.keys() - mine.keys():
+            self._disagree("a line of PLINK's only", key[0], ("", their[key][0]))
+
+    def look_closely(self, count: int) -> None:
+        """Some of the variants with a number against statsmodels in full precision, whatever PLINK says."""
+        if self.study.plan.get("tolerance"):
+            return
+        lines = [line for line in parsed(self.results.files[self.file]) if line["TEST"] == "ADD"]
+        known_ones = np.array([line for line in lines if is_number(line)], object)
+        for line in np.random.default_rng(self.study.seed).permutation(known_ones)[:count]:
+            self.outcome.exact += 1
+            if far := self.judge.far_from_statsmodels(line):
+                self._disagree("not statsmodels' estimate", self.judge.name(line), (far, ""))
+
+    def _by_key(self, report: bytes) -> dict[tuple[str, str], tuple[str, Line]]:
+        """The lines by variant and test."""
+        pairs = zip(report.decode().splitlines()[1:], parsed(report), strict=True)
+        return {(self.judge.name(line), line["TEST"]): (text, line) for text, line in pairs}
+
+    def _ours_only(self, ours: Line, text: str) -> None:
+        """plink2 has no line: ours is NA for a reason, or right."""
+        if not self.glm:
+            self._disagree("a line of ours only", self.judge.name(ours), (text, ""))
+        elif self._alone(ours, (text, "")):
+            self.outcome.rules[known.LEFT_OUT] += 1
+
+    def _pair(self, ours: Line, theirs: Line, texts: Texts) -> None:
+        self.outcome.lines += 1
+        self.outcome.identical += texts[0] == texts[1]
+        different = [title for title in (GLM if self.glm else ASSOC) if ours[title] != theirs[title]]
+        rule = self._why_others(ours, theirs) if different == ["OBS_CT"] else None
+        if rule is not None:
+            self.outcome.rules[rule] += 1
+            if rule != known.MARKS_ONE:  # another regression
+                self._alone(ours, texts)
+                return
+        elif different:
+            self._disagree(f"another {different[0]}", self.judge.name(ours), texts)
+            return
+        if is_number(ours) and is_number(theirs):
+            self.outcome.numbers += 1
+            self._both(ours, theirs, texts)
+        elif is_number(ours):
+            if self._alone(ours, texts):
+                self.outcome.rules[known.GAVE_UP] += 1
+        elif self._na_is_due(ours, texts, is_number(theirs)):
+            if is_number(theirs):
+                self.outcome.rules[self._why_na(ours)] += 1
+            elif self.glm:
+                self._codes(ours, theirs, texts)
+
+    def _alone(self, ours: Line, texts: Texts) -> bool:
+        """Whether a line is well whatever PLINK has; else it is a disagreement."""
+        if not is_number(ours):
+            return self._na_is_due(ours, texts, False)
+        if self.judge.has_no_maximum(ours):
+            return self._disagree("a number where no maximum exists", self.judge.name(ours), texts)
+        right = self.judge.is_right(ours) or self.judge.is_tolerated(ours)
+        return right or self._wrong(ours, texts)
+
+    def _both(self, ours: Line, theirs: Line, texts: Texts) -> None:
+        """Both have a number."""
+        if self.judge.has_no_maximum(ours):
+            self._disagree("numbers where no maximum exists", self.judge.name(ours), texts)
+        elif self.glm and theirs["ERRCODE"] != ours["ERRCODE"]:  # UNFINISHED
+            self._judged(ours, texts, known.STOPPED)
+        elif not self.judge.near(ours, theirs):
+            incomplete = len(self.judge.rows(ours).y) < np.count_nonzero(self.judge.truth.complete)
+            is_off = self.glm and self.logistic and incomplete
+            self._judged(ours, texts, known.MISSING_CALLS if is_off else known.SINGLE)
+        elif texts[0] != texts[1] and not self.glm:
+            self.outcome.rules[known.NEAR] += 1
+
+    def _judged(self, ours: Line, texts: Texts, rule: str) -> None:
+        if self.judge.is_right(ours):
+            self.outcome.rules[rule] += 1
+        elif self.judge.is_tolerated(ours):
+            self.outcome.rules[known.TOLERANCE] += 1
+        else:
+            self._wrong(ours, texts)
+
+    def _na_is_due(self, ours: Line, texts: Texts, theirs: bool) -> bool:
+        """Whether ours may be NA, where PLINK has a number (`theirs`) or not; else it is a disagreement."""
+        name = self.judge.name(ours)
+        if not self.logistic:
+            due = not theirs or self.judge.rows(ours).is_dependent
+            return due or self._disagree("NA though PLINK has a number", name, texts)
+        if not self.judge.is_estimable(ours):
+            return True
+        refused = self.codes[name] not in (codes.SEPARATED, codes.UNFINISHED) and not theirs
+        return (
+            refused or self._is_limited(name) or self._disagree("NA though there is an estimate", name, texts)
+        )
+
+    def _is_limited(self, name: str) -> bool:
+        """Whether the plan has a lower limit of iterations than usual, and the variant has come to it."""
+        limit = int(self.study.plan.get("max_iterations", _ITERATIONS))  # type: ignore[call-overload]
+        return limit < _ITERATIONS and self.codes[name] == codes.UNFINISHED
+
+    def _why_na(self, ours: Line) -> str:
+        if self.judge.rows(ours).is_dependent:
+            return known.DEPENDENT
+        estimable = self.judge.is_estimable(ours)
+        return known.LIMIT if estimable else known.UNDECIDED if estimable is None else known.STOPPED
+
+    def _codes(self, ours: Line, theirs: Line, texts: Texts) -> None:
+        """Both are NA: plink2 says why, in a code."""
+        a, b = ours["ERRCODE"], theirs["ERRCODE"]
+        kinds = {code.partition(",")[0] for code in (a, b)}
+        if a == b:
+            return
+        if (len(kinds) == 2 and kinds <= _NO_MAXIMUM) or self.judge.rows(ours).is_dependent:
+            self.outcome.rules[known.CODE] += 1
+        else:
+            self._disagree(f"the code {a} for {b}", self.judge.name(ours), texts)
+
+    def _why_others(self, ours: Line, theirs: Line) -> str | None:
+        """The rule by which plink2 counts other people; None if there is none."""
+        x, people = self.judge.rows(ours).x[:, 2:], int(theirs["OBS_CT"])
+        if (np.ptp(x, axis=0) == 0).any():  # it leaves out a constant covariate, and whose value is missing
+            return known.DEPENDENT
+        if not self.logistic:
+            everyone = self.judge.truth.everyone(ours["ID"], ours["A1"]).x[:, 2:]
+            counts = [np.unique(column, return_counts=True)[1] for column in everyone.T]
+            return known.MARKS_ONE if any(len(count) == 2 and count.min() == 1 for count in counts) else None
+        values = [column == value for column in x.T for value in np.unique(column)]
+        enough = [who for who in values if np.count_nonzero(who) >= people]
+        some = itertools.chain.from_iterable(itertools.combinations(enough, size) for size in (1, 2, 3))
+        left = (np.count_nonzero(np.all(chosen, axis=0)) for chosen in some)
+        return known.FEWER if people in left else None
+
+    def _wrong(self, ours: Line, texts: Texts) -> bool:
+        return self._disagree("a wrong number", self.judge.name(ours), texts, self.judge.in_words(ours))
+
+    def _disagree(self, what: str, variant: str, texts: Texts, more: str = "") -> bool:
+        """Take note; False, for whoever asked whether all is well."""
+        self.outcome.disagreements.append(Disagreement(self.file, what, variant, *texts, more))
+        return False
