@@ -154,9 +154,8 @@ class Federation:
         )
 
     def _web(self) -> Party:
-        options = ["--bind", self.address.removeprefix("http://"), "--worker-class", "gthread"]
-        options += ["--workers", "1", "--threads", "32", "--keep-alive", "75", "--timeout", "120"]
-        return self.python("web", "gunicorn", "unpooled_webapp.wsgi", *options, ready="Booting worker")
+        options = ["-c", "python:unpooled_webapp.serving", "--bind", self.address.removeprefix("http://")]
+        return self.python("web", "gunicorn", *options, ready="Booting worker")
 
     def _embedded_worker(self) -> Party:
         return self.python("worker", "unpooled_webapp", "worker", ready="threads; tests")

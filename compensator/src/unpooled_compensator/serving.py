@@ -14,13 +14,15 @@ from types import FrameType
 import uvicorn
 from starlette.types import ASGIApp
 
+from unpooled_compensator.patience import MAX_CONNECTIONS, PatientProtocol
+
 SHUTDOWN_SECONDS = 10
 KEEP_ALIVE_SECONDS = 60
-MAX_CONNECTIONS = 256
+_FILES = MAX_CONNECTIONS + 128  # the database, the listener, libraries
 
 
 def harden_process() -> None:
-    """No file of ours is for others, no core dump holds the key, no log line is longer than ours."""
+    """No file of ours is for others, no core dump holds the key, no log line is longer than ours; many sockets."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     os.umask(0o077)
@@ -29,6 +31,10 @@ def harden_process() -> None:
     except ImportError:  # not on Windows
         return
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -47,7 +53,7 @@ def listen(host: str, port: int) -> socket.socket:
         raise OSError(f"{host} port {port}: {error.strerror}. Choose another --host or --port.") from None
     # asyncio sets it on sockets that it knows to be TCP; without it every answer waits 40 ms.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    listener.listen(128)
+    listener.listen(1024)
     return listener
 
 
@@ -72,7 +78,7 @@ def run(app: ASGIApp, listener: socket.socket, certificate: Path | None, key: Pa
     """Answers until SIGTERM or SIGINT, then finishes what has begun."""
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=PatientProtocol,
         ws="none",
         loop="asyncio",
         lifespan="off",
@@ -80,7 +86,6 @@ def run(app: ASGIApp, listener: socket.socket, certificate: Path | None, key: Pa
         access_log=False,  # app.py's shows less
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=MAX_CONNECTIONS,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         ssl_certfile=certificate,

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import mmap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -109,7 +110,7 @@ class Panel:
             )
 
     @classmethod
-    def from_canonical(cls, data: bytes) -> Panel:
+    def from_canonical(cls, data: bytes | mmap.mmap) -> Panel:
         """The panel in a canonical text; ProtocolError for any other text."""
         if not data:
             return cls.of([])

@@ -7,6 +7,7 @@ functions below turn a column of positions into numbers or strings. Each has a s
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -60,7 +61,7 @@ def tokenize(text: bytes | Bytes, first_line: int = 1) -> Tokens:
     return Tokens(data, start, end, row, line)
 
 
-def blocks(text: bytes, size: int = 1 << 20) -> Iterator[tuple[bytes, int]]:
+def blocks(text: bytes | mmap.mmap, size: int = 1 << 20) -> Iterator[tuple[bytes, int]]:
     """A text in pieces of whole lines of about `size` bytes, each with the number of its first line.
 
     The positions of all words of a text at once would take many times its size.
@@ -68,8 +69,8 @@ def blocks(text: bytes, size: int = 1 << 20) -> Iterator[tuple[bytes, int]]:
     start, line = 0, 1
     while start < len(text):
         stop = text.rfind(b"\n", start, start + size) + 1 or text.find(b"\n", start + size) + 1 or len(text)
-        yield text[start:stop], line
-        line += text.count(b"\n", start, stop)
+        yield (piece := text[start:stop]), line
+        line += piece.count(b"\n")
         start = stop
 
 

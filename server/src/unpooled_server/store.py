@@ -39,6 +39,13 @@ def study_folder(study: str) -> Path:
     return Path(settings.UNPOOLED_HOME) / "studies" / study
 
 
+def made_folder(study: str) -> Path:
+    """The study's folder, which is there from now on."""
+    path = study_folder(study)
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """A file that appears under its name, durably, once the block has ended well."""

@@ -29,6 +29,14 @@ def number(name: str, default: float) -> float:
         raise SystemExit(f"{name}: got {text!r}; want a number") from None
 
 
+def threads() -> int:
+    """Threads of each web process. Three quarters may wait for a question; some must be free for the rest."""
+    found = number("UNPOOLED_THREADS", 48)
+    if not 4 <= found <= 1000:
+        raise SystemExit(f"UNPOOLED_THREADS: got {found:g}; want 4 to 1000")
+    return int(found)
+
+
 def words(name: str) -> list[str]:
     return [word.strip() for word in os.environ.get(name, "").split(",") if word.strip()]
 

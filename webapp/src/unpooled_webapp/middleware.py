@@ -2,14 +2,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.middleware.gzip import GZipMiddleware
 from django.middleware.http import ConditionalGetMiddleware
+
+from unpooled_server.errors import Refused
+from unpooled_webapp.http_worker import SMALL_BODY
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+
+
+COHORT_API = "/api/v1/cohort/"
 
 
 class ContentSecurityPolicy:
@@ -22,6 +28,20 @@ class ContentSecurityPolicy:
         response = self.get_response(request)
         response.headers.setdefault("Content-Security-Policy", POLICY)
         return response
+
+
+class LargeBodiesOfKnownPeople:
+    """A body that takes a thread to read is read only if its sender is signed in. (Cohorts show a token.)"""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        length = int(request.META.get("CONTENT_LENGTH") or 0)
+        if length <= SMALL_BODY or request.path.startswith(COHORT_API) or request.user.is_authenticated:
+            return self.get_response(request)
+        text = f"Who is not signed in may send {SMALL_BODY} bytes at most."
+        return JsonResponse(Refused("not-signed-in", text, "Sign in first.").body(), status=401)
 
 
 class AlwaysAsked:
@@ -52,4 +72,4 @@ class Compression(GZipMiddleware):
 
 
 def _is_page(request: HttpRequest, response: HttpResponseBase) -> bool:
-    return isinstance(response, HttpResponse) and not request.path.startswith("/api/v1/cohort/")
+    return isinstance(response, HttpResponse) and not request.path.startswith(COHORT_API)

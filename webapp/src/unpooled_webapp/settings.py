@@ -17,8 +17,8 @@ UNPOOLED_ONE_OPERATOR = environment.flag("UNPOOLED_ONE_OPERATOR")
 UNPOOLED_PUBLIC_URL = environment.secret("UNPOOLED_PUBLIC_URL").rstrip("/")
 UNPOOLED_DEMO_ADDRESS = environment.secret("UNPOOLED_DEMO_ADDRESS").rstrip("/")
 UNPOOLED_AWAY_SECONDS = environment.number("UNPOOLED_AWAY_SECONDS", 60)
-UNPOOLED_THREADS = int(environment.number("UNPOOLED_THREADS", 48))
-UNPOOLED_LONG_POLLS = max(1, UNPOOLED_THREADS * 3 // 4)
+UNPOOLED_THREADS = environment.threads()
+UNPOOLED_LONG_POLLS = UNPOOLED_THREADS * 3 // 4
 
 SECRET_KEY = environment.secret("UNPOOLED_SECRET_KEY") or environment.kept_secret(
     UNPOOLED_HOME / "secret-key"
@@ -57,6 +57,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "unpooled_webapp.middleware.LargeBodiesOfKnownPeople",
 ]
 
 ROOT_URLCONF = "unpooled_webapp.urls"

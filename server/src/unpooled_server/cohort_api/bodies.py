@@ -12,6 +12,7 @@ from django.http import HttpRequest, RawPostDataException, UnreadablePostError
 
 from unpooled_server import store
 from unpooled_server.errors import Refused
+from unpooled_server.services import panels
 
 MAX_JSON = 1 << 16
 _HEX = re.compile(r"(?:[0-9a-f]{2})+")
@@ -32,6 +33,15 @@ def content_length(request: HttpRequest) -> int:
     return int(length)
 
 
+def list_bytes(request: HttpRequest) -> int:
+    """The length of a list of variants that is sent, which may not be more than a list can have."""
+    check_encoding(request)
+    size = content_length(request)
+    if size > panels.MAX_LIST_BYTES:
+        raise Refused("too-large", f"A list has {panels.MAX_LIST_BYTES} bytes at most.", status=413)
+    return size
+
+
 def blocks(request: HttpRequest, size: int) -> Iterator[bytes]:
     """The body, block by block; stops at its end or after `size` bytes."""
     try:
@@ -39,7 +49,14 @@ def blocks(request: HttpRequest, size: int) -> Iterator[bytes]:
             yield block
             size -= len(block)
     except (UnreadablePostError, RawPostDataException, OSError) as error:
-        raise Refused("truncated", "The connection broke before the body's end.", "Send it again.") from error
+        raise unreadable(error) from error
+
+
+def unreadable(error: Exception) -> Refused:
+    """What there is to say of a body that did not come to its end."""
+    if isinstance(error.__cause__, TimeoutError):  # Django hides the reason behind its own error
+        return Refused("slow-body", "The body came too slowly.", "Send it again.", status=408)
+    return Refused("truncated", "The connection broke before the body's end.", "Send it again.")
 
 
 def require_type(request: HttpRequest, kind: str) -> None:

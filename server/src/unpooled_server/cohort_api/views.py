@@ -115,11 +115,7 @@ def panel_digest(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
 
 @endpoint(Phase.PANEL, "PUT")
 def panel_list(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
-    bodies.check_encoding(request)
-    size = bodies.content_length(request)
-    if size > panels.MAX_LIST_BYTES:
-        raise Refused("too-large", f"A list has {panels.MAX_LIST_BYTES} bytes at most.", status=413)
-    panels.receive_list(cohort, bodies.blocks(request, size))
+    panels.receive_list(cohort, bodies.blocks(request, bodies.list_bytes(request)))
     return JsonResponse({"stored": True}, status=201)
 
 

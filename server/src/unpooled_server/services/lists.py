@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
+import mmap
+from collections.abc import Iterator
 
 from unpooled import text
 from unpooled.alleles import capital
@@ -13,7 +14,7 @@ from unpooled.panel import Panel
 _COLUMNS = {5: (0, 1, 2, 3, 4), 6: (0, 3, 1, 4, 5)}  # ours; a .bim: chromosome, ID, cM, position, A1, A2
 
 
-def read(data: bytes, autosomes: int) -> Panel:
+def read(data: bytes | mmap.mmap, autosomes: int) -> Panel:
     """The panel in a list. ProtocolError with the line if it cannot be read, or names a variant twice."""
     try:
         panel = Panel.from_canonical(data)
@@ -23,18 +24,9 @@ def read(data: bytes, autosomes: int) -> Panel:
     return _from_words(data, autosomes) if small else panel
 
 
-def _from_words(data: bytes, autosomes: int) -> Panel:
-    tokens = text.tokenize(data)
-    widths = np.unique(tokens.widths)
-    if len(widths) != 1 or int(widths[0]) not in _COLUMNS:
-        raise ProtocolError(
-            "a list of variants has five words in each line (chromosome, position, ID, allele, allele), "
-            "or the six of a .bim file"
-        )
-    columns = _COLUMNS[int(widths[0])]
+def _from_words(data: bytes | mmap.mmap, autosomes: int) -> Panel:
     variants, names = [], set()
-    for row in range(len(tokens)):
-        chromosome, position, name, *pair = (tokens.word(row, column) for column in columns)
+    for row, (chromosome, position, name, *pair) in enumerate(_rows(data)):
         place = _code(chromosome, autosomes, row), _number(position, row)
         variants.append((*place, name, *sorted(map(capital, pair))))
         if name in names:
@@ -43,6 +35,21 @@ def _from_words(data: bytes, autosomes: int) -> Panel:
             )
         names.add(name)
     return Panel.of(variants)  # type: ignore[arg-type]
+
+
+def _rows(data: bytes | mmap.mmap) -> Iterator[list[bytes]]:
+    """Chromosome, position, ID and two alleles of each line; all lines have five words, or all six."""
+    found: set[int] = set()
+    for block, _ in text.blocks(data):
+        tokens = text.tokenize(block)
+        found.update(tokens.widths.tolist())
+        if len(found) > 1 or not found <= _COLUMNS.keys():
+            raise ProtocolError(
+                "a list of variants has five words in each line (chromosome, position, ID, allele, allele), "
+                "or the six of a .bim file"
+            )
+        for row in range(len(tokens)):
+            yield [tokens.word(row, column) for column in _COLUMNS[min(found)]]
 
 
 def _code(word: bytes, autosomes: int, row: int) -> int:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import mmap
 import secrets
+import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +27,7 @@ from unpooled_server.services.transitions import PLATFORM, fail, note, touch
 
 MAX_LIST_BYTES = MAX_BYTES
 READY = StudyState.READY
+_reading = threading.Lock()
 
 
 def announce(cohort: Cohort, digest: str) -> bool:
@@ -81,11 +85,13 @@ def _stream_list(path: Path, blocks: Iterator[bytes], want: str) -> None:
         _parse(draft)
         draft.replace(path)
     except OSError as error:
-        raise Unavailable(
-            "disk", f"The list cannot be stored ({error.strerror}).", "Send it later."
-        ) from error
+        raise _not_stored(error) from error
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _not_stored(error: OSError) -> Unavailable:
+    return Unavailable("disk", f"The list cannot be stored ({error.strerror}).", "Send it later.")
 
 
 def _parse(path: Path) -> Panel:
@@ -98,10 +104,32 @@ def _parse(path: Path) -> Panel:
     return panel
 
 
-def set_list(study: Study, data: bytes, who: str) -> None:
+def receive_coordinator_list(study: Study, blocks: Iterator[bytes], who: str) -> None:
+    """Take the coordinator's list of a study in panel mode `list`, by way of the disk."""
+    _require_list_to_be_open(study)
+    try:
+        with tempfile.TemporaryFile(dir=store.made_folder(study.pk)) as file:
+            for block in blocks:
+                file.write(block)
+            file.flush()
+            # One at a time: what a list is made into takes several times its size.
+            with _reading, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                set_list(study, data, who)
+    except ValueError as error:  # nothing can be mapped
+        raise Refused("bad-list", "The list holds no variant.") from error
+    except OSError as error:
+        raise _not_stored(error) from error
+
+
+def _require_list_to_be_open(study: Study) -> None:
+    if study.frozen:
+        raise Conflict("frozen", "A cohort has joined: the plan is frozen.", "Duplicate the study.")
+    if study.plan_json.get("panel_mode") != "list":
+        raise Conflict("no-list", "The plan of this study does not go by a list.")
+
+
+def set_list(study: Study, data: bytes | mmap.mmap, who: str) -> None:
     """The coordinator's list of a study in panel mode `list`."""
-    if len(data) > MAX_LIST_BYTES:
-        raise Refused("too-large", f"A list has {MAX_LIST_BYTES} bytes at most.", status=413)
     try:
         panel = lists.read(data, study.plan_json["autosomes"])
     except ProtocolError as error:
@@ -110,10 +138,7 @@ def set_list(study: Study, data: bytes, who: str) -> None:
         raise Refused("bad-list", "The list holds no variant.")
     with transaction.atomic():
         study = locked(study.pk)
-        if study.frozen:
-            raise Conflict("frozen", "A cohort has joined: the plan is frozen.", "Duplicate the study.")
-        if study.plan_json.get("panel_mode") != "list":
-            raise Conflict("no-list", "The plan of this study does not go by a list.")
+        _require_list_to_be_open(study)
         store.keep_bytes(store.coordinator_list_path(study.pk), panel.canonical)
         plan = {**study.plan_json, "panel_digest": panel.digest.hex()}
         touch(study.pk, plan_json=plan, list_ready=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
-from django.http import Http404
+from django.http import Http404, UnreadablePostError
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
+from unpooled_server.cohort_api.bodies import unreadable
 from unpooled_server.errors import Missing, Refused
 
 
@@ -31,6 +32,8 @@ def _refusal(error: Exception) -> Refused | None:
             return Missing("not-found", "There is nothing here.")
         case RequestDataTooBig():
             return Refused("too-large", "The message is too large.", status=413)
+        case UnreadablePostError():
+            return unreadable(error)
         case PermissionDenied():
             return Refused("forbidden", "This is not yours to do.", status=403)
         case exceptions.ValidationError():

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from unpooled_server import selectors
+from unpooled_server.cohort_api import bodies
 from unpooled_server.errors import Missing, Refused
 from unpooled_server.models import Study
 from unpooled_server.services import invitations, panels, studies
@@ -169,8 +170,9 @@ class ListView(APIView):
     def put(self, request: Request, study: str) -> Response:
         """The list of variants of a study in panel mode `list`: canonical text, or a .bim file."""
         found = own(request, study)
-        data = request._request.read(panels.MAX_LIST_BYTES + 1)  # DRF would look for a parser
-        panels.set_list(found, data, person(request).username)
+        raw = request._request  # DRF would look for a parser
+        blocks = bodies.blocks(raw, bodies.list_bytes(raw))
+        panels.receive_coordinator_list(found, blocks, person(request).username)
         return detail(request, found)
 
 

@@ -166,11 +166,8 @@ def _end_demo() -> None:
 
 
 def _web(listener: socket.socket) -> Child:
-    threads = int(environment.number("UNPOOLED_THREADS", 48))
-    command = python("gunicorn", "unpooled_webapp.wsgi", "--bind", f"fd://{listener.fileno()}")
-    command += ["--worker-class", "gthread", "--workers", "1", "--threads", str(threads)]
-    command += ["--keep-alive", "75", "--timeout", "120", "--graceful-timeout", "5", "--log-level", "warning"]
-    command += ["--no-control-socket"]  # it would lie in the home folder, where a second platform finds it
+    command = python("gunicorn", "-c", "python:unpooled_webapp.serving", "--bind", f"fd://{listener.fileno()}")
+    command += ["--workers", "1", "--graceful-timeout", "5", "--log-level", "warning"]
     return Child("web", command, os.environ.copy(), (listener.fileno(),))
 
 

@@ -1,0 +1,81 @@
+"""Strangers who open many connections to a server on this machine and are slow with them."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import httpx
+
+MANY = 1000
+SECONDS = 2.0  # for which a server is looked at
+
+
+def _body(path: str, size: int, method: str = "POST") -> bytes:
+    head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    return f"{head}Content-Length: {size}\r\n\r\n{{".encode()
+
+
+OPENINGS = {
+    "nothing": b"",
+    "half a head": b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ",
+    "half a small body": _body("/api/v1/session", 500),
+    "half a large body": _body("/api/v1/session", 1 << 20),
+    "half a share": _body("/api/v1/cohort/shares/1", 100 << 20, "PUT"),
+    "a head and a half": b"GET /nothing HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET /health HTTP/1.1\r\nX-Slow: ",
+    "half a release": _body("/v1/studies/1/releases", 1000),
+}
+
+
+@contextmanager
+def strangers(address: str, opening: bytes, number: int = MANY) -> Iterator[list[socket.socket]]:
+    """So many connections on which nothing but the opening is sent; given up after the block."""
+    where = urlsplit(address)
+    opened: list[socket.socket] = []
+    try:
+        for _ in range(number):
+            one = socket.create_connection((where.hostname, where.port), timeout=5)
+            opened.append(one)
+            with contextlib.suppress(OSError):  # the server may have refused it already
+                one.sendall(opening)
+        yield opened
+    finally:
+        for one in opened:
+            one.close()
+
+
+def slowest_answer(address: str, seconds: float = SECONDS, patience: float = 5.0) -> float:
+    """The longest that /health took to answer within so many seconds; `patience` if it did not."""
+    slowest, until = 0.0, time.monotonic() + seconds
+    while time.monotonic() < until and slowest < patience:
+        began = time.monotonic()
+        try:
+            answer = httpx.get(f"{address}/health", timeout=patience, trust_env=False)
+        except httpx.TransportError:
+            return patience
+        slowest = max(slowest, time.monotonic() - began if answer.is_success else patience)
+        time.sleep(0.1)
+    return slowest
+
+
+def still_open(connections: list[socket.socket]) -> int:
+    """How many of them the server has not closed."""
+    for one in connections:
+        one.setblocking(False)
+    return sum(not _is_closed(one) for one in connections)
+
+
+def _is_closed(one: socket.socket) -> bool:
+    """What it has answered is read on the way."""
+    try:
+        while one.recv(1 << 16):
+            pass
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True

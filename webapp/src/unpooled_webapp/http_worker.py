@@ -1,0 +1,249 @@
+"""gunicorn's threaded worker, made so that a thread is taken only by a request that has arrived.
+
+gunicorn reads heads and bodies in its threads: sixty strangers who send half a request each would hold them all.
+Here the main loop gathers heads and small bodies, and drops who is slow. A large body is read by a few threads
+of its own, after the view has asked who sends it; its sender must keep a pace.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import re
+import selectors
+import socket
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+from gunicorn.http.body import LengthReader  # type: ignore[import-untyped]
+from gunicorn.workers.gthread import TConn, ThreadWorker  # type: ignore[import-untyped]
+
+HEAD_BYTES = 16 << 10
+SMALL_BODY = 16 << 10  # what a stranger may send: name and password, a form
+ARRIVAL_SECONDS = 20.0  # from a connection's start, or a request's first byte, to the end of head and small body
+PAUSE_SECONDS = 20.0  # of silence within a large body or an answer
+LEAST_RATE = 4 << 10  # bytes a second of a large body, on the average
+LINGER_SECONDS = 3.0  # for the other end to read an answer that came before it had sent all
+PIECE = 64 << 10  # bytes of an answer that must leave within PAUSE_SECONDS
+ACCEPTED_AT_ONCE = 64
+
+_END_OF_HEAD = b"\r\n\r\n"
+_LENGTH = re.compile(rb"\r\ncontent-length[ \t]*:[ \t]*(\d{1,18})[ \t]*(?=\r\n)", re.IGNORECASE)
+
+
+class PacedSocket(socket.socket):
+    """Raises TimeoutError where the other end is silent for too long, or slower than LEAST_RATE."""
+
+    _began, _received = 0.0, 0
+
+    def begin_request(self) -> None:
+        self.settimeout(PAUSE_SECONDS)
+        self._began, self._received = time.monotonic(), 0
+
+    def recv(self, size: int, flags: int = 0) -> bytes:
+        data = super().recv(size, flags)
+        if self.gettimeout():
+            self._received += len(data)
+            if self._received < LEAST_RATE * (time.monotonic() - self._began - PAUSE_SECONDS):
+                raise TimeoutError(errno.ETIMEDOUT, "the body comes too slowly")
+        return data
+
+    def sendall(self, data: Any, flags: int = 0) -> None:
+        view = memoryview(data)  # in pieces: the timeout is one of the whole call
+        for start in range(0, len(view), PIECE):
+            super().sendall(view[start : start + PIECE], flags)
+
+
+class Connection(TConn):  # type: ignore[misc]
+    """A connection, and what has arrived of its next request."""
+
+    def __init__(self, cfg: Any, sock: socket.socket, client: Any, server: Any) -> None:
+        paced = PacedSocket(sock.family, sock.type, sock.proto, fileno=sock.detach())
+        super().__init__(cfg, paced, client, server)
+        self.data_ready = True  # gunicorn would wait for it, in a thread
+        self.arrived = bytearray()
+
+    @property
+    def body_bytes(self) -> int:
+        """Of the request whose head has arrived. gunicorn refuses two lengths; the larger counts here."""
+        head = self.arrived[: self.arrived.find(_END_OF_HEAD) + 2]
+        return max(map(int, _LENGTH.findall(head)), default=0)
+
+    @property
+    def has_large_body(self) -> bool:
+        return self.body_bytes > SMALL_BODY
+
+    @property
+    def is_too_large(self) -> bool:
+        return self.arrived.find(_END_OF_HEAD, 0, HEAD_BYTES) < 0 and len(self.arrived) >= HEAD_BYTES
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a thread can take the request: its head is here, and its body unless that is large."""
+        head = self.arrived.find(_END_OF_HEAD)
+        if head < 0:
+            return False
+        length = self.body_bytes
+        return length > SMALL_BODY or len(self.arrived) >= head + len(_END_OF_HEAD) + length
+
+    def hand_over(self) -> None:
+        """Give gunicorn's parser what has arrived."""
+        self.init()
+        self.parser.unreader.unread(bytes(self.arrived))
+        self.arrived.clear()
+
+    def take_back(self) -> None:
+        """What the parser has not used is the beginning of the next request."""
+        self.arrived += self.parser.unreader.take_buffered()
+
+    def body_is_here(self) -> bool:
+        """Whether the request is received to its end, so that another can follow it."""
+        reader = getattr(self.parser.mesg.body, "reader", None)
+        return isinstance(reader, LengthReader) and reader.length <= self.parser.unreader.buf.getbuffer().nbytes
+
+
+class Worker(ThreadWorker):  # type: ignore[misc]
+    """Waits for requests without threads, and forgets the one that has kept it waiting for longest."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.waiting: dict[Connection, None] = {}  # oldest first
+        # Whoever sends large bodies slowly, with a token or a session, holds up other large bodies only.
+        self.for_bodies = ThreadPoolExecutor(max(1, self.cfg.threads // 4), thread_name_prefix="body")
+        self._next_look = 0.0
+
+    # Connections
+
+    def accept(self, listener: socket.socket) -> None:
+        for _ in range(ACCEPTED_AT_ONCE):
+            if self.nr_conns + 1 >= self.worker_connections:
+                self._drop_oldest()
+            try:
+                accepted, client = listener.accept()
+            except BlockingIOError:
+                return
+            except OSError as error:
+                if error.errno in (errno.EMFILE, errno.ENFILE):
+                    self._drop_oldest()
+                return
+            self.nr_conns += 1
+            conn = Connection(self.cfg, accepted, client, listener.getsockname())
+            self._wait(conn, self._receive, ARRIVAL_SECONDS)
+
+    def _wait(self, conn: Connection, then: Callable[[Connection], None], seconds: float) -> None:
+        conn.sock.setblocking(False)
+        conn.timeout = time.monotonic() + seconds
+        self.waiting[conn] = None
+        # One that was dropped in this turn of the loop may still be among its events.
+        self.poller.register(
+            conn.sock, selectors.EVENT_READ, lambda _: then(conn) if conn in self.waiting else None
+        )
+
+    def _wait_no_longer(self, conn: Connection) -> None:
+        self.waiting.pop(conn, None)
+        with contextlib.suppress(KeyError, ValueError, OSError):
+            self.poller.unregister(conn.sock)
+
+    def _drop(self, conn: Connection) -> None:
+        self._wait_no_longer(conn)
+        self.nr_conns -= 1
+        conn.close()
+
+    def _drop_oldest(self) -> None:
+        if oldest := next(iter(self.waiting), None):
+            self._drop(oldest)
+
+    # Requests
+
+    def _receive(self, conn: Connection) -> None:
+        try:
+            data = conn.sock.recv(HEAD_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._drop(conn)
+            return
+        if not conn.arrived:
+            conn.timeout = time.monotonic() + ARRIVAL_SECONDS
+        conn.arrived += data
+        self._go_on(conn)
+
+    def _go_on(self, conn: Connection) -> None:
+        if conn.is_too_large:
+            self._refuse(conn, b"431 Request Header Fields Too Large")
+        elif conn.is_ready:
+            self._wait_no_longer(conn)
+            pool = self.for_bodies if conn.has_large_body else self.tpool
+            conn.hand_over()
+            done: Future[bool] = pool.submit(self.handle, conn)
+            done.add_done_callback(partial(self.method_queue.defer, self.finish_request, conn))
+
+    def handle_request(self, request: Any, conn: Connection) -> bool:
+        conn.sock.begin_request()
+        try:
+            return bool(super().handle_request(request, conn))
+        except TimeoutError:
+            self.log.info("Gave up on %s: it took its answer too slowly", conn.client)
+            return False
+
+    def _keepalive_after(self, conn: Connection, keepalive: bool) -> bool:
+        """gunicorn would read the rest of a body that no view has read, in a thread."""
+        return keepalive and conn.body_is_here() and bool(super()._keepalive_after(conn, keepalive))
+
+    def finish_request(self, conn: Connection, done: Future[bool]) -> None:
+        if done.cancelled() or done.exception() or not done.result() or not self.alive:
+            self._linger(conn)
+            return
+        conn.take_back()
+        self._wait(conn, self._receive, ARRIVAL_SECONDS if conn.arrived else self.cfg.keepalive)
+        self._go_on(conn)
+
+    # Ends
+
+    def _refuse(self, conn: Connection, status: bytes) -> None:
+        with contextlib.suppress(OSError):
+            conn.sock.send(b"HTTP/1.1 %b\r\nContent-Length: 0\r\nConnection: close\r\n\r\n" % status)
+        self._wait_no_longer(conn)
+        self._linger(conn)
+
+    def _linger(self, conn: Connection) -> None:
+        """Close once the other end has. Were it closed while bytes come in, the answer would be lost."""
+        try:
+            conn.sock.shutdown(socket.SHUT_WR)
+        except OSError:
+            self._drop(conn)
+        else:
+            conn.arrived.clear()
+            self._wait(conn, self._discard, LINGER_SECONDS)
+
+    def _discard(self, conn: Connection) -> None:
+        try:
+            if conn.sock.recv(PIECE):
+                return
+        except BlockingIOError:
+            return
+        except OSError:
+            pass
+        self._drop(conn)
+
+    def murder_pending(self) -> None:
+        """gunicorn calls this after every event, and once a second: that is enough."""
+        now = time.monotonic()
+        if now < self._next_look:
+            return
+        self._next_look = now + 1.0
+        for conn in [conn for conn in self.waiting if conn.timeout <= now]:
+            if conn.arrived:
+                self._refuse(conn, b"408 Request Timeout")
+            else:
+                self._drop(conn)
+
+    def _cap_keepalive(self, deadline: float) -> None:
+        """The process is to end: who waits has until then to send what is on its way."""
+        for conn in self.waiting:
+            conn.timeout = min(conn.timeout, deadline)

@@ -1,0 +1,32 @@
+"""gunicorn's settings, wherever it is started: `gunicorn -c python:unpooled_webapp.serving`.
+
+Its own options add to these: the address to listen on, the number of processes.
+"""
+
+from __future__ import annotations
+
+import resource
+
+from unpooled_webapp import environment
+
+_SPARE = 256  # files that are no connections: shares, results, the database, libraries
+
+
+def _most_connections() -> int:
+    """As many as the system lets a process have, up to a number whose memory is bounded (32 KiB each)."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 4096 + _SPARE
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    return max(most - _SPARE, threads + 64)
+
+
+wsgi_app = "unpooled_webapp.wsgi"
+worker_class = "unpooled_webapp.http_worker.Worker"
+threads = environment.threads()
+worker_connections = _most_connections()
+backlog = 2048
+keepalive = 75
+timeout = 120
+control_socket_disable = True  # it would lie in the home folder, where a second platform finds it
