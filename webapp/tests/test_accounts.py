@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -72,17 +73,62 @@ def test_too_many_tries_are_refused_even_with_the_right_password(http: Http, peo
     sign_in(http, "observer")
 
 
-def test_made_up_names_from_one_address_do_not_make_others_forgotten(people: dict[str, User]) -> None:
-    def tried(name: str, address: str) -> int:
-        transport = httpx.WSGITransport(app=application, remote_addr=address)
-        with httpx.Client(transport=transport, base_url="http://localhost") as client:
-            return client.post("/api/v1/session", json={"username": name, "password": "wrong"}).status_code
+def tried(name: str, address: str, password: str = "wrong") -> int:
+    transport = httpx.WSGITransport(app=application, remote_addr=address)
+    with httpx.Client(transport=transport, base_url="http://localhost") as client:
+        return client.post("/api/v1/session", json={"username": name, "password": password}).status_code
 
+
+def test_made_up_names_from_one_address_do_not_make_others_forgotten(people: dict[str, User]) -> None:
     for _ in range(accounts.TRIES_PER_NAME):
         tried("coordinator", "192.0.2.1")
     found = [tried(f"nobody{k}", "192.0.2.2") for k in range(350)]
     assert found.index(429) == accounts.TRIES_PER_ADDRESS
-    assert tried("coordinator", "192.0.2.3") == 429
+    assert tried("coordinator", "192.0.2.1") == 429
+
+
+def test_nobody_is_locked_out_from_elsewhere(http: Http, people: dict[str, User]) -> None:
+    for _ in range(accounts.TRIES_PER_NAME + 1):
+        status = tried("administrator", "192.0.2.1")
+    assert status == 429
+    assert tried("administrator", "192.0.2.2", PASSWORD) == 200
+
+
+def test_a_success_does_not_give_an_address_its_tries_anew(http: Http, people: dict[str, User]) -> None:
+    found = []
+    for k in range(100):
+        found.append(tried(f"nobody{k}", "192.0.2.1"))
+        tried("observer", "192.0.2.1", PASSWORD)
+    assert found.index(429) == accounts.TRIES_PER_ADDRESS
+
+
+def test_many_who_know_their_password_may_share_an_address(http: Http, people: dict[str, User]) -> None:
+    found = {tried("observer", "192.0.2.1", PASSWORD) for _ in range(accounts.TRIES_PER_ADDRESS + 5)}
+    assert found == {200}
+
+
+def test_a_network_of_ipv6_counts_as_one_address(http: Http, people: dict[str, User]) -> None:
+    found = [tried(f"nobody{k}", f"2001:db8::{k:x}") for k in range(accounts.TRIES_PER_ADDRESS + 1)]
+    assert found[-1] == 429
+    assert tried("nobody", "2001:db8:0:1::1") == 401
+
+
+def test_without_redis_people_sign_in(http: Http, people: dict[str, User], platform: Any) -> None:
+    redis = {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": f"redis://127.0.0.1:{free_port()}/0",
+    }
+    platform.CACHES = {**platform.CACHES, "default": redis}
+    assert tried("observer", "192.0.2.9", PASSWORD) == 200
+    found = [tried("observer", "192.0.2.9") for _ in range(accounts.TRIES_PER_NAME + 1)]
+    assert (found[0], found[-1]) == (401, 429)
+
+
+def free_port() -> int:
+    """Of a server that is not there."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def test_a_cache_in_memory_has_room_for_the_counts() -> None:

@@ -239,7 +239,8 @@ def progress(study: Study) -> dict[str, Any]:
                 "waiting_since": _waiting_since(study, cohort) if opened > cohort.answered else None,
                 "problem": cohort.problem,
             }
-            for cohort in study.cohorts.annotate(answered=answered)
+            # A GROUP BY forgets the order.
+            for cohort in study.cohorts.annotate(answered=answered).order_by("name")
         ],
         "waiting_for": waiting_for(study),
         "panel_size": study.panel_size,

@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from celery import shared_task
 
+from unpooled_server.lending import AWAY, first_line
 from unpooled_server.services import rounds, studies, sweeping
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def _with_database(what: object) -> Iterator[None]:
+    """While it is away a line is enough: the sweep rings again."""
+    try:
+        yield
+    except AWAY as error:
+        log.error("work on %s: the database does not answer (%s)", what, first_line(error))
 
 
 @shared_task(ignore_result=True)
 def advance_round(round_id: int) -> None:
-    rounds.advance(round_id)
+    with _with_database(round_id):
+        rounds.advance(round_id)
 
 
 @shared_task(ignore_result=True)
 def advance_study(study_id: str) -> None:
-    studies.advance(study_id)
+    with _with_database(study_id):
+        studies.advance(study_id)
 
 
 @shared_task(ignore_result=True)
 def sweep() -> None:
-    sweeping.sweep()
+    with _with_database("the sweep"):
+        sweeping.sweep()

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ipaddress
 
 from django.conf import settings
 from django.contrib.auth import authenticate
 from django.contrib.auth.models import Group, User
 from django.contrib.auth.password_validation import validate_password
-from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from unpooled_server.errors import Conflict, Refused
 from unpooled_server.models import Study
+from unpooled_webapp import tries
 
 ADMINISTRATOR, COORDINATOR, OBSERVER = "administrator", "coordinator", "observer"
 ROLES = (ADMINISTRATOR, COORDINATOR, OBSERVER)
 
 TRIES_PER_NAME, TRIES_PER_ADDRESS = 8, 40
-WINDOW = 300  # seconds
 
 
 def role(user: User) -> str:
@@ -70,71 +69,53 @@ def may_change(user: User, study: Study) -> bool:
 
 
 def check_sign_in(request: HttpRequest, name: str, password: str) -> User:
-    """The person of this name and password; Refused otherwise, and after too many tries."""
-    keys = {
-        f"sign-in:address:{_address(request)}": TRIES_PER_ADDRESS,
-        f"sign-in:name:{name.lower()[:150]}": TRIES_PER_NAME,
-    }
-    _limit(keys)
+    """The person of this name and password; Refused otherwise, and after too many tries.
+
+    Tries are counted by address, and by name *and* address: were they counted by name alone, anybody could lock
+    anybody else out.
+    """
+    address = f"sign-in:address:{_address(request)}"
+    both = f"sign-in:name:{_address(request)}:{name.lower()[:150]}"
+    tries.count({address: TRIES_PER_ADDRESS, both: TRIES_PER_NAME})
     user = authenticate(request, username=name, password=password)
     if not isinstance(user, User):
         raise Refused("wrong-password", "User name or password is wrong.", status=401)
-    cache.delete_many([_cache_key(key) for key in keys])
+    tries.take_back(address)  # one's own password must not give anew the tries at those of others
+    tries.forget(both)
     return user
 
 
 def change_password(request: HttpRequest, user: User, old: str, new: str) -> None:
     """Give a person a new password, who knows the old one."""
     key = f"change:{user.username.lower()[:150]}"
-    _limit({key: TRIES_PER_NAME})
+    tries.count({key: TRIES_PER_NAME})
     if not user.check_password(old):
         text = "This is not your password."
         raise Refused("wrong-password", text, "Type the one you signed in with.", fields={"old": text})
     check_password(new, user, "new")
-    cache.delete(_cache_key(key))
+    tries.forget(key)
     user.set_password(new)
     user.save(update_fields=["password"])
 
 
 def limit_address(request: HttpRequest) -> None:
     """Refused after too many tries from one address."""
-    _limit({f"sign-in:address:{_address(request)}": TRIES_PER_ADDRESS})
-
-
-def _limit(keys: Mapping[str, int]) -> None:
-    """Count a try under each key; Refused if there were more than its number within the window.
-
-    The first key that is spent ends it: an address that may not try any more makes no entries for names,
-    which would push others out of the cache.
-    """
-    if any(_tries(key) > most for key, most in keys.items()):
-        raise Refused(
-            "too-many-tries",
-            "Too many attempts to sign in.",
-            "Wait five minutes, then try again.",
-            status=429,
-        )
+    tries.count({f"sign-in:address:{_address(request)}": TRIES_PER_ADDRESS})
 
 
 def _address(request: HttpRequest) -> str:
-    """Where a request comes from; behind a proxy with TLS, as the proxy says."""
+    """Where a request comes from; behind a proxy with TLS, as the proxy says.
+
+    Of IPv6 the network: whoever has one address has 2⁶⁴.
+    """
     nearest = str(request.META.get("REMOTE_ADDR", ""))
     if settings.SECURE_PROXY_SSL_HEADER:
-        return request.headers.get("X-Forwarded-For", nearest).rpartition(",")[2].strip()
-    return nearest
-
-
-def _tries(key: str) -> int:
-    """How often this was tried within the window, this time included."""
-    cache.add(_cache_key(key), 0, WINDOW)
+        nearest = request.headers.get("X-Forwarded-For", nearest).rpartition(",")[2].strip()
     try:
-        return int(cache.incr(_cache_key(key)))
-    except ValueError:  # it expired in between
-        return 1
-
-
-def _cache_key(key: str) -> str:
-    return key.encode().hex()[:200]
+        found = ipaddress.ip_address(nearest)
+    except ValueError:
+        return nearest
+    return str(ipaddress.ip_network((found, 64), strict=False)) if found.version == 6 else nearest
 
 
 def has_administrator() -> bool:

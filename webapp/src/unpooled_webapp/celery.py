@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import celeryd_init, worker_ready
+from celery.signals import celeryd_init, worker_init, worker_ready
 
 from unpooled.memory import share_one_heap
 
@@ -21,6 +21,14 @@ app.autodiscover_tasks(["unpooled_server"])
 def keep_memory_together(**_: Any) -> None:
     """A worker's threads take large tables in turn, as those of `unpooled worker` do."""
     share_one_heap()
+
+
+@worker_init.connect
+def compare_home(**_: Any) -> None:
+    """Not with the files of one platform on the database of another."""
+    from unpooled_webapp import installation
+
+    installation.check_at_start()
 
 
 @worker_ready.connect

@@ -10,6 +10,10 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 
+CONNECTIONS = 16
+"""To PostgreSQL, of each process at most."""
+
+
 def home() -> Path:
     """The folder of all data of this installation."""
     path = Path(os.environ.get("UNPOOLED_HOME") or Path.home() / ".unpooled").absolute()
@@ -81,8 +85,13 @@ def database(url: str, sqlite: Path) -> dict[str, Any]:
         "PASSWORD": unquote(parts.password or ""),
         "HOST": parts.hostname or "",
         "PORT": str(parts.port or ""),
-        "CONN_MAX_AGE": None,
+        "CONN_MAX_AGE": 0,  # back into the pool
         "CONN_HEALTH_CHECKS": True,
+        # PostgreSQL allows 100 unless told otherwise, and there are more threads than that.
+        "OPTIONS": {
+            "pool": {"min_size": 1, "max_size": CONNECTIONS, "timeout": 3, "max_idle": 60},
+            "connect_timeout": 3,
+        },
     }
 
 

@@ -164,14 +164,17 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         except BlockingIOError:
             return
         except OSError:
-            data = b""
-        if not data:
             self._drop(conn)
             return
-        if not conn.arrived:
-            conn.timeout = time.monotonic() + ARRIVAL_SECONDS
-        conn.arrived += data
-        self._go_on(conn)
+        if data:
+            if not conn.arrived:
+                conn.timeout = time.monotonic() + ARRIVAL_SECONDS
+            conn.arrived += data
+            self._go_on(conn)
+        elif conn.arrived:  # the other end has closed its half in the middle of a request
+            self._refuse(conn, b"400 Bad Request")
+        else:
+            self._drop(conn)
 
     def _go_on(self, conn: Connection) -> None:
         if conn.is_too_large:

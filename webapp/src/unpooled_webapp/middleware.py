@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.middleware.gzip import GZipMiddleware
 from django.middleware.http import ConditionalGetMiddleware
 
-from unpooled_server.errors import Refused
+from unpooled_server.errors import Refused, Unavailable
+from unpooled_server.lending import AWAY, first_line
 from unpooled_webapp.http_worker import SMALL_BODY
 
 POLICY = (
@@ -16,6 +18,9 @@ POLICY = (
 
 
 COHORT_API = "/api/v1/cohort/"
+AWAY_SECONDS = 5
+
+log = logging.getLogger(__name__)
 
 
 class ContentSecurityPolicy:
@@ -30,6 +35,27 @@ class ContentSecurityPolicy:
         return response
 
 
+class WithoutDatabase:
+    """While the database is away everybody is asked to come again, and the log has one line a request."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponseBase | None:
+        return _come_again(request, exception) if isinstance(exception, AWAY) else None
+
+
+def _come_again(request: HttpRequest, error: Exception) -> HttpResponseBase:
+    log.error("%s %s: the database does not answer (%s)", request.method, request.path, first_line(error))
+    refusal = Unavailable("database", "The platform's database does not answer.", "Try again in a few seconds.")
+    response = JsonResponse(refusal.body(), status=refusal.status, headers={"Retry-After": str(AWAY_SECONDS)})
+    response._has_been_logged = True  # type: ignore[attr-defined]  # Django's own mark
+    return response
+
+
 class LargeBodiesOfKnownPeople:
     """A body that takes a thread to read is read only if its sender is signed in. (Cohorts show a token.)"""
 
@@ -38,10 +64,27 @@ class LargeBodiesOfKnownPeople:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         length = int(request.META.get("CONTENT_LENGTH") or 0)
-        if length <= SMALL_BODY or request.path.startswith(COHORT_API) or request.user.is_authenticated:
-            return self.get_response(request)
+        try:
+            if length <= SMALL_BODY or request.path.startswith(COHORT_API) or request.user.is_authenticated:
+                return self.get_response(request)
+        except AWAY as error:
+            return _come_again(request, error)
         text = f"Who is not signed in may send {SMALL_BODY} bytes at most."
         return JsonResponse(Refused("not-signed-in", text, "Sign in first.").body(), status=401)
+
+
+class NoBodyForHead:
+    """gunicorn would send none either, but write a warning for each."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if request.method == "HEAD" and isinstance(response, HttpResponse):
+            response.headers.setdefault("Content-Length", str(len(response.content)))
+            response.content = b""
+        return response
 
 
 class AlwaysAsked:

@@ -6,6 +6,8 @@ Its own options add to these: the address to listen on, the number of processes.
 from __future__ import annotations
 
 import resource
+import sys
+from typing import Any
 
 from unpooled_webapp import environment
 
@@ -30,3 +32,16 @@ backlog = 2048
 keepalive = 75
 timeout = 120
 control_socket_disable = True  # it would lie in the home folder, where a second platform finds it
+
+
+def post_worker_init(worker: Any) -> None:
+    """gunicorn calls this in each process before it answers; another exit status would start it again for ever."""
+    from gunicorn.arbiter import Arbiter  # type: ignore[import-untyped]
+
+    from unpooled_webapp import installation
+
+    try:
+        installation.check_at_start()
+    except SystemExit as refusal:
+        worker.log.error("%s", refusal)
+        sys.exit(Arbiter.WORKER_BOOT_ERROR)

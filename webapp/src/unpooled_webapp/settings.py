@@ -45,6 +45,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "unpooled_webapp.middleware.NoBodyForHead",
     "django.middleware.security.SecurityMiddleware",
     # Above what serves files, for the application's page can be had as a file too.
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -57,6 +58,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "unpooled_webapp.middleware.WithoutDatabase",
     "unpooled_webapp.middleware.LargeBodiesOfKnownPeople",
 ]
 
@@ -70,15 +72,18 @@ DATABASES = {
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Sign-in attempts are counted here; several processes must see the same count.
+_IN_MEMORY = {
+    "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+    "OPTIONS": {"MAX_ENTRIES": 100_000},  # with the usual 300 a count is soon forgotten
+}
+_IN_REDIS = {
+    "BACKEND": "django.core.cache.backends.redis.RedisCache",
+    "LOCATION": UNPOOLED_BROKER_URL,
+    "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
+}
 CACHES = {
-    "default": (
-        {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": UNPOOLED_BROKER_URL}
-        if UNPOOLED_BROKER_URL.startswith("redis")
-        else {
-            "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
-            "OPTIONS": {"MAX_ENTRIES": 100_000},  # with the usual 300 a count is soon forgotten
-        }
-    )
+    "default": _IN_REDIS if UNPOOLED_BROKER_URL.startswith("redis") else _IN_MEMORY,
+    "of this process": _IN_MEMORY,  # while Redis is away
 }
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]

@@ -12,6 +12,7 @@ from django.http import HttpRequest, RawPostDataException, UnreadablePostError
 
 from unpooled_server import store
 from unpooled_server.errors import Refused
+from unpooled_server.lending import give_back_connection
 from unpooled_server.services import panels
 
 MAX_JSON = 1 << 16
@@ -44,6 +45,7 @@ def list_bytes(request: HttpRequest) -> int:
 
 def blocks(request: HttpRequest, size: int) -> Iterator[bytes]:
     """The body, block by block; stops at its end or after `size` bytes."""
+    give_back_connection()
     try:
         while size > 0 and (block := request.read(min(size, store.BLOCK))):
             yield block

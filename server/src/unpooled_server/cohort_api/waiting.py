@@ -10,6 +10,8 @@ from typing import TypeVar
 from django.conf import settings
 from django.http import HttpRequest
 
+from unpooled_server.lending import give_back_connection
+
 LOOK_EVERY = 0.05
 LONGEST = 25.0
 T = TypeVar("T")
@@ -33,6 +35,7 @@ def until(look: Callable[[], T | None], seconds: float) -> T | None:
     if found is not None or seconds <= 0:
         return found
     if not _places.acquire(blocking=False):
+        give_back_connection()
         time.sleep(min(seconds, 1.0))
         return look()
     try:
@@ -44,6 +47,7 @@ def until(look: Callable[[], T | None], seconds: float) -> T | None:
 def _look_until(look: Callable[[], T | None], deadline: float) -> T | None:
     pause = LOOK_EVERY / 4  # the next question is often near
     while time.monotonic() < deadline:
+        give_back_connection()
         time.sleep(pause)
         if (found := look()) is not None:
             return found

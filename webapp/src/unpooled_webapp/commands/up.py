@@ -148,8 +148,9 @@ def _prepare_database() -> str | None:
 
     django.setup()
     call_command("migrate", verbosity=0, interactive=False)
-    from unpooled_webapp import accounts, first_run
+    from unpooled_webapp import accounts, first_run, installation
 
+    installation.require_own_home()
     if not first_run.is_needed():
         return None
     if given := environment.secret("UNPOOLED_ADMIN_PASSWORD"):

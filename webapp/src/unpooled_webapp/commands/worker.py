@@ -19,6 +19,9 @@ def worker(threads: int) -> None:
     django.setup()
     from unpooled.algorithms import ALGORITHMS
     from unpooled_server.worker import Worker
+    from unpooled_webapp import installation
+
+    installation.check_at_start()
 
     work = Worker(threads)
     for number in (signal.SIGTERM, signal.SIGINT):
