@@ -110,7 +110,7 @@ def _redis() -> str | None:
 
 
 @contextmanager
-def postgresql() -> Iterator[PostgreSQL]:
+def postgresql(connections: int = 200) -> Iterator[PostgreSQL]:
     """A running PostgreSQL server that writes through to the disk."""
     initdb, postgres = _postgres_program("initdb"), _postgres_program("postgres")
     assert initdb and postgres
@@ -130,7 +130,7 @@ def postgresql() -> Iterator[PostgreSQL]:
             "port": port,
             "unix_socket_directories": "",
             "fsync": "on",
-            "max_connections": 200,
+            "max_connections": connections,
         }
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         command = [str(postgres), "-D", str(folder / "data"), *options]

@@ -26,7 +26,14 @@ from .strangers import MANY, OPENINGS, slowest_answer, still_open, strangers
 
 COHORTS = 30
 WITHIN = 1.0
-PLATFORM = ["nothing", "half a head", "half a small body", "half a large body", "half a share", "a head and a half"]
+PLATFORM = [
+    "nothing",
+    "half a head",
+    "half a small body",
+    "half a large body",
+    "half a share",
+    "a head and a half",
+]
 COMPENSATOR = ["nothing", "half a head", "half a release"]
 
 

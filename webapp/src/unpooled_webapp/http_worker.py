@@ -23,7 +23,9 @@ from gunicorn.workers.gthread import TConn, ThreadWorker  # type: ignore[import-
 
 HEAD_BYTES = 16 << 10
 SMALL_BODY = 16 << 10  # what a stranger may send: name and password, a form
-ARRIVAL_SECONDS = 20.0  # from a connection's start, or a request's first byte, to the end of head and small body
+ARRIVAL_SECONDS = (
+    20.0  # from a connection's start, or a request's first byte, to the end of head and small body
+)
 PAUSE_SECONDS = 20.0  # of silence within a large body or an answer
 LEAST_RATE = 4 << 10  # bytes a second of a large body, on the average
 LINGER_SECONDS = 3.0  # for the other end to read an answer that came before it had sent all
@@ -102,7 +104,9 @@ class Connection(TConn):  # type: ignore[misc]
     def body_is_here(self) -> bool:
         """Whether the request is received to its end, so that another can follow it."""
         reader = getattr(self.parser.mesg.body, "reader", None)
-        return isinstance(reader, LengthReader) and reader.length <= self.parser.unreader.buf.getbuffer().nbytes
+        return (
+            isinstance(reader, LengthReader) and reader.length <= self.parser.unreader.buf.getbuffer().nbytes
+        )
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]

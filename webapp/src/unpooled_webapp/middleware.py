@@ -50,7 +50,9 @@ class WithoutDatabase:
 
 def _come_again(request: HttpRequest, error: Exception) -> HttpResponseBase:
     log.error("%s %s: the database does not answer (%s)", request.method, request.path, first_line(error))
-    refusal = Unavailable("database", "The platform's database does not answer.", "Try again in a few seconds.")
+    refusal = Unavailable(
+        "database", "The platform's database does not answer.", "Try again in a few seconds."
+    )
     response = JsonResponse(refusal.body(), status=refusal.status, headers={"Retry-After": str(AWAY_SECONDS)})
     response._has_been_logged = True  # type: ignore[attr-defined]  # Django's own mark
     return response

@@ -167,7 +167,9 @@ def _end_demo() -> None:
 
 
 def _web(listener: socket.socket) -> Child:
-    command = python("gunicorn", "-c", "python:unpooled_webapp.serving", "--bind", f"fd://{listener.fileno()}")
+    command = python(
+        "gunicorn", "-c", "python:unpooled_webapp.serving", "--bind", f"fd://{listener.fileno()}"
+    )
     command += ["--workers", "1", "--graceful-timeout", "5", "--log-level", "warning"]
     return Child("web", command, os.environ.copy(), (listener.fileno(),))
 

@@ -1,0 +1,179 @@
+"""What an operator meets first: a database or a broker that is away, too few connections, two homes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+
+from unpooled.protocol.invitation import Invitation
+
+from . import services
+from .federation import PASSWORD, Federation
+from .parties import Party, free_port, until
+from .services import PostgreSQL, Stores
+
+USUAL = 100  # connections that PostgreSQL allows unless told otherwise
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgreSQL]:
+    services.skip_where_missing()
+    with services.postgresql(USUAL) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[services.Redis]:
+    with services.redis() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def platform(
+    postgres: PostgreSQL, redis: services.Redis, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Federation]:
+    """As the compose file runs it: two web processes of 48 threads, a worker, PostgreSQL, Redis."""
+    stores = Stores(postgres.create_database("platform"), redis.url())
+    made = Federation(tmp_path_factory.mktemp("operating"), stores)
+    made.environment["WEB_CONCURRENCY"] = "2"
+    made.web.environment = made.environment
+    try:
+        made.start()
+        yield made
+    finally:
+        made.stop()
+
+
+def sign_in(platform: Federation, http: httpx.Client) -> httpx.Response:
+    return http.post(f"{platform.address}/api/v1/session", json={"username": "admin", "password": PASSWORD})
+
+
+def connections(postgres: PostgreSQL) -> int:
+    with psycopg.connect(postgres.url("postgres")) as one:
+        found = one.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = 'platform'").fetchone()
+    assert found
+    return int(found[0])
+
+
+def test_a_hundred_connections_are_enough(platform: Federation, postgres: PostgreSQL) -> None:
+    """With all places to wait taken, in both processes, and a hundred who ask at the same time."""
+    plan = {"test": "chi-square", "phenotype": "phenotype", "cohorts": 90}
+    study = platform.coordinator.call("POST", "studies", json={"name": "Many", "plan": plan})["id"]
+
+    def invite(number: int) -> str:
+        path = f"studies/{study}/invitations"
+        answer = platform.coordinator.call("POST", path, json={"cohort": f"cohort{number}"})
+        return Invitation.from_text(answer["invitation"]).token
+
+    tokens = [invite(number) for number in range(90)]
+    version = platform.coordinator.call("GET", f"studies/{study}")  # nothing changes from here on
+    assert version
+
+    def wait(token: str) -> int:
+        headers = {"Authorization": f"Bearer {token}", "Unpooled-Client": "0" * 32}
+        with httpx.Client(base_url=platform.address, headers=headers, timeout=60, trust_env=False) as http:
+            seen = http.get("/api/v1/cohort/study").json()["version"]
+            return http.get("/api/v1/cohort/study", params={"seen": seen, "wait": 6}).status_code
+
+    def ask(_: int) -> int:
+        return httpx.get(f"{platform.address}/health", timeout=60, trust_env=False).status_code
+
+    with ThreadPoolExecutor(190) as pool:
+        waiting = [pool.submit(wait, token) for token in tokens]
+        asking = [pool.submit(ask, number) for number in range(100)]
+        most = 0
+        while not all(one.done() for one in asking):
+            most = max(most, connections(postgres))
+        assert {one.result() for one in [*waiting, *asking]} == {200}
+    assert most <= USUAL // 2
+
+
+def test_without_redis_people_sign_in(platform: Federation, redis: services.Redis) -> None:
+    redis.party.kill()
+    try:
+        with httpx.Client(trust_env=False, timeout=30) as http:
+            assert sign_in(platform, http).status_code == 200
+    finally:
+        redis.party.start()
+
+
+def test_without_its_database_it_says_so_in_a_line_and_comes_back(
+    platform: Federation, postgres: PostgreSQL
+) -> None:
+    with httpx.Client(trust_env=False, timeout=30, base_url=platform.address) as http:
+        sign_in(platform, http)
+        before = len(platform.web.said()), len(platform.worker.said())
+        postgres.party.kill()
+        try:
+            for path in ("/api/v1/studies", "/api/v1/session"):
+                answer = http.get(path)
+                assert (answer.status_code, answer.json()["error"]["code"]) == (503, "database")
+                assert answer.headers["Retry-After"] == "5"
+            token = {"Authorization": "Bearer x", "Unpooled-Client": "0" * 32}
+            answer = http.get("/api/v1/cohort/study", headers=token)
+            assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+            assert http.get("/health").status_code == 503
+            until(lambda: "does not answer" in platform.worker.said()[before[1] :], platform.worker.said)
+        finally:
+            postgres.party.start()
+        until(lambda: http.get("/api/v1/studies").status_code == 200, platform.web.said, 30)
+    web = platform.web.said()[before[0] :]
+    assert len(re.findall("the database does not answer", web)) >= 3
+    assert "Traceback" not in web + platform.worker.said()[before[1] :]
+
+
+def is_taken(database: Path) -> bool:
+    with contextlib.closing(sqlite3.connect(database)) as one:
+        return bool(one.execute("SELECT * FROM unpooled_webapp_installation").fetchall())
+
+
+@pytest.mark.parametrize("process", ["worker", "web"])
+def test_a_process_with_another_home_does_not_start(tmp_path: Path, process: str) -> None:
+    own, other = tmp_path / "own", tmp_path / "other"
+    variables = {
+        "UNPOOLED_DATABASE_URL": f"sqlite:///{tmp_path}/db.sqlite3",
+        "UNPOOLED_BROKER_URL": "",
+        "DJANGO_SETTINGS_MODULE": "unpooled_webapp.settings",
+    }
+    address = f"127.0.0.1:{free_port()}"
+    command = {
+        "worker": ["unpooled_webapp", "worker"],
+        "web": ["gunicorn", "-c", "python:unpooled_webapp.serving", "--bind", address],
+    }[process]
+
+    def run(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, **variables, "UNPOOLED_HOME": str(home)}
+        command = [sys.executable, "-m", *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+
+    assert run(own, "unpooled_webapp", "manage", "migrate").returncode == 0
+    ready = {"worker": "threads; tests", "web": "Booting worker"}[process]
+    party = Party(
+        "own",
+        [sys.executable, "-m", *command],
+        tmp_path / "log",
+        ready,
+        {**variables, "UNPOOLED_HOME": str(own)},
+    )
+    party.start()
+    until(lambda: is_taken(tmp_path / "db.sqlite3"), party.said)
+    party.kill()
+    refused = run(other, *command)
+    assert refused.returncode != 0
+    assert f"belongs to another home folder than {other}" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    other.joinpath("installation").write_text(own.joinpath("installation").read_text())  # as the message says
+    party.environment = {**variables, "UNPOOLED_HOME": str(other)}
+    party.start()
+    party.kill()
