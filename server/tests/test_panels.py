@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ from federation_fixtures import Federation, variants, work
 
 from unpooled.panel import Panel
 from unpooled_server import store
-from unpooled_server.errors import Conflict, Refused
+from unpooled_server.errors import Conflict, Refused, Unauthorized
 from unpooled_server.models import Cohort, Study
 from unpooled_server.services import invitations, lists, panels, studies
 
@@ -110,6 +110,65 @@ def test_another_cohort_is_asked_when_the_one_that_was_asked_joins_anew(federati
     trial.clients[1].ok("PUT", "panel/list", content=variants().canonical)
     assert not announce(trial, 0)
     assert trial.study.state == "ready"
+
+
+def lists_of(trial: Federation) -> list[str]:
+    return sorted(path.name for path in (store.study_folder(trial.study_id) / "lists").iterdir())
+
+
+def test_a_cohort_has_room_for_one_list(federation: Make) -> None:
+    trial = accepted(federation)
+    for size in range(3, 12):
+        assert announce(trial, 0, variants(size).digest.hex())
+        trial.clients[0].ok("PUT", "panel/list", content=variants(size).canonical)
+        assert lists_of(trial) == [f"{variants(size).digest.hex()}.txt"]
+    assert not announce(trial, 1, variants(11).digest.hex())  # it is another's list now, and stays
+    announce(trial, 0, variants(3).digest.hex())
+    assert lists_of(trial) == [f"{variants(11).digest.hex()}.txt"]
+
+
+def test_a_cohort_sends_one_list_at_a_time(federation: Make) -> None:
+    trial = accepted(federation)
+    announce(trial, 0)
+    cohort = Cohort.objects.select_related("study").get(name="Graz")
+    text = variants().canonical
+
+    def body() -> Iterator[bytes]:
+        yield text[:10]
+        answer = trial.clients[0].call("PUT", "panel/list", content=text)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "list-is-coming")
+        yield text[10:]
+
+    panels.receive_list(cohort, body())
+    assert lists_of(trial) == [f"{variants().digest.hex()}.txt"]
+
+
+def test_a_list_that_is_another_one_by_now_is_not_kept(federation: Make) -> None:
+    trial = accepted(federation)
+    announce(trial, 0)
+    cohort = Cohort.objects.select_related("study").get(name="Graz")
+
+    def body() -> Iterator[bytes]:
+        announce(trial, 0, variants(9).digest.hex())
+        yield variants().canonical
+
+    with pytest.raises(Conflict, match="meanwhile"):
+        panels.receive_list(cohort, body())
+    assert lists_of(trial) == []
+
+
+def test_a_token_that_is_revoked_in_the_middle_of_a_list_stores_nothing(federation: Make) -> None:
+    trial = accepted(federation)
+    announce(trial, 0)
+    cohort = Cohort.objects.select_related("study").get(name="Graz")
+
+    def body() -> Iterator[bytes]:
+        invitations.revoke(trial.study, Cohort.objects.get(name="Graz"), "coordinator")
+        yield variants().canonical
+
+    with pytest.raises(Unauthorized, match="revoked"):
+        panels.receive_list(cohort, body())
+    assert lists_of(trial) == []
 
 
 def test_the_list_cannot_change_after_the_panel_is_agreed(federation: Make) -> None:

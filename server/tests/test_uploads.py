@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ from federation_fixtures import Federation, work
 
 from unpooled.protocol.messages import Question
 from unpooled_server import store
-from unpooled_server.models import Round, Share
-from unpooled_server.services import studies, transitions
+from unpooled_server.errors import Unauthorized
+from unpooled_server.models import Cohort, Round, Share
+from unpooled_server.services import invitations, studies, transitions, uploads
 
 Make = Callable[..., Federation]
 
@@ -230,3 +231,22 @@ def test_a_bad_message_is_refused(federation: Make, body: bytes, status: int) ->
     assert answer.status_code == status, answer.text
     assert client.study()["cohort_state"] == "invited"
     assert client.call("POST", "join", content=b"{}", headers={"Content-Encoding": "gzip"}).status_code == 415
+
+
+@pytest.mark.parametrize(
+    "how", [invitations.revoke, lambda *a: invitations.reissue(*a[:2], "https://x", a[2])]
+)
+def test_a_token_that_is_revoked_in_the_middle_of_a_share_stores_nothing(
+    trial: Federation, asked: Question, how: Callable[..., object]
+) -> None:
+    data, nonce = share(trial, asked)
+    cohort = Cohort.objects.select_related("study").get(name="Graz")
+
+    def body() -> Iterator[bytes]:
+        yield data[:10]
+        how(trial.study, Cohort.objects.get(name="Graz"), "coordinator")
+        yield data[10:]
+
+    with pytest.raises(refusal):
+        uploads.commit(cohort, asked.round, nonce, body(), len(data))
+    assert_nothing_stored(trial)

@@ -122,7 +122,8 @@ def test_slow_bodies_of_cohorts_hold_up_other_bodies_only(
     """A token admits a body to be read; whoever trickles it takes none of the threads that answer."""
     head = (
         "PUT /api/v1/cohort/panel/digest HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-        f"Authorization: Bearer {tokens[0].token}\r\nUnpooled-Client: {'0' * 32}\r\nContent-Length: 60000\r\n\r\n"
+        f"Authorization: Bearer {tokens[0].token}\r\nUnpooled-Client: {'0' * 32}\r\n"
+        "Content-Length: 60000\r\n\r\n"
     )
     with strangers(running.address, head.encode() + b"{", 100):
         assert slowest_answer(running.address) < WITHIN
@@ -161,8 +162,8 @@ WITHOUT = """
 import sys
 from unpooled_compensator import cli, serving
 import uvicorn
-ours = uvicorn.Config
-serving.uvicorn.Config = lambda app, **options: ours(app, **{**options, "http": "h11", "limit_concurrency": 256})
+ours, weak = uvicorn.Config, {"http": "h11", "limit_concurrency": 256}
+serving.uvicorn.Config = lambda app, **options: ours(app, **{**options, **weak})
 sys.argv[0] = "unpooled-compensator"
 cli.main()
 """

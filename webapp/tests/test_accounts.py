@@ -73,7 +73,10 @@ def test_too_many_tries_are_refused_even_with_the_right_password(http: Http, peo
     sign_in(http, "observer")
 
 
-def tried(name: str, address: str, password: str = "wrong") -> int:
+WRONG = "wrong"
+
+
+def tried(name: str, address: str, password: str = WRONG) -> int:
     transport = httpx.WSGITransport(app=application, remote_addr=address)
     with httpx.Client(transport=transport, base_url="http://localhost") as client:
         return client.post("/api/v1/session", json={"username": name, "password": password}).status_code

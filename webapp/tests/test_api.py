@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,8 @@ from federation_fixtures import NAMES, Data, Federation, variants, work
 from unpooled.protocol import sealing
 from unpooled.protocol.invitation import Invitation
 from unpooled_server.models import Cohort, Study
-from unpooled_webapp import accounts
+from unpooled_server.services import panels
+from unpooled_webapp import accounts, http_worker
 
 Http = Callable[[], httpx.Client]
 PASSWORD = "a long password 1"
@@ -241,6 +243,47 @@ def test_a_body_that_is_no_json_is_refused(me: httpx.Client, content: bytes) -> 
     assert set(answer.json()) == {"error"}
     assert me.post("/api/v1/studies", content=b"x", headers={"Content-Type": "text/xml"}).status_code == 415
     assert me.post("/api/v1/studies", json={"name": "x" * (1 << 20)}).status_code == 413
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"min_samples": 2**63},
+        {"min_per_class": 2**64},
+        {"min_samples": 10**30},
+        {"\ud800": 1},
+        {"\x1b[31mred": 1},
+        {"chromosomes": "\ud800"},
+        {"covariates": [{"name": "\ud800", "levels": []}]},
+    ],
+)
+def test_odd_plans_are_refused_in_plain_words(me: httpx.Client, odd: dict[str, Any]) -> None:
+    content = json.dumps({"name": "x", "plan": {**PLAN, **odd}})
+    answer = me.post("/api/v1/studies", content=content, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"].isprintable()
+
+
+def test_answers_to_head_have_no_body(me: httpx.Client) -> None:
+    for path in ("/", "/api/v1/studies", "/api/v1/nothing", "/api/v1/cohort/study", "/health"):
+        answer = me.head(path)
+        assert answer.content == b"" and int(answer.headers["Content-Length"]) > 0
+
+
+def test_who_is_not_signed_in_sends_little(http: Http) -> None:
+    for path in ("/api/v1/session", "/api/v1/studies", "/health", "/api/v1/nothing"):
+        content = b"x" * (http_worker.SMALL_BODY + 1)
+        answer = http().post(
+            path, content=content, headers={"Content-Type": "multipart/form-data; boundary=x"}
+        )
+        assert (answer.status_code, answer.json()["error"]["code"]) == (401, "not-signed-in")
+
+
+def test_a_list_without_a_length_or_with_too_large_a_one_is_refused_unread(me: httpx.Client) -> None:
+    url = f"/api/v1/studies/{created(me, plan={**PLAN, 'panel_mode': 'list'})}/list"
+    assert me.put(url, headers={"Content-Length": str(panels.MAX_LIST_BYTES + 1)}).status_code == 413
+    assert me.put(url, content=iter([b"x"])).status_code == 411
+    assert me.put(url, content=b"").status_code == 400
 
 
 def test_the_list_of_a_study(me: httpx.Client) -> None:

@@ -15,7 +15,7 @@ MAX_CONNECTIONS = 2048
 
 
 class PatientProtocol(H11Protocol):
-    """One connection. It is given up if its next request does not arrive in time, or makes way for a newer one."""
+    """One connection, given up if its next request is late. Who is silent longest makes way for others."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)

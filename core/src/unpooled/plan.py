@@ -62,6 +62,9 @@ FEWEST_AT_A_LEVEL = 10
 NONE = "none"
 """Trait, and way to agree on variants, of a study of tables: it has no phenotype and no variants."""
 
+MOST_PEOPLE = 1_000_000_000
+"""That a plan can want of a cohort: more than a study could ever have."""
+
 EXACT, MEAN = "exact", "mean"
 """Rules for missing calls: leave the person out of that variant, as PLINK, or take the pooled mean."""
 
@@ -175,8 +178,8 @@ class Plan:
                 bool(self.files) and set(self.files) <= set(ALL_FILES),
                 f"want some of {', '.join(ALL_FILES)}",
             ),
-            ("min_samples", self.min_samples >= 1, "want at least 1"),
-            ("min_per_class", self.min_per_class >= 0, "want at least 0"),
+            ("min_samples", 1 <= self.min_samples <= MOST_PEOPLE, f"want 1 to {MOST_PEOPLE:,}"),
+            ("min_per_class", 0 <= self.min_per_class <= MOST_PEOPLE, f"want 0 to {MOST_PEOPLE:,}"),
             ("chunk_size", 1 <= self.chunk_size <= 1_000_000, "want 1 to 1,000,000 variants"),
             (
                 "panel_digest",
@@ -294,7 +297,7 @@ class Plan:
         """The plan that JSON values describe; PlanError names every field that is wrong."""
         hints = typing.get_type_hints(cls)
         fields = {field.name: field for field in dataclasses.fields(cls)}
-        problems = {field: "no such field" for field in values if field not in fields}
+        problems = {_shown(field): "no such field" for field in values if field not in fields}
         found = {}
         for field, value in values.items():
             if field in fields:
@@ -327,6 +330,11 @@ def _is_word(text: str) -> bool:
 def _is_name(text: str, most: int) -> bool:
     """Whether a text is a short one that any terminal and any database takes as it is."""
     return 0 < len(text) <= most and text.isprintable()
+
+
+def _shown(text: str) -> str:
+    """A text from elsewhere, fit for a terminal and for UTF-8."""
+    return text if _is_name(text, 60) else ascii(text[:60])
 
 
 def _plain(value: Any) -> Any:

@@ -11,6 +11,7 @@ HOME/studies/<study>/shares/<round>.<cohort>.<nonce>      masked bytes, until th
 from __future__ import annotations
 
 import collections
+import fcntl
 import hashlib
 import os
 import secrets
@@ -187,6 +188,35 @@ def drop_rows(study: str) -> None:
 
 def list_path(study: str, digest: str) -> Path:
     return study_folder(study) / "lists" / f"{digest}.txt"
+
+
+def drop_list(study: str, digest: str) -> None:
+    list_path(study, digest).unlink(missing_ok=True)
+
+
+@contextmanager
+def list_draft(study: str, cohort: int) -> Iterator[BinaryIO | None]:
+    """The one file into which a cohort's list comes, for the time of the block; None if one is coming."""
+    path = study_folder(study) / "lists" / f".{cohort}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as out:
+        if not _is_ours(out, path):
+            yield None
+            return
+        try:
+            out.truncate(0)
+            yield out
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def _is_ours(file: BinaryIO, path: Path) -> bool:
+    """Whether this process has locked the file, and it is still the one of that name."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except (BlockingIOError, FileNotFoundError):
+        return False
 
 
 def coordinator_list_path(study: str) -> Path:

@@ -71,8 +71,8 @@ def may_change(user: User, study: Study) -> bool:
 def check_sign_in(request: HttpRequest, name: str, password: str) -> User:
     """The person of this name and password; Refused otherwise, and after too many tries.
 
-    Tries are counted by address, and by name *and* address: were they counted by name alone, anybody could lock
-    anybody else out.
+    Tries are counted by address, and by name *and* address: by name alone, anybody could lock anybody else
+    out.
     """
     address = f"sign-in:address:{_address(request)}"
     both = f"sign-in:name:{_address(request)}:{name.lower()[:150]}"

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-
 CONNECTIONS = 16
 """To PostgreSQL, of each process at most."""
 

@@ -1,8 +1,8 @@
 """gunicorn's threaded worker, made so that a thread is taken only by a request that has arrived.
 
-gunicorn reads heads and bodies in its threads: sixty strangers who send half a request each would hold them all.
-Here the main loop gathers heads and small bodies, and drops who is slow. A large body is read by a few threads
-of its own, after the view has asked who sends it; its sender must keep a pace.
+gunicorn reads heads and bodies in its threads: sixty strangers who send half a request each would hold them
+all. Here the main loop gathers heads and small bodies, and drops who is slow. A large body is read by one of
+a few threads for bodies, after the view has asked who sends it; its sender must keep a pace.
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ from gunicorn.workers.gthread import TConn, ThreadWorker  # type: ignore[import-
 
 HEAD_BYTES = 16 << 10
 SMALL_BODY = 16 << 10  # what a stranger may send: name and password, a form
-ARRIVAL_SECONDS = (
-    20.0  # from a connection's start, or a request's first byte, to the end of head and small body
-)
+ARRIVAL_SECONDS = 20.0  # from a connection's start, or a request's first byte, until all of this is here
 PAUSE_SECONDS = 20.0  # of silence within a large body or an answer
 LEAST_RATE = 4 << 10  # bytes a second of a large body, on the average
 LINGER_SECONDS = 3.0  # for the other end to read an answer that came before it had sent all

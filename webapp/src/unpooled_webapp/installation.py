@@ -1,7 +1,8 @@
-"""A database and a home folder belong together: what cohorts sent lies in the one, that they sent it in the other.
+"""A database and a home folder belong together: in one lies what cohorts sent, in the other that they did.
 
-A web application and a worker with different homes over one database would find each other's shares lost, and
-ask for them again until the study fails. So both hold a marker, and every process compares them at its start.
+A web application and a worker with different homes over one database would find each other's shares lost,
+and ask for them again until the study fails. So both hold a marker, and every process compares them at its
+start.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class OtherHome(UnpooledError):
 
 
 def require_own_home() -> None:
-    """OtherHome if the database belongs to another home folder. One that belongs to none is this one's now."""
+    """OtherHome if the database is another home folder's. One that is nobody's is this one's from now on."""
     folder = Path(settings.UNPOOLED_HOME)
     marker = folder / "installation"
     known = Installation.objects.filter(pk=_THE_ONE).first()
@@ -35,14 +36,14 @@ def require_own_home() -> None:
         known, _ = Installation.objects.get_or_create(pk=_THE_ONE, defaults={"home": own})
     if not marker.exists() or marker.read_text().strip() != known.home:
         raise OtherHome(
-            f"The database belongs to another home folder than {folder}. Web application and workers share one: "
-            f"set UNPOOLED_HOME to it. If {folder} is that folder, restored without its file `installation`, "
-            f"write {known.home} into {marker}, then start again."
+            f"The database belongs to another home folder than {folder}. Web application and workers share "
+            f"one: set UNPOOLED_HOME to it. If {folder} is that folder, restored without its file "
+            f"`installation`, write {known.home} into {marker}, then start again."
         )
 
 
 def check_at_start() -> None:
-    """The same for a process that serves: without a database it says so and goes on, for that may come back."""
+    """The same for a process that serves. Without a database it goes on, for that may come back."""
     try:
         require_own_home()
     except OtherHome as error:

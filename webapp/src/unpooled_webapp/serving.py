@@ -35,7 +35,7 @@ control_socket_disable = True  # it would lie in the home folder, where a second
 
 
 def post_worker_init(worker: Any) -> None:
-    """gunicorn calls this in each process before it answers; another exit status would start it again for ever."""
+    """gunicorn calls this in each process before it answers. At another status it would start it for ever."""
     from gunicorn.arbiter import Arbiter  # type: ignore[import-untyped]
 
     from unpooled_webapp import installation

@@ -125,6 +125,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["unpooled_webapp.api.parsers.Json"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "UNICODE_JSON": False,  # half a character, which a request may hold, is no UTF-8
     "EXCEPTION_HANDLER": "unpooled_webapp.api.problems.answer",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }

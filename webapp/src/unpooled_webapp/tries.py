@@ -5,6 +5,7 @@ They lie in Redis, so that several processes see the same; while Redis is away e
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import logging
 from collections.abc import Callable, Mapping
@@ -27,7 +28,7 @@ def count(keys: Mapping[str, int]) -> None:
     The first key that is spent ends it: an address that may not try any more makes no entries for names,
     which would push others out of the cache.
     """
-    if any(_with_cache(lambda cache, key=key: _more(cache, key)) > most for key, most in keys.items()):
+    if any(_with_cache(functools.partial(_more, key)) > most for key, most in keys.items()):
         raise Refused(
             "too-many-tries",
             "Too many attempts to sign in.",
@@ -46,7 +47,7 @@ def forget(key: str) -> None:
     _with_cache(lambda cache: cache.delete(_stored(key)))
 
 
-def _more(cache: BaseCache, key: str) -> int:
+def _more(key: str, cache: BaseCache) -> int:
     """How often this was tried within the window, this time included."""
     cache.add(_stored(key), 0, WINDOW)
     return _add(cache, key, 1)

@@ -20,6 +20,7 @@ from unpooled_server.models import Cohort
 from unpooled_server.names import Phase
 from unpooled_server.services import metering, sweeping
 from unpooled_server.services.invitations import token_hash
+from unpooled_server.services.joining import still_admitted
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +36,7 @@ _NEEDED = (
     "study__plan_json",
     "name",
     "revoked",
+    "token_hash",
     "instance",
     "heard_at",
     "problem",
@@ -61,6 +63,8 @@ def endpoint(phase: Phase, *methods: str) -> Callable[[View], View]:
             request.visit = visit  # type: ignore[attr-defined]
             try:
                 response = view(request, cohort, **arguments)
+                if request.method == "GET":  # it may have waited; what changes something has looked by itself
+                    still_admitted(cohort)
             except Refused as refusal:
                 response = _refusal(refusal)
             if not visit.is_counted:

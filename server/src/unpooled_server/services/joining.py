@@ -7,13 +7,16 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from unpooled.algorithms import algorithm
+from unpooled.algorithms.presence import Presence
 from unpooled.errors import ProtocolError
 from unpooled.protocol import sealing
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import Box, Purpose
+from unpooled.step import Step
 from unpooled_server import store
-from unpooled_server.errors import Conflict, Over, Refused
+from unpooled_server.errors import Conflict, Over, Refused, Unauthorized
 from unpooled_server.models import Cohort, Round, RowFile, Share, Study
 from unpooled_server.names import OVER, PauseKind, StudyState
 from unpooled_server.services.transitions import PLATFORM, fail, move, note, pause, touch
@@ -28,6 +31,16 @@ def locked(study_id: str) -> Study:
     """The study's row, locked until the end of the transaction."""
     # NO KEY: rows that refer to the study can be added meanwhile.
     return Study.objects.select_for_update(no_key=True).get(pk=study_id)
+
+
+def still_admitted(cohort: Cohort) -> Cohort:
+    """The cohort as it is now; Unauthorized if the token that named it admits nobody any more."""
+    now = Cohort.objects.get(pk=cohort.pk)
+    if now.revoked or now.token_hash != cohort.token_hash:
+        raise Unauthorized(
+            "revoked-token", "This invitation was revoked.", "Ask the coordinator for a new invitation."
+        )
+    return now
 
 
 def require_not_over(study: Study) -> None:
@@ -47,7 +60,7 @@ def join(cohort: Cohort, key: str) -> None:
     """Enter a cohort's public signing key. The same again is fine; another one makes a new roster."""
     with transaction.atomic():
         study = locked(cohort.study_id)
-        cohort = Cohort.objects.get(pk=cohort.pk)  # as it is now, under the lock
+        cohort = still_admitted(cohort)  # under the lock
         require_not_over(study)
         if cohort.public_key == key:
             return
@@ -109,7 +122,7 @@ def accept(cohort: Cohort, plan_hash: str, roster_hash: str, sealed: bytes, sign
     """A person accepted plan and roster; the sealed seed for the compensator comes along."""
     with transaction.atomic():
         study = locked(cohort.study_id)
-        cohort = Cohort.objects.get(pk=cohort.pk)  # as it is now, under the lock
+        cohort = still_admitted(cohort)  # under the lock
         require_not_over(study)
         roster = roster_of(study)
         plan = study.plan
@@ -149,9 +162,14 @@ def _discard_shares(study: Study, cohort: Cohort) -> None:
 
 
 def hand_over(study: Study, digest: str) -> None:
-    """Ask another cohort for the list of this digest, after the one that was asked for it has turned away."""
+    """Ask another cohort for the list of this digest, after the one that was asked for it has turned away.
+
+    A list that is nobody's is deleted: each cohort takes the room of one.
+    """
     heirs = study.members().filter(list_digest=digest)
-    if digest and not heirs.filter(list_wanted=True).exists() and (heir := heirs.first()):
+    if digest and not heirs.exists():
+        store.drop_list(study.pk, digest)
+    elif digest and not heirs.filter(list_wanted=True).exists() and (heir := heirs.first()):
         wanted = not store.list_path(study.pk, digest).exists()
         Cohort.objects.filter(pk=heir.pk).update(list_wanted=wanted)
 
@@ -171,20 +189,30 @@ def settle(study: Study) -> None:
 
 
 def report_problem(cohort: Cohort, code: str, name: str) -> None:
-    """A cohort cannot go on; the others wait."""
+    """A cohort cannot go on; the others wait.
+
+    The coordinator reads `name`, so what is not the name of a quantity of the study's steps is left out.
+    """
     problem = next((known for known in Problem if known.value == code), None)
     if problem is None:
         raise Refused("unknown-problem", "This is no problem code of the protocol.")
     with transaction.atomic():
         study = locked(cohort.study_id)
+        still_admitted(cohort)
         require_not_over(study)
+        name = name if name in _quantities(study) else ""
         Cohort.objects.filter(pk=cohort.pk).update(
-            problem=problem.value, problem_name=name[:200], problem_at=timezone.now()
+            problem=problem.value, problem_name=name, problem_at=timezone.now()
         )
-        about = f" ({name[:200]})" if name else ""
+        about = f" ({name})" if name else ""
         touch(study.pk)
         note(study.pk, cohort.name, f"reports a problem: {problem.message}{about} {problem.remedy}")
         pause(study.pk, PauseKind.PROBLEM, f"{cohort.name}: {problem.message}{about} {problem.remedy}")
+
+
+def _quantities(study: Study) -> set[str]:
+    kinds: list[type[Step]] = [*algorithm(study.plan.test).steps, Presence]
+    return {array.name for kind in kinds for array in kind.sends}
 
 
 def report_timing(cohort: Cohort, timing: dict[str, Any]) -> None:

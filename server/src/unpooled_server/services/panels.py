@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import mmap
-import secrets
+import os
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from unpooled_server.errors import Conflict, Refused, Unavailable
 from unpooled_server.models import Cohort, Study
 from unpooled_server.names import LIVE, StudyState
 from unpooled_server.services import lists
-from unpooled_server.services.joining import hand_over, locked, require_not_over, settle
+from unpooled_server.services.joining import hand_over, locked, require_not_over, settle, still_admitted
 from unpooled_server.services.transitions import PLATFORM, fail, note, touch
 
 MAX_LIST_BYTES = MAX_BYTES
@@ -37,7 +37,7 @@ def announce(cohort: Cohort, digest: str) -> bool:
     """
     with transaction.atomic():
         study = locked(cohort.study_id)
-        cohort = Cohort.objects.get(pk=cohort.pk)  # as it is now, under the lock
+        cohort = still_admitted(cohort)  # under the lock
         require_not_over(study)
         if cohort.list_digest == digest:
             return cohort.list_wanted and not cohort.list_stored
@@ -61,33 +61,44 @@ def receive_list(cohort: Cohort, blocks: Iterator[bytes]) -> None:
     """Store a cohort's list after checking it against the digest that it announced."""
     if not cohort.list_digest:
         raise Conflict("digest-first", "Send the digest of the list first.")
+    require_not_over(cohort.study)
     path = store.list_path(cohort.study_id, cohort.list_digest)
     if not (cohort.list_stored and path.exists()):
-        _stream_list(path, blocks, cohort.list_digest)
+        _stream_list(cohort, path, blocks)
     with transaction.atomic():
         study = locked(cohort.study_id)
-        require_not_over(study)
-        Cohort.objects.filter(pk=cohort.pk, list_digest=cohort.list_digest).update(list_stored=True)
-        touch(study.pk)
-        settle(study)
+        own = Cohort.objects.filter(pk=cohort.pk, token_hash=cohort.token_hash, revoked=False)
+        is_its_list = own.filter(list_digest=cohort.list_digest).update(list_stored=True)
+        if is_its_list:
+            require_not_over(study)
+            touch(study.pk)
+            settle(study)
+        else:
+            hand_over(study, cohort.list_digest)
+    if not is_its_list:
+        still_admitted(cohort)
+        raise Conflict("digest-first", "Another list was announced meanwhile.", "Send that one.")
 
 
-def _stream_list(path: Path, blocks: Iterator[bytes], want: str) -> None:
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+def _stream_list(cohort: Cohort, path: Path, blocks: Iterator[bytes]) -> None:
     try:
-        sha256 = hashlib.sha256()
-        with store.whole_file(draft) as out:
+        with store.list_draft(cohort.study_id, cohort.pk) as out:
+            if out is None:
+                raise Unavailable("list-is-coming", "This list is coming in already.", "Send it later.")
+            sha256 = hashlib.sha256()
             for block in blocks:
                 sha256.update(block)
                 out.write(block)
-        if sha256.hexdigest() != want:
-            raise Refused("wrong-digest", "The list is not the one whose digest was sent.", "Send it again.")
-        _parse(draft)
-        draft.replace(path)
+            if sha256.hexdigest() != cohort.list_digest:
+                text = "The list is not the one whose digest was sent."
+                raise Refused("wrong-digest", text, "Send it again.")
+            out.flush()
+            os.fsync(out.fileno())
+            draft = Path(out.name)
+            _parse(draft)
+            draft.replace(path)
     except OSError as error:
         raise _not_stored(error) from error
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _not_stored(error: OSError) -> Unavailable:

@@ -12,10 +12,10 @@ from django.utils import timezone
 from unpooled.errors import ProtocolError
 from unpooled.protocol import masking
 from unpooled_server import doorbell, store
-from unpooled_server.errors import Conflict, Missing, Refused, Unavailable
+from unpooled_server.errors import Conflict, Missing, Refused, Unauthorized, Unavailable
 from unpooled_server.models import Cohort, Round, Share
 from unpooled_server.names import RoundState
-from unpooled_server.services.joining import require_not_over
+from unpooled_server.services.joining import require_not_over, still_admitted
 
 
 class Awaited(NamedTuple):
@@ -73,10 +73,11 @@ def commit(
         with transaction.atomic():
             _enter(cohort, round_id, nonce, size)
             together()
+    except Unauthorized:
+        _drop_unless_committed(cohort, round_id, nonce)
+        raise
     except IntegrityError:
-        committed = Share.objects.filter(round_id=round_id, cohort=cohort).first()
-        if committed is None or committed.nonce != nonce:
-            path.unlink(missing_ok=True)
+        committed = _drop_unless_committed(cohort, round_id, nonce)
         if committed is None:
             raise Conflict("round-closed", "This round is asked anew.") from None
         return False
@@ -85,10 +86,19 @@ def commit(
     return True
 
 
+def _drop_unless_committed(cohort: Cohort, round_id: int, nonce: str) -> Share | None:
+    """The cohort's share of a round, if there is one. Bytes under this nonce stay only if they are its."""
+    committed = Share.objects.filter(round_id=round_id, cohort=cohort).first()
+    if committed is None or committed.nonce != nonce:
+        store.share_path(cohort.study_id, round_id, cohort.pk, nonce).unlink(missing_ok=True)
+    return committed
+
+
 def _enter(cohort: Cohort, round_id: int, nonce: str, size: int) -> None:
     # The lock makes concurrent shares of one round see each other, so that the last one completes it.
     if not Round.objects.select_for_update().filter(pk=round_id, state=RoundState.OPEN).exists():
         raise IntegrityError
+    still_admitted(cohort)
     Share.objects.create(study_id=cohort.study_id, round_id=round_id, cohort=cohort, nonce=nonce, size=size)
     if Share.objects.filter(round_id=round_id).count() == cohort.study.plan_json["cohorts"]:
         Round.objects.filter(pk=round_id, state=RoundState.OPEN).update(

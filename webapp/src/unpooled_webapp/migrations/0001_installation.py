@@ -1,13 +1,18 @@
+from __future__ import annotations
+
+from typing import ClassVar
+
 from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
     initial = True
-    dependencies = []
-    operations = [
+    dependencies: ClassVar = []
+
+    operations: ClassVar = [
         migrations.CreateModel(
-            name="Installation",
-            fields=[
+            "Installation",
+            [
                 (
                     "id",
                     models.BigAutoField(
