@@ -13,8 +13,8 @@ from federation_fixtures import Federation, work
 
 from unpooled.protocol.messages import Question
 from unpooled_server import store
-from unpooled_server.errors import Unauthorized
-from unpooled_server.models import Cohort, Round, Share
+from unpooled_server.errors import Conflict, Refused, Unauthorized
+from unpooled_server.models import Cohort, Round, Share, Study
 from unpooled_server.services import invitations, studies, transitions, uploads
 
 Make = Callable[..., Federation]
@@ -233,11 +233,16 @@ def test_a_bad_message_is_refused(federation: Make, body: bytes, status: int) ->
     assert client.call("POST", "join", content=b"{}", headers={"Content-Encoding": "gzip"}).status_code == 415
 
 
+def reissue(study: Study, cohort: Cohort, who: str) -> None:
+    invitations.reissue(study, cohort, "https://studies.example.org", who)
+
+
 @pytest.mark.parametrize(
-    "how", [invitations.revoke, lambda *a: invitations.reissue(*a[:2], "https://x", a[2])]
+    ("how", "refusal"),
+    [(reissue, Unauthorized), (invitations.revoke, Conflict)],  # the latter asks all rounds anew
 )
 def test_a_token_that_is_revoked_in_the_middle_of_a_share_stores_nothing(
-    trial: Federation, asked: Question, how: Callable[..., object]
+    trial: Federation, asked: Question, how: Callable[..., None], refusal: type[Refused]
 ) -> None:
     data, nonce = share(trial, asked)
     cohort = Cohort.objects.select_related("study").get(name="Graz")

@@ -32,13 +32,15 @@ OPENINGS = {
 
 
 @contextmanager
-def strangers(address: str, opening: bytes, number: int = MANY) -> Iterator[list[socket.socket]]:
+def strangers(
+    address: str, opening: bytes, number: int = MANY, source: str = ""
+) -> Iterator[list[socket.socket]]:
     """So many connections on which nothing but the opening is sent; given up after the block."""
     where = urlsplit(address)
     opened: list[socket.socket] = []
     try:
         for _ in range(number):
-            one = socket.create_connection((where.hostname, where.port), timeout=5)
+            one = socket.create_connection((where.hostname, where.port), 5, (source, 0))
             opened.append(one)
             with contextlib.suppress(OSError):  # the server may have refused it already
                 one.sendall(opening)

@@ -6,6 +6,9 @@ on uvicorn's own protocol.
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -20,10 +23,11 @@ import pytest
 from unpooled.protocol.invitation import Invitation
 
 from ..federation import Federation, federation
-from ..parties import Party, free_port
+from ..parties import Party, free_port, until
 from ..services import Stores
 from .strangers import MANY, OPENINGS, slowest_answer, still_open, strangers
 
+ROOT = Path(__file__).parents[2]
 COHORTS = 30
 WITHIN = 1.0
 PLATFORM = [
@@ -127,6 +131,44 @@ def test_slow_bodies_of_cohorts_hold_up_other_bodies_only(
     )
     with strangers(running.address, head.encode() + b"{", 100):
         assert slowest_answer(running.address) < WITHIN
+
+
+# Through the documented proxy
+
+
+@pytest.fixture(scope="module")
+def proxy(running: Federation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of nginx, as docs/operations.md sets it up, but for TLS."""
+    program = shutil.which("nginx")
+    if program is None:
+        pytest.skip("nginx is not installed: apt-get install nginx-light")
+    folder, port = tmp_path_factory.mktemp("nginx"), free_port()
+    (block,) = re.findall(r"```nginx\n(.*?)```", (ROOT / "docs/operations.md").read_text(), re.DOTALL)
+    block = re.sub(r".*ssl_cert.*\n", "", block).replace("listen 443 ssl", f"listen 127.0.0.1:{port}")
+    block = block.replace("http://127.0.0.1:8000", running.address).replace("studies.example.org", "_")
+    temporary = "".join(
+        f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    config = folder / "nginx.conf"
+    config.write_text(
+        f"daemon off; pid {folder}/pid; error_log {folder}/error; worker_rlimit_nofile 8192;"
+        f"events {{ worker_connections 4096; }} http {{ access_log off; {temporary}\n{block}}}"
+    )
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen([program, "-c", str(config), "-p", str(folder)], stdout=log, stderr=log)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        until(lambda: slowest_answer(address, 0.1) < WITHIN, (folder / "log").read_text, 30)
+        yield address
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@pytest.mark.parametrize("kind", PLATFORM)
+def test_the_platform_answers_through_the_proxy(proxy: str, kind: str) -> None:
+    with strangers(proxy, OPENINGS[kind], source="127.0.0.2"):
+        assert slowest_answer(proxy) < WITHIN
 
 
 # Where the defence is taken away

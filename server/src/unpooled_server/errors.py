@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from django.db import InterfaceError, OperationalError
+
 from unpooled.errors import UnpooledError
+
+DATABASE_AWAY = (OperationalError, InterfaceError)
+"""What is raised while the database does not answer."""
+
+
+def first_line(error: Exception) -> str:
+    """What a database's driver says, which is often a page, for a line of a log."""
+    return str(error).strip().partition("\n")[0][:200] or type(error).__name__
 
 
 class Refused(UnpooledError):

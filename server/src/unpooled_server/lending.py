@@ -1,16 +1,8 @@
-"""Connections to the database: fewer than threads, and not always there."""
+"""Connections to the database are fewer than threads: who waits for somebody else gives its own back."""
 
 from __future__ import annotations
 
-from django.db import InterfaceError, OperationalError, connection
-
-AWAY = (OperationalError, InterfaceError)
-"""What is raised while the database does not answer."""
-
-
-def first_line(error: Exception) -> str:
-    """What a database's driver says, which is often a page, for a line of a log."""
-    return str(error).strip().partition("\n")[0][:200] or type(error).__name__
+from django.db import connection
 
 
 def give_back_connection() -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from celery import shared_task
 
-from unpooled_server.lending import AWAY, first_line
+from unpooled_server.errors import DATABASE_AWAY, first_line
 from unpooled_server.services import rounds, studies, sweeping
 
 log = logging.getLogger(__name__)
@@ -19,7 +19,7 @@ def _with_database(what: object) -> Iterator[None]:
     """While it is away a line is enough: the sweep rings again."""
     try:
         yield
-    except AWAY as error:
+    except DATABASE_AWAY as error:
         log.error("work on %s: the database does not answer (%s)", what, first_line(error))
 
 

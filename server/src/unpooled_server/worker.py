@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from django.db import close_old_connections
 
 from unpooled_server import selectors
-from unpooled_server.lending import AWAY, first_line
+from unpooled_server.errors import DATABASE_AWAY, first_line
 from unpooled_server.services import rounds, studies, sweeping
 from unpooled_server.warming import warm_up
 
@@ -38,7 +38,7 @@ class Worker:
         while not self.stop.is_set():
             try:
                 live = self._look()
-            except AWAY as error:
+            except DATABASE_AWAY as error:
                 log.error("the database does not answer (%s); looks again", first_line(error))
                 close_old_connections()
                 self.stop.wait(RETRY)
@@ -89,7 +89,7 @@ class Worker:
     def _done(self, what: Hashable, version: int, function: Callable[..., None], *arguments: object) -> None:
         try:
             function(*arguments)
-        except AWAY as error:
+        except DATABASE_AWAY as error:
             log.error("work on %s: the database does not answer (%s)", what, first_line(error))
             close_old_connections()
         except Exception:

@@ -7,8 +7,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 from django.middleware.gzip import GZipMiddleware
 from django.middleware.http import ConditionalGetMiddleware
 
-from unpooled_server.errors import Refused, Unavailable
-from unpooled_server.lending import AWAY, first_line
+from unpooled_server.errors import DATABASE_AWAY, Refused, Unavailable, first_line
 from unpooled_webapp.http_worker import SMALL_BODY
 
 POLICY = (
@@ -45,7 +44,7 @@ class WithoutDatabase:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponseBase | None:
-        return _come_again(request, exception) if isinstance(exception, AWAY) else None
+        return _come_again(request, exception) if isinstance(exception, DATABASE_AWAY) else None
 
 
 def _come_again(request: HttpRequest, error: Exception) -> HttpResponseBase:
@@ -69,7 +68,7 @@ class LargeBodiesOfKnownPeople:
         try:
             if length <= SMALL_BODY or request.path.startswith(COHORT_API) or request.user.is_authenticated:
                 return self.get_response(request)
-        except AWAY as error:
+        except DATABASE_AWAY as error:
             return _come_again(request, error)
         text = f"Who is not signed in may send {SMALL_BODY} bytes at most."
         return JsonResponse(Refused("not-signed-in", text, "Sign in first.").body(), status=401)
