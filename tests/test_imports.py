@@ -34,8 +34,8 @@ MAY_USE: dict[str, tuple[str, ...]] = {
     "unpooled_client": ("unpooled",),
     "unpooled_server": ("unpooled",),
     # Writes go through services, reads through selectors and pictures. Of the rest it needs the models as
-    # types of forms and answers, the fixed words, the refusals, the cohorts' addresses, how a body is read, and
-    # the worker that a command starts; files and tasks are the server's own.
+    # types of forms and answers, the fixed words, the refusals, the cohorts' addresses, how a body is read,
+    # and the worker that a command starts; files and tasks are the server's own.
     "unpooled_webapp": (
         "unpooled",
         "unpooled_server.services",
