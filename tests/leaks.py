@@ -37,3 +37,12 @@ def telling_nonce(original: Any, self: Any, question: Any, step: Any, cohort: An
         return original(self, question, step, cohort, *more)
     finally:
         os.urandom = random
+
+
+def keeps_no_book(original: Any, *arguments: Any) -> None:
+    """In the stead of the client's `Book._check`: whatever is asked is answered."""
+
+
+def agrees_with_everything(original: Any, *arguments: Any) -> bool:
+    """In the stead of a question's `agrees`, and `fits_panel`."""
+    return True

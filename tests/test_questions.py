@@ -125,7 +125,9 @@ def asking(step: CountGenotypes, item: Question, **changes: Any) -> Question:
 
 @each_question
 def other_variants(item: Question, step: CountGenotypes) -> Question:
-    return asking(step, item, start=step.start + 1, stop=step.stop + 1) if step.start == 0 else item
+    """The first chunk and the second are asked for in turn: nothing is asked twice."""
+    start = {0: 100, 100: 0}.get(step.start, step.start)
+    return asking(step, item, start=start, stop=start + step.variants)
 
 
 @each_question
