@@ -10,23 +10,15 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import measuring
 import numpy as np
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "core" / "tests"))
+sys.path.insert(0, str(measuring.HERE.parent / "core" / "tests"))
 
-from test_few_cases import CASES, grid, has_a_maximum, plinks, statsmodels  # noqa: E402
-
-COVARIATES = (0, 2, 5)
-OUT = ROOT / "docs" / "measured"
-
-
-def main() -> None:
-    (OUT / "few-cases.md").write_text("\n".join(table()) + "\n")
-
+from test_few_cases import CASES, grid, has_a_maximum, plinks, statsmodels
 
 COLUMNS = (
     "Cases",
@@ -38,22 +30,29 @@ COLUMNS = (
     "Coefficients off by",
     "Standard errors off by",
 )
+COVARIATES = (0, 2, 5)
+WRITES = (measuring.Table("few-cases", free=(6, 7)),)
 NOTE = """
 Coefficients are off by this share of the larger of themselves and their standard errors, standard errors by
-this share of themselves, at most; both from statsmodels. plink2's estimates are those without a code.
-"""
+this share of themselves, at most; both from statsmodels. plink2's estimates are those without a code."""
 
 
-def table() -> Iterator[str]:
+def main() -> None:
+    given = measuring.parser(__doc__).parse_args()
+    measured = table(CASES[-1:], COVARIATES[:1]) if given.small else table(CASES, COVARIATES)
+    measuring.write(given.out, WRITES[0].name, measured)
+
+
+def table(shares: Sequence[float], covariates: Sequence[int]) -> Iterator[str]:
     yield f"| {' | '.join(COLUMNS)} |"
     yield "|" + " ---: |" * len(COLUMNS)
-    for share in CASES:
-        found = [row(share, covariates) for covariates in COVARIATES]
+    for share in shares:
+        found = [row(share, columns) for columns in covariates]
         counts = sum(counts for counts, _ in found)
         far = np.max([far for _, far in found], axis=0)
         cells = [f"{100 * share:g} %", *map(str, counts), *(f"{distance:.0e}" for distance in far)]
         yield f"| {' | '.join(cells)} |"
-    yield NOTE.rstrip()
+    yield NOTE
 
 
 def row(share: float, covariates: int) -> tuple[np.ndarray, np.ndarray]:
