@@ -181,6 +181,25 @@ def test_the_mean_rule_keeps_single_people_apart(people: Path, rehearse: Rehears
     assert words < 8_200 * 2 * columns  # no products of covariates per variant
 
 
+def test_a_covariate_that_tells_cohorts_apart_is_refused_unless_the_plan_allows_it(
+    people: Path, rehearse: Rehearse, tmp_path: Path
+) -> None:
+    parts, table = [people / f"cohort{number}" for number in (1, 2, 3)], tmp_path / "sites"
+    lines = ["FID IID site"]
+    for site, part in zip("abc", parts, strict=True):
+        lines += [" ".join([*line.split()[:2], site]) for line in part.with_suffix(".fam").open()]
+    table.write_text("\n".join(lines) + "\n")
+    words = ["--test", "linear", *bfiles(parts), "--covar", table, "--categorical", "site=a,b,c", "--chr", 22,
+             "--out", tmp_path / "study"]  # fmt: skip
+    refused = rehearse(*words, check=False)
+    assert refused.returncode != 0 and not (tmp_path / "study.assoc.linear").exists()
+    assert "fewer than 3 cohorts have at least 10 people each with the level a of the covariate site" in (
+        " ".join(refused.stderr.split())
+    )
+    rehearse(*words, "--cohort-sums")
+    assert (tmp_path / "study.assoc.linear").exists()
+
+
 def test_a_level_of_nine_people_is_refused(people: Path, rehearse: Rehearse, tmp_path: Path) -> None:
     parts = [people / f"cohort{number}" for number in (1, 2, 3)]
     rows = [line.split()[:2] for part in parts for line in part.with_suffix(".fam").read_text().splitlines()]

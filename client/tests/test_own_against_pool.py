@@ -36,7 +36,7 @@ CASE_CONTROL = Plan(
     missing="exact",
 )
 COVARIATES = (Covariate("age"), Covariate("site", ("1", "2", "3")))
-LOGISTIC = dataclasses.replace(CASE_CONTROL, test="logistic", covariates=COVARIATES)
+LOGISTIC = dataclasses.replace(CASE_CONTROL, test="logistic", covariates=COVARIATES, cohort_sums=True)
 BETAS = dataclasses.replace(
     LOGISTIC, files=("glm", "frq"), glm_cols=("chrom", "pos", "ref", "test", "nobs", "beta", "se", "p")
 )

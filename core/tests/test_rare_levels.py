@@ -1,74 +1,225 @@
-"""A level of a covariate that few people of the pool have is refused before anything is summed over them."""
+"""A level of a covariate that few people or few cohorts have is refused before anything is summed over it.
+
+What it prevents is shown by a reader at the server: from the sums of an honest study it works out each
+cohort's allele counts and mean phenotype, where the plan lets it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
+from unpooled import run as federation
+from unpooled.algorithms.linear_fit import pairs
 from unpooled.algorithms.regression import Census
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.errors import DisclosureError
 from unpooled.panel import Panel
 from unpooled.plan import Covariate, Plan
 from unpooled.run import run
+from unpooled.step import Arrays, Step
 
 LEVELS = ("chow", "fat", "sugar")
-COVARIATES = (Covariate("age"), Covariate("diet", LEVELS), Covariate("site", ("a", "b")))
+COVARIATES = (Covariate("age"), Covariate("diet", LEVELS), Covariate("sex", ("a", "b")))
 PANEL = Panel.of([(1, k, b"v%d" % k, b"A", b"G") for k in range(5)])
+TESTS = pytest.mark.parametrize("test", ["linear", "logistic"])
 
 
-def study(test: str, sizes: Sequence[int], missing: int = 0) -> None:
-    """Run a study of so many people with each diet, of whom `missing` of the last lack a phenotype."""
-    random = np.random.default_rng(2)
-    diet = np.repeat(range(len(LEVELS)), sizes)
-    n = len(diet)
-    columns = [random.normal(size=n), diet == 1, diet == 2, np.arange(n) % 2]
+def plan_of(test: str, cohorts: int, **more: Any) -> Plan:
+    trait = "quantitative" if test == "linear" else "case/control"
+    return Plan(test, "y", cohorts, bytes(32), trait=trait, **{"covariates": COVARIATES} | more)
+
+
+def cohort_of(random: np.random.Generator, columns: Sequence[np.ndarray], missing: int = 0) -> ArrayCohort:
+    """A cohort with these covariates, of whom the last `missing` lack a phenotype."""
+    n = len(columns[0])
     phenotype = random.permutation(n) % 2.0
     phenotype[n - missing :] = np.nan
+    everyone = np.ones(n, bool)
+    covariates = np.column_stack(columns).astype(float)
+    samples = Samples(phenotype, np.ones(n, np.uint8), everyone, everyone, covariates)
     copies = random.binomial(2, 0.4, (len(PANEL), n)).astype(np.int8)
+    return ArrayCohort(samples, copies, np.zeros(len(PANEL), bool))
+
+
+def study(test: str, diets: Sequence[Sequence[int]], missing: int = 0, **more: Any) -> None:
+    """Run a study of cohorts with so many people at each diet; the last `missing` of each lack phenotypes."""
+    random = np.random.default_rng(2)
     cohorts = []
-    for k in (np.arange(n)[part::3] for part in range(3)):
-        everyone = np.ones(len(k), bool)
-        samples = Samples(
-            phenotype[k],
-            np.ones(len(k), np.uint8),
-            everyone,
-            everyone,
-            np.column_stack(columns).astype(float)[k],
-        )
-        cohorts.append(ArrayCohort(samples, copies[:, k], np.zeros(len(PANEL), bool)))
-    trait = "quantitative" if test == "linear" else "case/control"
-    run(Plan(test, "y", 3, bytes(32), trait=trait, covariates=COVARIATES), PANEL, cohorts)
+    for sizes in diets:
+        diet = np.repeat(range(len(LEVELS)), sizes)
+        columns = [random.normal(size=len(diet)), diet == 1, diet == 2, np.arange(len(diet)) % 2]
+        cohorts.append(cohort_of(random, columns, missing))
+    run(plan_of(test, len(cohorts), **more), PANEL, cohorts)
 
 
-@pytest.mark.parametrize("test", ["linear", "logistic"])
-def test_ten_people_are_enough(test: str) -> None:
-    study(test, (10, 30, 10))
+@TESTS
+def test_ten_people_in_each_of_three_cohorts_are_enough(test: str) -> None:
+    study(test, [(10, 30, 10)] * 3)
+    study(test, [(10, 30, 10)] * 3 + [(0, 30, 1)])
 
 
-@pytest.mark.parametrize("test", ["linear", "logistic"])
+@TESTS
 @pytest.mark.parametrize(
-    ("sizes", "missing", "level"),
+    ("diets", "missing", "level"),
     [
-        ((9, 30, 30), 0, "chow"),
-        ((30, 9, 30), 0, "fat"),
-        ((30, 30, 12), 3, "sugar"),
-        ((30, 30, 0), 0, "sugar"),
+        ([(10, 30, 10)] * 2 + [(9, 30, 10)], 0, "chow"),
+        ([(30, 10, 10)] * 2 + [(30, 9, 10)], 0, "fat"),
+        ([(30, 30, 12)] * 3, 3, "sugar"),
+        ([(40, 0, 10), (0, 40, 10), (40, 40, 10), (40, 40, 10)], 0, ""),
+        ([(40, 0, 10), (0, 40, 10), (40, 40, 10)], 0, "chow"),
+        ([(0, 40, 10), (0, 40, 10), (900, 40, 10)], 0, "chow"),
+    ],
+    ids=["reference", "another", "with complete data", "three each", "two each", "one"],
+)
+def test_fewer_cohorts_are_not_unless_the_plan_says_so(
+    test: str, diets: list[tuple[int, ...]], missing: int, level: str
+) -> None:
+    study(test, diets, missing, cohort_sums=True)
+    if not level:
+        study(test, diets, missing)
+        return
+    with pytest.raises(DisclosureError) as caught:
+        study(test, diets, missing)
+    said = str(caught.value)
+    assert "fewer than 3 cohorts" in said and f"the level {level} of the covariate diet" in said
+    assert "sums over one cohort may be seen" in said  # the remedy
+    assert set(filter(str.isdigit, said.replace("10", "").replace("3", ""))) == set()  # and no count
+
+
+@TESTS
+@pytest.mark.parametrize("cohort_sums", [False, True])
+@pytest.mark.parametrize(
+    ("diets", "missing", "level"),
+    [
+        ([(3, 10, 10)] * 3, 0, "chow"),
+        ([(10, 9, 10), (10, 0, 10), (10, 0, 10)], 0, "fat"),
+        ([(30, 30, 4)] * 3, 1, "sugar"),
+        ([(30, 30, 0)] * 3, 0, "sugar"),
     ],
     ids=["reference", "another", "with complete data", "nobody"],
 )
-def test_nine_are_not(test: str, sizes: tuple[int, ...], missing: int, level: str) -> None:
+def test_nine_people_of_the_pool_never_are(
+    test: str, cohort_sums: bool, diets: list[tuple[int, ...]], missing: int, level: str
+) -> None:
     with pytest.raises(DisclosureError) as caught:
-        study(test, sizes, missing)
-    assert f"the level {level} of the covariate diet" in str(caught.value)
-    assert not {"9", "0"} & set(str(caught.value).replace("10", "").split())
+        study(test, diets, missing, cohort_sums=cohort_sums)
+    said = str(caught.value)
+    assert f"fewer than 10 people of the pool have the level {level} of the covariate diet" in said
+    assert not {"9", "0"} & set(said.replace("10", "").split())
 
 
 def test_a_cohort_answers_only_if_every_level_is_looked_at() -> None:
-    plan = Plan("linear", "y", 3, bytes(32), trait="quantitative", covariates=COVARIATES)
-    assert plan.dummies == (1, 2, 3)
-    assert Census("quantitative", (1, 2, 3)).agrees(plan)
-    assert not Census("quantitative", ()).agrees(plan)
-    assert not Census("quantitative", (1, 3)).agrees(plan)
+    plan = plan_of("linear", 3)
+    assert plan.dummies == ((1, 2), (3,))
+    assert Census("quantitative", ((1, 2), (3,))).agrees(plan)
+    for others in ((), ((1, 2),), ((1, 3),), ((1, 2, 3),), ((1,), (2, 3))):
+        assert not Census("quantitative", others).agrees(plan)
+
+
+# A reader at the server
+
+SITES = Covariate("site", ("Graz", "Munich", "Tartu"))
+SIZES = (80, 70, 60)
+
+
+def of_sites() -> list[ArrayCohort]:
+    """Three cohorts, of which the covariates say in which somebody is."""
+    random = np.random.default_rng(4)
+    at = [np.full(size, k) for k, size in enumerate(SIZES)]
+    return [cohort_of(random, [site == 1, site == 2]) for site in at]
+
+
+class Reader:
+    """All that an honest server gets: each question and the sum of its answers."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.seen: list[tuple[Step, Arrays]] = []
+        honest = federation._Federation.total
+
+        def total(of: Any, step: Step, kinds: Sequence[type[Step]]) -> Arrays:
+            found = honest(of, step, kinds)
+            self.seen.append((step, found))
+            return found
+
+        monkeypatch.setattr(federation._Federation, "total", total)
+
+    def answer(self, name: str) -> tuple[Any, Arrays]:
+        return next((step, total) for step, total in self.seen if step.name == name)
+
+    def copies(self, test: str) -> np.ndarray:
+        """Of each variant the copies of the panel's first allele at the second and at the third site."""
+        return self._of_linear() if test == "linear" else self._of_logistic()
+
+    def mean_phenotypes(self) -> np.ndarray:
+        """The same sites' mean phenotypes, from a linear regression."""
+        block, total = self.answer("linear/block")
+        people, scale = self._people(), np.ldexp(1.0, block.exponent.astype(int))
+        i, j = pairs(block.columns)
+        z_y = total["products"][0, (j == block.columns - 1) & (i < j)]
+        # Of the covariate 0 or 1, x = scale z + centre; likewise of the phenotype.
+        (*_, y), (*x, _) = total["sums"][0], total["sums"][0]
+        xy = scale[:-1] * z_y + block.centre[:-1] * y
+        at_site = scale[:-1] * np.array(x) + block.people * block.centre[:-1]
+        return np.asarray((scale[-1] * xy + block.centre[-1] * at_site) / people)
+
+    def _people(self) -> np.ndarray:
+        return np.asarray(self.answer("regression/census")[1]["levels"][1:])
+
+    def _of_linear(self) -> np.ndarray:
+        step, total = self.answer("linear/sums")
+        counts = self.answer("linear/genotypes")[1]["genotypes"].sum(axis=1)
+        everyones = counts @ [2, 1, 0]
+        scale = np.ldexp(1.0, step.exponent.astype(int))
+        return np.asarray(scale[:2] * total["genotype"][:, 0, :2] + step.centre[:2] * everyones[:, None])
+
+    def _of_logistic(self) -> np.ndarray:
+        step, total = self.answer("logistic/start")
+        scale = np.ldexp(1.0, step.exponent.astype(int))
+        sums = total["genotype"]
+        weighted = scale * sums[:, 2:4] + step.centre * sums[:, 1:2]
+        at_site = (np.eye(2) - step.centre) / scale
+        chance = 1 / (1 + np.exp(-(step.beta[0] + at_site @ step.beta[1:])))
+        copies = weighted / (chance * (1 - chance))
+        second = (step.asked & 2) > 0
+        return np.where(second[:, None], 2 * self._people() - copies, copies)
+
+
+def their_copies(cohorts: list[ArrayCohort]) -> np.ndarray:
+    return np.stack([cohort.genotypes.sum(axis=1) for cohort in cohorts[1:]], axis=1)
+
+
+@TESTS
+def test_with_the_site_as_covariate_the_server_reads_each_cohort_where_the_plan_lets_it(
+    test: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, cohorts = Reader(monkeypatch), of_sites()
+    run(plan_of(test, 3, covariates=(SITES,), cohort_sums=True), PANEL, cohorts)
+    np.testing.assert_allclose(reader.copies(test), their_copies(cohorts), atol=1e-3)
+    if test == "linear":
+        means = [np.mean(cohort.samples.phenotype) for cohort in cohorts[1:]]
+        np.testing.assert_allclose(reader.mean_phenotypes(), means, atol=1e-6)
+
+
+@TESTS
+def test_else_it_is_asked_how_many_there_are_and_nothing_more(
+    test: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = Reader(monkeypatch)
+    with pytest.raises(DisclosureError, match="the level Graz of the covariate site"):
+        run(plan_of(test, 3, covariates=(SITES,)), PANEL, of_sites())
+    assert [step.name for step, _ in reader.seen] == ["regression/census"]
+
+
+@TESTS
+def test_the_same_as_numbers_only_a_cohort_can_see(test: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `unpooled-client check` warns of, and why."""
+    reader, cohorts = Reader(monkeypatch), of_sites()
+    monkeypatch.setattr(
+        reader, "_people", lambda: np.array(SIZES[1:])
+    )  # no level is counted; sizes are known
+    run(plan_of(test, 3, covariates=(Covariate("is_munich"), Covariate("is_tartu"))), PANEL, cohorts)
+    np.testing.assert_allclose(reader.copies(test), their_copies(cohorts), atol=1e-3)

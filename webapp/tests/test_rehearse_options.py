@@ -43,6 +43,11 @@ def test_limits_of_an_iteration(tmp_path: Path) -> None:
     assert not {"max_iterations", "tolerance"} & plan(tmp_path, "--test", "logistic").keys()
 
 
+def test_covariates_tell_cohorts_apart_only_if_that_is_said(tmp_path: Path) -> None:
+    assert plan(tmp_path, "--test", "linear", "--cohort-sums")["cohort_sums"] is True
+    assert "cohort_sums" not in plan(tmp_path, "--test", "linear")
+
+
 def test_columns_of_glm_files(tmp_path: Path) -> None:
     made = plan(tmp_path, "--test", "linear", "--files", "glm", "--glm-cols", "p,chrom,test")
     assert made["glm_cols"] == ("chrom", "test", "p")

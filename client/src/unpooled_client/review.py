@@ -12,7 +12,7 @@ from datetime import datetime
 from importlib.metadata import version
 from typing import Any
 
-from unpooled.leaving import Leaving, what_leaves, what_parties_get
+from unpooled.leaving import COHORT_SUMS, Leaving, what_leaves, what_parties_get
 from unpooled.plan import Plan
 from unpooled.protocol.sealing import fingerprint
 from unpooled_client import words
@@ -28,6 +28,7 @@ _APART = (
     "the server has the masked numbers and never a mask. So nobody reads this cohort's numbers, as long as "
     "server and compensator are run by different people who do not work together."
 )
+_BUT_COHORT_SUMS = f" This plan allows one exception: see “{COHORT_SUMS}” in the table."
 _ONE_OPERATOR = (
     "Server and compensator are run by the same people. Together they have masks and masked numbers: nothing "
     "is hidden from them."
@@ -100,7 +101,7 @@ def _short(saved: Saved, agreement: Agreement, rows: Iterable[Leaving]) -> Itera
     if agreement.one_operator:
         yield tag("p", mark("bad", "one operator: not blind"), " ", _ONE_OPERATOR)
     else:
-        yield tag("p", _APART)
+        yield tag("p", _APART, _BUT_COHORT_SUMS if agreement.plan.shows_cohort_sums else "")
 
 
 def _table(rows: Iterable[Leaving]) -> Html:

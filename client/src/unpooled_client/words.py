@@ -7,8 +7,24 @@ import time
 from collections.abc import Iterable, Sequence
 
 from unpooled.algorithms import algorithm
-from unpooled.leaving import EVERYONE_BY_SUM, OPERATOR, SINGLE_VALUES, Leaving, most_bytes, usual_bytes
-from unpooled.plan import EXACT, MEAN, NOT_REPORTED, OPTIONS, Plan
+from unpooled.leaving import (
+    COHORT_SUMS,
+    EVERYONE_BY_SUM,
+    OPERATOR,
+    SINGLE_VALUES,
+    Leaving,
+    most_bytes,
+    usual_bytes,
+)
+from unpooled.plan import (
+    EXACT,
+    FEWEST_AT_A_LEVEL,
+    FEWEST_COHORTS,
+    MEAN,
+    NOT_REPORTED,
+    OPTIONS,
+    Plan,
+)
 from unpooled.protocol.sealing import fingerprint
 from unpooled.schema import Column
 from unpooled_client.events import (
@@ -228,16 +244,18 @@ def leaves(rows: Sequence[Leaving]) -> list[str]:
         "WHAT WILL LEAVE THIS COMPUTER",
         *(line for row in rows for line in _leaving(row)),
         "",
-        *([_ONE_OPERATOR] if _has_one_operator(rows) else _wrapped(_MASKED_MEANS, "  ")),
+        *([_ONE_OPERATOR] if _has_one_operator(rows) else _wrapped(_masked_means(rows), "  ")),
         *_wrapped(in_all(rows), "  "),
         "",
     ]
 
 
-_MASKED_MEANS = (
-    "Masked: nobody can read this cohort's numbers; the server reads the sum over all cohorts, as long as it "
-    "and the compensator do not work together."
-)
+def _masked_means(rows: Iterable[Leaving]) -> str:
+    but = ", but for its sums as said above" if any(row.what == COHORT_SUMS for row in rows) else ""
+    return (
+        f"Masked: nobody can read this cohort's numbers{but}; the server reads the sum over all cohorts, as "
+        "long as it and the compensator do not work together."
+    )
 
 
 def _has_one_operator(rows: Iterable[Leaving]) -> bool:
@@ -340,6 +358,14 @@ _MISSING_CALLS = {
 }
 
 
+_COHORT_SUMS = {
+    False: f"refused: a level of a covariate that fewer than {FEWEST_COHORTS} cohorts have "
+    f"{FEWEST_AT_A_LEVEL} people at ends the study",
+    True: "may be seen: if a covariate tells cohorts apart, the server reads allele frequencies and means of "
+    "each",
+}
+
+
 def _regression_rows(plan: Plan) -> list[tuple[str, str]]:
     """What a plan says beyond what every study needs, as far as its test heeds it."""
     has = algorithm(plan.test).options
@@ -358,6 +384,7 @@ def _regression_rows(plan: Plan) -> list[tuple[str, str]]:
     )
     rows = [
         ("Covariates", covariates or "none") if "covariates" in has else None,
+        (COHORT_SUMS, _COHORT_SUMS[plan.cohort_sums]) if plan.covariates else None,
         ("Missing calls", _MISSING_CALLS[plan.missing]) if "missing" in has else None,
         ("Variants kept", kept) if kept else None,
         ("People kept", f"missing calls up to {plan.mind:g}") if plan.mind != OPTIONS["mind"] else None,

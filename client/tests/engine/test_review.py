@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from unpooled.leaving import what_leaves
+from unpooled.algorithms.methods import Run, methods
+from unpooled.leaving import COHORT_SUMS, SERVER, what_leaves, what_parties_get
 from unpooled.plan import Covariate, Plan
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Roster
@@ -74,6 +75,28 @@ def test_the_table_fits_a_terminal_and_has_every_quantity_with_its_size() -> Non
         for part in (row.what, row.shape, row.learns, words.how_much(row)):
             assert part in text, part
     assert "in at most 100 rounds, as a rule in 6" in text and "a round" in text
+
+
+@pytest.mark.parametrize("covariates", [PLAN.covariates, ()], ids=["covariates", "none"])
+@pytest.mark.parametrize("allowed", [False, True])
+def test_sums_over_one_cohort_are_told_of_wherever_a_plan_allows_them(
+    covariates: tuple[Covariate, ...], allowed: bool
+) -> None:
+    plan = replace(PLAN, covariates=covariates, cohort_sums=allowed)
+    rows = what_leaves(plan, SIZES)
+    server = what_parties_get(plan)[0]
+    paper = methods(plan, Run(("Graz", "Oulu", "Tartu"), None, 5, False, "2024-12-31", "Unpooled"))
+    told = {
+        "plan": "may be seen" in dict(words.plan_rows(plan)).get(COHORT_SUMS, ""),
+        "consent": any(row.what == COHORT_SUMS and row.readable_by == SERVER for row in rows),
+        "below it": "but for its sums" in " ".join(words.leaves(rows)),
+        "page": "one exception" in review_page(CHECKED, replace(AGREED, plan=plan), datetime(2026, 5, 4)),
+        "can read": "sums over one cohort" in server.reads,
+        "never gets": "one cohort's numbers" not in server.never,
+        "paper": "sums over one cohort" in " ".join(paper.split()),
+    }
+    assert set(told.values()) == {allowed and bool(covariates)}, told
+    assert (COHORT_SUMS in dict(words.plan_rows(plan))) == bool(covariates)
 
 
 def test_without_a_terminal_it_says_how_to_release(keep: Keep) -> None:

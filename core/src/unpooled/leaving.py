@@ -21,6 +21,7 @@ EVERYONE_BY_SUM = "nobody; the server reads the sum over all cohorts"
 OPERATOR = "whoever runs server and compensator"
 SERVER = "the server"
 SINGLE_VALUES = "Values of single people"
+COHORT_SUMS = "Sums over one cohort"
 KNOWN_FROM_SUMS = "the server, and everyone those in the results; not whose they are, nor of which cohort"
 
 SIGNING_KEY, SEED, TIMING, PROBLEM = (
@@ -160,6 +161,18 @@ def _lines(plan: Plan, sizes: Sizes | None, one_operator: bool) -> Iterator[Leav
             KNOWN_FROM_SUMS,
             TO_SERVER,
             "values that occur in the pool",
+            "no numbers of their own",
+            0,
+        )
+    if plan.shows_cohort_sums:
+        yield Leaving(
+            COHORT_SUMS,
+            "by the sums above, if a covariate tells cohorts apart, which this plan allows: what is summed "
+            "over one of its levels is then summed over one cohort, and no mask hides it",
+            masked(plan),
+            OPERATOR if one_operator else SERVER,
+            TO_SERVER,
+            "this cohort's frequency of each allele, and its means of phenotype and covariates",
             "no numbers of their own",
             0,
         )
@@ -362,9 +375,10 @@ def what_parties_get(plan: Plan) -> tuple[Party, ...]:
             "sealed: the mask seed, which it passes on. From the compensator: sums of masks",
             "what came in clear; of the masked numbers the sum over all cohorts"
             + ("; by them values of single people" if algorithm(plan.test).tells else "")
+            + ("; sums over one cohort, if a covariate tells cohorts apart" if plan.shows_cohort_sums else "")
             + ("; of one cohort's what the noise leaves" if plan.masking == "gaussian" else "")
             + "; who sends when, and how much",
-            "one cohort's numbers, a mask seed, a data file",
+            ("" if plan.shows_cohort_sums else "one cohort's numbers, ") + "a mask seed, a data file",
         ),
         Party(
             "compensator",

@@ -6,6 +6,7 @@ Its hash is shown to every person before a data file is opened, and is part of e
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import typing
 from collections.abc import Callable, Mapping
@@ -34,6 +35,7 @@ MOST_COVARIATES = 60
 
 OPTIONS: dict[str, object] = {
     "covariates": (),
+    "cohort_sums": False,
     "missing": "mean",
     "maf": 0.0,
     "geno": 1.0,
@@ -58,6 +60,10 @@ MOST_QUANTILES = 100
 
 FEWEST_AT_A_LEVEL = 10
 """A level of a covariate that fewer people of the pool have is refused: sums over them are records."""
+
+FEWEST_COHORTS = MIN_COHORTS
+"""A level that fewer cohorts have so many people at is refused unless the plan has `cohort_sums`: a sum over
+one cohort is its own, and a sum over two tells either of them the numbers of the other."""
 
 NONE = "none"
 """Trait, and way to agree on variants, of a study of tables: it has no phenotype and no variants."""
@@ -135,6 +141,8 @@ class Plan:
     variance: float = 1e12
     ring_bits: int = 32
     covariates: tuple[Covariate, ...] = ()
+    cohort_sums: bool = False
+    """Whether the server may see sums over one cohort, as a covariate makes them that tells cohorts apart."""
     missing: str = MEAN
     maf: float = 0.0
     geno: float = 1.0
@@ -268,10 +276,16 @@ class Plan:
         return tuple(column for covariate in self.covariates for column in covariate.columns)
 
     @property
-    def dummies(self) -> tuple[int, ...]:
-        """Which of these columns say whether somebody has a level of a categorical covariate."""
-        categorical = [bool(covariate.levels) for covariate in self.covariates for _ in covariate.columns]
-        return tuple(k for k, dummy in enumerate(categorical) if dummy)
+    def dummies(self) -> tuple[tuple[int, ...], ...]:
+        """Of each categorical covariate those of these columns that say whether somebody has a level."""
+        numbers = itertools.count()
+        columns = [(c, tuple(itertools.islice(numbers, len(c.columns)))) for c in self.covariates]
+        return tuple(own for covariate, own in columns if covariate.levels)
+
+    @property
+    def shows_cohort_sums(self) -> bool:
+        """Whether the server sees sums over one cohort if a covariate tells cohorts apart."""
+        return self.cohort_sums and bool(self.covariates)
 
     def hash(self) -> bytes:
         """SHA-256 of the plan's canonical encoding."""

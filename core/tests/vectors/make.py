@@ -357,6 +357,7 @@ def plan() -> Record:
             "variance": 1e12,
             "ring_bits": 32,
             "covariates": (),
+            "cohort_sums": False,
             "missing": "mean",
             "maf": 0.0,
             "geno": 1.0,

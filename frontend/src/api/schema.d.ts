@@ -765,6 +765,8 @@ export interface components {
             /** @description 32, 64 or 128 */
             ring_bits?: number;
             covariates?: components["schemas"]["PlanCovariate"][];
+            /** @description a covariate may tell cohorts apart, by which the server sees sums over one cohort */
+            cohort_sums?: boolean;
             /**
              * @description for missing calls; `exact` is PLINK's, and shows the server single people's covariates
              *
@@ -1072,6 +1074,8 @@ export interface components {
             /** @description 32, 64 or 128 */
             ring_bits?: number;
             covariates?: components["schemas"]["PlanCovariateRequest"][];
+            /** @description a covariate may tell cohorts apart, by which the server sees sums over one cohort */
+            cohort_sums?: boolean;
             /**
              * @description for missing calls; `exact` is PLINK's, and shows the server single people's covariates
              *
@@ -1230,6 +1234,8 @@ export interface components {
             /** @description 32, 64 or 128 */
             ring_bits?: number;
             covariates?: components["schemas"]["PlanCovariate"][];
+            /** @description a covariate may tell cohorts apart, by which the server sees sums over one cohort */
+            cohort_sums?: boolean;
             /**
              * @description for missing calls; `exact` is PLINK's, and shows the server single people's covariates
              *
@@ -1328,6 +1334,8 @@ export interface components {
             /** @description 32, 64 or 128 */
             ring_bits?: number;
             covariates?: components["schemas"]["PlanCovariateRequest"][];
+            /** @description a covariate may tell cohorts apart, by which the server sees sums over one cohort */
+            cohort_sums?: boolean;
             /**
              * @description for missing calls; `exact` is PLINK's, and shows the server single people's covariates
              *

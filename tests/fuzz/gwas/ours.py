@@ -59,7 +59,7 @@ def plan_of(study: Study) -> Plan:
         "min_samples": 1,
         "min_per_class": 0,
         "covariates": tuple(Covariate(name, study.levels.get(name, ())) for name in study.names),
-        **({} if study.test == "chi-square" else {"missing": "exact"}),
+        **({} if study.test == "chi-square" else {"missing": "exact", "cohort_sums": True}),
         **study.plan,
     }
     return Plan(study.test, PHENOTYPE, study.cohorts, bytes(32), **chosen)  # type: ignore[arg-type]

@@ -55,6 +55,7 @@ def _options(study: Study) -> list[object]:
     for name in ("chromosomes", "files"):
         if name in plan:
             words += ["--chr" if name == "chromosomes" else "--files", ",".join(plan[name])]  # type: ignore[arg-type]
+    words += ["--cohort-sums"] if study.levels else []
     for name, levels in study.levels.items():
         words += ["--categorical", f"{name}={','.join(levels)}"]
     return words + (["--pheno-name", PHENOTYPE] if study.pheno_file else [])

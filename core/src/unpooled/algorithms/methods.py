@@ -96,6 +96,10 @@ def _test(plan: Plan) -> list[str]:
     return [
         test.method,
         f"Covariates were {covariates}." if covariates else "",
+        "They could tell cohorts apart, so that the server could see sums over one cohort, as every cohort "
+        "had accepted."
+        if plan.shows_cohort_sums
+        else "",
         rule if "missing" in test.options else "",
     ]
 

@@ -12,7 +12,7 @@ apart; `unpooled.algorithms.coding` says why.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -51,12 +51,14 @@ from unpooled.algorithms.standardise import Follows
 from unpooled.cohort import Cohort
 from unpooled.columns import Chosen
 from unpooled.errors import DisclosureError, ProtocolError
-from unpooled.plan import EXACT, FEWEST_AT_A_LEVEL, Plan
+from unpooled.plan import EXACT, FEWEST_AT_A_LEVEL, FEWEST_COHORTS, Plan
 from unpooled.protocol import codec
 from unpooled.sizes import Sizes as Own
 from unpooled.step import Arrays, Count, Foreseen, Real, Rows, Step, server_only
 
-OPTIONS = frozenset({"covariates", "missing", "maf", "geno", "hwe", "mind", "ci", "hide_covar", "glm_cols"})
+OPTIONS = frozenset(
+    {"covariates", "cohort_sums", "missing", "maf", "geno", "hwe", "mind", "ci", "hide_covar", "glm_cols"}
+)
 """What of the plan every regression heeds."""
 
 TABLE = summary.VARIANTS
@@ -136,16 +138,24 @@ class Census(Step):
             "levels",
             ("level_count",),
             MOST_PEOPLE,
-            "per level but the first of a categorical covariate: number of people with complete data",
+            "per level of a categorical covariate: number of people with complete data",
             f"how many people of the pool have each level; fewer than {FEWEST_AT_A_LEVEL} end the study",
+        ),
+        Count(
+            "enough",
+            ("level_count",),
+            1,
+            f"per level of a categorical covariate: 1 if these are {FEWEST_AT_A_LEVEL} or more, else 0",
+            f"how many cohorts have so many people at each level; fewer than {FEWEST_COHORTS} end the study, "
+            "unless the plan says that sums over one cohort may be seen",
         ),
     )
     each: ClassVar[dict[str, str]] = {"group_count": "group of people", "level_count": "level"}
     ring_bits: ClassVar[int] = 64
 
     trait: str
-    dummies: tuple[int, ...]
-    """Columns of covariates that say whether somebody has a level."""
+    dummies: tuple[tuple[int, ...], ...]
+    """Of each categorical covariate the columns that say whether somebody has a level: all but the first."""
     then: Counted | None = server_only(None)  # noqa: RUF009
     plan: bytes = server_only(b"")
 
@@ -167,7 +177,7 @@ class Census(Step):
 
     @property
     def level_count(self) -> int:
-        return len(self.dummies)
+        return sum(1 + len(columns) for columns in self.dummies)
 
     def agrees(self, plan: Plan) -> bool:
         """The groups are those of the plan's trait, and the server has to look at every level."""
@@ -176,34 +186,58 @@ class Census(Step):
     def local(self, cohort: Cohort) -> Arrays:
         samples = cohort.samples
         sizes = [np.count_nonzero(groups.members(group, samples)) for group in finest(self.trait)]
-        levels = samples.covariates[groups.complete(samples)][:, list(self.dummies)]
-        return {"people": np.array(sizes), "levels": np.count_nonzero(levels == 1, axis=0)}
+        levels = at_each_level(samples.covariates[groups.complete(samples)], self.dummies)
+        enough = (levels >= FEWEST_AT_A_LEVEL).astype(np.int64)
+        return {"people": np.array(sizes), "levels": levels, "enough": enough}
 
     def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
         if self.then is None:
             raise ProtocolError("what follows the census is known only where the study is run")
         sizes = Sizes(self.trait, tuple(total["people"].tolist()))
-        refuse_rare_levels(plan_of(self.plan), sizes.of(COMPLETE), total["levels"].tolist())
+        refuse_rare_levels(plan_of(self.plan), total)
         yield sizes.pool()
         yield from self.then.counted(sizes.people)
 
 
-def refuse_rare_levels(plan: Plan, people: int, having: Iterable[int]) -> None:
-    """DisclosureError if few of the `people` of the pool have some level of a categorical covariate.
+def at_each_level(covariates: np.ndarray, dummies: Sequence[Sequence[int]]) -> np.ndarray:
+    """How many people have each level of each categorical covariate, the first included: int64 (levels,).
 
-    `having` says of each level but the first of each covariate, in the plan's order, how many have it.
+    `covariates`, (n, c), are of people who have all of them: whoever has no other level has the first.
     """
-    counts = iter(having)
-    for covariate in (covariate for covariate in plan.covariates if covariate.levels):
-        others = [next(counts) for _ in covariate.levels[1:]]
-        for level, count in zip(covariate.levels, [people - sum(others), *others], strict=True):
-            if count < FEWEST_AT_A_LEVEL:
-                raise DisclosureError(
-                    f"fewer than {FEWEST_AT_A_LEVEL} people of the pool have the level {level} of the "
-                    f"covariate {covariate.title}, and sums over so few would tell of single people. "
-                    "Duplicate the study, and join the level to another in the files and in the plan, or do "
-                    "without the covariate"
-                )
+    found: list[int] = []
+    for columns in dummies:
+        others = np.count_nonzero(covariates[:, list(columns)] == 1, axis=0).tolist()
+        found += [len(covariates) - sum(others), *others]
+    return np.array(found, np.int64)
+
+
+def refuse_rare_levels(plan: Plan, total: Arrays) -> None:
+    """DisclosureError if too few people, or too few cohorts, have some level of a categorical covariate.
+
+    `total` is what `Census` asks for, summed.
+    """
+    levels = [(level, covariate.title) for covariate in plan.covariates for level in covariate.levels]
+    for (level, title), people, cohorts in zip(
+        levels, total["levels"].tolist(), total["enough"].tolist(), strict=True
+    ):
+        at = f"the level {level} of the covariate {title}"
+        if people < FEWEST_AT_A_LEVEL:
+            raise DisclosureError(
+                f"fewer than {FEWEST_AT_A_LEVEL} people of the pool have {at}, and sums over so few would "
+                f"tell of single people. {_WITHOUT_THE_LEVEL}"
+            )
+        if cohorts < FEWEST_COHORTS and not plan.cohort_sums:
+            raise DisclosureError(
+                f"fewer than {FEWEST_COHORTS} cohorts have at least {FEWEST_AT_A_LEVEL} people each with "
+                f"{at}, and sums over these would tell of one cohort. {_WITHOUT_THE_LEVEL}; or let the plan "
+                "say that sums over one cohort may be seen, which every cohort is then asked to accept"
+            )
+
+
+_WITHOUT_THE_LEVEL = (
+    "Duplicate the study, and join the level to another in the files and in the plan, or do without the "
+    "covariate"
+)
 
 
 @dataclass(frozen=True)

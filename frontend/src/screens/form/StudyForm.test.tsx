@@ -4,7 +4,7 @@ import { useState } from "react";
 import { afterEach, expect, test } from "vitest";
 
 import { ApiError, type Method } from "../../api/client";
-import { fresh, type Form } from "./form";
+import { fresh, toPlan, type Form } from "./form";
 import { StudyForm } from "./StudyForm";
 
 afterEach(cleanup);
@@ -15,7 +15,18 @@ const LOGISTIC: Method = {
   of_tables: false,
   traits: ["case/control"],
   files: ["assoc", "glm"],
-  options: ["covariates", "missing", "maf", "geno", "hwe", "mind", "max_iterations", "tolerance", "glm_cols"],
+  options: [
+    "covariates",
+    "cohort_sums",
+    "missing",
+    "maf",
+    "geno",
+    "hwe",
+    "mind",
+    "max_iterations",
+    "tolerance",
+    "glm_cols",
+  ],
   usual: { test: "logistic", trait: "case/control", phenotype: "", cohorts: 3, min_samples: 50, maf: 0 },
 };
 
@@ -69,6 +80,18 @@ test("what the server refuses is said at its field, which takes the focus", () =
   rerender(<Filled error={error} />);
   expect(document.activeElement).toBe(screen.getByLabelText("Trait"));
   expect(screen.getByText("name the phenotype")).toBeTruthy();
+});
+
+test("with a covariate it can be allowed to tell cohorts apart", async () => {
+  const sent: Form[] = [];
+  render(<Filled sent={sent} />);
+  expect(screen.queryByLabelText("A covariate may tell cohorts apart")).toBeNull();
+  await userEvent.click(screen.getByRole("button", { name: "Add a covariate" }));
+  await userEvent.click(screen.getByLabelText("A covariate may tell cohorts apart"));
+  await userEvent.click(screen.getByRole("button", { name: "Create" }));
+  const [form = fresh(LOGISTIC)] = sent;
+  expect(fresh(LOGISTIC).flags.cohort_sums).toBe(false);
+  expect(toPlan(form, LOGISTIC).cohort_sums).toBe(true);
 });
 
 test("a list is checked while it is typed", async () => {

@@ -181,7 +181,8 @@ function TraitFields({ form, set, wrong, methods }: WithMethods) {
   );
 }
 
-function Model({ form, method, set, wrong, methods }: WithMethods) {
+function Model({ methods, ...part }: WithMethods) {
+  const { form, method, set, wrong } = part;
   const fitting = methods.filter(
     (each) => each.of_tables === method.of_tables && (each.of_tables || each.traits.includes(form.trait)),
   );
@@ -203,6 +204,14 @@ function Model({ form, method, set, wrong, methods }: WithMethods) {
           rows={form.covariates}
           onChange={(covariates) => set({ covariates })}
           error={wrong("plan.covariates")}
+        />
+      )}
+      {form.covariates.length > 0 && (
+        <PlanFlag
+          {...part}
+          name="cohort_sums"
+          label="A covariate may tell cohorts apart"
+          hint="Such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level that fewer than three cohorts have ten people at ends the study."
         />
       )}
       {heeds(method, "missing") && (

@@ -39,7 +39,7 @@ const LISTS = ["quantiles", "elements", "glm_cols"] as const;
 
 export type ListName = (typeof LISTS)[number];
 
-const FLAGS = ["nonfounders", "allow_no_sex", "hide_covar", "beta"] as const;
+const FLAGS = ["nonfounders", "allow_no_sex", "cohort_sums", "hide_covar", "beta"] as const;
 
 export type FlagName = (typeof FLAGS)[number];
 
@@ -66,7 +66,7 @@ export interface Form {
 }
 
 /** Raise it where a field of the form comes, goes, or means something else: drafts of another are not read. */
-export const FORM_VERSION = 2;
+export const FORM_VERSION = 3;
 
 /** Whether something is a form as it would be today: a draft may come from another version. */
 export function isForm(found: unknown, methods: readonly Method[]): found is Form {
@@ -143,6 +143,7 @@ export const heeds = (method: Method, option: string): boolean =>
 
 const OPTIONS = new Set([
   "covariates",
+  "cohort_sums",
   "missing",
   "maf",
   "geno",

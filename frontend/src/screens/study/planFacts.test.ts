@@ -13,6 +13,7 @@ const PLAN: Schemas["FrozenPlan"] = {
   chromosomes: ["1-4", "X"],
   panel_mode: "list",
   missing: "exact",
+  cohort_sums: true,
   covariates: [{ name: "age" }, { name: "smoking", levels: ["never", "now"] }],
   files: ["assoc", "glm"],
   ci: 0.95,
@@ -34,7 +35,7 @@ const PLAN: Schemas["FrozenPlan"] = {
 const LOGISTIC = {
   name: "logistic",
   title: "Logistic regression",
-  options: ["covariates", "missing", "maf", "ci", "beta", "max_iterations"],
+  options: ["covariates", "cohort_sums", "missing", "maf", "ci", "beta", "max_iterations"],
 } as unknown as Method;
 const QUANTILES = {
   name: "quantiles",
@@ -49,6 +50,7 @@ test("all that a regression heeds is told", () => {
   });
   expect(Object.fromEntries(model(PLAN, LOGISTIC))).toMatchObject({
     Covariates: "age; smoking (never, now)",
+    "Sums over one cohort": expect.stringContaining("may be seen") as string,
     "Missing calls": expect.stringContaining("left out of that variant") as string,
     Iterations: "at most 30, until the log-likelihood changes by at most 0.0001",
     "Columns of the PLINK 2 report": "test, p",
@@ -60,6 +62,12 @@ test("all that a regression heeds is told", () => {
     Masks: "Gaussian noise of variance 1000000000000",
     "Variants in one question": "20,000",
   });
+});
+
+test("a plan without covariates says nothing of sums over one cohort", () => {
+  const names = (plan: typeof PLAN) => model(plan, LOGISTIC).map(([name]) => name);
+  expect(names(PLAN)).toContain("Sums over one cohort");
+  expect(names({ ...PLAN, covariates: [] })).not.toContain("Sums over one cohort");
 });
 
 test("of tables every column with its type and unit, and nothing of variants", () => {

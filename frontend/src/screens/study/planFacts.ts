@@ -34,6 +34,11 @@ export function model(plan: Plan, method: Method | undefined): Fact[] {
   return [
     ["Test", method?.title ?? plan.test],
     ...only(has("covariates"), "Covariates", covariates.join("; ") || "none"),
+    ...only(
+      has("cohort_sums") && covariates.length > 0,
+      "Sums over one cohort",
+      COHORT_SUMS[plan.cohort_sums ? "seen" : "refused"],
+    ),
     ...only(has("missing"), "Missing calls", MISSING[plan.missing ?? "mean"]),
     ...only(has("max_iterations"), "Iterations", iterations(plan)),
     ...only(has("quantiles"), "Quantiles", (plan.quantiles ?? []).join(", ") || "none"),
@@ -75,6 +80,11 @@ const AGREEMENT: Record<Schemas["PanelMode"], string> = {
   names: "by the cohorts' own lists, in clear",
   list: "by the coordinator's list",
   none: "none",
+};
+
+const COHORT_SUMS = {
+  refused: "refused: a level of a covariate that fewer than 3 cohorts have 10 people at ends the study",
+  seen: "may be seen: if a covariate tells cohorts apart, the server learns allele frequencies and means of each",
 };
 
 const MISSING: Record<Schemas["MissingRule"], string> = {

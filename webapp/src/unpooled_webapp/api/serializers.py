@@ -120,6 +120,10 @@ class PlanFields(serializers.Serializer[Any]):
     variance = serializers.FloatField(required=False, help_text="of Gaussian masks")
     ring_bits = serializers.IntegerField(required=False, help_text="32, 64 or 128")
     covariates = PlanCovariate(many=True, required=False)
+    cohort_sums = serializers.BooleanField(
+        required=False,
+        help_text="a covariate may tell cohorts apart, by which the server sees sums over one cohort",
+    )
     missing = serializers.ChoiceField(
         MISSING,
         required=False,

@@ -126,6 +126,8 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--categorical", multiple=True, callback=_levels, metavar="NAME=LEVEL,…",
               help="A covariate with levels, the reference first.")  # fmt: skip
+@click.option("--cohort-sums", is_flag=True,
+              help="A covariate may tell cohorts apart: the server sees sums over one cohort.")  # fmt: skip
 @click.option("--missing", type=click.Choice([EXACT, MEAN]), default=EXACT, show_default=True,
               help="Missing calls in a regression: as PLINK, or taken as the pool's mean.")  # fmt: skip
 @click.option("--maf", type=float, metavar="X", help="Only variants at least this frequent in the pool.")
@@ -304,7 +306,7 @@ def _regression(options: dict[str, Any]) -> dict[str, Any]:
     fields = {name: options[name] for name in names if options[name] is not None}
     if "missing" in TESTS[options["test"]].options:
         fields["missing"] = options["missing"]
-    fields |= {name: True for name in ("hide_covar", "beta") if options[name]}
+    fields |= {name: True for name in ("cohort_sums", "hide_covar", "beta") if options[name]}
     if options["glm_cols"]:
         fields["glm_cols"] = options["glm_cols"]
     if options["covar"]:

@@ -13,16 +13,15 @@ from unpooled.algorithms.normalization import moments, order, yeo_johnson
 from unpooled.algorithms.normalization.table import table_values
 from unpooled.cohort import Cohort
 from unpooled.errors import DisclosureError
+from unpooled.plan import FEWEST_COHORTS as FEWEST_COHORTS
 from unpooled.plan import Plan
-from unpooled.protocol.messages import MIN_COHORTS
 from unpooled.scaler import YEO_JOHNSON, Z_SCORE
 from unpooled.sizes import Sizes
 from unpooled.step import Arrays, Count, Foreseen, Rows, Step, server_only
 
 FEWEST_VALUES = 10
-FEWEST_COHORTS = MIN_COHORTS
-"""A feature is refused that has values, but in fewer cohorts than this so many: sums over a few values are
-records, and a sum over two cohorts tells either of them the numbers of the other."""
+"""A feature is refused that has values, but in fewer cohorts than `FEWEST_COHORTS` so many: sums over a few
+values are records, and a sum over one cohort is its own."""
 
 
 @dataclass(frozen=True)
