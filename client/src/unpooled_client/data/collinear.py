@@ -41,8 +41,10 @@ def check_collinear(
             Code.COVARIATE_COLLINEAR,
             f"the covariates {_listed([names[k] for k in group])} determine one another here",
             file=path,
-            remedy="That is fine if it is not so in the pool of all cohorts; else every result is NA. Leave "
-            f"one of them out, e.g. {names[group[-1]]}.",
+            remedy="If it is so in the pool of all cohorts, every result is NA. If other cohorts have the "
+            "same relation with another constant, these covariates tell cohorts apart, and by the sums "
+            "with them the server can read this cohort's allele frequencies and means. Leave one of them "
+            f"out, e.g. {names[group[-1]]}.",
         )
     for k in np.flatnonzero(inflation(values) > MOST_INFLATED).tolist() if not groups else []:
         report.warning(

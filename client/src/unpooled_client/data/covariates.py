@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from unpooled import text
-from unpooled.plan import FEWEST_AT_A_LEVEL
+from unpooled.plan import FEWEST_AT_A_LEVEL, FEWEST_COHORTS
 from unpooled_client.data.codes import LIKE_MISSING, missing_as, warn_of_codes
 from unpooled_client.data.fam import Fam
 from unpooled_client.data.numbers import Column, is_missing, mean, read_numbers
@@ -29,6 +29,15 @@ from unpooled_client.data.report import EXAMPLES, Code, Report, at_lines, shown
 from unpooled_client.data.table import Table, long_enough, one_row_each, read_table
 
 MANY_LEVELS = 10
+
+AS_A_NUMBER = (
+    "The sums with it then tell the server this cohort's allele frequencies and means, and a number is not "
+    "refused as a level is. Have the coordinator leave it out."
+)
+IF_IN_FEW_COHORTS = (
+    f"The study refuses a level that fewer than {FEWEST_COHORTS} cohorts have {FEWEST_AT_A_LEVEL} people at, "
+    "unless its plan says that sums over one cohort may be seen"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,8 +238,7 @@ class _Reader:
             warn_of_codes(what, column, self.options.missing_phenotype, self.table.path, self.report)
             self._report_few_values(covariate, index, known)
             self._report_missing(covariate, index, len(spread) - len(known), len(known))
-            if len(known) and known.min() == known.max():
-                self._report_constant(covariate, index, f"{known[0]:g}")
+            self._report_nearly_constant(covariate, index, known)
 
     def _read_levels(self, covariate: Covariate, index: int) -> None:
         tokens = self.table.tokens
@@ -254,9 +262,11 @@ class _Reader:
         self._report_missing(covariate, index, len(here) - known, known)
         about = {"name": covariate.name, "known": known, "missing": len(here) - known, "levels": counts}
         self.summary.append(about | self._missing_as(column))
-        self._report_small_levels(covariate, index, counts)
         if known and max(counts.values()) == known:
-            self._report_constant(covariate, index, max(counts, key=lambda level: counts[level]))
+            only = max(counts, key=lambda level: counts[level])
+            self._report_constant(covariate, index, only, f"{IF_IN_FEW_COHORTS}.")
+        elif known:
+            self._report_small_levels(covariate, index, counts)
 
     def _add(self, name: str, values: np.ndarray) -> None:
         column = np.full(self.samples, np.nan)
@@ -286,7 +296,7 @@ class _Reader:
         )
 
     def _report_small_levels(self, covariate: Covariate, index: int, counts: dict[str, int]) -> None:
-        small = {level: count for level, count in counts.items() if 0 < count < FEWEST_AT_A_LEVEL}
+        small = {level: count for level, count in counts.items() if count < FEWEST_AT_A_LEVEL}
         if not small:
             return
         level, count = next(iter(small.items()))
@@ -296,8 +306,8 @@ class _Reader:
             file=self.table.path,
             column=index + 1,
             read=f"{shown(level)}: {count}",
-            remedy=f"If all cohorts together have fewer than {FEWEST_AT_A_LEVEL} at it, the study refuses "
-            "it. Merge it with another level then.",
+            remedy=f"{IF_IN_FEW_COHORTS}. One that fewer than {FEWEST_AT_A_LEVEL} people of all cohorts have "
+            "it refuses in any case. Merge it with another level then.",
             count=len(small),
             examples=tuple(f"{shown(level)}: {count}" for level, count in list(small.items())[:EXAMPLES]),
         )
@@ -375,13 +385,30 @@ class _Reader:
                 count=missing,
             )
 
-    def _report_constant(self, covariate: Covariate, index: int, value: str) -> None:
+    def _report_nearly_constant(self, covariate: Covariate, index: int, known: np.ndarray) -> None:
+        """Of a number nobody counts who has which value, in the pool or in a cohort: so it is told here."""
+        values, counts = np.unique(known, return_counts=True)
+        others = len(known) - counts.max(initial=0)
+        if len(values) == 1:
+            self._report_constant(covariate, index, f"{values[0]:g}", AS_A_NUMBER)
+        elif len(values) and others < FEWEST_AT_A_LEVEL <= counts.max():
+            self.report.note(
+                Code.COVARIATE_SMALL_LEVEL,
+                f"fewer than {FEWEST_AT_A_LEVEL} people here differ from the others in {covariate.name}",
+                file=self.table.path,
+                column=index + 1,
+                read=f"{others} other than {values[counts.argmax()]:g}",
+                remedy=f"If all cohorts together have fewer than {FEWEST_AT_A_LEVEL}, the sums with it are "
+                "theirs, and a number is not refused as a level is. Leave it out then.",
+            )
+
+    def _report_constant(self, covariate: Covariate, index: int, value: str, tells: str) -> None:
         self.report.warning(
             Code.COVARIATE_CONSTANT,
             f"the covariate {covariate.name} is the same for everybody here",
             file=self.table.path,
             column=index + 1,
             read=value,
-            remedy="That is fine if it differs between cohorts; if it is so in all of them, the result is NA "
-            "everywhere.",
+            remedy="If other cohorts have another value, it tells which cohort somebody is in. "
+            f"{tells} If all have the same, the result is NA everywhere.",
         )
