@@ -49,6 +49,7 @@ class Worker:
                 live = False
             self.stop.wait(BUSY if live else IDLE)
         self._pool.shutdown(wait=True)
+        close_old_connections()
 
     def _look(self) -> bool:
         """Hand what is to do to the threads; whether a study is at work, so that it pays to look often."""
@@ -91,11 +92,10 @@ class Worker:
             function(*arguments)
         except DATABASE_AWAY as error:
             log.error("work on %s: the database does not answer (%s)", what, first_line(error))
-            close_old_connections()
         except Exception:
             log.exception("work on %s", what)
-            close_old_connections()
         finally:
+            close_old_connections()  # or back into the pool
             with self._lock:
                 self._running.discard(what)
                 self._not_before[what, version] = time.monotonic() + RETRY
