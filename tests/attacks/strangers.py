@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,6 +48,8 @@ def strangers(
         yield opened
     finally:
         for one in opened:
+            # Reset, not ended: thousands of ports would be held for a minute that other tests may want.
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             one.close()
 
 
