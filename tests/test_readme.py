@@ -135,7 +135,7 @@ def test_every_page_is_in_the_table_of_contents() -> None:
 
 def test_the_settings_table_is_complete() -> None:
     sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "webapp/src").rglob("*.py"))
-    call = r"environment\.{}\(\s*\"(UNPOOLED_\w+)\""
+    call = r"\b{}\(\s*\"(UNPOOLED_\w+)\""
     secret = set(re.findall(call.format("secret"), sources))
     plain = set(re.findall(call.format("(?:flag|number|words)"), sources)) | {"UNPOOLED_HOME"}
     rows = re.findall(r"^\| `(UNPOOLED_\w+)`( •)? \|", (ROOT / "docs/operations.md").read_text(), re.M)

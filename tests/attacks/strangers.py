@@ -53,7 +53,7 @@ def strangers(
             one.close()
 
 
-def slowest_answer(address: str, seconds: float = SECONDS, patience: float = 5.0) -> float:
+def slowest_answer(address: str, seconds: float = SECONDS, patience: float = 10.0) -> float:
     """The longest that /health took to answer within so many seconds; `patience` if it did not."""
     slowest, until = 0.0, time.monotonic() + seconds
     while time.monotonic() < until and slowest < patience:

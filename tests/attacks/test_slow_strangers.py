@@ -22,6 +22,7 @@ import pytest
 
 from unpooled.protocol.invitation import Invitation
 
+from ..conftest import needed
 from ..federation import Federation, federation
 from ..parties import Party, free_port, until
 from ..services import Stores
@@ -29,7 +30,7 @@ from .strangers import MANY, OPENINGS, slowest_answer, still_open, strangers
 
 ROOT = Path(__file__).parents[2]
 COHORTS = 30
-WITHIN = 1.0
+WITHIN = 5.0
 PLATFORM = [
     "nothing",
     "half a head",
@@ -139,9 +140,8 @@ def test_slow_bodies_of_cohorts_hold_up_other_bodies_only(
 @pytest.fixture(scope="module")
 def proxy(running: Federation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of nginx, as docs/operations.md sets it up, but for TLS."""
-    program = shutil.which("nginx")
-    if program is None:
-        pytest.skip("nginx is not installed: apt-get install nginx-light")
+    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+    needed(program, "nginx", "nginx-light")
     folder, port = tmp_path_factory.mktemp("nginx"), free_port()
     (block,) = re.findall(r"```nginx\n(.*?)```", (ROOT / "docs/operations.md").read_text(), re.DOTALL)
     block = re.sub(r".*ssl_cert.*\n", "", block).replace("listen 443 ssl", f"listen 127.0.0.1:{port}")
@@ -155,7 +155,9 @@ def proxy(running: Federation, tmp_path_factory: pytest.TempPathFactory) -> Iter
         f"events {{ worker_connections 4096; }} http {{ access_log off; {temporary}\n{block}}}"
     )
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen([program, "-c", str(config), "-p", str(folder)], stdout=log, stderr=log)
+        process = subprocess.Popen(
+            [str(program), "-c", str(config), "-p", str(folder)], stdout=log, stderr=log
+        )
     address = f"http://127.0.0.1:{port}"
     try:
         until(lambda: slowest_answer(address, 0.1) < WITHIN, (folder / "log").read_text, 30)
@@ -195,7 +197,7 @@ def test_gunicorns_own_threads_are_stopped(running: Federation, tmp_path: Path, 
         slowest_answer(f"http://{address}", 1.0, patience=60)  # it loads the application
         assert slowest_answer(f"http://{address}", 1.0) < WITHIN
         with strangers(f"http://{address}", OPENINGS[kind], MANY):
-            assert slowest_answer(f"http://{address}", patience=2.0) >= WITHIN
+            assert slowest_answer(f"http://{address}", patience=2 * WITHIN) >= WITHIN
     finally:
         party.kill()
 
@@ -222,6 +224,6 @@ def test_uvicorns_own_protocol_is_stopped(tmp_path: Path) -> None:
         slowest_answer(f"http://127.0.0.1:{port}", 1.0, patience=60)
         assert slowest_answer(f"http://127.0.0.1:{port}", 1.0) < WITHIN
         with strangers(f"http://127.0.0.1:{port}", OPENINGS["nothing"], 300):
-            assert slowest_answer(f"http://127.0.0.1:{port}", patience=2.0) >= WITHIN
+            assert slowest_answer(f"http://127.0.0.1:{port}", patience=2 * WITHIN) >= WITHIN
     finally:
         party.kill()
