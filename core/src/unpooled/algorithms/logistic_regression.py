@@ -5,15 +5,15 @@
     CountGenotypes  per variant the genotype counts of cases and controls: A1, filters, separation
     Start           the first evaluation of every variant, at the null model: all have the same weights, so it
                     costs and sends what linear regression does
-    Approach        gradient and Hessian at each variant's own coefficients, in single precision
+    Approach        gradient and Hessian at each variant's first trial, in single precision
     Evaluate        the same with the log-likelihood in double precision, again and again; those that have
                     converged leave (both in unpooled.algorithms.logistic_fit)
 
-A variant has converged where half the Newton decrement is at most 1e-12, and the step is small; its standard
-errors come from the Hessian there. With a `tolerance` it has converged, too, where the log-likelihood is
-nearly that of the evaluation before. A step that lowers the likelihood is halved. After `max_iterations`
-evaluations it is reported as unfinished, not as a number. It is separated, with no estimate, if no case has
-fewer (or none has more) copies than any control.
+The first trial follows from Start's step and from the genotype counts: unpooled.algorithms.logistic_counts.
+When a trial is taken, and when a variant has converged, decides unpooled.algorithms.ascent; its standard
+errors come from the Hessian there. Without a maximum within the plan's limit it is reported as unfinished,
+not as a number. It is separated, with no estimate, if no case has fewer (or none has more) copies than any
+control.
 """
 
 from __future__ import annotations
