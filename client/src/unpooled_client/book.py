@@ -140,6 +140,8 @@ class Book:
         if asked.panel and self.panel not in (b"", asked.panel):
             raise _distrust(asked, "asks about another list of variants than before")
         items = _items(asking.items)
+        if (items < 0).any():
+            raise _distrust(asked, "asks about what there is not")
         if len(items) and (self._times(step.name, asking.search, items) >= asking.most).any():
             raise _distrust(asked, "asks again what was answered")
         if not all(step.goes_on_from(earlier) for earlier in self._earlier.get(step.name, [])):
