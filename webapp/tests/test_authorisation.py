@@ -1,0 +1,366 @@
+"""Who gets in where: every method of every route, for every kind of principal.
+
+The tables are written by hand from docs/api.md and SECURITY.md. A cell is `+` where the principal is let in,
+whatever the answer then says of the form or the study's state, else the status that refuses it. A route or a
+method that no table lists fails, and so does a cell that is not so. Who may not read the study never sees its
+ID in an answer.
+
+The study that all rows are about is done, has a list and pictures, and one of its cohorts is revoked.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import itertools
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from cohort_client import RAW
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.urls import URLPattern, URLResolver, get_resolver, path
+from federation_fixtures import Federation, variants, work
+from platform_fixtures import SECRET
+from rest_framework.permissions import AllowAny
+
+from unpooled_server.cohort_api import admission
+from unpooled_server.models import Cohort, Round, Study
+from unpooled_server.services import invitations
+from unpooled_webapp import accounts, application
+from unpooled_webapp.api import access, methods, people, studies
+from unpooled_webapp.demonstration import service
+
+Http = Callable[[], httpx.Client]
+PASSWORD = "a long password 1"
+API = "/api/v1/"
+PAGE = "/<page>"
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+BEARERS = ("cohort", "other", "revoked", "caller", "wrong")
+"""A token of the study, of another one, a revoked one; the compensator's caller secret; a made-up one."""
+
+ROLES = {
+    "norole": "",  # signed in, and no more: may watch what somebody lets them watch
+    "elsewhere": accounts.COORDINATOR,  # of another study
+    "observer": accounts.OBSERVER,
+    "watcher": accounts.COORDINATOR,  # who observes the study
+    "owner": accounts.COORDINATOR,
+    "admin": accounts.ADMINISTRATOR,
+    "closed": accounts.ADMINISTRATOR,  # whose account was closed while they were signed in
+}
+FORGED = "forged"  # the owner's cookies, sent by a foreign page that has no CSRF token
+PEOPLE = (*ROLES, FORGED)
+ALL = ("nobody", *PEOPLE, *BEARERS)
+MAY_READ = {"observer", "watcher", "owner", "admin", FORGED, "cohort"}
+
+# One column stands for several principals that must fare alike.
+COLUMNS = {
+    "outside": ("nobody", "closed", *BEARERS),
+    "people": PEOPLE,
+    "anybody": ALL,
+    "others": ("nobody", *BEARERS),
+}
+
+# Last comes what deletes the study's files: rows are rolled back, files are not.
+TABLES = (
+    """
+anybody
++        GET /health
++        GET /<page>
+""",
+    """
+others people forged
+403    +      403    POST /health
+403    +      403    PUT /health
+403    +      403    PATCH /health
+403    +      403    DELETE /health
+""",
+    """
+outside norole elsewhere observer watcher owner forged admin
+401     +      +         +        +       +     +      +     GET schema
+401     +      +         +        +       +     +      +     GET session
++       +      +         +        +       +     403    +     POST session
++       +      +         +        +       +     403    +     DELETE session
+401     +      +         +        +       +     403    +     POST session/password
++       +      +         +        +       +     +      +     GET first-run
++       +      +         +        +       +     403    +     POST first-run
+401     +      +         +        +       +     +      +     GET methods
+401     +      +         +        +       +     +      +     GET demo
+401     403    +         403      +       +     403    +     POST demo
+401     403    +         403      +       +     +      +     GET example
+401     403    403       403      403     403   403    +     GET people
+401     403    403       403      403     403   403    +     POST people
+401     403    403       403      403     403   403    +     PATCH people/<username>
+401     +      +         +        +       +     +      +     GET studies
+401     403    +         403      +       +     403    +     POST studies
+401     404    404       +        +       +     +      +     GET studies/<study>
+401     404    404       403      403     +     403    +     PATCH studies/<study>
+401     404    404       403      403     +     403    +     POST studies/<study>/start
+401     404    404       403      403     +     403    +     POST studies/<study>/pause
+401     404    404       403      403     +     403    +     POST studies/<study>/resume
+401     404    404       403      403     +     403    +     POST studies/<study>/abort
+401     404    404       403      +       +     403    +     POST studies/<study>/duplicate
+401     404    404       403      403     +     403    +     POST studies/<study>/archive
+401     404    404       403      403     +     403    +     DELETE studies/<study>/archive
+401     404    404       403      403     +     403    +     PUT studies/<study>/list
+401     404    404       +        +       +     +      +     GET studies/<study>/invitations
+401     404    404       403      403     +     403    +     POST studies/<study>/invitations
+401     404    404       403      403     +     403    +     DELETE studies/<study>/invitations/<cohort>
+401     404    404       403      403     +     403    +     POST studies/<study>/invitations/<cohort>/revoke
+401     404    404       403      403     +     403    +     POST studies/<study>/invitations/<cohort>/reissue
+401     404    404       +        +       +     +      +     GET studies/<study>/progress
+401     404    404       +        +       +     +      +     GET studies/<study>/traffic
+401     404    404       +        +       +     +      +     GET studies/<study>/leaving
+401     404    404       +        +       +     +      +     GET studies/<study>/parties
+401     404    404       +        +       +     +      +     GET studies/<study>/log
+401     404    404       +        +       +     +      +     GET studies/<study>/table
+401     404    404       +        +       +     +      +     GET studies/<study>/manhattan
+401     404    404       +        +       +     +      +     GET studies/<study>/region
+401     404    404       +        +       +     +      +     GET studies/<study>/qq
+401     404    404       +        +       +     +      +     GET studies/<study>/variants
+401     404    404       +        +       +     +      +     GET studies/<study>/loci.csv
+401     404    404       +        +       +     +      +     GET studies/<study>/results
+401     404    404       +        +       +     +      +     GET studies/<study>/results/<name>
+""",
+    # A cohort of another study is let in to that: it has no panel, no list, no results, and not this round.
+    """
+nobody people caller wrong revoked other cohort
+401    401    401    401   401     +     +      GET cohort/study
+401    401    401    401   401     +     +      POST cohort/join
+401    401    401    401   401     +     +      POST cohort/accept
+401    401    401    401   401     +     +      POST cohort/problem
+401    401    401    401   401     +     +      POST cohort/timing
+401    401    401    401   401     +     +      GET cohort/traffic
+401    401    401    401   401     +     +      PUT cohort/panel/digest
+401    401    401    401   401     +     +      PUT cohort/panel/list
+401    401    401    401   401     404   +      GET cohort/panel
+401    401    401    401   401     404   +      GET cohort/list
+401    401    401    401   401     +     +      GET cohort/questions
+401    401    401    401   401     404   +      PUT cohort/shares/<round_id>
+401    401    401    401   401     404   +      GET cohort/results/<name>
+""",
+    """
+outside norole elsewhere observer watcher owner forged admin
+401     404    404       403      403     +     403    +     DELETE studies/<study>
+""",
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    method: str
+    route: str
+    expected: dict[str, str] = field(hash=False, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.route}"
+
+
+def rows_of(table: str) -> Iterator[Row]:
+    head, *lines = table.strip().splitlines()
+    columns = head.split()
+    for line in lines:
+        *cells, method, route = line.split()
+        expected: dict[str, str] = {}
+        for column, cell in zip(columns, cells, strict=True):
+            expected |= dict.fromkeys(COLUMNS.get(column, (column,)), cell)
+        yield Row(method, route if route.startswith("/") else API + route, expected)
+
+
+ROWS = [row for table in TABLES for row in rows_of(table)]
+
+
+def routes(patterns: list[Any], prefix: str = "/") -> Iterator[str]:
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            yield from routes(pattern.url_patterns, prefix + str(pattern.pattern))
+        elif pattern.callback is application.page:
+            yield PAGE
+        elif isinstance(pattern, URLPattern):
+            yield re.sub(r"<\w+:(\w+)>", r"<\1>", prefix + str(pattern.pattern))
+
+
+def is_of_cohorts(route: str) -> bool:
+    return route.startswith(API + "cohort/")
+
+
+def all_routes() -> list[Any]:
+    return list(get_resolver("unpooled_webapp.urls").url_patterns)
+
+
+@dataclass
+class World:
+    http: Http
+    study: str
+    places: dict[str, str]
+    headers: dict[str, dict[str, str]]
+
+    def ask(self, principal: str, method: str, route: str) -> httpx.Response:
+        """The answer to a request with an empty form. What it changes in the database is taken back."""
+        address = re.sub(r"<(\w+)>", lambda found: self.places[found[1]], route)
+        headers = self.headers[principal]
+        content: dict[str, Any] = {"json": {}}
+        if "/shares/" in route:
+            content, headers = {"content": b""}, headers | RAW
+        with transaction.atomic():
+            answer = self.http().request(method, address, headers=headers, **content)
+            transaction.set_rollback(True)
+        return answer
+
+    def surprises(self, rows: list[Row]) -> list[str]:
+        """What is otherwise than the rows say."""
+        return [
+            f"{principal}: {row}: got {got}; want {row.expected[principal]}"
+            for row, principal in itertools.product(rows, ALL)
+            if (got := self.outcome(principal, row)) != row.expected[principal]
+        ]
+
+    def outcome(self, principal: str, row: Row) -> str:
+        answer = self.ask(principal, row.method, row.route)
+        if principal not in MAY_READ and self.study in answer.text:
+            return "the study's ID"
+        failed = answer.status_code >= 500 and row.route != PAGE  # which may not be built
+        return str(answer.status_code) if failed or answer.status_code in (401, 403, 404, 405) else "+"
+
+
+@pytest.fixture
+def world(http: Http, platform: Any, federation: Callable[..., Federation]) -> Iterator[World]:
+    ours = federation(panel_mode="list", panel_list=variants())
+    for client in ours.clients:  # each has the whole list, which is what it is asked first
+        everything = len(client.own)
+        ours.extra[client.invitation.token, b""] = client.data(
+            np.arange(everything), np.zeros(everything, bool)
+        )
+    ours.run()
+    work()
+    theirs = federation()
+    theirs.join()
+    assert (ours.study.state, theirs.study.state) == ("done", "open")
+    revoked = ours.clients[2]
+    invitations.revoke(ours.study, Cohort.objects.get(study=ours.study, name="Tartu"), "coordinator")
+
+    headers: dict[str, dict[str, str]] = {"nobody": {}}
+    for name, role in ROLES.items():
+        headers[name] = signed_in(http(), name, role)
+    headers[FORGED] = {"Cookie": headers["owner"]["Cookie"]}
+    Study.objects.filter(pk=ours.study_id).update(owner=User.objects.get(username="owner"))
+    Study.objects.filter(pk=theirs.study_id).update(owner=User.objects.get(username="elsewhere"))
+    ours.study.observers.set(User.objects.filter(username__in=["observer", "watcher"]))
+    User.objects.filter(username="closed").update(is_active=False)
+
+    cohorts = {"cohort": ours.clients[0], "other": theirs.clients[0], "revoked": revoked}
+    for name, client in cohorts.items():
+        headers[name] = bearer(client.invitation.token, client.instance)
+    headers["caller"], headers["wrong"] = bearer(SECRET), bearer("wrong")
+
+    platform.UNPOOLED_DEMO_ADDRESS = "http://localhost"
+    leave_an_example(Path(platform.UNPOOLED_HOME))
+    places = {
+        "page": f"studies/{ours.study_id}",
+        "study": ours.study_id,
+        "cohort": "Graz",
+        "name": "study.assoc",
+        "username": "observer",
+        "round_id": str(Round.objects.filter(study=ours.study_id)[0].pk),
+    }
+    with service._lock():  # whoever may run a demo sees that one runs
+        yield World(http, ours.study_id, places, headers)
+
+
+def signed_in(client: httpx.Client, name: str, role: str) -> dict[str, str]:
+    user = User.objects.create_user(name, password=PASSWORD)
+    if role:
+        accounts.set_role(user, role)
+    answer = client.post("/api/v1/session", json={"username": name, "password": PASSWORD})
+    assert answer.status_code == 200, answer.text
+    cookies = "; ".join(f"{cookie}={value}" for cookie, value in client.cookies.items())
+    return {"Cookie": cookies, "X-CSRFToken": client.cookies["csrftoken"]}
+
+
+def bearer(token: str, instance: str = "") -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}", "Unpooled-Client": instance or os.urandom(16).hex()}
+
+
+def leave_an_example(home: Path) -> None:
+    """What the platform would make at length, where it finds what it made before."""
+    made = home / "example" / f"unpooled-example-{importlib.metadata.version('unpooled-core')}.zip"
+    made.parent.mkdir()
+    made.write_bytes(b"generated")
+
+
+def unlisted(patterns: list[Any], rows: list[Row]) -> set[str]:
+    return set(routes(patterns)) ^ {row.route for row in rows}
+
+
+def test_every_route_is_in_the_matrix_once() -> None:
+    assert unlisted(all_routes(), ROWS) == set()
+    assert len(set(ROWS)) == len(ROWS)
+    assert all(set(row.expected) == set(ALL) for row in ROWS)
+
+
+def test_a_route_that_is_not_in_the_matrix_is_noticed() -> None:
+    new = path("api/v1/studies/<str:study>/shares", studies.StudyView.as_view())
+    assert unlisted([*all_routes(), new], ROWS) == {"/api/v1/studies/<study>/shares"}
+
+
+def test_every_method_is_in_the_matrix(world: World) -> None:
+    """Every other one is refused as no method, to an administrator and to a cohort."""
+    listed = {(row.method, row.route) for row in ROWS}
+    for route, method in itertools.product(sorted(set(routes(all_routes()))), METHODS):
+        principal = "cohort" if is_of_cohorts(route) else "admin"
+        if (method, route) not in listed:
+            assert world.ask(principal, method, route).status_code == 405, (method, route)
+
+
+def test_everybody_gets_in_where_the_matrix_says_and_nowhere_else(world: World) -> None:
+    assert world.surprises(ROWS) == []
+
+
+def test_head_and_options_are_no_way_round(world: World) -> None:
+    heads = [
+        Row("HEAD", row.route, dict.fromkeys(ALL, "405") if is_of_cohorts(row.route) else row.expected)
+        for row in ROWS
+        if row.method == "GET"
+    ]
+    assert world.surprises(heads) == []
+    for route in {row.route for row in ROWS} - {row.route for row in ROWS if row.expected["nobody"] == "+"}:
+        refused = "405" if is_of_cohorts(route) else "401"
+        assert world.outcome("nobody", Row("OPTIONS", route, {})) == refused, route
+
+
+def surprised(world: World, *routes: str) -> set[str]:
+    """The principals that fare otherwise than these rows say."""
+    found = world.surprises([row for row in ROWS if str(row) in routes])
+    return {line.partition(":")[0] for line in found}
+
+
+def test_a_view_that_lets_everybody_in_is_noticed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(people.PeopleView, "permission_classes", (AllowAny,))
+    assert surprised(world, "GET /api/v1/people") == set(ALL) - {"admin"}
+    monkeypatch.setattr(methods.MethodsView, "permission_classes", (AllowAny,))
+    assert surprised(world, "GET /api/v1/methods") == {"nobody", "closed", *BEARERS}
+
+
+def test_a_study_that_everybody_sees_is_noticed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(studies, "visible", lambda request, study: Study.objects.get(pk=study))
+    assert surprised(world, "GET /api/v1/studies/<study>/log") == {"norole", "elsewhere"}
+    monkeypatch.setattr(studies, "own", access.visible)
+    assert surprised(world, "POST /api/v1/studies/<study>/start") == {"observer", "watcher"}
+
+
+def test_a_door_that_asks_for_no_token_is_noticed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    graz = Cohort.objects.get(study=world.study, name="Graz").token_hash
+    monkeypatch.setattr(admission, "_admitted", lambda request: Cohort.objects.get(token_hash=graz))
+    monkeypatch.setattr(admission, "_instance", lambda request: "0" * 32)
+    assert surprised(world, "GET /api/v1/cohort/panel") == set(ALL) - {"cohort"}
+
+
+def test_a_revocation_that_does_not_count_is_noticed(world: World) -> None:
+    Cohort.objects.update(revoked=False)
+    assert surprised(world, "GET /api/v1/cohort/list") == {"revoked"}
