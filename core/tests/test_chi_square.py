@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -194,10 +195,17 @@ def test_removed_samples_count_nowhere(panel: Panel) -> None:
     )
 
 
-@pytest.mark.parametrize("words", [("case", "female"), ("unknown sex",), ("control", "complete")])
+@pytest.mark.parametrize(
+    "words",
+    [("case", "female"), ("unknown sex",), ("control", "complete"), ("case",), ("case", "founder", "male")],
+)
 def test_other_groups_are_not_agreed_to(words: tuple[str, ...]) -> None:
-    assert CountGenotypes(start=0, stop=1, groups=(("case", "male"),), most=5).agrees(make_plan())
-    assert not CountGenotypes(start=0, stop=1, groups=(words,), most=5).agrees(make_plan())
+    """Sexes are apart on X and Y only."""
+    asked = CountGenotypes(start=0, stop=1, groups=(("case", "founder"),), most=5)
+    assert asked.agrees(make_plan())
+    assert not replace(asked, groups=(words,)).agrees(make_plan())
+    apart = replace(asked, groups=(("case", "founder", "male"),), chromosome="X")
+    assert apart.agrees(make_plan()) and not replace(apart, groups=asked.groups).agrees(make_plan())
 
 
 def test_ties_go_to_most_cohorts_then_to_the_alphabet() -> None:

@@ -131,6 +131,9 @@ def test_a_study_that_is_done_delivers_its_results_again(study: MakeStudy) -> No
     before = member.results()
     (member.out / "study.assoc").write_text("spoiled")
     (member.out / "study.frq").unlink()
+    assert isinstance(member.run(), Failed)  # what was changed is left alone, and the rest is there again
+    assert member.results() == before | {"study.assoc": b"spoiled"}
+    (member.out / "study.assoc").unlink()
     assert isinstance(member.run(), Finished)
     assert member.results() == before
 
