@@ -109,7 +109,7 @@ def _write_genotypes(prefix: Path, bim: Sequence[str], copies: np.ndarray, swapp
     of_a1 = np.where(swapped[:, None] & (copies >= 0), 2 - copies, copies)
     packed = np.zeros((len(copies), -(-copies.shape[1] // 4) * 4), np.uint8)
     packed[:, : copies.shape[1]] = np.array([3, 2, 0, 1])[of_a1]  # 0, 1, 2 copies of A1, and -1
-    quads = packed.reshape(len(packed), -1, 4) << np.array([0, 2, 4, 6], np.uint8)
+    quads = packed.reshape(len(packed), packed.shape[1] // 4, 4) << np.array([0, 2, 4, 6], np.uint8)
     prefix.with_suffix(".bed").write_bytes(_MAGIC + quads.sum(axis=2).astype(np.uint8).tobytes())
 
 

@@ -87,7 +87,7 @@ class Rows:
                     start = self._maximum(x, np.zeros(len(x)))
                     result = sm.Logit(self.y, x).fit(start, disp=0, method="newton", tol=1e-14, maxiter=100)
                 else:
-                    result = sm.OLS(self.y, x).fit()
+                    result = sm.OLS(self.y - self.y.mean(), x).fit()  # else it loses the mean's digits
             except (np.linalg.LinAlgError, sm.tools.sm_exceptions.PerfectSeparationError, ValueError):
                 return None
             beta, se = result.params[1:] / size, result.bse[1:] / size
