@@ -115,7 +115,10 @@ class Study:
     def kept(self) -> np.ndarray:
         """bool (m,): the variants that a study keeps by the rules of docs/panel.md, found in a slow way."""
         v = self.variants
-        times = [Counter(names) for names in v.written.tolist()]
+        codes = chromosome_codes(self.plan.get("chromosomes", ()), self.autosomes)  # type: ignore[arg-type]
+        chosen = np.isin(v.chromosome, list(codes)) | (not codes)  # every cohort's list is cut to these first
+        rows = zip(v.written, v.contig, strict=True)
+        times = [Counter(names[chosen & ~contig].tolist()) for names, contig in rows]
         found = [
             all(count[name] == 1 for count in times)
             and bool((v.written[:, k] == name).all())
@@ -123,8 +126,7 @@ class Study:
             and self._is_reconcilable(k)
             for k, name in enumerate(v.name.tolist())
         ]
-        chosen = chromosome_codes(self.plan.get("chromosomes", ()), self.autosomes)  # type: ignore[arg-type]
-        return np.array(found, bool) & (np.isin(v.chromosome, list(chosen)) | (not chosen))
+        return np.array(found, bool) & chosen
 
     def _is_reconcilable(self, variant: int) -> bool:
         """Whether any cohort names both alleles, or all have seen the same one."""
