@@ -93,9 +93,19 @@ def services() -> list[dict[str, str]]:
     return found
 
 
+def with_own_database(variables: dict[str, str]) -> dict[str, str]:
+    """A database belongs to one home folder, and each platform here has one of its own."""
+    if not variables:
+        return variables
+    from tests.services import create_database  # with the services its folder is on the path
+
+    beside = variables["UNPOOLED_DATABASE_URL"]
+    return variables | {"UNPOOLED_DATABASE_URL": create_database(beside, f"up{os.urandom(4).hex()}")}
+
+
 @pytest.fixture(params=services(), ids=lambda variables: "celery" if variables else "embedded")
 def running(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Platform]:
-    platform = Platform(tmp_path, request.param)
+    platform = Platform(tmp_path, with_own_database(request.param))
     yield platform
     if platform.process.poll() is None:
         platform.stop()
