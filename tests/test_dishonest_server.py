@@ -134,8 +134,7 @@ def test_it_is_not_answered_after_a_restart_either(trial: Trial) -> None:
     """What was answered before the client was killed is in its book."""
     lie = ATTACKS["the same again"][0]
     victim, lying = lied_to(trial, lie)
-    lying.relay.change = honest = lambda request, answer: answer
-    assert honest
+    lying.relay.change = lambda request, answer: answer  # honest, at first
     trial.start()
     trial.until(lambda: lying.relay.found("PUT /api/v1/cohort/shares/"), "something was answered")
     victim.party.kill()
