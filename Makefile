@@ -1,7 +1,9 @@
 # `make demo` runs a whole study on this machine; `make test` runs every test. Both set themselves up.
-# `make fuzz ARGS="gwas --count 2000"` compares random federations with the pool (tests/fuzz).
+# `make fuzz ARGS="gwas --count 2000"` compares random federations with the pool, `make fuzz ARGS="api --count 60"`
+# sends what nobody foresaw (tests/fuzz).
 # `make bundle` and `make freeze` pack the client (docs/install-client.md).
-.PHONY: demo test fuzz check bench bench-memory bench-tables measured docs bundle freeze clean
+# `make lock`, `make sbom` and `make audit`: what the distributions need (CONTRIBUTING.md, docs/operations.md).
+.PHONY: demo test fuzz check bench bench-memory bench-tables measured docs bundle freeze lock sbom audit clean
 PY := .venv/bin/python
 
 demo:
@@ -59,6 +61,18 @@ freeze:
 	@scripts/setup dev
 	@$(PY) packaging/freeze.py $(ARGS)
 	@$(PY) -m pytest tests/test_frozen.py --frozen dist/unpooled-client
+
+lock:
+	@scripts/setup
+	@scripts/supply-chain lock $(ARGS)
+
+sbom:
+	@scripts/setup
+	@scripts/supply-chain sbom $(ARGS)
+
+audit:
+	@scripts/setup
+	@scripts/supply-chain audit $(ARGS)
 
 clean:
 	rm -rf dist .venv docs/_build frontend/node_modules webapp/src/unpooled_webapp/static/app

@@ -2,7 +2,8 @@
 
     python packaging/bundle.py [--for this|windows|mac|linux] [--python 3.12] [--without-window]
 
-It holds the wheels of the client and of all that it needs, their SHA-256, and a README with the command.
+It holds the wheels of the client and of all that it needs, as constraints/ has them, requirements with their
+hashes, which pip compares when it installs them, and a README with the command.
 """
 
 from __future__ import annotations
@@ -10,18 +11,18 @@ from __future__ import annotations
 import argparse
 import hashlib
 import sys
-import tempfile
 from pathlib import Path
 
-from wheels import ROOT, build, pip, size
+from wheels import ROOT, build, locked, pip, size
 
-# By pip's names. Linux: with the C library of RHEL 8 or a later one.
+# By pip's names. Linux: with the C library of RHEL 8 or a later one; Qt wants that of RHEL 9.
 PLATFORMS = {
     "this": [],
     "windows": ["win_amd64"],
     "mac": ["macosx_14_0_arm64"],
     "linux": [f"manylinux_2_{minor}_x86_64" for minor in range(28, 16, -1)] + ["manylinux2014_x86_64"],
 }
+QT = {"linux": [f"manylinux_2_{minor}_x86_64" for minor in range(34, 28, -1)]}
 
 HERE = {"win32": "windows", "darwin": "mac"}.get(sys.platform, "linux")
 
@@ -36,10 +37,13 @@ TYPED = {
     "linux": ("python{}", "unpooled/bin/", "sha256sum --check SHA256SUMS"),
 }
 
+INSTALL = "--no-index --find-links . --require-hashes -r requirements.txt"
+
 README = """\
 The Unpooled client, with all that it needs. Nothing is downloaded. For Python {python} ({system}).
 
-Install, in this folder, into an environment of its own; no administrator's rights are needed:
+Install, in this folder, into an environment of its own; no administrator's rights are needed, and pip refuses
+a file that is not the one that was packed:
 
     {create}
     {install}
@@ -60,8 +64,10 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     if any(out.iterdir()):
         sys.exit(f"{out} is not empty. Remove it, or name another folder by --out.")
-    with tempfile.TemporaryDirectory() as folder:
-        _download(build(Path(folder), window=asked.window), asked.platform, asked.python, out)
+    tags = PLATFORMS[asked.platform] + (QT.get(asked.platform, []) if asked.window else [])
+    _download("window" if asked.window else "client", tags, asked.python, out)
+    build(out, "core", "client")
+    _write(out / "requirements.txt", "".join(map(_requirement, sorted(out.glob("*.whl")))))
     _write(out / "README.txt", _readme(asked))
     _write(out / "SHA256SUMS", "".join(f"{_sha256(file)}  {file.name}\n" for file in sorted(out.iterdir())))
     print(f"{out} ({size(out)})")
@@ -82,22 +88,26 @@ def _arguments() -> argparse.Namespace:
     return asked
 
 
-def _download(wanted: list[str], platform: str, python: str, out: Path) -> None:
-    tags = [word for tag in PLATFORMS[platform] for word in ("--platform", tag)]
-    target = [*tags, "--python-version", python] if tags else []
-    pip("download", "--only-binary=:all:", *target, "--dest", out, *wanted)
+def _download(lock: str, tags: list[str], python: str, out: Path) -> None:
+    platforms = [word for tag in tags for word in ("--platform", tag)]
+    target = [*platforms, "--python-version", python] if tags else []
+    pip("download", *locked(lock), *target, "--dest", out)
+
+
+def _requirement(wheel: Path) -> str:
+    name, version, *_ = wheel.name.split("-")
+    return f"{name}=={version} --hash=sha256:{_sha256(wheel)}\n"
 
 
 def _readme(asked: argparse.Namespace) -> str:
     system = HERE if asked.platform == "this" else asked.platform
     python, folder, verify = TYPED[system]
-    wanted = "unpooled-client[window]" if asked.window else "unpooled-client"
     tries = ["--version", "check --bfile PREFIX-OF-YOUR-FILES"] + ["window"] * asked.window
     return README.format(
         python=asked.python,
         system=system,
         create=f"{python.format(asked.python)} -m venv unpooled",
-        install=f'{folder}python -m pip install --no-index --find-links . "{wanted}"',
+        install=f"{folder}python -m pip install {INSTALL}",
         tries="\n    ".join(f"{folder}unpooled-client {words}" for words in tries),
         verify=verify,
     )

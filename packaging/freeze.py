@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from wheels import ROOT, build, pip, run, size
+from wheels import ROOT, build, locked, pip, run, size
 
 SPEC = Path(__file__).with_name("unpooled-client.spec")
 
@@ -38,14 +38,10 @@ def _environment(folder: Path, *, window: bool) -> Path:
     """A Python that has the client and PyInstaller."""
     run(sys.executable, "-m", "venv", folder / "venv")
     python = folder / "venv" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-    pip("install", *build(folder / "wheels", window=window), _pyinstaller(), python=python)
+    build(folder / "wheels", "core", "client")
+    pip("install", *locked("window" if window else "client", "freeze"), python=python)
+    pip("install", "--no-deps", "--no-index", *(folder / "wheels").iterdir(), python=python)
     return python
-
-
-def _pyinstaller() -> str:
-    """The requirement, as the tests have it."""
-    lines = (ROOT / "scripts" / "dev-requirements.txt").read_text(encoding="utf-8").splitlines()
-    return next(line.partition("#")[0].strip() for line in lines if line.startswith("pyinstaller"))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""The wheels of what a hospital installs, and how they are installed."""
+"""The wheels of our distributions, and how pip is run.
+
+python packaging/wheels.py FOLDER core client    builds two of them into a folder
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,20 @@ ROOT = Path(__file__).resolve().parents[1]
 LEFT_OUT = shutil.ignore_patterns("build", "*.egg-info", "tests", "__pycache__")
 
 
-def build(into: Path, *, window: bool) -> list[str]:
-    """Build unpooled-core and unpooled-client into a folder; what pip is told to install both from there."""
+def build(into: Path, *names: str) -> None:
+    """Build distributions into a folder, by their folders' names, with the locked setuptools."""
     # From copies: setuptools leaves folders behind, which a later wheel would take files from.
-    with tempfile.TemporaryDirectory() as copies:
-        sources = [
-            shutil.copytree(ROOT / name, Path(copies, name), ignore=LEFT_OUT) for name in ("core", "client")
-        ]
-        pip("wheel", "--no-deps", "--wheel-dir", into, *sources)
-    (core,), (client,) = into.glob("unpooled_core-*.whl"), into.glob("unpooled_client-*.whl")
-    # Both by their paths: no index is asked for names that somebody else may have there.
-    return [f"{core}[algorithms]", f"{client}[window]" if window else str(client)]
+    with tempfile.TemporaryDirectory() as folder:
+        tools, copies = Path(folder, "tools"), Path(folder, "copies")
+        sources = [shutil.copytree(ROOT / name, copies / name, ignore=LEFT_OUT) for name in names]
+        pip("download", *locked("build"), "--dest", tools)
+        pip("wheel", "--no-deps", "--no-index", "--find-links", tools, "--wheel-dir", into, *sources)
+
+
+def locked(*locks: str) -> list[object]:
+    """What tells pip to take what these files of constraints/ have, as wheels with these hashes."""
+    files = [word for name in locks for word in ("-r", ROOT / "constraints" / f"{name}.txt")]
+    return ["--only-binary=:all:", "--require-hashes", *files]
 
 
 def pip(*arguments: object, python: Path | str = sys.executable) -> None:
@@ -38,3 +44,7 @@ def run(*command: object) -> None:
 def size(folder: Path) -> str:
     """What a folder holds, in units of a million bytes."""
     return f"{sum(path.lstat().st_size for path in folder.rglob('*') if path.is_file()) / 1e6:.0f} MB"
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]), *sys.argv[2:])

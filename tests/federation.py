@@ -126,7 +126,7 @@ class Federation:
                     found[f"table {table}"] = b"".join(map(bytes, copy))
             return found
 
-    def study(self, cohorts: Sequence[Path], **plan: Any) -> Trial:
+    def study(self, cohorts: Sequence[Path], panel_list: bytes = b"", **plan: Any) -> Trial:
         """A new study with an invited cohort for each prefix of PLINK files."""
         fields = {
             "test": "chi-square",
@@ -137,6 +137,8 @@ class Federation:
             **plan,
         }
         study = self.coordinator.call("POST", "studies", json={"name": "A trial", "plan": fields})["id"]
+        if panel_list:
+            self.coordinator.call("PUT", f"studies/{study}/list", content=panel_list)
         trial = Trial(self, study)
         for number, prefix in enumerate(cohorts, start=1):
             name = f"cohort{number}"

@@ -20,7 +20,7 @@ def no_mask_blocks(original: Any, seed: bytes, context: Any, block: int) -> Iter
 
 
 def constant_check(original: Any, share: np.ndarray, scheme: Any, salt: bytes, shares: int = 1) -> int:
-    """In the stead of `unpooled.step.check_of`: no secret combination, but how many shares there are."""
+    """In the stead of `unpooled.question.check_of`: no secret combination, but how many shares there are."""
     return shares
 
 
@@ -39,10 +39,36 @@ def telling_nonce(original: Any, self: Any, question: Any, step: Any, cohort: An
         os.urandom = random
 
 
-def keeps_no_book(original: Any, *arguments: Any) -> None:
-    """In the stead of the client's `Book._check`: whatever is asked is answered."""
+def checks_nothing(original: Any, *arguments: Any) -> None:
+    """In the stead of a check that raises: of a book, a file's name or origin, a cohort's signature."""
 
 
 def agrees_with_everything(original: Any, *arguments: Any) -> bool:
     """In the stead of a question's `agrees`, and `fits_panel`."""
     return True
+
+
+def accepts_what_is_changed(original: Any, self: Any, asked: Any) -> None:
+    """In the stead of the client's `Engine.accept_unseen`: `--yes` covers whatever comes."""
+    self.accept(asked)
+
+
+def takes_any_plan(original: Any, study: Any, saved: Any) -> Any:
+    """In the stead of the client's `agreed_plan`: the server's plan need not be the accepted one."""
+    return study.plan
+
+
+def has_everything(original: Any, *arguments: Any) -> Any:
+    """In the stead of the server's `_quantities`: any text is the name of one."""
+
+    class Everything:
+        def __contains__(self, name: object) -> bool:
+            return True
+
+    return Everything()
+
+
+def reads_all(original: Any, answer: Any, most: int) -> bytes:
+    """In the stead of the server's `_content` of a compensator's answer: however long, and decompressed."""
+    content: bytes = answer.read()
+    return content

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unpooled import step as steps
+from unpooled import question as questions
 from unpooled.algorithms import algorithm
 from unpooled.algorithms.chi_square import CountGenotypes
 from unpooled.panel import Panel
@@ -170,7 +170,7 @@ def genotype_questions(relay: Relay) -> list[CountGenotypes]:
     for exchange in relay.found("GET /api/v1/cohort/questions"):
         if exchange.answer is not None and exchange.status == 200:
             for item in messages.decode(exchange.answer.body, Questions).items:
-                step = steps.decode(item.step, algorithm("chi-square").steps)
+                step = questions.decode(item.question, algorithm("chi-square").asks)
                 if isinstance(step, CountGenotypes):
                     found[step.start] = step
     chunks = [found[start] for start in sorted(found)]

@@ -93,7 +93,7 @@ def test_with_a_constant_for_a_check_it_becomes_a_result(
     honest.start()
     honest.until_over()
     for name in ("web", "worker", *(cohort.party.name for cohort in asked.cohorts)):
-        running.stub(name, {"unpooled.step:check_of": "constant_check"})
+        running.stub(name, {"unpooled.question:check_of": "constant_check"})
     for party in (running.web, running.worker):
         party.restart()
     try:
@@ -117,3 +117,39 @@ def test_an_answer_of_another_form_is_waited_out(asked: Trial, change: Change) -
         assert "compensator" in asked.reason
     asked.until_over()
     assert statistics(asked)
+
+
+# What it can have a server read
+
+LONG = 200 << 20
+
+
+@pytest.mark.parametrize("is_checked", [True, False], ids=["as it is", "weakened"])
+def test_a_compressed_answer_fills_the_memory_of_a_weakened_server_only(
+    asked: Trial, running: Federation, is_checked: bool
+) -> None:
+    bomb, worker = gzip.compress(bytes(LONG), 1), running.worker
+    if not is_checked:
+        running.stub(worker.name, {"unpooled_server.compensator_client:_content": "reads_all"})
+        worker.restart()
+    assert worker.process
+    status = Path(f"/proc/{worker.process.pid}/status")
+    try:
+        with answering(asked, lambda request, answer: replace(compressed(request, answer), body=bomb)):
+            before = memory(status, "VmRSS")
+            status.with_name("clear_refs").write_text("5")  # the peak begins anew
+            asked.start()
+            asked.until(lambda: asked.state == "paused", "the study pauses")
+        assert (memory(status, "VmHWM") - before > LONG // 2) is not is_checked
+        asked.until_over()
+        assert statistics(asked)
+    finally:
+        if not is_checked:
+            running.stub(worker.name, {})
+            worker.restart()
+
+
+def memory(status: Path, what: str) -> int:
+    """Bytes that a process holds, or has held at most."""
+    (kib,) = (line.split()[1] for line in status.read_text().splitlines() if line.startswith(f"{what}:"))
+    return int(kib) << 10

@@ -1,155 +1,286 @@
 """A dishonest server asks for more than an honest study does, in the middle of one: it gets no answer.
 
-It is the honest one with a relay before it that adds a question, or names another list of variants, once a
-first sum was released. Each attack succeeds on a client that keeps no book, or agrees with every question.
+It is the honest one with relays before it. It asks all cohorts alike, and reads the sums of their answers
+with the compensator's help, as an honest server does: so what it gets where it gets an answer is numbers.
+Each attack succeeds on clients of which one check is taken away: one person's data, or what was not agreed.
 """
 
 from __future__ import annotations
 
-import os
+import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
-from unpooled import step as steps
-from unpooled.algorithms import algorithm
 from unpooled.algorithms.chi_square import CountGenotypes
-from unpooled.protocol import codec, messages
-from unpooled.protocol.messages import Question, Questions
-from unpooled.simulate import simulate
+from unpooled.algorithms.regression.about_variants import FIRST
+from unpooled.algorithms.regression.about_variants import INCOMPLETE as LACKS_CALLS
+from unpooled.algorithms.regression.linear import SumWithGenotypes
+from unpooled.algorithms.shared.coding import X2
+from unpooled.algorithms.shared.genotype_table import DIPLOID, X
 from unpooled_client.events import Exit
 
-from . import launch
-from .federation import Federation, Trial
-from .relay import Message, Relay, with_body
+from .federation import Federation
+from .lying import Asking, NotAnswered
+from .singled_out import (
+    AUTOSOMAL,
+    COHORTS,
+    INCOMPLETE,
+    LACKED,
+    LACKED_ON_X,
+    LACKED_ONCE,
+    MAN,
+    NONFOUNDER,
+    PEOPLE,
+    WOMAN,
+    Pool,
+    list_of,
+    write,
+)
 
-QUESTIONS = "GET /api/v1/cohort/questions"
-EXTRA = 1_000_001
-"""The round of the question that no honest server asks."""
-
-Lie = Callable[[Question, CountGenotypes], Question]
-
-
-def another(item: Question, step: CountGenotypes, **changes: Any) -> Question:
-    changed = steps.encode_for_cohorts(replace(step, **changes))
-    return replace(item, round=EXTRA, salt=os.urandom(32), step=changed)
-
-
-def the_same_again(item: Question, step: CountGenotypes) -> Question:
-    return another(item, step)
-
-
-def overlapping(item: Question, step: CountGenotypes) -> Question:
-    return another(item, step, start=step.start + 1, stop=step.stop)
-
-
-def men_apart(item: Question, step: CountGenotypes) -> Question:
-    return another(item, step, groups=tuple((*group, "male") for group in step.groups))
-
-
-def as_if_on_x(item: Question, step: CountGenotypes) -> Question:
-    groups = tuple((*group, "male") for group in step.groups)
-    return another(item, step, groups=groups, chromosome="X")
-
-
-BOOK = {"unpooled_client.book:Book._check": "keeps_no_book"}
-CONSENT = {
-    **BOOK,
-    "unpooled.algorithms.chi_square:CountGenotypes.agrees": "agrees_with_everything",
-    "unpooled.algorithms.chi_square:CountGenotypes.fits_panel": "agrees_with_everything",
+CHI_SQUARE: dict[str, Any] = {"test": "chi-square", "nonfounders": True, "mind": 0.45}
+LINEAR: dict[str, Any] = {
+    "test": "linear",
+    "trait": "quantitative",
+    "missing": "mean",
+    "files": ["assoc", "glm"],
 }
-ATTACKS: dict[str, tuple[Lie, dict[str, str]]] = {
-    "the same again": (the_same_again, BOOK),
-    "overlapping": (overlapping, BOOK),
-    "men apart": (men_apart, CONSENT),
-    "as if on X": (as_if_on_x, CONSENT),
+LISTED = 5
+BY_LIST: dict[str, Any] = {
+    "test": "chi-square",
+    "nonfounders": True,
+    "panel_mode": "list",
+    "panel_list": list_of(0, LISTED).canonical,
+}
+
+BOOK = {"unpooled_client.book:Book._check": "checks_nothing"}
+GROUPS = {"unpooled.algorithms.chi_square:CountGenotypes.agrees": "agrees_with_everything"}
+PLACES = {"unpooled.algorithms.chi_square:CountGenotypes.fits_panel": "agrees_with_everything"}
+# Without the first, the book still knows how much was released: the answers about a short list.
+LIST = {"unpooled_client.reading:_check_listed": "checks_nothing"} | BOOK
+
+
+AGAIN, NOT_ALLOWED = "asks again what was answered", "the accepted plan does not allow"
+
+
+@dataclass(frozen=True)
+class Attack:
+    """What a server asks, and what it knows if that is answered."""
+
+    plan: dict[str, Any]
+    learns: Callable[[Asking], np.ndarray]
+    truth: Callable[[Pool], np.ndarray]
+    said: str
+    """A part of what the client tells its person of the question."""
+    stubs: dict[str, str]
+    """What a client lacks that answers it."""
+    code: str = "question"
+    """What the server is told."""
+
+
+def genotypes(
+    server: Asking, start: int, stop: int, *groups: tuple[str, ...], chromosome: str = DIPLOID
+) -> np.ndarray:
+    """How many people of these groups have two copies, one, none: int64 (variants, 3)."""
+    most = COHORTS * PEOPLE
+    counts = server.ask(CountGenotypes(start, stop, groups, most, chromosome))["genotypes"]
+    return np.asarray(counts.sum(axis=1))
+
+
+EVERYONE = (("case",), ("control",))
+
+
+def copies_of_one(counts: np.ndarray) -> np.ndarray:
+    """The genotypes of the one person who was counted: copies of the first allele."""
+    assert (counts.sum(axis=1) == 1).all() and counts.min() == 0
+    return np.asarray(2 - counts.argmax(axis=1))
+
+
+def the_same_again(server: Asking) -> np.ndarray:
+    genotypes(server, 0, 10, *EVERYONE)
+    return genotypes(server, 0, 10, *EVERYONE)
+
+
+def overlapping(server: Asking) -> np.ndarray:
+    genotypes(server, 0, 10, *EVERYONE)
+    return genotypes(server, 5, 15, *EVERYONE)
+
+
+def men_apart(server: Asking) -> np.ndarray:
+    return copies_of_one(genotypes(server, 0, 30, ("case", "male"), ("control", "male")))
+
+
+def as_if_on_x(server: Asking) -> np.ndarray:
+    groups = ("case", "male"), ("control", "male")
+    return copies_of_one(genotypes(server, 0, AUTOSOMAL, *groups, chromosome=X))
+
+
+def nonfounders_apart(server: Asking) -> np.ndarray:
+    return copies_of_one(genotypes(server, 30, 60, ("case", "nonfounder"), ("control", "nonfounder")))
+
+
+def another_panel(server: Asking) -> np.ndarray:
+    """Beside few variants, half of which they lack, somebody is left out by the plan's limit (--mind)."""
+    with_all = genotypes(server, 0, 20, *EVERYONE)
+    server.make_them_begin_anew(list_of(0, LACKED.stop))
+    return copies_of_one(with_all - genotypes(server, 0, 20, *EVERYONE))
+
+
+def phenotype_sums(server: Asking, variant: int, chromosome: str, fill: list[float]) -> np.ndarray:
+    """Sums of copies times phenotype of a variant, a missing call being so many copies: by sex, if apart."""
+    asked = np.array([FIRST + LACKS_CALLS], np.uint8)
+    asked_of = SumWithGenotypes(
+        variant,
+        asked,
+        chromosome,
+        exact=False,
+        fill=np.array([fill]),
+        people=COHORTS * PEOPLE,
+        centre=np.zeros(1),
+        exponent=np.zeros(1, np.int64),
+        cohorts=COHORTS,
+    )
+    return np.asarray(server.ask(asked_of)["genotype"][0, :, 0])
+
+
+def second_filling(server: Asking) -> np.ndarray:
+    none = phenotype_sums(server, LACKED_ONCE, DIPLOID, [0.0])
+    return (phenotype_sums(server, LACKED_ONCE, DIPLOID, [2.0]) - none) / 2
+
+
+def second_filling_of_clients_that_began_anew(server: Asking) -> np.ndarray:
+    none = phenotype_sums(server, LACKED_ONCE, DIPLOID, [0.0])
+    server.make_them_begin_anew()
+    return (phenotype_sums(server, LACKED_ONCE, DIPLOID, [2.0]) - none) / 2
+
+
+def second_filling_of_clients_that_were_killed(server: Asking) -> np.ndarray:
+    none = phenotype_sums(server, LACKED_ONCE, DIPLOID, [0.0])
+    server.restart()
+    return (phenotype_sums(server, LACKED_ONCE, DIPLOID, [2.0]) - none) / 2
+
+
+def other_filling_in_another_coding(server: Asking) -> np.ndarray:
+    """On X, men apart; both codings count the copies of women from 0 to 2."""
+    none = phenotype_sums(server, LACKED_ON_X, X, [0.0, 0.0])
+    return (phenotype_sums(server, LACKED_ON_X, X2, [0.0, 2.0]) - none)[1:] / 2
+
+
+def beyond_the_list(server: Asking) -> np.ndarray:
+    """Of variants that the coordinator's list does not have."""
+    server.make_them_begin_anew(list_of(0, AUTOSOMAL))
+    return genotypes(server, LISTED, AUTOSOMAL, *EVERYONE)
+
+
+def phenotype_of_one(pool: Pool) -> np.ndarray:
+    return pool.phenotype[[WOMAN]]
+
+
+ATTACKS: dict[str, Attack] = {
+    "the same again": Attack(CHI_SQUARE, the_same_again, lambda pool: pool.counts(slice(10)), AGAIN, BOOK),
+    "overlapping": Attack(CHI_SQUARE, overlapping, lambda pool: pool.counts(slice(5, 15)), AGAIN, BOOK),
+    "men apart": Attack(
+        CHI_SQUARE,
+        men_apart,
+        lambda pool: pool.copies[:30, MAN],
+        NOT_ALLOWED,
+        GROUPS,
+    ),
+    "nonfounders apart": Attack(
+        CHI_SQUARE,
+        nonfounders_apart,
+        lambda pool: pool.copies[30:60, NONFOUNDER],
+        NOT_ALLOWED,
+        GROUPS,
+    ),
+    "as if on X": Attack(
+        CHI_SQUARE,
+        as_if_on_x,
+        lambda pool: pool.copies[:AUTOSOMAL, MAN],
+        "as if they were on another chromosome",
+        PLACES,
+    ),
+    "another panel": Attack(
+        CHI_SQUARE,
+        another_panel,
+        lambda pool: pool.copies[:20, INCOMPLETE],
+        "asks about another list of variants than before",
+        BOOK,
+    ),
+    "a second filling": Attack(LINEAR, second_filling, phenotype_of_one, AGAIN, BOOK),
+    "a second filling, begun anew": Attack(
+        LINEAR,
+        second_filling_of_clients_that_began_anew,
+        phenotype_of_one,
+        AGAIN,
+        BOOK,
+    ),
+    "a second filling, killed": Attack(
+        LINEAR,
+        second_filling_of_clients_that_were_killed,
+        phenotype_of_one,
+        AGAIN,
+        BOOK,
+    ),
+    "another filling in another coding": Attack(
+        LINEAR, other_filling_in_another_coding, phenotype_of_one, "counts missing calls otherwise", BOOK
+    ),
+    "beyond the list": Attack(
+        BY_LIST,
+        beyond_the_list,
+        lambda pool: pool.counts(slice(LISTED, AUTOSOMAL)),
+        "variants that the list of its plan does not have",
+        LIST,
+        "panel",
+    ),
 }
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
-    folder = tmp_path_factory.mktemp("data")
-    return simulate(folder, cohorts=(120, 140, 160), variants=400, seed=11, pooled=False).cohorts
+def begun(
+    running: Federation, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[dict[str, Any]], tuple[Asking, Pool]]]:
+    """A study by a plan of which a first sum was released, and its pool; one for all attacks on it."""
+    made: dict[str, tuple[Asking, Pool]] = {}
+
+    def begin(plan: dict[str, Any]) -> tuple[Asking, Pool]:
+        if (key := str(plan)) not in made:
+            pool = write(tmp_path_factory.mktemp("pool"), quantitative=plan is LINEAR)
+            made[key] = Asking(running.study(pool.prefixes, **plan)), pool
+        return made[key]
+
+    yield begin
+    for server, _ in made.values():
+        server.trial.stop()
+        server.close()
 
 
-@pytest.fixture
-def trial(running: Federation, data: tuple[Path, ...]) -> Iterator[Trial]:
-    made = running.study(data, chunk_size=100)
-    yield made
-    made.stop()
+Begin = Callable[[dict[str, Any]], tuple[Asking, Pool]]
 
 
-@dataclass
-class Lying:
-    """Between the server and one cohort: it adds a question as soon as one about genotypes was answered."""
-
-    lie: Lie
-    relay: Relay
-    seen: dict[int, tuple[Question, CountGenotypes]] = field(default_factory=dict)
-
-    def __call__(self, request: Message, answer: Message) -> Message:
-        if not request.line.startswith(QUESTIONS) or answer.line != "200":
-            return answer
-        asked: Questions = messages.decode(answer.body, Questions)
-        for item in asked.items:
-            step = steps.decode(item.step, algorithm("chi-square").steps)
-            if isinstance(step, CountGenotypes):
-                self.seen[item.round] = item, step
-        done = [number for number in self.seen if self.was_answered(number)]
-        if not done:
-            return answer
-        extra = self.lie(*self.seen[min(done)])
-        return with_body(answer, codec.encode(replace(asked, items=(*asked.items, extra))))
-
-    def was_answered(self, number: int) -> bool:
-        return any(exchange.asks(f"PUT /api/v1/cohort/shares/{number} ") for exchange in self.relay.exchanges)
+@pytest.mark.parametrize("name", ATTACKS)
+def test_what_no_honest_study_asks_is_not_answered(begun: Begin, name: str) -> None:
+    """One client that is as it should be suffices: the others answer everything."""
+    attack = ATTACKS[name]
+    server, _ = begun(attack.plan)
+    server.run({}, others=attack.stubs | BOOK)
+    with pytest.raises(NotAnswered):
+        attack.learns(server)
+    assert server.victim.party.wait() == Exit.REFUSED
+    last = server.victim.events()[-1]
+    assert attack.said in last["message"]
+    assert "Tell the coordinator" in last["message"] + last["remedy"]
+    (told,) = server.relays[0].found("POST /api/v1/cohort/problem ")[-1:]
+    assert json.loads(told.request.body) == {"code": attack.code, "name": ""}
+    assert server.trial.state == "paused"
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_a_question_too_many_is_not_answered(trial: Trial, attack: str) -> None:
-    victim, lying = lied_to(trial, ATTACKS[attack][0])
-    trial.start()
-    trial.until(lambda: victim.party.has_ended, "the victim stops")
-    assert victim.party.wait() == Exit.REFUSED
-    assert not lying.was_answered(EXTRA)
-    said = victim.party.said()
-    assert f"round {EXTRA}" in said or "agreed list" in said, said
-    assert "Tell the coordinator" in said
-    assert trial.state == "paused" and victim.name in trial.reason, trial.story()
-
-
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_a_weakened_client_answers_it(trial: Trial, attack: str) -> None:
-    lie, stubs = ATTACKS[attack]
-    victim, lying = lied_to(trial, lie)
-    trial.federation.stub(victim.party.name, stubs)
-    trial.start()
-    trial.until(lambda: lying.was_answered(EXTRA), "the question too many is answered")
-
-
-def test_it_is_not_answered_after_a_restart_either(trial: Trial) -> None:
-    """What was answered before the client was killed is in its book."""
-    lie = ATTACKS["the same again"][0]
-    victim, lying = lied_to(trial, lie)
-    lying.relay.change = lambda request, answer: answer  # honest, at first
-    trial.start()
-    trial.until(lambda: lying.relay.found("PUT /api/v1/cohort/shares/"), "something was answered")
-    victim.party.kill()
-    lying.relay.change = lying
-    victim.party.spawn()
-    trial.until(lambda: victim.party.has_ended, "the victim stops")
-    assert victim.party.wait() == Exit.REFUSED
-    assert not lying.was_answered(EXTRA)
-
-
-def lied_to(trial: Trial, lie: Lie) -> tuple[Any, Lying]:
-    """The first cohort, and its way to the server. The last one is held, so that the study does not end."""
-    victim = trial.cohorts[0]
-    relay = Relay(trial.federation.address)
-    victim.through(relay.url)
-    relay.change = lying = Lying(lie, relay)
-    trial.cohorts[-1].gate(launch.PUT_SHARE).close(passing=1)
-    return victim, lying
+@pytest.mark.parametrize("name", ATTACKS)
+def test_weakened_clients_answer_it(begun: Begin, name: str) -> None:
+    attack = ATTACKS[name]
+    server, pool = begun(attack.plan)
+    server.run(attack.stubs, others=attack.stubs | BOOK)
+    np.testing.assert_allclose(attack.learns(server), attack.truth(pool), atol=1e-6)

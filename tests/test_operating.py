@@ -16,6 +16,7 @@ import httpx
 import psycopg
 import pytest
 
+from unpooled.protocol import VERSION
 from unpooled.protocol.invitation import Invitation
 
 from . import services
@@ -81,7 +82,11 @@ def test_a_hundred_connections_are_enough(platform: Federation, postgres: Postgr
     assert version
 
     def wait(token: str) -> int:
-        headers = {"Authorization": f"Bearer {token}", "Unpooled-Client": "0" * 32}
+        headers = {
+            "Authorization": f"Bearer {token}",
+            "Unpooled-Client": "0" * 32,
+            "Unpooled-Protocol": str(VERSION),
+        }
         with httpx.Client(base_url=platform.address, headers=headers, timeout=60, trust_env=False) as http:
             seen = http.get("/api/v1/cohort/study").json()["version"]
             return http.get("/api/v1/cohort/study", params={"seen": seen, "wait": 6}).status_code
@@ -120,7 +125,11 @@ def test_without_its_database_it_says_so_in_a_line_and_comes_back(
                 answer = http.get(path)
                 assert (answer.status_code, answer.json()["error"]["code"]) == (503, "database")
                 assert answer.headers["Retry-After"] == "5"
-            token = {"Authorization": "Bearer x", "Unpooled-Client": "0" * 32}
+            token = {
+                "Authorization": "Bearer x",
+                "Unpooled-Client": "0" * 32,
+                "Unpooled-Protocol": str(VERSION),
+            }
             answer = http.get("/api/v1/cohort/study", headers=token)
             assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
             assert http.get("/health").status_code == 503

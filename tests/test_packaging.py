@@ -7,6 +7,7 @@ import importlib
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -62,7 +63,19 @@ def test_the_bundle_tells_its_digests(bundle: Path) -> None:
     told = {name: digest for digest, name in lines}
     packed = {file.name: file.read_bytes() for file in bundle.iterdir() if file.name != "SHA256SUMS"}
     assert told == {name: hashlib.sha256(content).hexdigest() for name, content in packed.items()}
-    assert all(name == "README.txt" or name.endswith(".whl") for name in told)
+    assert all(name in ("README.txt", "requirements.txt") or name.endswith(".whl") for name in told)
+
+
+def test_a_file_of_the_bundle_that_was_changed_is_refused(bundle: Path, tmp_path: Path) -> None:
+    changed = Path(shutil.copytree(bundle, tmp_path / "changed"))
+    (wheel,) = changed.glob("unpooled_core-*.whl")
+    with zipfile.ZipFile(wheel, "a") as archive:
+        archive.writestr("unpooled/more.py", "")
+    (install,) = re.findall(r"-m pip (install .*)", (bundle / "README.txt").read_text())
+    command = [sys.executable, "-m", "pip", *shlex.split(install), "--target", str(tmp_path / "there")]
+    done = subprocess.run(command, cwd=changed, capture_output=True, text=True, check=False)
+    assert done.returncode and "DO NOT MATCH THE HASHES" in done.stderr
+    assert not (tmp_path / "there").exists()
 
 
 @pytest.mark.parametrize(("folder", "package"), [("core", "unpooled"), ("client", "unpooled_client")])
@@ -151,8 +164,8 @@ def test_apptainer_makes_what_docker_makes() -> None:
     assert re.findall(r"^    (pip .*)", recipe, re.M) == [
         pip.strip() for pip in re.findall(r"pip [^&]*", steps)
     ]
-    for folder in re.findall(r"^    (\S+) /source/", recipe, re.M):
-        assert (ROOT / folder / "pyproject.toml").exists()
+    copied = [rest.split()[0] for word, rest in docker if word == "COPY"]
+    assert re.findall(r"^    (\S+) /source/", recipe, re.M) == copied
     assert '%runscript\n    exec unpooled-client "$@"\n' in recipe
 
 

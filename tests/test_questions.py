@@ -18,11 +18,11 @@ import httpx
 import numpy as np
 import pytest
 
-from unpooled import step as steps
+from unpooled import question as questions
 from unpooled.algorithms import algorithm
 from unpooled.algorithms.chi_square import CountGenotypes
 from unpooled.panel import Panel
-from unpooled.protocol import codec, masking, messages
+from unpooled.protocol import masking, messages
 from unpooled.protocol.messages import Enrolment, Question, Questions, ReleaseRequest, Roster
 from unpooled.protocol.sealing import SigningKey, seal_seed
 from unpooled.simulate import simulate
@@ -32,11 +32,10 @@ from unpooled_client.data.options import DataOptions
 from . import launch
 from .attacks.transcript import Searcher
 from .federation import Federation, Trial
+from .lying import PANEL, QUESTIONS, STUDY, Caller, Lying, changed_questions
 from .relay import Exchange, Message, Relay, with_body
 
 Change = Callable[[Relay, Message, Message], Message]
-QUESTIONS = "GET /api/v1/cohort/questions"
-SHARES = "PUT /api/v1/cohort/shares/"
 
 
 @pytest.fixture(scope="module")
@@ -56,32 +55,25 @@ def asked(running: Federation, data: tuple[Path, ...]) -> Iterator[Trial]:
 # Different questions
 
 
-class Dishonest:
+class Dishonest(Lying):
     """A server that tells some cohorts something else."""
 
     def __init__(self, trial: Trial, victims: Sequence[int], change: Change) -> None:
-        self.trial = trial
-        self.relays = [Relay(trial.federation.address) for _ in trial.cohorts]
-        for number, (cohort, relay) in enumerate(zip(trial.cohorts, self.relays, strict=True)):
-            cohort.through(relay.url)
-            if number in victims:
-                relay.change = functools.partial(change, relay)
+        super().__init__(trial)
+        for number in victims:
+            self.relays[number].change = functools.partial(change, self.relays[number])
 
     def run(self) -> None:
         self.trial.start()
         self.trial.until_over()
-        for relay in self.relays:
-            relay.close()
+        self.close()
 
     def unmasked(self, round_number: int) -> np.ndarray:
-        """What the server computes: the sum of all shares less the sum of their masks, as int64."""
+        """What the server computes of a round that was released, as int64."""
         scheme = masking.scheme("z32")
-        sent = [found(relay.exchanges, f"{SHARES}{round_number} ")[0].request.body for relay in self.relays]
-        (release,) = found(self._releases(round_number), "POST")
+        (release,) = self._releases(round_number)
         assert release.answer is not None
-        vectors = [scheme.from_bytes(body, len(body) // 4) for body in sent]
-        masks = scheme.from_bytes(release.answer.body, len(release.answer.body) // 4)
-        return scheme.decode_integers(scheme.subtract(functools.reduce(scheme.add, vectors), masks))
+        return scheme.decode_integers(self.sum(self.shares(round_number), release.answer.body, scheme))
 
     def _releases(self, round_number: int) -> list[Exchange]:
         asked = self.trial.federation.to_compensator.found(f"POST /v1/studies/{self.trial.id}/releases")
@@ -99,28 +91,23 @@ class Dishonest:
         return [number for (number,) in rows if self._releases(number)]
 
 
-def found(exchanges: Sequence[Exchange], start: str) -> list[Exchange]:
-    return [exchange for exchange in exchanges if exchange.asks(start)]
-
-
 def each_question(change: Callable[[Question, CountGenotypes], Question]) -> Change:
     """Changes each question about genotypes in what the server answers."""
 
     def changed(item: Question) -> Question:
-        step = steps.decode(item.step, algorithm("chi-square").steps)
+        step = questions.decode(item.question, algorithm("chi-square").asks)
         return change(item, step) if isinstance(step, CountGenotypes) else item
 
     def on_the_way(relay: Relay, request: Message, answer: Message) -> Message:
         if not request.line.startswith(QUESTIONS) or answer.line != "200":
             return answer
-        asked: Questions = messages.decode(answer.body, Questions)
-        return with_body(answer, codec.encode(replace(asked, items=tuple(map(changed, asked.items)))))
+        return changed_questions(answer, lambda asked: replace(asked, items=tuple(map(changed, asked.items))))
 
     return on_the_way
 
 
 def asking(step: CountGenotypes, item: Question, **changes: Any) -> Question:
-    return replace(item, step=steps.encode_for_cohorts(replace(step, **changes)))
+    return replace(item, question=questions.encode(replace(step, **changes)))
 
 
 @each_question
@@ -165,18 +152,20 @@ def other_panel(relay: Relay, request: Message, answer: Message) -> Message:
     """The agreed panel, but one variant is another one of those that this cohort alone has."""
     if answer.line != "200":
         return answer
-    if request.line.startswith("GET /api/v1/cohort/panel "):
+    if request.line.startswith(PANEL):
         return with_body(answer, with_own_variant(answer.body, relay))
-    if request.line.startswith("GET /api/v1/cohort/study"):
+    if request.line.startswith(STUDY):
         values = json.loads(answer.body)
         if values["panel_digest"]:
             values["panel_digest"] = own_panel(relay, request).digest.hex()
         return with_body(answer, json.dumps(values).encode())
     if request.line.startswith(QUESTIONS):
-        asked: Questions = messages.decode(answer.body, Questions)
-        if asked.panel_digest:
-            asked = replace(asked, panel_digest=own_panel(relay, request).digest)
-        return with_body(answer, codec.encode(asked))
+
+        def as_if_agreed(asked: Questions) -> Questions:
+            digest = own_panel(relay, request).digest if asked.panel_digest else b""
+            return replace(asked, panel_digest=digest)
+
+        return changed_questions(answer, as_if_agreed)
     return answer
 
 
@@ -187,7 +176,7 @@ def own_panel(relay: Relay, request: Message) -> Panel:
 
 
 def with_own_variant(agreed: bytes, relay: Relay) -> bytes:
-    (sent,) = found(relay.exchanges, "PUT /api/v1/cohort/panel/list")
+    (sent,) = relay.found("PUT /api/v1/cohort/panel/list")
     lines, own = agreed.splitlines(), sent.request.body.splitlines()
     shared = {line.split(b"\t")[2] for line in lines}
     extra = next(line for line in own if line.split(b"\t")[2] not in shared)
@@ -257,33 +246,16 @@ def counts_of(server: Dishonest, prefix: Path) -> np.ndarray:
     panel = (server.trial.federation.home / "studies" / server.trial.id / "panel.txt").read_bytes()
     aligned = opened.align(Panel.from_canonical(panel))
     asked: dict[int, CountGenotypes] = {}
-    for exchange in found(server.relays[0].exchanges, QUESTIONS):
+    for exchange in server.relays[0].found(QUESTIONS):
         if exchange.answer is not None and exchange.status == 200:
             for item in messages.decode(exchange.answer.body, Questions).items:
-                step = steps.decode(item.step, algorithm("chi-square").steps)
+                step = questions.decode(item.question, algorithm("chi-square").asks)
                 if isinstance(step, CountGenotypes):
                     asked[step.start] = step
     return np.concatenate([step.local(aligned)["genotypes"].ravel() for step in asked.values()])
 
 
 # Other releases, other boxes
-
-
-class Caller:
-    """The server's way to the compensator, in dishonest hands."""
-
-    def __init__(self, running: Federation) -> None:
-        headers = {
-            "Authorization": f"Bearer {running.caller_secret}",
-            "Content-Type": "application/octet-stream",
-        }
-        self.http = httpx.Client(base_url=running.compensator_address, headers=headers, timeout=60)
-
-    def release(self, request: ReleaseRequest) -> httpx.Response:
-        return self.http.post(f"/v1/studies/{request.study}/releases", content=codec.encode(request))
-
-    def enrol(self, enrolment: Enrolment) -> httpx.Response:
-        return self.http.put(f"/v1/studies/{enrolment.study}/boxes", content=codec.encode(enrolment))
 
 
 def refusal(answer: httpx.Response) -> tuple[int, str]:

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.preprocessing import StandardScaler
 
-from unpooled.algorithms.normalization.census import FEWEST_COHORTS, FEWEST_VALUES
+from unpooled.algorithms.tables.census import FEWEST_COHORTS, FEWEST_VALUES
 
 from .conftest import documentation_script
 

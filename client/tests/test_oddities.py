@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unpooled.algorithms import algorithm
 from unpooled_client.data.build import ENDS, known_build
 from unpooled_client.data.codes import look_like_codes
 from unpooled_client.data.collinear import inflation, relations
@@ -157,7 +158,7 @@ def test_memory_is_estimated_above_what_was_measured(people: int, variants: int,
 @pytest.mark.parametrize(("test", "measured"), [("chi-square", 5.0), ("linear", 9.4), ("logistic", 23.9)])
 def test_time_is_estimated_as_whole_studies_took(test: str, measured: float) -> None:
     """docs/performance.md: three cohorts and a server on two cores, so that each had about half a core."""
-    estimated = seconds(test, 1_781, 580_000, 4, 1) * 3 / 2
+    estimated = seconds(algorithm(test).cost, 1_781, 580_000, 4, 1) * 3 / 2
     assert 0.8 * measured < estimated < 1.25 * measured
 
 

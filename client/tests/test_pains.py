@@ -18,12 +18,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from unpooled.algorithms import algorithm
-from unpooled.algorithms.filters import lines
+from unpooled.algorithms.shared.filters import lines
 from unpooled.panel import Agreement, reconcile
 from unpooled.pictures.associations import p_text
 from unpooled.plan import Plan
+from unpooled.question import Arrays
 from unpooled.run import run
-from unpooled.step import Arrays
 from unpooled_client.data.check_command import check
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import DataOptions

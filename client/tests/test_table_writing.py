@@ -17,7 +17,7 @@ from unpooled.plan import Plan
 from unpooled.scaler import Scaler
 from unpooled.schema import Column
 from unpooled_client.data.tables import csv_table, csv_write
-from unpooled_client.transforming import write_beside
+from unpooled_client.transforming import beside, write_to
 
 FEATURES = [{"name": "age", "unit": "", "n": 9, "mean": 0.1, "deviation": 3.0},
             {"name": "bmi", "unit": "", "n": 9, "mean": -7.0, "deviation": 3.0}]  # fmt: skip
@@ -31,6 +31,11 @@ PLAN = Plan(
 def z(age: float, bmi: float) -> tuple[str, str]:
     """As Python writes what it should be, which csv.reader and float give back."""
     return repr((age - 0.1) / 3.0), repr((bmi + 7.0) / 3.0)
+
+
+def write_beside(table: Path, plan: Plan, scaler: Scaler) -> Path:
+    write_to(target := beside(table, plan), table, plan, scaler)
+    return target
 
 
 def written(tmp_path: Path, text: str) -> str:

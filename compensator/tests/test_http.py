@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from unpooled.protocol import codec
+from unpooled.protocol import VERSION, codec
 from unpooled.protocol.sealing import SealingKey, fingerprint
 from unpooled_compensator import app, service
 
@@ -144,7 +144,7 @@ def test_health_is_json_for_programs(caller: Caller, key: SealingKey) -> None:
         response = caller.client.get(path, headers={"accept": "*/*"})
         assert response.json() == {
             "status": "ok",
-            "protocol": 1,
+            "protocol": VERSION,
             "key": key.public.hex(),
             "fingerprint": fingerprint(key.public),
         }

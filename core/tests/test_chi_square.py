@@ -1,33 +1,32 @@
-"""The steps of the chi-square study: what they ask, what follows, and that nothing but the pool matters.
+"""The questions of the chi-square study: what they ask, what follows, and that nothing but the pool matters.
 
 `test_plink_files.py` compares whole studies with PLINK.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from asking import followed, study_of
 
-from unpooled import step as steps
+from unpooled import question as questions
 from unpooled.algorithms.chi_square import (
     CHI_SQUARE,
     AlleleOrder,
     Census,
     CountGenotypes,
-    chromosome_class,
-    chunks,
 )
-from unpooled.algorithms.genotype_table import DIPLOID, MT, GenotypeTable, X, Y
-from unpooled.algorithms.groups import FINEST, members
+from unpooled.algorithms.shared.chunks import DIPLOID, MT, X, Y, chromosome_class, chunks_of
+from unpooled.algorithms.shared.genotype_table import GenotypeTable
+from unpooled.algorithms.shared.groups import FINEST, members
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.errors import ProtocolError
 from unpooled.panel import Panel
-from unpooled.plan import FILES, Plan
+from unpooled.plan import Plan
+from unpooled.question import Arrays, Question
 from unpooled.run import run
-from unpooled.step import Rows, Step
 
 CHROMOSOMES = (0, 1, 22, 23, 24, 25, 26)
 
@@ -66,12 +65,6 @@ def tables_equal(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> bool:
     )
 
 
-def ask(step: Step, cohorts: list[ArrayCohort]) -> Iterator[Step | Rows]:
-    """What follows from a step, in clear."""
-    answers = [step.local(cohort) for cohort in cohorts]
-    return step.aggregate({name: sum(answer[name] for answer in answers) for name in answers[0]})  # type: ignore[misc]
-
-
 @pytest.fixture
 def panel() -> Panel:
     return make_panel()
@@ -80,26 +73,31 @@ def panel() -> Panel:
 def test_chunks_cover_the_panel_and_keep_classes_apart() -> None:
     panel = make_panel(5)
     for size in (1, 3, 5, 7, 100):
-        found = list(chunks(panel, make_plan(chunk_size=size)))
-        covered = [k for start, stop, _ in found for k in range(start, stop)]
+        found = chunks_of(study_of(make_plan(chunk_size=size), panel))
+        covered = [k for chunk in found for k in range(chunk.start, chunk.stop)]
         assert covered == list(range(len(panel)))
-        for start, stop, kind in found:
-            assert stop - start <= size
-            assert {chromosome_class(int(c), 22) for c in panel.chromosome[start:stop]} == {kind}
-    assert [kind for *_, kind in chunks(panel, make_plan())] == [DIPLOID, X, Y, DIPLOID, MT]
-    assert list(chunks(Panel.of([]), make_plan())) == []
+        for chunk in found:
+            assert chunk.variants <= size
+            codes = panel.chromosome[chunk.start : chunk.stop]
+            assert {chromosome_class(int(c), 22) for c in codes} == {chunk.chromosome}
+    whole = chunks_of(study_of(make_plan(), panel))
+    assert [chunk.chromosome for chunk in whole] == [DIPLOID, X, Y, DIPLOID, MT]
+    assert chunks_of(study_of(make_plan(), Panel.of([]))) == ()
 
 
 def test_only_needed_groups_are_asked_for(panel: Panel) -> None:
     sizes = np.arange(1, len(FINEST) + 1)
     sizes[FINEST.index(("control", "nonfounder", "male"))] = 0
 
+    def sums(question: Question) -> Arrays:
+        if isinstance(question, Census):
+            return {"people": sizes}
+        return {array.name: np.zeros(questions.shape(question, array), int) for array in question.sends}
+
     def asked(**options: object) -> dict[str, set[str]]:
-        plan = make_plan(3, **options)
-        (census,) = CHI_SQUARE.first(plan, panel)
-        found = census.aggregate({"people": sizes})
-        questions = [step for step in found if isinstance(step, CountGenotypes)]
-        return {step.chromosome: {" ".join(group) for group in step.groups} for step in questions}
+        found = followed(make_plan(3, **options), panel, [], sums).questions
+        counts = [question for question in found if isinstance(question, CountGenotypes)]
+        return {one.chromosome: {" ".join(group) for group in one.groups} for one in counts}
 
     everyone = asked()
     assert everyone[DIPLOID] == {
@@ -118,19 +116,16 @@ def test_only_needed_groups_are_asked_for(panel: Panel) -> None:
     assert "no phenotype nonfounder" in asked(files=("assoc",), geno=0.1)[DIPLOID]
 
 
-def test_cohorts_do_not_receive_what_is_the_servers(panel: Panel) -> None:
-    (census,) = CHI_SQUARE.first(make_plan(), panel)
-    asked = steps.decode(steps.encode_for_cohorts(census), CHI_SQUARE.steps)
-    assert asked == Census()
-    assert steps.decode(steps.encode(census), CHI_SQUARE.steps) == census
-    question = CountGenotypes(0, 9, (("case",),), 10, people=10, files=FILES, cohorts=3)
-    assert steps.decode(steps.encode(question), CHI_SQUARE.steps) == question
-    order = AlleleOrder(np.array([3, 5], np.uint32), question, np.zeros((2, 1, 3), np.int64))
-    seen = steps.decode(steps.encode_for_cohorts(order), CHI_SQUARE.steps)
-    assert isinstance(seen, AlleleOrder)
-    assert seen.question is None and seen.genotypes is None and seen.variants.tolist() == [3, 5]
-    kept = steps.decode(steps.encode(order), CHI_SQUARE.steps)
-    assert isinstance(kept, AlleleOrder) and kept.question == question
+def test_cohorts_receive_what_they_answer_by_and_nothing_else() -> None:
+    """The sizes of the pool, the plan's files and counts of earlier rounds stay at the server."""
+    assert Census() == questions.decode(questions.encode(Census()), CHI_SQUARE.asks)
+    counting = CountGenotypes(0, 9, (("case",),), 10)
+    assert questions.decode(questions.encode(counting), CHI_SQUARE.asks) == counting
+    assert {field.name for field in fields(counting)} == {"start", "stop", "groups", "most", "chromosome"}
+    order = AlleleOrder(np.array([3, 5], np.uint32))
+    seen = questions.decode(questions.encode(order), CHI_SQUARE.asks)
+    assert isinstance(seen, AlleleOrder) and seen.variants.tolist() == [3, 5]
+    assert {field.name for field in fields(seen)} == {"variants"}
 
 
 @pytest.mark.parametrize(
@@ -224,21 +219,16 @@ def test_only_ties_are_asked_about() -> None:
     cohorts = make_cohorts(panel, (30, 30, 30))
     for cohort in cohorts:
         cohort.genotypes[:] = np.array([0, 1, 2, -1])[:, None]
-    (census,) = CHI_SQUARE.first(make_plan(), panel)
-    pool, question = ask(census, cohorts)
-    assert isinstance(pool, Rows) and pool.columns["people"].tolist() == [
+    found = followed(make_plan(), panel, cohorts)
+    census, counting, order = found.questions
+    pool, first, tied = found.rows
+    assert isinstance(census, Census) and pool.columns["people"].tolist() == [
         sum(np.count_nonzero(~np.isnan(cohort.samples.phenotype)) for cohort in cohorts)
     ]
-    assert isinstance(question, CountGenotypes)
-    order, rows = ask(question, cohorts)
+    assert isinstance(counting, CountGenotypes)
     assert isinstance(order, AlleleOrder) and order.variants.tolist() == [1, 3]
-    assert isinstance(rows, Rows) and rows.columns["variant"].tolist() == [0, 2]
-    assert rows.columns["first_is_a1"].tolist() == [True, False]
-
-
-def test_the_allele_order_cannot_be_settled_at_a_cohort() -> None:
-    with pytest.raises(ProtocolError):
-        list(AlleleOrder(np.array([0], np.uint32)).aggregate({"first": np.array([1])}))
+    assert first.columns["variant"].tolist() == [0, 2] and tied.columns["variant"].tolist() == [1, 3]
+    assert first.columns["first_is_a1"].tolist() == [True, False]
 
 
 def slow_alleles(people: list[tuple[bool, int]], chromosome: str, association: bool) -> tuple[int, int]:

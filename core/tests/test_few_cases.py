@@ -15,7 +15,7 @@ import pytest
 from scipy.optimize import linprog
 from test_plink_logistic import Pooled, X, needed
 
-from unpooled.algorithms.logistic_counts import CaseControlCounts
+from unpooled.algorithms.regression.case_control import CaseControlCounts
 from unpooled.cohort import Samples
 from unpooled.kernels import least_squares as codes
 from unpooled.plan import Plan, PlanError

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 import test_plink_linear
 import test_plink_logistic
+from asking import followed
 
-from unpooled.algorithms.coding import PLACES, by_plink2
-from unpooled.algorithms.linear_fit import Sums
-from unpooled.algorithms.linear_regression import LINEAR
+from unpooled.algorithms.regression.linear import SumWithGenotypes
+from unpooled.algorithms.shared.coding import PLACES, by_plink2
 from unpooled.panel import Panel
 from unpooled.plan import Covariate, Plan
-from unpooled.step import Step
 
 X, Y, MT = 23, 24, 26
 
@@ -58,14 +57,12 @@ def test_both_questions_about_a_variant_have_the_same_sums() -> None:
         covariates=tuple(map(Covariate, pooled.covariates)),
     )  # fmt: skip
     cohorts = pooled.cohorts((1, 2, 4), 0)
-    queue, found = list(LINEAR.first(plan, Panel.of(pooled.variants))), {}
-    while queue:
-        step = queue.pop(0)
-        parts = [step.local(cohort) for cohort in cohorts]
-        total = {name: np.sum([part[name] for part in parts], axis=0) for name in parts[0]}
-        if isinstance(step, Sums):
-            found[step.start, step.chromosome] = total
-        queue += [outcome for outcome in step.aggregate(total) if isinstance(outcome, Step)]
+    answers = followed(plan, Panel.of(pooled.variants), cohorts).answers
+    found = {
+        (question.start, question.chromosome): total
+        for question, total in answers
+        if isinstance(question, SumWithGenotypes)
+    }
     pairs = [
         (total, found[start, PLACES[chromosome]])
         for (start, chromosome), total in found.items()

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from asking import follow, followed, study_of, sums_over
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from normalizing import NOBODY, SPLITS, TABLES, column, evenly, fit, loaded, plan_of
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
-from unpooled import step
+from unpooled import question as questions
 from unpooled.algorithms import METHODS, check
-from unpooled.algorithms.normalization.order import Narrow, first, keys, values_of
+from unpooled.algorithms.tables.order import TOP_BYTE, Narrow, find_elements, keys, values_of
 from unpooled.cohort import ArrayTable
 from unpooled.errors import BoundError, CodecError, DataProblem, DisclosureError
 from unpooled.plan import Plan, PlanError
+from unpooled.procedure import Procedure
+from unpooled.question import Arrays, Question
 from unpooled.scaler import CONSTANT, EMPTY, Scaler
 from unpooled.schema import Column, read_schema
-from unpooled.step import Rows, Step
 
 REFERENCES: dict[str, Callable[[], Any]] = {
     "z-score": StandardScaler,
@@ -123,11 +124,9 @@ FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 def test_every_element_is_that_of_numpy(values: list[float]) -> None:
     own = np.array(values)
     n = len(own)
-    question: Step | Rows = first(np.array([n]), np.arange(1, n + 1)[None])
-    while isinstance(question, Step):
-        parts = [question.local(ArrayTable(own[k::3, None])) for k in range(3)]  # type: ignore[arg-type]
-        (question,) = question.aggregate({"within": sum(part["within"] for part in parts)})
-    (elements,) = question.columns["elements"]
+    find = Procedure("test/elements", find_elements)
+    call = find(study_of(plan_of("quantiles", 1)), Narrow, np.array([n]), np.arange(1, n + 1)[None])
+    (elements,) = follow(call, sums_over([ArrayTable(own[k::3, None]) for k in range(3)]), [Narrow]).value
     assert np.array_equal(elements, [np.partition(own, k)[k] for k in range(n)])
 
 
@@ -179,14 +178,19 @@ def test_a_feature_that_fewer_than_three_cohorts_have_is_refused(
     tables = [np.random.default_rng(k).normal(size=(50, 2)) for k in range(4)]
     for table, n in zip(tables, values, strict=True):
         table[n:, 1] = np.nan
-    (question,) = check(plan).first(plan, NOBODY)
-    answers = [question.local(ArrayTable(table)) for table in tables]  # type: ignore[arg-type]
-    total = {name: sum(answer[name] for answer in answers) for name in answers[0]}
+    asked: list[Question] = []
+
+    def sums(question: Question) -> Arrays:
+        asked.append(question)
+        return sums_over([ArrayTable(table) for table in tables])(question)
+
     if refused:
         with pytest.raises(DisclosureError, match=r"fewer than 3 cohorts .* feature 1 .* text in its schema"):
-            list(question.aggregate(total))
+            followed(plan, NOBODY, [], sums)
+        assert len(asked) == 1  # and nothing else was asked
     else:
-        assert any(isinstance(found, Step) for found in question.aggregate(total))
+        followed(plan, NOBODY, [], sums)
+        assert len(asked) > 1
 
 
 @pytest.mark.parametrize("method", ["z-score", "yeo-johnson"])
@@ -250,34 +254,25 @@ def test_a_schema_is_read_from_csv() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_questions_travel_and_hide_what_only_the_server_needs(method: str) -> None:
+def test_questions_travel(method: str) -> None:
     test, parts = METHODS[method], evenly(loaded("iris"), 3)
     asked_for = {"elements": (1, -1)} if method == "quantiles" else {}
-    open_steps: list[Step] = list(test.first(plan_of(method, 4, **asked_for), NOBODY))
-    seen = set()
-    while open_steps:
-        asked = open_steps.pop()
-        seen.add(asked.name)
-        again = step.decode(step.encode(asked), test.steps)
-        assert step.encode(again) == step.encode(asked)
-        question = step.decode(step.encode_for_cohorts(asked), test.steps)
-        assert question.agrees(plan_of(method, 4, **asked_for))
-        assert not question.agrees(plan_of(method, 5, **asked_for))
-        for field in dataclasses.fields(question):
-            if field.metadata.get("server_only"):
-                assert getattr(question, field.name) is field.default
-        answers = [question.local(ArrayTable(part)) for part in parts]  # type: ignore[arg-type]
-        total = {name: sum(answer[name] for answer in answers) for name in answers[0]}
-        open_steps += [found for found in again.aggregate(total) if isinstance(found, Step)]
-    assert seen == {kind.name for kind in test.steps}
+    plan = plan_of(method, 4, **asked_for)
+    found = followed(plan, NOBODY, [ArrayTable(part) for part in parts])
+    for asked in found.questions:
+        again = questions.decode(questions.encode(asked), test.asks)
+        assert questions.encode(again) == questions.encode(asked)
+        assert again.agrees(plan)
+        assert not again.agrees(plan_of(method, 5, **asked_for))
+    assert {asked.name for asked in found.questions} == {kind.name for kind in test.asks}
 
 
 def test_questions_of_another_form_are_no_questions() -> None:
-    good = first(np.array([9]), np.array([[1]]))
+    good = {"most": 9, "prefix": np.zeros((1, 1), np.uint64), "shift": TOP_BYTE}
+    assert questions.decode(questions.encode(Narrow(**good)), (Narrow,))  # type: ignore[arg-type]
     for field, value in (("shift", 4), ("prefix", np.zeros(3, np.uint64)), ("prefix", np.zeros((1, 1)))):
-        fields = {"most": 9, "prefix": good.prefix, "shift": 56, field: value}
         made = object.__new__(Narrow)
-        for name, content in {**fields, "n": None, "wanted": None, "column": None}.items():
+        for name, content in {**good, field: value}.items():
             object.__setattr__(made, name, content)
         with pytest.raises(CodecError):
-            step.decode(step.encode(made), (Narrow,))
+            questions.decode(questions.encode(made), (Narrow,))

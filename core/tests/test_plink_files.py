@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from unpooled.algorithms.chi_square import CHI_SQUARE
-from unpooled.algorithms.filters import lines
+from unpooled.algorithms.shared.filters import lines
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.formats.plink import name_width
 from unpooled.panel import Panel

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from asking import followed
 
-from unpooled import step as steps
-from unpooled.algorithms.linear_regression import LINEAR
-from unpooled.algorithms.summary import chi_square
+from unpooled import question as questions
+from unpooled.algorithms.regression.linear import LINEAR, SumColumns, SumWithGenotypes
+from unpooled.algorithms.shared.summary import chi_square
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.formats.number import number_text
 from unpooled.panel import Panel
@@ -385,7 +386,7 @@ def test_the_mean_rule_is_imputing_the_pooled_mean() -> None:
 
 
 def test_ties_of_the_alleles(plink: PooledPlink) -> None:
-    """Both alleles equally frequent in founders: A1 stays as in the .bim; and the step can be stored."""
+    """Both alleles equally frequent in founders: A1 stays as in the .bim."""
     pooled = generated(9, n=200, missing=0.0)
     copies = pooled.copies
     copies[:, :100] = np.where(copies[:, 100:] == 1, 1, 2 - copies[:, 100:])
@@ -398,7 +399,7 @@ def test_ties_of_the_alleles(plink: PooledPlink) -> None:
 
 
 @pytest.mark.parametrize("autosomes", [22, 30])
-def test_every_step_can_be_stored_and_sent(autosomes: int) -> None:
+def test_every_question_can_be_sent(autosomes: int) -> None:
     """With 30 autosomes none of these variants is on X or Y, and no sum is about men."""
     pooled = generated(1, n=200, each=4)
     pooled.copies[:3] = 1  # a tie, and out of equilibrium: not fitted, but reported
@@ -408,21 +409,16 @@ def test_every_step_can_be_stored_and_sent(autosomes: int) -> None:
         files=("assoc", "hwe"), covariates=tuple(map(Covariate, pooled.covariates)), autosomes=autosomes,
     )  # fmt: skip
     cohorts = pooled.cohorts((1, 2, 4), 0)
-    queue, seen = list(LINEAR.first(plan, Panel.of(pooled.variants))), set()
-    while queue:
-        step = queue.pop(0)
-        seen.add(step.name)
-        again = steps.decode(steps.encode(step), LINEAR.steps)
-        asked = steps.decode(steps.encode_for_cohorts(step), LINEAR.steps)
+    found = followed(plan, Panel.of(pooled.variants), cohorts)
+    for question in found.questions:
+        asked = questions.decode(questions.encode(question), LINEAR.asks)
+        assert questions.encode(asked) == questions.encode(question)
         assert asked.agrees(plan)
-        if step.name == "linear/sums":  # nobody's values without the rule that sends them
+        if isinstance(asked, SumWithGenotypes):  # nobody's values without the rule that sends them
             assert not asked.agrees(replace(plan, missing="mean"))
-        if step.name == "linear/block":
-            assert asked.men_apart == (autosomes == 22)  # type: ignore[attr-defined]
-        answers = [asked.local(cohort) for cohort in cohorts]
-        total = {name: sum(answer[name] for answer in answers) for name in answers[0]}
-        queue += [found for found in again.aggregate(total) if isinstance(found, steps.Step)]  # type: ignore[arg-type]
-    assert seen == {step.name for step in LINEAR.steps}
+        if isinstance(asked, SumColumns):
+            assert asked.men_apart == (autosomes == 22)
+    assert {question.name for question in found.questions} == {kind.name for kind in LINEAR.asks}
 
 
 def test_p_below_1e_300() -> None:

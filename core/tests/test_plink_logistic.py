@@ -12,9 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from asking import followed
 
-from unpooled import step as steps
-from unpooled.algorithms.logistic_regression import LOGISTIC
+from unpooled import question as questions
+from unpooled.algorithms.regression.logistic import LOGISTIC
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.errors import ColumnError
 from unpooled.kernels import least_squares as codes
@@ -262,21 +263,17 @@ def test_reports_agree_with_plinks(kind: str, tmp_path: Path) -> None:
     assert len(running_off) <= 0.05 * len(names)
 
 
-def test_every_step_can_be_stored_and_sent() -> None:
+def test_every_question_can_be_sent() -> None:
     pooled = generated(1, n=200, each=4)
     plan = Plan(
         "logistic", "status", 3, bytes(32), covariates=(Covariate("C1"), Covariate("C2")), missing="exact"
     )
-    cohorts = pooled.cohorts((1, 2, 4))
-    queue, seen = list(LOGISTIC.first(plan, Panel.of(pooled.variants))), set()
-    while queue:
-        step = queue.pop(0)
-        seen.add(step.name)
-        again = steps.decode(steps.encode(step), LOGISTIC.steps)
-        asked = steps.decode(steps.encode_for_cohorts(step), LOGISTIC.steps)
-        answers = [asked.local(cohort) for cohort in cohorts]
-        total = {name: sum(answer[name] for answer in answers) for name in answers[0]}
-        queue += [found for found in again.aggregate(total) if isinstance(found, steps.Step)]  # type: ignore[arg-type]
+    found = followed(plan, Panel.of(pooled.variants), pooled.cohorts((1, 2, 4)))
+    for question in found.questions:
+        asked = questions.decode(questions.encode(question), LOGISTIC.asks)
+        assert questions.encode(asked) == questions.encode(question)
+        assert asked.agrees(plan)
+    seen = {question.name for question in found.questions}
     assert seen >= {"logistic/null", "logistic/start", "logistic/evaluate", "standardise/spread"}
 
 

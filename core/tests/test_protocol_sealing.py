@@ -51,7 +51,7 @@ CHANGES: list[dict[str, Any]] = [
     {"roster_hash": b"R" * 32},
     {"cohort": "Munich"},
     {"compensator_key": SealingKey.generate().public},
-    {"version": 2},
+    {"version": 1},
 ]
 
 

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from unpooled import run as federation
-from unpooled.algorithms.linear_fit import pairs
-from unpooled.algorithms.regression import Census
+from unpooled.algorithms.regression.pool import Census
+from unpooled.algorithms.regression.symmetric import pairs
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.errors import DisclosureError
 from unpooled.panel import Panel
 from unpooled.plan import Covariate, Plan
+from unpooled.question import Arrays, Question
 from unpooled.run import run
-from unpooled.step import Arrays, Step
 
 LEVELS = ("chow", "fat", "sugar")
 COVARIATES = (Covariate("age"), Covariate("diet", LEVELS), Covariate("sex", ("a", "b")))
@@ -137,18 +137,18 @@ class Reader:
     """All that an honest server gets: each question and the sum of its answers."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.seen: list[tuple[Step, Arrays]] = []
+        self.seen: list[tuple[Question, Arrays]] = []
         honest = federation._Federation.total
 
-        def total(of: Any, step: Step, kinds: Sequence[type[Step]]) -> Arrays:
-            found = honest(of, step, kinds)
-            self.seen.append((step, found))
+        def total(of: Any, question: Question) -> Arrays:
+            found = honest(of, question)
+            self.seen.append((question, found))
             return found
 
         monkeypatch.setattr(federation._Federation, "total", total)
 
     def answer(self, name: str) -> tuple[Any, Arrays]:
-        return next((step, total) for step, total in self.seen if step.name == name)
+        return next((question, total) for question, total in self.seen if question.name == name)
 
     def copies(self, test: str) -> np.ndarray:
         """Of each variant the copies of the panel's first allele at the second and at the third site."""
@@ -170,21 +170,21 @@ class Reader:
         return np.asarray(self.answer("regression/census")[1]["levels"][1:])
 
     def _of_linear(self) -> np.ndarray:
-        step, total = self.answer("linear/sums")
-        counts = self.answer("linear/genotypes")[1]["genotypes"].sum(axis=1)
+        question, total = self.answer("linear/sums")
+        counts = self.answer("regression/genotypes")[1]["genotypes"].sum(axis=1)
         everyones = counts @ [2, 1, 0]
-        scale = np.ldexp(1.0, step.exponent.astype(int))
-        return np.asarray(scale[:2] * total["genotype"][:, 0, :2] + step.centre[:2] * everyones[:, None])
+        scale = np.ldexp(1.0, question.exponent.astype(int))
+        return np.asarray(scale[:2] * total["genotype"][:, 0, :2] + question.centre[:2] * everyones[:, None])
 
     def _of_logistic(self) -> np.ndarray:
-        step, total = self.answer("logistic/start")
-        scale = np.ldexp(1.0, step.exponent.astype(int))
+        question, total = self.answer("logistic/start")
+        scale = np.ldexp(1.0, question.exponent.astype(int))
         sums = total["genotype"]
-        weighted = scale * sums[:, 2:4] + step.centre * sums[:, 1:2]
-        at_site = (np.eye(2) - step.centre) / scale
-        chance = 1 / (1 + np.exp(-(step.beta[0] + at_site @ step.beta[1:])))
+        weighted = scale * sums[:, 2:4] + question.centre * sums[:, 1:2]
+        at_site = (np.eye(2) - question.centre) / scale
+        chance = 1 / (1 + np.exp(-(question.beta[0] + at_site @ question.beta[1:])))
         copies = weighted / (chance * (1 - chance))
-        second = (step.asked & 2) > 0
+        second = (question.asked & 2) > 0
         return np.where(second[:, None], 2 * self._people() - copies, copies)
 
 
@@ -211,7 +211,7 @@ def test_else_it_is_asked_how_many_there_are_and_nothing_more(
     reader = Reader(monkeypatch)
     with pytest.raises(DisclosureError, match="the level Graz of the covariate site"):
         run(plan_of(test, 3, covariates=(SITES,)), PANEL, of_sites())
-    assert [step.name for step, _ in reader.seen] == ["regression/census"]
+    assert [question.name for question, _ in reader.seen] == ["regression/census"]
 
 
 @TESTS

@@ -2,43 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from asking import follow, study_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unpooled import step as steps
-from unpooled.algorithms.groups import complete
-from unpooled.algorithms.standardise import Columns, Follows, Magnitude, Mean, Spread
+from unpooled import question as questions
+from unpooled.algorithms.shared import standardise
+from unpooled.algorithms.shared.groups import complete
+from unpooled.algorithms.shared.standardise import Columns, Magnitude, Mean, Spread, first_exponents
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.errors import BoundError, ColumnError, ProtocolError
 from unpooled.plan import Covariate, Plan
-from unpooled.protocol import codec
+from unpooled.procedure import Procedure
 from unpooled.protocol.masking import scheme
-from unpooled.step import Rows, Step
+from unpooled.question import Arrays, Question
 
 KINDS = (Magnitude, Mean, Spread)
-
-
-PLAN = codec.encode(Plan("linear", "y", 3, bytes(32), trait="quantitative", covariates=(Covariate("age"),)))
-
-
-@dataclass(frozen=True, eq=False)
-class Found(Follows):
-    """Takes up what standardising yields."""
-
-    name = "test/found"
-    title = "Found"
-    sends = ()
-
-    plan: bytes = PLAN
-
-    def standardised(self, centre: np.ndarray, exponent: np.ndarray) -> Iterator[Step | Rows]:
-        yield Rows("found", {"centre": centre, "exponent": exponent})
+STANDARDISE = Procedure("test/standardise", standardise.standardise)
+PLAN = Plan("linear", "y", 3, bytes(32), trait="quantitative", covariates=(Covariate("age"),))
 
 
 def cohort(phenotype: np.ndarray, covariates: np.ndarray) -> ArrayCohort:
@@ -47,21 +34,33 @@ def cohort(phenotype: np.ndarray, covariates: np.ndarray) -> ArrayCohort:
     return ArrayCohort(samples, np.zeros((0, n), np.int8), np.zeros(0, bool))
 
 
-def standardise(cohorts: list[ArrayCohort], then: Follows | None = None) -> Columns:
+def standardised(cohorts: list[ArrayCohort], plan: Plan = PLAN) -> Columns:
     """Through the real encodings, without masks."""
     people = sum(int(complete(c.samples).sum()) for c in cohorts)
-    columns = cohorts[0].samples.covariates.shape[1] + 1
-    step: Step = Magnitude.first(people, columns, True, len(cohorts), then or Found())
-    while True:
-        asked = steps.decode(steps.encode_for_cohorts(step), KINDS)
-        ring = scheme(f"z{step.ring_bits}")
-        total = ring.zeros(steps.words(step, ring))
+    found = follow(STANDARDISE(study_of(of_all(cohorts, plan)), people), sums_of(cohorts), KINDS).value
+    assert isinstance(found, Columns)
+    return found
+
+
+def of_all(cohorts: list[ArrayCohort], plan: Plan) -> Plan:
+    """The plan with as many covariates as the cohorts have; c0, c1 and so on are added."""
+    lacking = cohorts[0].samples.covariates.shape[1] - len(plan.covariates)
+    more = tuple(Covariate(f"c{k}") for k in range(lacking))
+    return replace(plan, cohorts=len(cohorts), covariates=plan.covariates + more)
+
+
+def sums_of(cohorts: list[ArrayCohort]) -> Callable[[Question], Arrays]:
+    """The sums over cohorts, as a server has them that knows all masks."""
+
+    def sums(question: Question) -> Arrays:
+        asked = questions.decode(questions.encode(question), KINDS)
+        ring = scheme(f"z{question.ring_bits}")
+        total = ring.zeros(questions.words(question, ring))
         for one in cohorts:
-            total = ring.add(total, steps.pack(asked, asked.local(one), ring, len(cohorts), bytes(32)))
-        (found,) = step.aggregate(steps.unpack(step, total, ring, len(cohorts), bytes(32)))
-        if isinstance(found, Rows):
-            return Columns(found.columns["centre"], found.columns["exponent"])
-        step = found
+            total = ring.add(total, questions.pack(asked, asked.local(one), ring, len(cohorts), bytes(32)))
+        return questions.unpack(question, total, ring, len(cohorts), bytes(32))
+
+    return sums
 
 
 def deal(values: np.ndarray, cohorts: int) -> list[ArrayCohort]:
@@ -77,7 +76,7 @@ SCALES = (1.0, 1e-300, 1e-12, 1e9, 1e150, 1e300)
 def test_columns_are_centred_and_of_unit_size(scale: float, mean: float) -> None:
     random = np.random.default_rng(1)
     values = (random.normal(size=(200, 3)) + mean) * scale
-    columns = standardise(deal(values, 3))
+    columns = standardised(deal(values, 3))
     z = columns.apply(values[:, [1, 2, 0]])
     assert np.all(np.abs(z.mean(axis=0)) < 1e-9)
     assert np.all(z.std(axis=0) <= 1)
@@ -88,7 +87,7 @@ def test_one_outlier_of_1e5() -> None:
     random = np.random.default_rng(1)
     values = random.normal(size=(500, 2))
     values[7, 1] = 1e5
-    z = standardise(deal(values, 7)).apply(values[:, [1, 0]])
+    z = standardised(deal(values, 7)).apply(values[:, [1, 0]])
     assert np.all((z * z).sum(axis=0) <= 500)
 
 
@@ -99,7 +98,7 @@ def test_a_value_beyond_all_others_is_refused(outlier: float, scale: float) -> N
     with np.errstate(over="ignore"):
         values[7, 1] = np.clip(outlier * scale, -1e308, 1e308)
     with pytest.raises(ColumnError, match=r"^age: .* 1,048,576 times as large") as caught:
-        standardise(deal(values, 3))
+        standardised(deal(values, 3))
     assert "duplicate" in str(caught.value)
 
 
@@ -111,7 +110,7 @@ def test_columns_that_are_zero_for_nearly_everybody_are_not() -> None:
     values[:, 3] = np.where(np.arange(500) < 50, 1e-30, 1e7)  # small for many: another unit, not an outlier
     values[:, 4] = 1e200
     values[:, 5] = np.exp(5 * values[:, 5])
-    columns = standardise(deal(values, 3))
+    columns = standardised(deal(values, 3))
     assert np.isfinite(columns.centre).all()
 
 
@@ -119,7 +118,7 @@ def test_columns_that_are_zero_for_nearly_everybody_are_not() -> None:
 def test_constant_columns_become_exactly_zero(value: float) -> None:
     values = np.full((299, 2), value)
     values[:, 0] = np.arange(299)
-    columns = standardise(deal(values, 3))
+    columns = standardised(deal(values, 3))
     assert columns.centre[0] == value
     assert not columns.apply(values[:, [1, 0]])[:, 0].any()
 
@@ -127,7 +126,7 @@ def test_constant_columns_become_exactly_zero(value: float) -> None:
 def test_a_small_spread_about_a_large_mean_is_kept() -> None:
     random = np.random.default_rng(2)
     values = 1e9 + random.integers(-3, 4, (300, 2)).astype(float)
-    z = standardise(deal(values, 3)).apply(values[:, [1, 0]])
+    z = standardised(deal(values, 3)).apply(values[:, [1, 0]])
     exact = [Fraction(v) - Fraction(sum(map(Fraction, values[:, 1])), 300) for v in values[:, 1].tolist()]
     ratio = z[:, 0] / np.array([float(e) for e in exact])
     np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
@@ -141,12 +140,12 @@ def test_gaussian_masks_refuse_the_columns_that_they_hide(mean: float, masking: 
         covariates=(Covariate("age"), Covariate("visit")), masking=masking,
     )  # fmt: skip
     values = np.random.default_rng(2).normal(size=(300, 3)) * 10 + [0, 0, mean]
-    cohorts, found = deal(values, 3), Found(codec.encode(plan))
+    cohorts = deal(values, 3)
     if masking == "gaussian" and mean > 1e9:
         with pytest.raises(ColumnError, match=r"the values of visit lie so close .* modular masks"):
-            standardise(cohorts, found)
+            standardised(cohorts, plan)
     else:
-        assert standardise(cohorts, found).exponent.tolist() == [4, 4, 4]
+        assert standardised(cohorts, plan).exponent.tolist() == [4, 4, 4]
 
 
 def test_missing_values_leave_the_person_out() -> None:
@@ -154,7 +153,7 @@ def test_missing_values_leave_the_person_out() -> None:
     values = random.normal(size=(90, 3))
     values[3, 0] = values[20, 1] = np.nan
     known = values[~np.isnan(values).any(axis=1)]
-    np.testing.assert_allclose(standardise(deal(values, 3)).centre, known[:, [1, 2, 0]].mean(axis=0))
+    np.testing.assert_allclose(standardised(deal(values, 3)).centre, known[:, [1, 2, 0]].mean(axis=0))
 
 
 @settings(max_examples=60, deadline=None)
@@ -162,16 +161,13 @@ def test_missing_values_leave_the_person_out() -> None:
 def test_the_magnitude_covers_any_numbers(numbers: list[float]) -> None:
     values = np.column_stack([numbers, numbers])
     cohorts = deal(values, 3)
-    step = Magnitude.first(len(numbers), 2, True, 3, None)  # takes outliers, too
-    for _ in range(2):
-        total = sum(step.local(c)["within"] for c in cohorts)
-        (following,) = step.aggregate({"within": total})
-        if isinstance(following, Mean):
-            break
-        step = following  # type: ignore[assignment]
-    assert isinstance(following, Mean)
+    highest = first_exponents(2)
+    for distance in (standardise.COARSE, standardise._WIDE):  # takes outliers, too
+        asked = Magnitude(len(numbers), 2, True, highest, distance, 3)
+        within = sums_of(cohorts)(asked)["within"]
+        highest = standardise.covering(within, len(numbers), standardise.exponents(highest, distance))
     largest = max(map(abs, numbers))
-    exponent = int(following.magnitude[0])
+    exponent = int(highest[0])
     assert largest <= Fraction(2) ** exponent
     assert exponent == -1084 or largest == 0 or largest > Fraction(2) ** (exponent - 4)
 
@@ -179,14 +175,7 @@ def test_the_magnitude_covers_any_numbers(numbers: list[float]) -> None:
 def test_another_number_of_columns_is_refused() -> None:
     one = deal(np.zeros((9, 2)), 3)[0]
     with pytest.raises(ProtocolError):
-        Magnitude.first(9, 5, True, 3, Found()).local(one)
-
-
-def test_cohorts_do_not_learn_what_follows() -> None:
-    step = Magnitude.first(9, 2, True, 3, Found())
-    seen = steps.decode(steps.encode_for_cohorts(step), KINDS)
-    assert isinstance(seen, Magnitude) and seen.then is None
-    assert steps.words(seen, scheme("z32")) == 2 * 32 + 8
+        Magnitude(9, 5, True, first_exponents(5), standardise.COARSE, 3).local(one)
 
 
 @pytest.mark.parametrize("quantitative", [False, True])
@@ -196,11 +185,11 @@ def test_each_column_of_a_question_has_its_name(quantitative: bool) -> None:
     trait = {"test": "linear", "trait": "quantitative"} if quantitative else {"test": "logistic"}
     plan = Plan(phenotype="BMI", cohorts=3, compensator_key=bytes(32), covariates=covariates, **trait)  # type: ignore[arg-type]
     names = ("age", "site=Munich", "BMI")[: 2 + quantitative]
-    step = Mean(9, len(names), quantitative, np.zeros(len(names), np.int64), 3)
+    question = Mean(9, len(names), quantitative, np.zeros(len(names), np.int64), 3)
     values = np.ones((9, 3))
     values[4, 1] = np.nan
-    assert step.agrees(plan) and step.columns_under(plan) == names
+    assert question.agrees(plan) and question.columns_under(plan) == names
     with pytest.raises(BoundError, match="sum of site=Munich is beyond"):
-        ring = scheme(f"z{step.ring_bits}")
+        ring = scheme(f"z{question.ring_bits}")
         sums = {"sum": values[:, : len(names)].sum(axis=0)}
-        steps.pack(step, sums, ring, 3, bytes(32), step.columns_under(plan))
+        questions.pack(question, sums, ring, 3, bytes(32), question.columns_under(plan))

@@ -12,7 +12,7 @@ from sklearn import datasets
 
 from unpooled import run
 from unpooled.algorithms import check, usual
-from unpooled.algorithms.normalization.summary import QUANTILES, wanted
+from unpooled.algorithms.tables.summary import QUANTILES, wanted
 from unpooled.cohort import ArrayTable
 from unpooled.errors import DisclosureError
 from unpooled.panel import Panel

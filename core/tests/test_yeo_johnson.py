@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from asking import followed
 from normalizing import NOBODY, SPLITS, TABLES, column, evenly, fit, loaded, plan_of
 from scipy import stats
 from sklearn.preprocessing import PowerTransformer, StandardScaler
 
 from unpooled.algorithms import check
-from unpooled.algorithms.normalization.bracket import ASKED, START, Brackets
+from unpooled.algorithms.tables.bracket import ASKED, START, Brackets
 from unpooled.cohort import ArrayTable
 from unpooled.errors import ColumnError
 from unpooled.plan import PlanError
 from unpooled.scaler import CONSTANT, EMPTY, FLAT, NEARLY_CONSTANT, Scaler
-from unpooled.step import Step
 
 LONG = np.longdouble
 
@@ -176,13 +176,8 @@ def test_missing_values_of_a_whole_cohort_and_of_all() -> None:
 
 def rounds_of(parts: list[np.ndarray]) -> int:
     """How many questions a study asks, from the first."""
-    (question,), rounds = check(plan_of("yeo-johnson", 1)).first(plan_of("yeo-johnson", 1), NOBODY), 1
-    while True:
-        answers = [question.local(ArrayTable(part)) for part in parts]  # type: ignore[arg-type]
-        (found,) = question.aggregate({name: sum(part[name] for part in answers) for name in answers[0]})
-        if not isinstance(found, Step):
-            return rounds
-        question, rounds = found, rounds + 1
+    plan = plan_of("yeo-johnson", 1)
+    return len(followed(plan, NOBODY, [ArrayTable(part) for part in parts]).answers)
 
 
 @pytest.mark.skipif(np.finfo(LONG).eps > 1e-18, reason="no long double on this machine")

@@ -1,13 +1,15 @@
 """Parts of the documentation that are made from the code when it is built, so that they cannot go stale.
 
-{leaves-the-cohort} chi-square     what the steps of an algorithm declare that cohorts send
+{leaves-the-cohort} chi-square     what the questions of an algorithm declare that cohorts send
 {what-parties-get}                 what each party of a study of variants gets and can read
+{plan-options}                     the options that tests and methods declare
 {run-example} examples/mask.py     a program and what it prints; the build fails if the program does
 {command-help} unpooled rehearse   what the command says of itself with --help
 """
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -24,19 +26,19 @@ from unpooled.algorithms import ALGORITHMS
 from unpooled.algorithms.presence import Presence
 from unpooled.leaving import what_parties_get
 from unpooled.plan import Plan
-from unpooled.step import Count, Real, Step
+from unpooled.question import Count, Question, Real
 
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 # What is asked outside an algorithm: the panel of a study that goes by a coordinator's list.
-STEPS: dict[str, tuple[type[Step], ...]] = {
+QUESTIONS: dict[str, tuple[type[Question], ...]] = {
     "panel": (Presence,),
-    **{name: algorithm.steps for name, algorithm in ALGORITHMS.items()},
+    **{name: algorithm.asks for name, algorithm in ALGORITHMS.items()},
 }
 
 
 class LeavesTheCohort(SphinxDirective):
-    """A table of every array that the steps of one algorithm declare."""
+    """A table of every array that the questions of one algorithm declare."""
 
     required_arguments = 1
 
@@ -46,12 +48,12 @@ class LeavesTheCohort(SphinxDirective):
 
 def table(of: str) -> Iterator[str]:
     """Lines of a Markdown table: one row for each array that leaves a cohort."""
-    yield "| Step | What leaves the cohort | Shape | Largest value | Sent as | What the sum tells |"
+    yield "| Question | What leaves the cohort | Shape | Largest value | Sent as | What the sum tells |"
     yield "| --- | --- | --- | --- | --- | --- |"
-    for step in STEPS[of]:
-        for array in step.sends:
+    for kind in QUESTIONS[of]:
+        for array in kind.sends:
             what = f"`{array.name}`: {array.meaning}"
-            cells = (step.title, what, _shape(array), _bound(array), _form(step, array), array.learns)
+            cells = (kind.title, what, _shape(array), _bound(array), _form(kind, array), array.learns)
             yield f"| {' | '.join(cells)} |"
 
 
@@ -65,10 +67,10 @@ def _bound(array: Count | Real) -> str:
     return f"{array.bound:,}"
 
 
-def _form(step: type[Step], array: Count | Real) -> str:
-    kind = "whole numbers" if isinstance(array, Count) else _fixed_point(array)
-    ring = str(step.ring_bits).translate(SUPERSCRIPT)
-    return f"{kind}, masked modulo 2{ring}"
+def _form(kind: type[Question], array: Count | Real) -> str:
+    sent = "whole numbers" if isinstance(array, Count) else _fixed_point(array)
+    ring = str(kind.ring_bits).translate(SUPERSCRIPT)
+    return f"{sent}, masked modulo 2{ring}"
 
 
 def _fixed_point(array: Real) -> str:
@@ -86,6 +88,26 @@ class WhatPartiesGet(SphinxDirective):
             cells = (party.name.capitalize(), party.gets, party.reads, party.never)
             lines.append(f"| {' | '.join(cells)} |")
         return self.parse_text_to_nodes("\n".join(lines))
+
+
+class PlanOptions(SphinxDirective):
+    """A table of the declared options of every test and method."""
+
+    def run(self) -> list[nodes.Node]:
+        return self.parse_text_to_nodes("\n".join(options_table()))
+
+
+def options_table() -> Iterator[str]:
+    """Lines of a Markdown table: one row for each option."""
+    yield "| Field | Flag | What it is | Takes | If not said | Of |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    declared = {option.name: option for method in ALGORITHMS.values() for option in method.options}
+    for option in declared.values():
+        of = ", ".join(method.name for method in ALGORITHMS.values() if option in method.options)
+        flag = f"`{option.flag}`" if option.flag else ""
+        default = f"`{json.dumps(option.to_json(option.default))}`"
+        what = f"{option.label}. {option.hint}".strip()
+        yield f"| `{option.name}` | {flag} | {what} | {option.wanted} | {default} | {of} |"
 
 
 class RunExample(SphinxDirective):
@@ -153,6 +175,7 @@ def _literal(text: str, language: str) -> nodes.Node:
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("leaves-the-cohort", LeavesTheCohort)
     app.add_directive("what-parties-get", WhatPartiesGet)
+    app.add_directive("plan-options", PlanOptions)
     app.add_directive("run-example", RunExample)
     app.add_directive("command-help", CommandHelp)
     app.add_directive("rest-table", RestTable)

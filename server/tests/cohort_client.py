@@ -9,13 +9,13 @@ from typing import Any
 import httpx
 import numpy as np
 
-from unpooled import step as steps
+from unpooled import question as questions
 from unpooled.algorithms import algorithm
 from unpooled.algorithms.presence import Presence
 from unpooled.cohort import Cohort
 from unpooled.panel import Panel, align
 from unpooled.plan import Plan
-from unpooled.protocol import masking, messages
+from unpooled.protocol import VERSION, masking, messages
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.masking import MaskContext
 from unpooled.protocol.messages import Question, Questions
@@ -40,6 +40,7 @@ class Client:
         headers = {
             "Authorization": f"Bearer {self.invitation.token}",
             "Unpooled-Client": self.instance,
+            "Unpooled-Protocol": str(VERSION),
             **content.pop("headers", {}),
         }
         return self.http.request(method, f"/api/v1/cohort/{path}", headers=headers, **content)
@@ -97,9 +98,9 @@ class Client:
         """The masked bytes of an answer, and their nonce."""
         seen = self.study()
         plan = Plan.from_json(seen["plan"])
-        step = steps.decode(question.step, (*algorithm(plan.test).steps, Presence))
+        step = questions.decode(question.question, (*algorithm(plan.test).asks, Presence))
         scheme = plan.scheme(step.ring_bits)
-        vector = steps.pack(step, step.local(cohort), scheme, plan.cohorts, question.salt)
+        vector = questions.pack(step, step.local(cohort), scheme, plan.cohorts, question.salt)
         nonce = os.urandom(16)
         context = MaskContext(
             study=seen["study"]["id"],
@@ -107,9 +108,9 @@ class Client:
             roster_hash=bytes.fromhex(seen["roster_hash"]),
             cohort=seen["cohort"],
             round=question.round,
-            question=masking.question(question.salt, question.step, bytes.fromhex(seen["panel_digest"])),
+            question=masking.question(question.salt, question.question, bytes.fromhex(seen["panel_digest"])),
             scheme=scheme.label,
-            words=steps.words(step, scheme),
+            words=questions.words(step, scheme),
             nonce=nonce,
         )
         return scheme.to_bytes(scheme.add(vector, masking.mask(self.seed, context))), nonce.hex()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import timedelta
+from importlib.metadata import version
 
 import pytest
 from django.utils import timezone
 from federation_fixtures import Federation
 
+from unpooled.protocol import VERSION
 from unpooled_server.models import Cohort
 from unpooled_server.services import invitations
 
@@ -34,7 +36,7 @@ ADDRESSES = [
 @pytest.mark.parametrize(("method", "path"), ADDRESSES)
 def test_without_a_known_token_nothing_is_told(federation: Make, method: str, path: str) -> None:
     client = federation().clients[0]
-    instance = {"Unpooled-Client": client.instance}
+    instance = {"Unpooled-Client": client.instance, "Unpooled-Protocol": str(VERSION)}
     for headers in (
         instance,
         {**instance, "Authorization": "Bearer " + "x" * 43},
@@ -59,7 +61,8 @@ def test_a_revoked_token_admits_nobody(federation: Make, method: str, path: str)
 
 @pytest.mark.parametrize(("method", "path"), ADDRESSES)
 @pytest.mark.parametrize(
-    ("spoken", "code"), [("0", "client-too-old"), ("x", "client-too-old"), ("2", "server-too-old")]
+    ("spoken", "code"),
+    [("0", "client-too-old"), ("x", "client-too-old"), ("3", "server-too-old"), ("1", "client-too-old")],
 )
 def test_a_client_of_another_protocol_is_told_so_before_anything_else(
     federation: Make, method: str, path: str, spoken: str, code: str
@@ -69,13 +72,13 @@ def test_a_client_of_another_protocol_is_told_so_before_anything_else(
     assert answer.status_code == 426
     error = answer.json()["error"]
     assert error["code"] == code
-    assert "unpooled-client" in error["remedy"]
+    assert f"protocol {spoken}" in error["message"] or f"the client {spoken}" in error["message"]
+    assert f"unpooled-client {version('unpooled-server')}" in error["remedy"]
 
 
-def test_a_client_that_speaks_our_protocol_comes_in_with_or_without_naming_it(federation: Make) -> None:
-    client = federation().clients[0]
-    assert client.call("GET", "study", headers={"Unpooled-Protocol": "1"}).status_code == 200
-    assert client.call("GET", "study").status_code == 200
+def test_a_client_that_names_no_protocol_is_of_the_first(federation: Make) -> None:
+    answer = federation().clients[0].http.get("/api/v1/cohort/study")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (426, "client-too-old")
 
 
 def test_a_token_issued_anew_replaces_the_former_one_and_what_the_cohort_did_stays(federation: Make) -> None:

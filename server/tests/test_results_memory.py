@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from federation_fixtures import Federation
 
-from unpooled.algorithms.summary import POOL, VARIANTS
+from unpooled.algorithms.shared.summary import POOL, VARIANTS
 from unpooled.panel import Panel
 from unpooled_server import store
-from unpooled_server.models import Round, RowFile, Study
+from unpooled_server.models import RowFile, Study
 from unpooled_server.services import results
 
 CHUNK = 4_000
@@ -51,11 +51,9 @@ def rows_of(start: int, stop: int) -> dict[str, np.ndarray]:
     }
 
 
-def keep(study: Study, number: int, table: str, columns: dict[str, np.ndarray]) -> None:
-    asked = Round.objects.filter(study=study).first()
-    assert asked is not None
-    store.keep_rows(store.rows_path(study.pk, asked.pk, number), columns)
-    RowFile.objects.create(study=study, round=asked, number=number, table=table, columns=list(columns))
+def keep(study: Study, table: str, columns: dict[str, np.ndarray]) -> None:
+    name = store.keep_rows(study.pk, columns)
+    RowFile.objects.create(study=study, name=name, table=table, columns=list(columns))
 
 
 def at_its_end(federation: Callable[..., Federation], variants: int) -> Study:
@@ -66,12 +64,12 @@ def at_its_end(federation: Callable[..., Federation], variants: int) -> Study:
     panel = panel_of(variants)
     store.keep_agreed_panel(study.pk, panel)
     Study.objects.filter(pk=study.pk).update(panel_digest=panel.digest.hex(), panel_size=variants)
-    keep(study, 0, POOL, {"variant": np.zeros(1, np.uint32), "people": np.array([300])})
-    for k, start in enumerate(range(0, variants, CHUNK)):
+    keep(study, POOL, {"variant": np.zeros(1, np.uint32), "people": np.array([300])})
+    for start in range(0, variants, CHUNK):
         columns = rows_of(start, start + CHUNK)
         for half in range(2):
             part = {name: column[half::2] for name, column in columns.items()}
-            keep(study, 1 + 2 * k + half, VARIANTS, part)
+            keep(study, VARIANTS, part)
     study.refresh_from_db()
     return study
 

@@ -10,7 +10,7 @@ from round_fixtures import Killed, Make, assert_files_as_in_process, first_round
 
 from unpooled_server import store
 from unpooled_server.models import Round
-from unpooled_server.services import guarding, results, rounds, studies
+from unpooled_server.services import branches, guarding, results, rounds, studies
 
 
 def test_states_are_passed_in_order(trial: Federation) -> None:
@@ -38,7 +38,10 @@ def test_advancing_again_changes_nothing(trial: Federation) -> None:
         (rounds, "_release"),
         (rounds, "_total"),
         (rounds, "_conclude"),
-        (rounds, "open_rounds"),
+        (branches, "gone_on"),
+        (branches, "store_next"),
+        (branches, "_open_rounds"),
+        (branches, "_resume"),
         (store, "keep_rows"),
     ],
 )

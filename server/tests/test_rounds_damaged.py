@@ -9,9 +9,10 @@ from federation_fixtures import Federation, work
 from round_fixtures import Killed, Make, first_round, raising, to_the_end
 
 from unpooled.algorithms.presence import Presence
+from unpooled.errors import BoundError
 from unpooled_server import store
 from unpooled_server.models import Round, RowFile, Share, Study
-from unpooled_server.services import rounds
+from unpooled_server.services import branches, rounds
 
 
 def test_a_share_lost_on_disk_before_the_release_is_asked_for_again(trial: Federation) -> None:
@@ -74,7 +75,7 @@ def test_cohorts_that_are_asked_different_questions_yield_noise_and_a_failure(fe
 
 
 def test_cohorts_with_different_panels_yield_noise_and_a_failure(federation: Make) -> None:
-    """The same step over other variants: a server would read one cohort's where the others' do not vary."""
+    """The same question about other variants: a server would read one cohort's where others do not vary."""
     trial = federation()
     trial.running()
     panel = trial.clients[0].questions().panel_digest
@@ -105,11 +106,11 @@ def test_a_release_with_another_nonce_is_refused_and_fails_the_study(
     assert "compensator refuses" in trial.study.reason
 
 
-def test_a_step_whose_sum_could_overflow_is_never_asked(trial: Federation) -> None:
-    from unpooled.errors import BoundError
-
+def test_a_question_whose_sum_could_overflow_is_never_asked(trial: Federation) -> None:
     class TooLarge(Presence):
         sends = (type(Presence.sends[0])("present", ("count",), 2**31, "too large", "nothing"),)
 
+    asked = Round.objects.count()
     with pytest.raises(BoundError):
-        rounds.open_rounds(trial.study, [TooLarge(0, 5)])
+        branches._open_rounds(trial.study, [(first_round(trial).branch, TooLarge(0, 5))])
+    assert Round.objects.count() == asked

@@ -178,7 +178,7 @@ def test_archiving(federation: Make) -> None:
         ({"cohorts": 2}, "plan.cohorts"),
         ({"cohorts": "three"}, "plan.cohorts"),
         ({"phenotype": ""}, "plan.phenotype"),
-        ({"chunk_size": 0}, "plan.chunk_size"),
+        ({"chunk_size": -1}, "plan.chunk_size"),
         ({"masking": "none"}, "plan.masking"),
         ({"trait": "quantitative"}, "plan.trait"),
         ({"colour": "red"}, "plan.colour"),

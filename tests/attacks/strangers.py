@@ -34,15 +34,23 @@ OPENINGS = {
 
 @contextmanager
 def strangers(
-    address: str, opening: bytes, number: int = MANY, source: str = ""
+    address: str, opening: bytes, number: int = MANY, source: str = "", buffer: int = 0
 ) -> Iterator[list[socket.socket]]:
-    """So many connections on which nothing but the opening is sent; given up after the block."""
+    """So many connections on which nothing but the opening is sent; given up after the block.
+
+    `buffer`: so many bytes of an answer are taken, and no more.
+    """
     where = urlsplit(address)
     opened: list[socket.socket] = []
     try:
         for _ in range(number):
-            one = socket.create_connection((where.hostname, where.port), 5, (source, 0))
+            one = socket.socket()
             opened.append(one)
+            if buffer:  # to be said before it connects
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+            one.settimeout(5)
+            one.bind((source, 0))
+            one.connect((where.hostname, where.port))
             with contextlib.suppress(OSError):  # the server may have refused it already
                 one.sendall(opening)
         yield opened

@@ -20,6 +20,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from unpooled.panel import Panel
+from unpooled.protocol import VERSION
 from unpooled.protocol.invitation import Invitation
 
 from ..conftest import needed
@@ -60,7 +62,11 @@ def tokens(running: Federation) -> list[Invitation]:
 
 
 def as_cohort(address: str, invitation: Invitation) -> httpx.Client:
-    headers = {"Authorization": f"Bearer {invitation.token}", "Unpooled-Client": "0" * 32}
+    headers = {
+        "Authorization": f"Bearer {invitation.token}",
+        "Unpooled-Client": "0" * 32,
+        "Unpooled-Protocol": str(VERSION),
+    }
     return httpx.Client(base_url=f"{address}/api/v1/cohort/", headers=headers, trust_env=False, timeout=40)
 
 
@@ -128,9 +134,33 @@ def test_slow_bodies_of_cohorts_hold_up_other_bodies_only(
     head = (
         "PUT /api/v1/cohort/panel/digest HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
         f"Authorization: Bearer {tokens[0].token}\r\nUnpooled-Client: {'0' * 32}\r\n"
-        "Content-Length: 60000\r\n\r\n"
+        f"Unpooled-Protocol: {VERSION}\r\nContent-Length: 60000\r\n\r\n"
     )
     with strangers(running.address, head.encode() + b"{", 100):
+        assert slowest_answer(running.address) < WITHIN
+
+
+# Readers of answers
+
+
+@pytest.fixture(scope="module")
+def long_answer(running: Federation) -> bytes:
+    """A cohort's request for a list of a few megabytes."""
+    listed = Panel.of([(1, k, b"rs%d" % k, b"A", b"C") for k in range(1, 200_001)]).canonical
+    plan = {"test": "chi-square", "phenotype": "phenotype", "cohorts": 3, "panel_mode": "list"}
+    study = running.coordinator.call("POST", "studies", json={"name": "Long", "plan": plan})["id"]
+    running.coordinator.call("PUT", f"studies/{study}/list", content=listed)
+    issued = running.coordinator.call("POST", f"studies/{study}/invitations", json={"cohort": "Graz"})
+    token = Invitation.from_text(issued["invitation"]).token
+    return (
+        f"GET /api/v1/cohort/list HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
+        f"Unpooled-Client: {'0' * 32}\r\nUnpooled-Protocol: {VERSION}\r\n\r\n"
+    ).encode()
+
+
+def test_readers_of_answers_hold_half_of_the_threads(running: Federation, long_answer: bytes) -> None:
+    with strangers(running.address, long_answer, 100, buffer=4096):
+        time.sleep(2 * WITHIN)  # all have had their turn
         assert slowest_answer(running.address) < WITHIN
 
 
@@ -180,8 +210,13 @@ def stub(folder: Path, *command: str, environment: dict[str, str], ready: str) -
     return Party("stub", [sys.executable, "-m", *command], folder / "stub.log", ready, environment)
 
 
-@pytest.mark.parametrize("kind", ["nothing", "half a head", "half a small body", "half a share"])
-def test_gunicorns_own_threads_are_stopped(running: Federation, tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize("kind", ["nothing", "half a head", "half a small body", "half a share", "a reader"])
+def test_gunicorns_own_threads_are_stopped(
+    running: Federation, long_answer: bytes, tmp_path: Path, kind: str
+) -> None:
+    opening, number, buffer = OPENINGS.get(kind, long_answer), MANY, 0
+    if kind == "a reader":
+        number, buffer = 100, 4096
     address = f"127.0.0.1:{free_port()}"
     options = ["--bind", address, "--worker-class", "gthread", "--threads", "48", "--no-control-socket"]
     party = stub(
@@ -196,7 +231,7 @@ def test_gunicorns_own_threads_are_stopped(running: Federation, tmp_path: Path, 
     try:
         slowest_answer(f"http://{address}", 1.0, patience=60)  # it loads the application
         assert slowest_answer(f"http://{address}", 1.0) < WITHIN
-        with strangers(f"http://{address}", OPENINGS[kind], MANY):
+        with strangers(f"http://{address}", opening, number, buffer=buffer):
             assert slowest_answer(f"http://{address}", patience=2 * WITHIN) >= WITHIN
     finally:
         party.kill()

@@ -28,7 +28,7 @@ def begin_study(pages: Pages, name: str) -> None:
 def begin_study_of_variants(pages: Pages, name: str) -> None:
     begin_study(pages, name)
     pages.fill("Trait", "asthma")
-    pages.fill("Fewest cases, and controls, at each", "1")
+    pages.fill("Fewest cases and controls", "1")
 
 
 def create(pages: Pages, name: str) -> None:

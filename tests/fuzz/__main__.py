@@ -1,4 +1,8 @@
-"""`python -m tests.fuzz gwas|tables`: random federations, each from one seed, beside what the pool gives."""
+"""`python -m tests.fuzz gwas|tables|api|readers`: what is made up from a seed, beside what is right.
+
+gwas, tables   random federations, beside what the pool gives
+api, readers   requests to every interface; bytes for every reader and decoder
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,16 @@ from pathlib import Path
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("what", choices=["gwas", "tables"])
-    parser.add_argument("--count", type=int, default=100, help="how many federations")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="no further one after so long")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=["gwas", "tables", "api", "readers"])
+    parser.add_argument(
+        "--count", type=int, default=100, help="how many federations, or inputs for each test"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=float("inf"), help="no further federation after so long"
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the first; each further one has the next")
     parser.add_argument(
         "--out", type=Path, default=Path(".cache/fuzz"), help="folder for cases that disagree"
@@ -19,6 +29,10 @@ def main() -> int:
     parser.add_argument("--test", choices=["chi-square", "linear", "logistic"], help="of gwas: this one only")
     parser.add_argument("--rehearsals", type=int, default=0, help="of gwas: so many also with a real server")
     given = parser.parse_args()
+    if given.what in ("api", "readers"):
+        from . import longer
+
+        return min(1, longer.main(given.what, given.count, given.seed))
     bounds = given.count, given.seconds, given.seed, given.out
     if given.what == "tables":
         from . import tables

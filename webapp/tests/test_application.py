@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from unpooled.protocol import VERSION
 from unpooled_webapp import application
 
 Http = Callable[[], httpx.Client]
@@ -63,4 +64,4 @@ def test_answers_of_the_api_are_asked_for_again(http: Http) -> None:
 
 
 def test_health(http: Http) -> None:
-    assert http().get("/health").json() == {"status": "ok", "protocol": 1}
+    assert http().get("/health").json() == {"status": "ok", "protocol": VERSION}

@@ -30,6 +30,7 @@ from federation_fixtures import Federation, variants, work
 from platform_fixtures import SECRET
 from rest_framework.permissions import AllowAny
 
+from unpooled.protocol import VERSION
 from unpooled_server.cohort_api import admission
 from unpooled_server.models import Cohort, Round, Study
 from unpooled_server.services import invitations
@@ -64,7 +65,6 @@ COLUMNS = {
     "outside": ("nobody", "closed", *BEARERS),
     "people": PEOPLE,
     "anybody": ALL,
-    "others": ("nobody", *BEARERS),
 }
 
 # Last comes what deletes the study's files: rows are rolled back, files are not.
@@ -73,13 +73,6 @@ TABLES = (
 anybody
 +        GET /health
 +        GET /<page>
-""",
-    """
-others people forged
-403    +      403    POST /health
-403    +      403    PUT /health
-403    +      403    PATCH /health
-403    +      403    DELETE /health
 """,
     """
 outside norole elsewhere observer watcher owner forged admin
@@ -204,7 +197,7 @@ class World:
     def ask(self, principal: str, method: str, route: str) -> httpx.Response:
         """The answer to a request with an empty form. What it changes in the database is taken back."""
         address = re.sub(r"<(\w+)>", lambda found: self.places[found[1]], route)
-        headers = self.headers[principal]
+        headers = {"Unpooled-Protocol": str(VERSION)} | self.headers[principal]
         content: dict[str, Any] = {"json": {}}
         if "/shares/" in route:
             content, headers = {"content": b""}, headers | RAW

@@ -26,7 +26,10 @@ def methods(http: Callable[[], httpx.Client], platform: Any) -> dict[str, dict[s
 def test_every_algorithm_is_offered(methods: dict[str, dict[str, Any]]) -> None:
     assert list(methods) == list(ALGORITHMS)
     assert methods["logistic"]["traits"] == ["case/control"]
-    assert "covariates" in methods["logistic"]["options"]
+    options = {option["name"]: option for option in methods["logistic"]["options"]}
+    assert options["covariates"]["kind"] == "covariates" and options["maf"]["flag"] == "--maf"
+    assert (options["maf"]["least"], options["maf"]["most"]) == (0, 0.5)
+    assert {"name": "frq", "title": "Allele frequencies", "hint": ".frq"} in methods["logistic"]["files"]
     assert methods["z-score"]["of_tables"] and not methods["linear"]["of_tables"]
 
 

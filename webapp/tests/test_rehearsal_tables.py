@@ -51,7 +51,7 @@ def test_the_plan_of_a_study_of_tables() -> None:
         (["--normalize", "z-score", *THREE[:4]], "at least 3 cohorts"),
         (["--normalize", "z-score", *THREE, "--schema", "a.csv"], "begins with the line"),
         (["--normalize", "mean", *THREE], "is not one of"),
-        (["--normalize", "quantiles", *THREE, "--elements", "1,2.5"], "want numbers between commas"),
+        (["--normalize", "quantiles", *THREE, "--elements", "1,2.5"], "up to 100 different whole numbers"),
         (["--elements", "1"], "--elements: not in a study of variants"),
     ],
 )

@@ -21,6 +21,7 @@ import pytest
 from cohort_client import Client
 from federation_fixtures import NAMES, Data, variants
 
+from unpooled.protocol import VERSION
 from unpooled.protocol.invitation import PREFIX, Invitation
 from unpooled_webapp import first_run
 from unpooled_webapp.commands import up
@@ -176,6 +177,7 @@ def test_odd_bodies_over_a_real_connection(running: Platform) -> None:
         f"PUT /api/v1/cohort/shares/{asked.round} HTTP/1.1\r\nHost: localhost\r\n"
         f"Authorization: Bearer {client.invitation.token}\r\nUnpooled-Client: {client.instance}\r\n"
         f"Content-Type: application/octet-stream\r\nUnpooled-Nonce: {nonce}\r\n"
+        f"Unpooled-Protocol: {VERSION}\r\n"
     )
     assert status_of(running, f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data[:-1]) == 400
     assert status_of(running, f"{head}Content-Length: 99999999999\r\n\r\n".encode() + data) == 413

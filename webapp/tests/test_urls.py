@@ -44,7 +44,7 @@ def test_the_list_of_addresses_is_not_empty() -> None:
 @pytest.mark.parametrize("address", [address for address in ALL if address not in OPEN])
 def test_nobody_gets_in_without_signing_in(http: Callable[[], httpx.Client], address: str) -> None:
     for method in METHODS:
-        answer = http().request(method, address)
+        answer = http().request(method, address, headers={"Unpooled-Protocol": str(VERSION)})
         assert answer.status_code in (401, 403, 405), (method, answer.status_code)
         if method == "GET":
             assert answer.status_code in (401, 405)

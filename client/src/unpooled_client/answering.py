@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from unpooled.leaving import TO_SERVER, Form
-from unpooled.protocol.messages import Question, Questions
+from unpooled.protocol import messages
+from unpooled.protocol.messages import Questions
 from unpooled_client.api import LONG_POLL, Refused, Study
 from unpooled_client.book import open_book
 from unpooled_client.cluster import Cluster, Compute, compute_here
@@ -101,12 +102,12 @@ class Work:
         if self.cluster is not None and self.running and not self.cluster.threads():
             yield from self.session.waiting(f"a worker of the Dask cluster at {self.cluster.address}", ())
 
-    def _answer(self, question: Question) -> Share | None:
+    def _answer(self, message: messages.Question) -> Share | None:
         """Compute one share and deliver it; None if the round is gone. Runs in a thread of its own."""
         self._check_files()
-        step = self.answerer.step(question)
+        question = self.answerer.question(message)
         with self.places:
-            share = self.answerer.share(question, step, *self.alignments.cohort_for(step))
+            share = self.answerer.share(message, question, *self.alignments.cohort_for(question))
         self.session.count("computing", share.seconds)
         quantity = f"{share.title}: {', '.join(share.arrays)}"
         sent = self.session.record(

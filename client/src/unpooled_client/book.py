@@ -29,18 +29,18 @@ import numpy as np
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
-from unpooled.algorithms import steps_of
+from unpooled.algorithms import questions_of
 from unpooled.errors import CodecError
 from unpooled.leaving import most_bytes_of
 from unpooled.plan import Plan
 from unpooled.protocol import codec
 from unpooled.protocol.problems import Problem
+from unpooled.question import Question
 from unpooled.sizes import Sizes
-from unpooled.step import Step
 from unpooled_client.state import StateError, StateFolder, write_atomically
 from unpooled_client.trust import Distrust
 
-_FORMAT = b"unpooled book 1\n"
+_FORMAT = b"unpooled book 2\n"
 _BINDING_BYTES = 16
 _PREFIX = struct.Struct("<II")
 _REPORT_IT = "Nothing was sent for it. Tell the coordinator and the server's operator."
@@ -64,8 +64,8 @@ class Entry:
     name: ClassVar[str] = "entry"
 
     round: int
-    question: bytes
-    """Digest of the question, its salt and the panel."""
+    digest: bytes
+    """Of the question, its salt and the panel."""
     kind: str
     search: str
     start: int
@@ -86,8 +86,8 @@ class Asked:
     """A question that is about to be answered."""
 
     round: int
-    question: bytes
-    step: Step
+    digest: bytes
+    question: Question
     message: bytes
     panel: bytes
     size: int
@@ -100,8 +100,8 @@ class Book:
         self,
         path: Path,
         seed: bytes,
-        most_bytes: Callable[[type[Step]], int | None],
-        kinds: tuple[type[Step], ...],
+        most_bytes: Callable[[type[Question]], int | None],
+        kinds: tuple[type[Question], ...],
     ) -> None:
         """Open the book of a seed; BookLost if there is none. `most_bytes` is what was released of a kind."""
         self.path, self._most_bytes = path, most_bytes
@@ -113,7 +113,7 @@ class Book:
         self._asked: dict[tuple[str, str], np.ndarray] = {}
         self._fills, self._filled = np.zeros(0, np.uint32), np.zeros(0, bool)
         self._sent: dict[str, int] = {}
-        self._earlier: dict[str, list[Step]] = {}
+        self._earlier: dict[str, list[Question]] = {}
         for entry in _entries(path, seed):
             self._take(entry)
 
@@ -126,7 +126,7 @@ class Book:
         """Write down a question that is about to be answered; Distrust if no honest study asks it now."""
         with self._lock:
             before = self.rounds.get(asked.round)
-            if before == asked.question:
+            if before == asked.digest:
                 return
             if before is not None:
                 raise _distrust(asked, "asks for something else in a round that was answered")
@@ -136,20 +136,20 @@ class Book:
             self._take(entry)
 
     def _check(self, asked: Asked) -> None:
-        step, asking = asked.step, asked.step.asking()
+        question, asking = asked.question, asked.question.asking()
         if asked.panel and self.panel not in (b"", asked.panel):
             raise _distrust(asked, "asks about another list of variants than before")
         items = _items(asking.items)
         if (items < 0).any():
             raise _distrust(asked, "asks about what there is not")
-        if len(items) and (self._times(step.name, asking.search, items) >= asking.most).any():
+        if len(items) and (self._times(question.name, asking.search, items) >= asking.most).any():
             raise _distrust(asked, "asks again what was answered")
-        if not all(step.goes_on_from(earlier) for earlier in self._earlier.get(step.name, [])):
+        if not all(question.goes_on_from(earlier) for earlier in self._earlier.get(question.name, [])):
             raise _distrust(asked, "asks for other values than it began with: each tells of more single ones")
-        if not self._fills_as_before(step):
+        if not self._fills_as_before(question):
             raise _distrust(asked, "asks again what it has asked, but counts missing calls otherwise")
-        most = self._most_bytes(type(step))
-        if most is None or self._sent.get(step.name, 0) + asked.size > most:
+        most = self._most_bytes(type(question))
+        if most is None or self._sent.get(question.name, 0) + asked.size > most:
             raise _distrust(asked, "asks for more than was released")
 
     def _times(self, kind: str, search: str, items: np.ndarray) -> np.ndarray:
@@ -160,8 +160,8 @@ class Book:
         found[known] = counts[items[known]]
         return found
 
-    def _fills_as_before(self, step: Step) -> bool:
-        filled = step.filled()
+    def _fills_as_before(self, question: Question) -> bool:
+        filled = question.filled()
         if filled is None:
             return True
         known = filled.variants < len(self._filled)
@@ -170,7 +170,7 @@ class Book:
         return np.array_equal(before, _digests(filled.values[known], self._keys))
 
     def _entry(self, asked: Asked) -> Entry:
-        asking, filled = asked.step.asking(), asked.step.filled()
+        asking, filled = asked.question.asking(), asked.question.filled()
         fills = np.zeros(0, np.uint32)
         if filled is not None:
             fills = _digests(filled.values[self._is_new(filled.variants)], self._keys)
@@ -180,11 +180,11 @@ class Book:
             bits = np.zeros(int(asking.items.max()) - start + 1, bool)
             bits[asking.items - start] = True
             items = zlib.compress(np.packbits(bits).tobytes())
-        compared = type(asked.step).goes_on_from is not Step.goes_on_from
+        compared = type(asked.question).goes_on_from is not Question.goes_on_from
         return Entry(
             round=asked.round,
-            question=asked.question,
-            kind=asked.step.name,
+            digest=asked.digest,
+            kind=asked.question.name,
             search=asking.search,
             start=start,
             items=items,
@@ -203,7 +203,7 @@ class Book:
 
     def _take(self, entry: Entry) -> None:
         """Remember an entry that is in the file."""
-        self.rounds[entry.round] = entry.question
+        self.rounds[entry.round] = entry.digest
         self.panel = entry.panel or self.panel
         self._sent[entry.kind] = self._sent.get(entry.kind, 0) + entry.size
         items = np.zeros(1, np.int64)
@@ -218,8 +218,8 @@ class Book:
             self._fills, self._filled = _grown(self._fills, items), _grown(self._filled, items)
             self._fills[new], self._filled[new] = entry.fills, True
         if entry.message:
-            step = codec.decode(entry.message, [self._kinds[entry.kind]])
-            self._earlier.setdefault(entry.kind, []).append(step)
+            question = codec.decode(entry.message, [self._kinds[entry.kind]])
+            self._earlier.setdefault(entry.kind, []).append(question)
 
     def _append(self, entry: Entry) -> None:
         data = codec.encode(entry)
@@ -260,14 +260,14 @@ def _entries(path: Path, seed: bytes) -> Iterator[Entry]:
 
 def open_book(folder: StateFolder, seed: bytes, plan: Plan, sizes: Sizes | None) -> Book:
     """The book of a study that is under way, in which no more is answered than was released."""
-    known: dict[type[Step], int | None] = {}
+    known: dict[type[Question], int | None] = {}
 
-    def released(kind: type[Step]) -> int | None:
+    def released(kind: type[Question]) -> int | None:
         if kind not in known:
             known[kind] = most_bytes_of(kind, plan, sizes)
         return known[kind]
 
-    return Book(folder.book, seed, released, steps_of(plan))
+    return Book(folder.book, seed, released, questions_of(plan))
 
 
 def _items(items: np.ndarray | None) -> np.ndarray:
@@ -305,5 +305,5 @@ def _digests(values: np.ndarray, keys: np.ndarray) -> np.ndarray:
 
 def _distrust(asked: Asked, what: str) -> Distrust:
     return Distrust(
-        Problem.QUESTION, f"in round {asked.round} the server {what} ({asked.step.title}).", _REPORT_IT
+        Problem.QUESTION, f"in round {asked.round} the server {what} ({asked.question.title}).", _REPORT_IT
     )

@@ -1,6 +1,6 @@
-"""The cohort's own Dask cluster: the same steps, computed at its workers.
+"""The cohort's own Dask cluster: questions are answered at its workers.
 
-A worker is handed the step that is asked, and the cohort as it lies beside the panel: the people's phenotypes
+A worker is handed the question, and the cohort as it lies beside the panel: the people's phenotypes
 and covariates, and which rows of the .bed belong to which variants. It reads the .bed by its path, and gives
 the arrays back. Keys, seed, masks and shares stay on this computer, which packs, masks and sends.
 """
@@ -17,16 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from unpooled import question as questions
 from unpooled.cohort import Cohort
 from unpooled.errors import DataProblem, UnpooledError
-from unpooled.step import Arrays, Step
+from unpooled.question import Arrays, Question
 from unpooled_client.data.fingerprint import Fingerprint, check_unchanged
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-Compute: TypeAlias = Callable[[Step, Cohort], Arrays]
-"""Computes what a step asks of a cohort, wherever."""
+Compute: TypeAlias = Callable[[Question, Cohort], Arrays]
+"""Computes what a question asks of a cohort, wherever."""
 
 PACKAGE = "unpooled-client"
 CONNECTING = 10.0  # seconds
@@ -40,9 +41,9 @@ class NoCluster(ClusterProblem):
     """There is no connection to the cluster to begin with."""
 
 
-def compute_here(step: Step, cohort: Cohort) -> Arrays:
-    """The arrays that a step asks for, computed in this process."""
-    return step.local(cohort)
+def compute_here(question: Question, cohort: Cohort) -> Arrays:
+    """The arrays that a question asks for, computed in this process."""
+    return questions.answer(question, cohort)
 
 
 class Cluster:
@@ -102,20 +103,20 @@ class Cluster:
     def reading(self, bed: Path, accepted: Fingerprint) -> Compute:
         """Computes there, at workers that find the .bed at `bed` as it was accepted.
 
-        A worker that is lost is made up for by another. Raises ClusterProblem, and what `Step.local` raises.
+        A worker that is lost is made up for by another. Raises ClusterProblem, and what `local` raises.
         """
-        return lambda step, cohort: self._compute(Task(step, bed, accepted, _version()), cohort)
+        return lambda question, cohort: self._compute(Task(question, bed, accepted, _version()), cohort)
 
     def _compute(self, task: Task, cohort: Cohort) -> Arrays:
         from distributed import KilledWorker
 
-        future = self._client.submit(task, self._place(cohort), key=_key(task.step.name))
+        future = self._client.submit(task, self._place(cohort), key=_key(task.question.name))
         try:
             arrays: Arrays = future.result()
         except KilledWorker as error:
             raise ClusterProblem(
                 f"workers of the Dask cluster at {self.address} died again and again over one question "
-                f"({task.step.title}). Look at their logs; give them more memory or fewer threads, and "
+                f"({task.question.title}). Look at their logs; give them more memory or fewer threads, and "
                 "start the same command again; it goes on."
             ) from error
         except (OSError, CancelledError) as error:
@@ -153,7 +154,7 @@ class Held:
 class Task:
     """What a worker does for a question, if it has this version and finds the .bed as it was accepted."""
 
-    step: Step
+    question: Question
     bed: Path
     accepted: Fingerprint
     version: str
@@ -164,7 +165,7 @@ class Task:
         try:
             status = self.bed.stat()
             _check_once(self.bed, self.accepted, status.st_size, status.st_mtime_ns)
-            return self.step.local(cohort)
+            return questions.answer(self.question, cohort)
         except (DataProblem, OSError) as error:
             raise ClusterProblem(
                 f"{_worker()} cannot use the .bed file. {error} "

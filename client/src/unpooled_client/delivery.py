@@ -6,7 +6,6 @@ does not follow from that plan, no larger than the plan gives, and in no place o
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Generator, Sequence
 from pathlib import Path
@@ -17,7 +16,7 @@ from unpooled.sizes import Sizes
 from unpooled_client.api import ResultFile, ServerError, Study
 from unpooled_client.events import Event, Results
 from unpooled_client.session import Session
-from unpooled_client.state import Saved, replace, sync_folder
+from unpooled_client.state import Saved
 from unpooled_client.trust import checked_plan
 from unpooled_client.written import NotOurs, Written, digest_of
 
@@ -95,33 +94,22 @@ def fetch(session: Session, file: ResultFile, folder: Path) -> None:
 
     Raises DeliveryError if it is not what was announced, and NotOurs if it would replace another.
     """
-    target, written = folder / file.name, Written(session.folder)
+    target = folder / file.name
     try:
         if _has(target, file):
             return
-        written.refuse_foreign(target)
-        _put(session, file, target, written)
+        with Written(session.folder).draft(target) as part:
+            session.api.result(file, part)
+            if not _has(part, file):
+                raise DeliveryError(
+                    f"the result file {file.name} was damaged on its way.",
+                    "Start again: it is then fetched anew.",
+                )
     except OSError as error:
         raise DeliveryError(
             f"the result file {target} cannot be written: {error.strerror}.",
             "Make room or choose another folder with --out, and start again: the results stay available.",
         ) from error
-
-
-def _put(session: Session, file: ResultFile, target: Path, written: Written) -> None:
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        session.api.result(file, part)
-        if not _has(part, file):
-            raise DeliveryError(
-                f"the result file {file.name} was damaged on its way.",
-                "Start again: it is then fetched anew.",
-            )
-        written.claim(target, file.sha256)
-        replace(part, target)
-        sync_folder(target.parent)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _has(path: Path, file: ResultFile) -> bool:

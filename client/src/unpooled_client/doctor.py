@@ -312,7 +312,7 @@ def server(subject: Subject) -> Finding | None:
             "Server",
             Mark.PROBLEM,
             f"the {older} is too old: the server speaks protocol {spoken}, this client {VERSION}",
-            "Install the version of unpooled-client that the coordinator names.",
+            "Install the server's own release of unpooled-client, which the coordinator has.",
         )
     if seen.answer.status != 200:
         return Finding(

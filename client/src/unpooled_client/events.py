@@ -18,7 +18,7 @@ from unpooled.leaving import Leaving
 from unpooled.plan import Plan
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.sealing import fingerprint
-from unpooled.step import without_turn
+from unpooled.question import without_turn
 
 
 class Exit(IntEnum):

@@ -9,7 +9,8 @@ from concurrent.futures import Future
 
 from unpooled import leaving
 from unpooled.leaving import Form, what_leaves
-from unpooled.protocol import bodies
+from unpooled.plan import Plan
+from unpooled.protocol import VERSION, bodies
 from unpooled.protocol.masking import SEED_BYTES
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import SigningKey, fingerprint, seal_seed
@@ -64,10 +65,11 @@ def join(session: Session, *, anew: bool) -> Generator[Event, None, Study]:
     study = yield from session.study()
     check_identity(study, session.saved)
     check_compensator(study, session.saved)
-    checked_plan(study)
+    plan = checked_plan(study)
     public = SigningKey(session.saved.signing_key).public
     if study.state in OVER:
         return study
+    _require_our_version(plan)
     if study.cohort_state != "invited" and not session.saved.cohort and not anew:
         raise Refused(
             409,
@@ -87,6 +89,18 @@ def join(session: Session, *, anew: bool) -> Generator[Event, None, Study]:
     session.save(cohort=study.cohort)
     yield Joined(study.id, study.name, study.cohort, fingerprint(public), session.api.server, again)
     return (yield from session.study())
+
+
+def _require_our_version(plan: Plan) -> None:
+    """Refused for a study under way of another version of the protocol: nothing of ours would fit."""
+    if plan.version != VERSION:
+        raise Refused(
+            0,
+            "other-version",
+            f"this study was planned for protocol version {plan.version}, and this program speaks {VERSION}.",
+            "To finish it, use the release of unpooled-client that began it, with a server of that release. "
+            "Or ask the coordinator to duplicate the study, and join the copy.",
+        )
 
 
 def _wait_for_other_client(session: Session) -> Iterator[Event]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 
-from unpooled.algorithms import steps_of
+from unpooled.algorithms import questions_of
 from unpooled.plan import Plan
-from unpooled.step import Step
 
 FEWEST = 3
 """Questions that must have been answered: several are at work at once, so the first few say little."""
@@ -44,9 +42,5 @@ class Pace:
 
 def last_pass(plan: Plan) -> str:
     """The title of the last step that a study asks about all of its variants; empty if it asks about none."""
-    passes = [kind for kind in steps_of(plan) if _goes_over_variants(kind)]
+    passes = [kind for kind in questions_of(plan) if kind.goes_over_variants()]
     return passes[-1].title if passes else ""
-
-
-def _goes_over_variants(kind: type[Step]) -> bool:
-    return "start" in {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]

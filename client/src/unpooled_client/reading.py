@@ -21,7 +21,7 @@ from unpooled.panel import Panel, align
 from unpooled.plan import Plan
 from unpooled.protocol import bodies
 from unpooled.protocol.problems import Problem
-from unpooled.step import Step
+from unpooled.question import Question
 from unpooled_client.api import Study
 from unpooled_client.data.fingerprint import ELSE, Fingerprint, check_unchanged, fingerprints
 from unpooled_client.data.options import DataOptions
@@ -210,23 +210,23 @@ class Alignments:
             return len(self.listed.present)
         return len(self.chromosomes)
 
-    def cohort_for(self, step: Step) -> tuple[Cohort, bytes]:
-        """The data as a step asks them, and the digest of the agreed panel, empty if it is not about that.
+    def cohort_for(self, question: Question) -> tuple[Cohort, bytes]:
+        """The data as a question wants them, and the digest of the agreed panel if it is about that.
 
         Distrust if there is no panel yet. Shares that were made beside different panels do not unmask.
         """
-        found = (self.listed, b"") if isinstance(step, Presence) else self.agreed
+        found = (self.listed, b"") if isinstance(question, Presence) else self.agreed
         if found is None or found[0] is None:
             raise Distrust(
                 Problem.QUESTION,
-                f"the server asks for {step.title!r} before the cohorts have agreed on variants.",
+                f"the server asks for {question.title!r} before the cohorts have agreed on variants.",
                 "Nothing was sent for it. Tell the server's operator.",
             )
-        if not isinstance(step, Presence) and not step.fits_panel(self.chromosomes, self.plan):
+        if not isinstance(question, Presence) and not question.fits_panel(self.chromosomes, self.plan):
             raise Distrust(
                 Problem.QUESTION,
                 "the server asks for variants that the agreed list does not have, or as if they were on "
-                f"another chromosome ({step.title}).",
+                f"another chromosome ({question.title}).",
                 "Nothing was sent for it. Tell the coordinator and the server's operator.",
             )
         return found[0], found[1]
@@ -288,8 +288,8 @@ class Unaligned:
     data: ArrayTable
     variants: int = 0
 
-    def cohort_for(self, step: Step) -> tuple[Cohort, bytes]:
-        """The table as a step asks it, and no digest, for there is no panel."""
+    def cohort_for(self, question: Question) -> tuple[Cohort, bytes]:
+        """The table as a question asks it, and no digest, for there is no panel."""
         return cast(Cohort, self.data), b""
 
     def fetch_list(self, session: Session, terms: Terms) -> Iterator[Event]:

@@ -12,8 +12,8 @@ from datetime import datetime
 from importlib.metadata import version
 from typing import Any
 
+from unpooled.facts import plan_facts
 from unpooled.leaving import COHORT_SUMS, Leaving, what_leaves, what_parties_get
-from unpooled.plan import Plan
 from unpooled.protocol.sealing import fingerprint
 from unpooled_client import words
 from unpooled_client.page import Html, document, facts, joined, mark, section, table, tag
@@ -69,7 +69,7 @@ def review_page(saved: Saved, agreement: Agreement, when: datetime) -> str:
         section("What will not leave", tag("p", _NEVER)),
         section("What each party gets", _parties(agreement)),
         section("Who takes part", _roster(saved, agreement)),
-        section("The plan", _plan(agreement.plan)),
+        section("The plan", facts(plan_facts(agreement.plan).all)),
         section("This cohort's files, which stay here", _files(saved)),
         about=f"{agreement.study}, cohort {saved.cohort}. {when:%Y-%m-%d %H:%M}. Made on this computer, from "
         "what the steps of the study declare; nothing was sent for it.",
@@ -141,10 +141,6 @@ def _roster(saved: Saved, agreement: Agreement) -> Html:
         for name, key in agreement.roster.members
     ]
     return table("Compare the fingerprints by telephone", ["cohort", "fingerprint of its key"], rows)
-
-
-def _plan(plan: Plan) -> Html:
-    return facts(words.plan_rows(plan))
 
 
 def _files(saved: Saved) -> Html:

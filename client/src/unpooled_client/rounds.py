@@ -1,4 +1,4 @@
-"""Answering a question: decode the step, compute at this cohort, pack, mask.
+"""Answering a question: decode it, compute at this cohort, pack, mask.
 
 A nonce is drawn each time that numbers are computed, so no two sets of numbers ever share a mask: what is
 sent again is the same bytes, and what is computed again has a new nonce.
@@ -13,15 +13,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from unpooled import step as steps
-from unpooled.algorithms import steps_of
+from unpooled import question as questions
+from unpooled.algorithms import questions_of
 from unpooled.cohort import Cohort
 from unpooled.errors import CodecError, ProtocolError
-from unpooled.protocol import masking
+from unpooled.protocol import masking, messages
 from unpooled.protocol.masking import MaskContext
-from unpooled.protocol.messages import Question
 from unpooled.protocol.problems import Problem
-from unpooled.step import Step
+from unpooled.question import Question
 from unpooled_client.book import Asked, Book
 from unpooled_client.cluster import Compute, compute_here
 from unpooled_client.trust import Distrust, Terms
@@ -58,85 +57,89 @@ class Answerer:
     """Of this seed."""
     compute: Compute = compute_here
 
-    def step(self, question: Question) -> Step:
-        """The step that is asked for; Distrust unless the plan has it."""
+    def question(self, message: messages.Question) -> Question:
+        """The question in a message; Distrust unless the plan has it."""
         plan = self.terms.plan
         try:
-            step = steps.decode(question.step, steps_of(plan))
-            scheme = plan.scheme(step.ring_bits)
-            words = steps.words(step, scheme)
+            question = questions.decode(message.question, questions_of(plan))
+            scheme = plan.scheme(question.ring_bits)
+            words = questions.words(question, scheme)
         except CodecError as error:
             raise Distrust(
                 Problem.QUESTION,
-                f"round {question.round} asks for something that {plan.test} does not have: {error}.",
+                f"round {message.round} asks for something that {plan.test} does not have: {error}.",
                 "Nothing was sent for it. Server and client must be of the same version.",
             ) from error
-        if not step.agrees(plan):
+        if not question.agrees(plan):
             raise Distrust(
                 Problem.QUESTION,
-                f"round {question.round} asks for what the accepted plan does not allow ({step.title}).",
+                f"round {message.round} asks for what the accepted plan does not allow ({question.title}).",
                 "Nothing was sent for it. Tell the coordinator and the server's operator.",
             )
         if not scheme.check_words <= words <= MAX_SHARE_BYTES // scheme.word_bytes:
             raise Distrust(
                 Problem.QUESTION,
-                f"round {question.round} asks for {words:,} numbers at once.",
+                f"round {message.round} asks for {words:,} numbers at once.",
                 "Nothing was sent for it. Tell the server's operator.",
             )
-        return step
+        return question
 
-    def share(self, question: Question, step: Step, cohort: Cohort, panel: bytes = b"") -> Share:
-        """This cohort's masked answer to a question, of which `step` was decoded.
+    def share(
+        self, message: messages.Question, question: Question, cohort: Cohort, panel: bytes = b""
+    ) -> Share:
+        """This cohort's masked answer to the question that was decoded from a message.
 
         `panel` is the digest of the agreed variants that `cohort` is aligned with, empty before.
         Raises BoundError for numbers that cannot be summed safely, and Distrust where no honest study asks
         this beside what was answered before.
         """
         started = time.perf_counter()
-        scheme = self.terms.plan.scheme(step.ring_bits)
-        asked = masking.question(question.salt, question.step, panel)
-        size = steps.words(step, scheme) * scheme.word_bytes
-        self.book.enter(Asked(question.round, asked, step, question.step, panel, size))
+        scheme = self.terms.plan.scheme(question.ring_bits)
+        asked = masking.question(message.salt, message.question, panel)
+        size = questions.words(question, scheme) * scheme.word_bytes
+        self.book.enter(Asked(message.round, asked, question, message.question, panel, size))
         nonce = os.urandom(masking.NONCE_BYTES)
-        context = self._context(question, step, panel, nonce)
-        packed = self._pack(question, step, cohort)
+        context = self._context(message, question, panel, nonce)
+        packed = self._pack(message, question, cohort)
         data = scheme.to_bytes(scheme.add(packed, masking.mask(self.seed, context)))
         if len(data) != context.words * scheme.word_bytes:
-            raise ProtocolError(f"{step.title}: a share of {len(data)} bytes; want {context.words} words")
+            raise ProtocolError(f"{question.title}: a share of {len(data)} bytes; want {context.words} words")
         return Share(
-            question.round,
+            message.round,
             nonce,
             data,
-            step.title,
-            steps.at_turn(step.title, self.terms.plan, step.turn, step.turn),
-            tuple(array.name for array in step.sends if math.prod(steps.shape(step, array))),
-            int(getattr(step, "start", 0)),
-            variants_of(step),
+            question.title,
+            questions.at_turn(question.title, self.terms.plan, question.turn, question.turn),
+            tuple(array.name for array in question.sends if math.prod(questions.shape(question, array))),
+            int(getattr(question, "start", 0)),
+            variants_of(question),
             time.perf_counter() - started,
         )
 
-    def _context(self, question: Question, step: Step, panel: bytes, nonce: bytes) -> MaskContext:
+    def _context(
+        self, message: messages.Question, question: Question, panel: bytes, nonce: bytes
+    ) -> MaskContext:
         terms = self.terms
-        scheme = terms.plan.scheme(step.ring_bits)
+        scheme = terms.plan.scheme(question.ring_bits)
         return MaskContext(
             study=terms.study,
             plan_hash=terms.plan_hash,
             roster_hash=terms.roster_hash,
             cohort=terms.cohort,
-            round=question.round,
-            question=masking.question(question.salt, question.step, panel),
+            round=message.round,
+            question=masking.question(message.salt, message.question, panel),
             scheme=scheme.label,
-            words=steps.words(step, scheme),
+            words=questions.words(question, scheme),
             nonce=nonce,
         )
 
-    def _pack(self, question: Question, step: Step, cohort: Cohort) -> np.ndarray:
-        plan, arrays = self.terms.plan, self.compute(step, cohort)
-        scheme, columns = plan.scheme(step.ring_bits), step.columns_under(plan)
-        return steps.pack(step, arrays, scheme, plan.cohorts, question.salt, columns)
+    def _pack(self, message: messages.Question, question: Question, cohort: Cohort) -> np.ndarray:
+        plan, arrays = self.terms.plan, self.compute(question, cohort)
+        scheme, columns = plan.scheme(question.ring_bits), question.columns_under(plan)
+        return questions.pack(question, arrays, scheme, plan.cohorts, message.salt, columns)
 
 
-def variants_of(step: Step) -> int:
-    """How many of the panel's variants a step goes over, if it goes over a range of them."""
-    start = getattr(step, "start", None)
-    return step.reach - start if isinstance(start, int) else 0
+def variants_of(question: Question) -> int:
+    """How many of the panel's variants a question goes over, if it goes over a range of them."""
+    start = getattr(question, "start", None)
+    return question.reach - start if isinstance(start, int) else 0

@@ -17,6 +17,7 @@ from unpooled_client.data.tables import read_features, write_normalized
 from unpooled_client.events import Event, Transformed
 from unpooled_client.reading import guard
 from unpooled_client.session import Session
+from unpooled_client.written import Written
 
 
 def transform(
@@ -25,7 +26,7 @@ def transform(
     """Write the normalized table, of the parameters that were delivered into `folder`.
 
     `values` are the features as this run has read them, if it has. Raises DataChanged if the table is no
-    longer the one that was accepted.
+    longer the one that was accepted, and NotOurs if a file of other origin stands in the new one's place.
     """
     guard(session.saved.files, options.paths)
     parameters = folder / report_name(PARAMETERS_FILE, plan)
@@ -35,21 +36,24 @@ def transform(
             f"{parameters.name} has other features than the plan.",
             "Nothing was written. Tell the server's operator.",
         )
-    written = session.wait_for(write_beside, options.paths["table"], plan, scaler, values, session.threads)
-    yield Transformed(str((yield from written)))
+    table = options.paths["table"]
+    target = beside(table, plan)
+    with Written(session.folder, "Move it away and start again.").draft(target) as part:
+        yield from session.wait_for(write_to, part, table, plan, scaler, values, session.threads)
+    yield Transformed(str(target))
 
 
-def write_beside(
-    table: Path, plan: Plan, scaler: Scaler, values: np.ndarray | None = None, threads: int = 1
-) -> Path:
-    """Write `table` with normalized features into its folder, as NAME.METHOD and its suffix; that path.
+def beside(table: Path, plan: Plan) -> Path:
+    """The place of the normalized table: in the folder of `table`, as NAME.METHOD and its suffix."""
+    return table.with_name(f"{table.stem}.{plan.test}{table.suffix}")
 
-    Raises DataProblem if the table cannot be read.
-    """
+
+def write_to(
+    target: Path, table: Path, plan: Plan, scaler: Scaler, values: np.ndarray | None = None, threads: int = 1
+) -> None:
+    """Write `table` with normalized features to `target`. Raises DataProblem if the table cannot be read."""
     if values is None:
         values = read_features(table, plan.schema, report := Report(), threads)
         if values is None:
             raise report.problem()
-    target = table.with_name(f"{table.stem}.{plan.test}{table.suffix}")
     write_normalized(table, target, plan.schema, values, scaler, threads)
-    return target

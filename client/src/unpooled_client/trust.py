@@ -83,12 +83,12 @@ def checked_plan(study: Study) -> Plan:
     plan = study.plan
     if plan is None:
         raise _inconsistent("the server names no plan.")
-    if plan.hash().hex() != study.plan_hash:
-        raise _inconsistent("the plan's hash, recomputed here, is not the one that the server names.")
     try:
         check(plan)
     except UnpooledError as error:
         raise _inconsistent(f"the plan asks for {plan.test} of a {plan.trait} phenotype: {error}.") from error
+    if plan.hash().hex() != study.plan_hash:
+        raise _inconsistent("the plan's hash, recomputed here, is not the one that the server names.")
     return plan
 
 

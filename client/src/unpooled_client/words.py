@@ -6,27 +6,16 @@ import textwrap
 import time
 from collections.abc import Iterable, Sequence
 
-from unpooled.algorithms import algorithm
+from unpooled.facts import plan_facts
 from unpooled.leaving import (
     COHORT_SUMS,
     EVERYONE_BY_SUM,
     OPERATOR,
-    SINGLE_VALUES,
     Leaving,
     most_bytes,
     usual_bytes,
 )
-from unpooled.plan import (
-    EXACT,
-    FEWEST_AT_A_LEVEL,
-    FEWEST_COHORTS,
-    MEAN,
-    NOT_REPORTED,
-    OPTIONS,
-    Plan,
-)
 from unpooled.protocol.sealing import fingerprint
-from unpooled.schema import Column
 from unpooled_client.events import (
     Accepted,
     Agreed,
@@ -214,7 +203,7 @@ def _plan(event: Proposal) -> list[str]:
         *_description(event.description),
         "",
         "PLAN",
-        *_table(plan_rows(event.plan)),
+        *_table(plan_facts(event.plan).all),
         f"  Plan hash (the same at every cohort): {grouped(event.plan_hash)}",
         "",
     ]
@@ -285,121 +274,6 @@ def _you(name: str, event: ReviewNeeded) -> str:
     return f"{name} (you)" if name == event.cohort else name
 
 
-def plan_rows(plan: Plan) -> list[tuple[str, str]]:
-    """The plan, a row for each thing that decides a number or who sees it."""
-    masks = {
-        "modular": f"uniform, in a ring of at least {plan.ring_bits} bits: a share says nothing by itself",
-        "gaussian": f"normal, of variance {plan.variance:g}: hides less, for comparison with the literature",
-    }
-    return [
-        *(_table_rows(plan) if plan.of_tables else _variant_rows(plan)),
-        ("Result files", ", ".join(plan.files)),
-        ("Cohorts", str(plan.cohorts)),
-        ("Masks", masks[plan.masking]),
-    ]
-
-
-def _table_rows(plan: Plan) -> list[tuple[str, str]]:
-    """What a study of tables says of them: a row for each column."""
-    return [
-        ("Method", f"{plan.test}: {algorithm(plan.test).title}"),
-        *_order_rows(plan),
-        *([(SINGLE_VALUES, tells)] if (tells := algorithm(plan.test).tells) else []),
-        *(("Column", _column(column)) for column in plan.schema),
-        ("Floor", f"{plan.min_samples} rows at each cohort"),
-    ]
-
-
-def _order_rows(plan: Plan) -> list[tuple[str, str]]:
-    """What a study of quantiles tells of each column."""
-    quantiles = ", ".join(map(str, plan.quantiles))
-    elements = ", ".join(map(str, plan.elements))
-    rows = [
-        ("Quantiles", f"{quantiles} of each column: single people's values, or between two"),
-        ("Elements", f"{elements} (1 is the smallest, -1 the largest): each is a single person's value"),
-    ]
-    return [row for row, wanted in zip(rows, (quantiles, elements), strict=True) if wanted]
-
-
-def _column(column: Column) -> str:
-    kind = f"{column.type}, {column.unit}" if column.unit else column.type
-    return (
-        f"{column.title} ({kind})"
-        if column.is_number
-        else f"{column.title} ({kind}: neither read nor changed)"
-    )
-
-
-def _variant_rows(plan: Plan) -> list[tuple[str, str]]:
-    panel = {
-        "names": "the cohorts' lists of variants, by names in clear",
-        "list": f"the coordinator's list {plan.panel_digest.hex()[:16]}…, answered masked",
-    }
-    classes = f", {plan.min_per_class} cases and controls" if plan.trait == "case/control" else ""
-    build = "not reported" if plan.build == NOT_REPORTED else plan.build
-    return [
-        ("Test", plan.test),
-        ("Phenotype", f"{plan.phenotype} ({plan.trait})"),
-        *_regression_rows(plan),
-        ("Genome build", f"{build}, {plan.autosomes} autosomes"),
-        ("Chromosomes", ", ".join(plan.chromosomes) or "all"),
-        ("Nonfounders", "counted in frequencies" if plan.nonfounders else "not counted in frequencies"),
-        ("Unknown sex", "phenotype kept" if plan.allow_no_sex else "phenotype set missing"),
-        ("Floor", f"{plan.min_samples} samples{classes} at each cohort"),
-        ("Panel", panel[plan.panel_mode]),
-        ("Chunk", f"{plan.chunk_size:,} variants a question"),
-    ]
-
-
-_MISSING_CALLS = {
-    EXACT: "exact, as PLINK: the server sees covariates and phenotype of single people who lack a call, "
-    "without name or cohort",
-    MEAN: "mean: taken as the pool's mean; no question is about the people who lack a call",
-}
-
-
-_COHORT_SUMS = {
-    False: f"refused: a level of a covariate that fewer than {FEWEST_COHORTS} cohorts have "
-    f"{FEWEST_AT_A_LEVEL} people at ends the study",
-    True: "may be seen: if a covariate tells cohorts apart, the server reads allele frequencies and means of "
-    "each",
-}
-
-
-def _regression_rows(plan: Plan) -> list[tuple[str, str]]:
-    """What a plan says beyond what every study needs, as far as its test heeds it."""
-    has = algorithm(plan.test).options
-    covariates = ", ".join(
-        f"{c.title} ({', '.join(c.levels)})" if c.levels else c.title for c in plan.covariates
-    )
-    filters = {
-        "maf": "frequency of at least",
-        "geno": "missing calls up to",
-        "hwe": "Hardy-Weinberg P of at least",
-    }
-    kept = ", ".join(
-        f"{words} {getattr(plan, name):g}"
-        for name, words in filters.items()
-        if getattr(plan, name) != OPTIONS[name]
-    )
-    rows = [
-        ("Covariates", covariates or "none") if "covariates" in has else None,
-        (COHORT_SUMS, _COHORT_SUMS[plan.cohort_sums]) if plan.covariates else None,
-        ("Missing calls", _MISSING_CALLS[plan.missing]) if "missing" in has else None,
-        ("Variants kept", kept) if kept else None,
-        ("People kept", f"missing calls up to {plan.mind:g}") if plan.mind != OPTIONS["mind"] else None,
-        ("Limits", f"confidence of {plan.ci:g}") if plan.ci else None,
-        ("Iterations", _iterations(plan)) if "max_iterations" in has else None,
-    ]
-    return [row for row in rows if row]
-
-
-def _iterations(plan: Plan) -> str:
-    most = f"at most {plan.max_iterations}"
-    until = f", until the log-likelihood changes by at most {plan.tolerance:g}"
-    return most + until if plan.tolerance else most
-
-
 def _leaving(leaving: Leaving) -> Iterable[str]:
     yield from _wrapped(", ".join(filter(None, [leaving.what, leaving.form, how_much(leaving)])), "  ")
     yield from _wrapped(leaving.detail, "      ")
@@ -413,7 +287,7 @@ def _wrapped(text: str, first: str, others: str | None = None) -> list[str]:
     return textwrap.wrap(text, _WIDTH, initial_indent=first, subsequent_indent=others or first)
 
 
-def _table(rows: list[tuple[str, str]]) -> list[str]:
+def _table(rows: Sequence[tuple[str, str]]) -> list[str]:
     width = max((len(name) for name, _ in rows), default=0)
     return [f"  {name:<{width}}  {value}" for name, value in rows]
 

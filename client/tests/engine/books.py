@@ -7,10 +7,9 @@ import os
 import tempfile
 from pathlib import Path
 
-from unpooled import step as steps
-from unpooled.protocol import masking
-from unpooled.protocol.messages import Question
-from unpooled.step import Step
+from unpooled import question as questions
+from unpooled.protocol import masking, messages
+from unpooled.question import Question
 from unpooled_client.book import Book, open_book
 from unpooled_client.rounds import Answerer
 from unpooled_client.state import StateFolder
@@ -35,6 +34,6 @@ def started_again(answerer: Answerer) -> Answerer:
     return Answerer(answerer.terms, answerer.seed, book)
 
 
-def asked(step: Step) -> Question:
+def asked(question: Question) -> messages.Question:
     """A question in a round of its own, as cohorts receive it."""
-    return Question(next(_ROUNDS), os.urandom(masking.SALT_BYTES), steps.encode_for_cohorts(step))
+    return messages.Question(next(_ROUNDS), os.urandom(masking.SALT_BYTES), questions.encode(question))

@@ -51,7 +51,7 @@ def cohort() -> ArrayCohort:
 
 def question(name: str, **fields: Any) -> Any:
     """A question of a logistic regression about two variants, the second of which lacks calls."""
-    kind: Any = next(kind for kind in ALGORITHMS["logistic"].steps if kind.name == f"logistic/{name}")
+    kind: Any = next(kind for kind in ALGORITHMS["logistic"].asks if kind.name.endswith(f"/{name}"))
     if name == "genotypes":
         return kind(**{"start": 0, "stop": 2, "groups": GENOTYPES, "most": 9} | fields)
     columns = {"people": 100, "centre": np.zeros(1), "exponent": np.zeros(1, np.int64), "cohorts": 3}
@@ -73,7 +73,7 @@ def question(name: str, **fields: Any) -> Any:
 
 def share(answerer: Answerer, step: Any, cohort: ArrayCohort, panel: bytes = PANEL) -> None:
     sent = asked(step)
-    answerer.share(sent, answerer.step(sent), cohort, panel)
+    answerer.share(sent, answerer.question(sent), cohort, panel)
 
 
 def refused(answerer: Answerer, step: Any, cohort: ArrayCohort, match: str, panel: bytes = PANEL) -> None:
@@ -87,12 +87,12 @@ def test_the_same_again_is_answered_and_counted_once(answerer: Answerer, cohort:
     sent = asked(question("genotypes"))
     shares = []
     for one in (answerer, answerer, started_again(answerer)):
-        shares.append(one.share(sent, one.step(sent), cohort, PANEL))
+        shares.append(one.share(sent, one.question(sent), cohort, PANEL))
     assert len({each.nonce for each in shares}) == 3
     other = replace(sent, salt=os.urandom(32))
     for one in (answerer, started_again(answerer)):
         with pytest.raises(Distrust, match="something else in a round"):
-            one.share(other, one.step(other), cohort, PANEL)
+            one.share(other, one.question(other), cohort, PANEL)
 
 
 def test_each_variant_is_asked_by_each_kind_as_often_as_an_honest_study_does(
@@ -143,7 +143,7 @@ def test_missing_calls_count_the_same_in_all_codings(
 
 def test_groups_are_those_of_the_plan_and_of_the_chromosome(answerer: Answerer) -> None:
     apart = (("case", "complete", "founder", "male"),)
-    assert answerer.step(asked(question("genotypes", groups=apart, chromosome="X")))
+    assert answerer.question(asked(question("genotypes", groups=apart, chromosome="X")))
     for step in (
         question("genotypes", groups=apart),
         question("genotypes", groups=(("case", "complete", "founder", "female"),), chromosome="X"),
@@ -151,10 +151,10 @@ def test_groups_are_those_of_the_plan_and_of_the_chromosome(answerer: Answerer) 
         question("genotypes", groups=GENOTYPES, chromosome="X by plink2, sex known"),
     ):
         with pytest.raises(Distrust):
-            answerer.step(asked(step))
+            answerer.question(asked(step))
     nonfounders = answerer_of(terms_of(nonfounders=True))
     with pytest.raises(Distrust):
-        nonfounders.step(asked(question("genotypes")))
+        nonfounders.question(asked(question("genotypes")))
 
 
 def test_no_more_is_answered_than_was_released(cohort: ArrayCohort) -> None:

@@ -16,13 +16,13 @@ import pytest
 from books import answerer_of, asked, started_again
 from test_book import question, terms_of
 
-from unpooled.algorithms.coding import PLACES, X, has_place, most_copies
-from unpooled.algorithms.groups import members
-from unpooled.algorithms.logistic_people import People
-from unpooled.algorithms.regression import finest
+from unpooled.algorithms.regression.people import People
+from unpooled.algorithms.regression.pool import finest
+from unpooled.algorithms.shared.coding import PLACES, X, has_place, most_copies
+from unpooled.algorithms.shared.groups import members
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.errors import UnpooledError
-from unpooled.step import Step
+from unpooled.question import Question
 from unpooled_client.reading import Alignments
 from unpooled_client.rounds import Answerer
 
@@ -77,13 +77,13 @@ def honest(answerer: Answerer, random: np.random.Generator) -> Iterator[Any]:
                 yield question("genotypes", start=k, stop=k + 1, groups=groups, chromosome=chromosome)
 
 
-def answered(seed: int) -> tuple[ArrayCohort, list[tuple[Step, bytes]]]:
+def answered(seed: int) -> tuple[ArrayCohort, list[tuple[Question, bytes]]]:
     """What a client has answered of a random sequence; it is started again now and then."""
     random = np.random.default_rng(seed)
     answerer, own = answerer_of(terms_of(nonfounders=bool(random.random() < 0.5))), cohort(random)
     answerer = answerer_of(terms_of(nonfounders=answerer.terms.plan.nonfounders))
     mine = [*honest(answerer, random)]
-    found: list[tuple[Step, bytes]] = []
+    found: list[tuple[Question, bytes]] = []
     for _ in range(120):
         step = mine[random.integers(len(mine))] if random.random() < 0.3 else any_question(random)
         panel = bytes(31) + bytes([int(random.random() < 0.1)])
@@ -92,7 +92,7 @@ def answered(seed: int) -> tuple[ArrayCohort, list[tuple[Step, bytes]]]:
         alignments = Alignments(own, answerer.terms.plan, agreed=(own, panel), chromosomes=CODES)  # type: ignore[arg-type]
         sent = asked(step)
         try:
-            known = answerer.step(sent)
+            known = answerer.question(sent)
             answerer.share(sent, known, *alignments.cohort_for(known))
         except UnpooledError:
             continue

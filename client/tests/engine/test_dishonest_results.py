@@ -200,3 +200,16 @@ def test_a_memory_that_is_lost_makes_nothing_ours(cohort: Cohort) -> None:
     (cohort.state.path / "written.json").write_text("{")
     with pytest.raises(NotOurs):
         Written(cohort.state).put(path, b"new")
+
+
+def test_the_same_bytes_of_other_origin_are_taken_over_and_a_link_is_not(cohort: Cohort) -> None:
+    path, written = cohort.data / "study.assoc", Written(cohort.state)
+    path.write_bytes(b"same")
+    with written.draft(path) as part:
+        part.write_bytes(b"same")
+    written.put(path, b"new")
+    link = cohort.data / "study.frq"
+    link.symlink_to(path)
+    with pytest.raises(NotOurs), written.draft(link) as part:
+        part.write_bytes(b"new")
+    assert link.is_symlink() and path.read_bytes() == b"new"

@@ -16,6 +16,7 @@ from client_network import HOST, PASSWORD, QUOTED, Front, Proxy
 from client_scripted import Scripted
 from client_trials import Platform, Trial
 
+from unpooled.protocol import VERSION
 from unpooled_client import doctor_command, machine
 from unpooled_client.cli import cli
 from unpooled_client.engine import Until
@@ -67,7 +68,7 @@ def test_signs_that_a_terminal_lacks_are_not_used(monkeypatch: pytest.MonkeyPatc
 def test_a_server_on_this_computer(platform: Platform) -> None:
     seen = examined("--server", platform.url)
     assert {found["mark"] for found in seen.values()} == {"good"}
-    assert "protocol 1" in seen["Server"]["text"]
+    assert f"protocol {VERSION}" in seen["Server"]["text"]
     assert " s " in seen["Clock"]["text"]
 
 
@@ -137,11 +138,11 @@ def test_a_server_that_is_not_there(server: str, what: str, text: str) -> None:
     [
         (200, b"<html>Sign in</html>", {}, "Server", "not as an Unpooled server"),
         (200, b'{"protocol": Infinity}', {}, "Server", "not as an Unpooled server"),
-        (200, b'{"protocol": 2}', {}, "Server", "the client is too old"),
+        (200, b'{"protocol": 3}', {}, "Server", "the client is too old"),
         (200, b'{"protocol": 0}', {}, "Server", "the server is too old"),
-        (503, b'{"protocol": 1}', {}, "Server", "status 503"),
-        (200, b'{"protocol": 1}', {"Date": "Tue, 01 Jan 2030 00:00:00 GMT"}, "Clock", "behind"),
-        (200, b'{"protocol": 1}' + b" " * (1 << 17), {}, "Server", "larger than"),
+        (503, b'{"protocol": 2}', {}, "Server", "status 503"),
+        (200, b'{"protocol": 2}', {"Date": "Tue, 01 Jan 2030 00:00:00 GMT"}, "Clock", "behind"),
+        (200, b'{"protocol": 2}' + b" " * (1 << 17), {}, "Server", "larger than"),
     ],
     ids=["page", "infinite", "new", "old", "starting", "clock", "large"],
 )

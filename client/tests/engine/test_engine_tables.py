@@ -28,6 +28,7 @@ from unpooled_client.events import (
     Transformed,
 )
 from unpooled_client.words import lines
+from unpooled_client.written import Written
 
 REFERENCES: dict[str, Any] = {
     "z-score": StandardScaler,
@@ -137,6 +138,32 @@ def test_every_cohort_gets_parameters_and_its_own_table(
     np.testing.assert_allclose([number for _, number in numbers], own(part), rtol=1e-4)
 
 
+@pytest.mark.parametrize("is_checked", [True, False])
+def test_a_table_of_other_origin_is_left_alone(
+    study: MakeStudy, is_checked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under the name that the normalized table would have. Without the check it would be replaced."""
+    if not is_checked:
+        monkeypatch.setattr(Written, "refuse_foreign", lambda self, path: None)
+    trial = study("z-score")
+    member = trial.members[0]
+    place = member.bfile.with_name("wine.z-score.csv")
+    place.write_bytes(b"mine\n")
+    trial.run_all()
+    last = member.events[-1]
+    assert isinstance(last, Finished) is not is_checked
+    assert (place.read_bytes() == b"mine\n") is is_checked
+    assert not list(place.parent.glob(".*.part"))
+    if isinstance(last, Failed):
+        assert last.exit == Exit.REFUSED and "wine.z-score.csv" in last.message
+        assert last.remedy == "Move it away and start again."
+        place.unlink()
+        for _ in range(2):  # it goes on; and what this client wrote itself it replaces
+            member.run()
+            assert isinstance(member.events[-1], Finished)
+        assert place.read_bytes().startswith(b"alcohol,")
+
+
 def test_a_summary_changes_no_table(study: MakeStudy, pooled: np.ndarray) -> None:
     trial = study("summary", files=["summary", "page"])
     trial.run_all()
@@ -177,7 +204,7 @@ def test_what_a_person_reads_and_what_leaves(study: MakeStudy) -> None:
     trial.run_all()
     member = trial.members[0]
     said = "\n".join(line for event in member.told(Proposal, ReleaseNeeded) for line in lines(event))
-    assert "z-score: Normalization to mean 0" in said and "alcohol (number, g/l)" in said
+    assert "Normalization to mean 0" in said and "alcohol (number, g/l)" in said
     assert "bottle (text: neither read nor changed)" in said and "the table stays here" in said
     assert "variant" not in said and "phenotype" not in said.lower()
     assert not member.told(PanelAgreed)

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from unpooled.algorithms.methods import Run, methods
+from unpooled.facts import plan_facts
 from unpooled.leaving import COHORT_SUMS, SERVER, what_leaves, what_parties_get
 from unpooled.plan import Covariate, Plan
 from unpooled.protocol.invitation import Invitation
@@ -87,7 +88,7 @@ def test_sums_over_one_cohort_are_told_of_wherever_a_plan_allows_them(
     server = what_parties_get(plan)[0]
     paper = methods(plan, Run(("Graz", "Oulu", "Tartu"), None, 5, False, "2024-12-31", "Unpooled"))
     told = {
-        "plan": "may be seen" in dict(words.plan_rows(plan)).get(COHORT_SUMS, ""),
+        "plan": "may be seen" in dict(plan_facts(plan).all).get(COHORT_SUMS, ""),
         "consent": any(row.what == COHORT_SUMS and row.readable_by == SERVER for row in rows),
         "below it": "but for its sums" in " ".join(words.leaves(rows)),
         "page": "one exception" in review_page(CHECKED, replace(AGREED, plan=plan), datetime(2026, 5, 4)),
@@ -96,7 +97,7 @@ def test_sums_over_one_cohort_are_told_of_wherever_a_plan_allows_them(
         "paper": "sums over one cohort" in " ".join(paper.split()),
     }
     assert set(told.values()) == {allowed and bool(covariates)}, told
-    assert (COHORT_SUMS in dict(words.plan_rows(plan))) == bool(covariates)
+    assert (COHORT_SUMS in dict(plan_facts(plan).all)) == bool(covariates)
 
 
 def test_without_a_terminal_it_says_how_to_release(keep: Keep) -> None:

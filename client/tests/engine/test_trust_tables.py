@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,19 +10,22 @@ import numpy as np
 import pytest
 from books import answerer_of, asked, started_again
 
-from unpooled import step as steps
+from unpooled import question as questions
 from unpooled.algorithms import METHODS, usual
-from unpooled.algorithms.normalization.order import Narrow
+from unpooled.algorithms.tables.order import Narrow
 from unpooled.cohort import ArrayTable
+from unpooled.driver import Running
+from unpooled.facts import plan_facts
 from unpooled.leaving import what_leaves
 from unpooled.panel import Panel
 from unpooled.plan import Plan
+from unpooled.procedure import Call, Each, Study
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.problems import Problem
+from unpooled.question import Question
 from unpooled.schema import Column
 from unpooled_client.rounds import Answerer
 from unpooled_client.trust import Distrust, Terms
-from unpooled_client.words import plan_rows
 
 COHORTS, FEATURES = 3, 2
 
@@ -40,18 +42,26 @@ def answerer(plan: Plan) -> Answerer:
     return answerer_of(Terms("s", "T", plan, plan.hash(), roster, roster.hash(), False))
 
 
-def questions(method: str) -> Iterator[steps.Step]:
+def honest(method: str) -> list[Question]:
     """All that an honest server asks in a study, as cohorts receive it."""
     test, plan = METHODS[method], plan_of(method)
     values = np.random.default_rng(1).lognormal(size=(COHORTS, 20, FEATURES))
-    open_steps = list(test.first(plan, Panel.of([])))
-    while open_steps:
-        step = open_steps.pop()
-        question = steps.decode(steps.encode_for_cohorts(step), test.steps)
-        yield question
-        answers = [question.local(ArrayTable(part)) for part in values]  # type: ignore[arg-type]
-        total = {name: np.sum([answer[name] for answer in answers], axis=0) for name in answers[0]}
-        open_steps += [found for found in step.aggregate(total) if isinstance(found, steps.Step)]
+    tables, found = [ArrayTable(part) for part in values], []
+
+    def run(call: Call[Any]) -> Any:
+        branch = Running(call, test.asks)
+        outcome = branch.go_on()
+        while (waits := outcome.waits_for) is not None:
+            if isinstance(waits, Each):
+                outcome = branch.go_on([run(one) for one in waits.calls])
+                continue
+            found.append(question := questions.decode(questions.encode(waits), test.asks))
+            answers = [question.local(table) for table in tables]
+            outcome = branch.go_on({name: sum(one[name] for one in answers) for name in answers[0]})
+        return outcome.value
+
+    run(test.procedure(Study(plan, lambda: Panel.of([]))))
+    return found
 
 
 LARGE = np.array([0, 1101])
@@ -101,46 +111,51 @@ CANNOT_BE: dict[str, tuple[Any, ...]] = {
 @pytest.mark.parametrize("method", METHODS)
 def test_a_question_whose_fields_cannot_be_is_refused(method: str) -> None:
     own, met = answerer(plan_of(method)), set()
-    for step in questions(method):
-        assert own.step(asked(step))
+    for step in honest(method):
+        assert own.question(asked(step))
         met.add(step.name)
-        sent = {field.name for field in dataclasses.fields(step) if not field.metadata}  # type: ignore[arg-type]
+        sent = {field.name for field in dataclasses.fields(step)}  # type: ignore[arg-type]
         for field in CANNOT_BE.keys() & sent:
             for value in CANNOT_BE[field]:
-                bad = steps.decode(steps.encode_for_cohorts(step), METHODS[method].steps)
+                bad = questions.decode(questions.encode(step), METHODS[method].asks)
                 object.__setattr__(bad, field, value)  # as only another program would build it
                 try:
-                    own.step(asked(bad))
+                    own.question(asked(bad))
                 except Distrust as refusal:
                     assert refusal.problem is Problem.QUESTION
                 else:
                     pytest.fail(f"{step.name} with {field} {value} is answered")
-    assert met == {kind.name for kind in METHODS[method].steps}
+    assert met == {kind.name for kind in METHODS[method].asks}
 
 
 def test_no_more_elements_than_the_plan_has_and_no_closer() -> None:
     """Ranges, for Yeo and Johnson's transform, are known to 3 bytes; a fourth tells of single values."""
-    (narrow,) = (step for step in questions("min-max") if getattr(step, "shift", 0) == 32)
-    for method, good in (("min-max", True), ("yeo-johnson", False), ("robust", True), ("quantiles", True)):
-        if good:
-            assert answerer(plan_of(method)).step(asked(narrow))
-        else:
-            with pytest.raises(Distrust):
-                answerer(plan_of(method)).step(asked(narrow))
-    more = replace(narrow, prefix=np.zeros((FEATURES, 5), np.uint64))  # type: ignore[type-var]
-    assert answerer(plan_of("robust")).step(asked(more))
-    for method in ("min-max", "quantiles"):
-        with pytest.raises(Distrust):
-            answerer(plan_of(method)).step(asked(more))
-    with pytest.raises(Distrust):
-        answerer(plan_of("z-score")).step(asked(narrow))
+
+    def allows(method: str, question: Question) -> bool:
+        try:
+            return bool(answerer(plan_of(method)).question(asked(question)))
+        except Distrust:
+            return False
+
+    narrow = {
+        method: next(q for q in honest(method) if isinstance(q, Narrow))
+        for method in ("min-max", "robust", "quantiles", "yeo-johnson")
+    }
+    for method, first in narrow.items():
+        closer = replace(first, shift=32)
+        assert allows(method, closer) == (method != "yeo-johnson")
+        assert not allows("z-score", closer)
+        five = replace(first, prefix=np.zeros((FEATURES, 5), np.uint64))
+        assert allows(method, five) == (method == "robust")  # 3 quantiles, each between two
+        others = (other for other in narrow if other != method)
+        assert not any(allows(other, first) for other in others)  # each method has a question of its own
 
 
 @pytest.mark.parametrize("method", ["quantiles", "yeo-johnson", "summary"])
 def test_order_statistics_are_those_that_were_asked_for_first(method: str) -> None:
     """A question may come again, as after a lost share; another element may not, at whichever byte."""
     own, table = answerer(plan_of(method)), ArrayTable(np.ones((20, FEATURES)))
-    asked_for = [step for step in questions(method) if isinstance(step, Narrow)]
+    asked_for = [step for step in honest(method) if isinstance(step, Narrow)]
     assert len(asked_for) == (3 if method == "yeo-johnson" else 8)
     for step in asked_for:
         question = asked(step)
@@ -172,7 +187,7 @@ def test_order_statistics_are_those_that_were_asked_for_first(method: str) -> No
 def test_the_consent_table_has_every_declared_array(method: str) -> None:
     plan = plan_of(method)
     table = what_leaves(plan)
-    for kind in METHODS[method].steps:
+    for kind in METHODS[method].asks:
         for array in kind.sends:
             (line,) = {line for line in table if line.what == f"{kind.title}: {array.name}"}
             assert (line.detail, line.form) == (array.meaning, "masked")
@@ -181,16 +196,16 @@ def test_the_consent_table_has_every_declared_array(method: str) -> None:
 
 
 def test_a_study_of_quantiles_says_whose_values_it_tells() -> None:
-    rows = dict(plan_rows(plan_of("quantiles")))
+    rows = dict(plan_facts(plan_of("quantiles")).all)
     assert rows["Quantiles"].startswith("0.5 of each column") and "single person's value" in rows["Elements"]
-    assert "Elements" not in dict(plan_rows(plan_of("z-score")))
+    assert "Elements" not in dict(plan_facts(plan_of("z-score")).all)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_consent_and_privacy_page_say_which_single_values_become_known(method: str) -> None:
     """Sums over all tell none; whatever rests on thresholds tells some."""
     plan = plan_of(method)
-    tells = dict(plan_rows(plan)).get("Values of single people", "")
+    tells = dict(plan_facts(plan).all).get("Values of single people", "")
     lines = [line for line in what_leaves(plan) if line.what == "Values of single people"]
     assert bool(tells) == bool(lines) == (method != "z-score")
     assert all(tells in line.detail and "the server" in line.readable_by for line in lines)

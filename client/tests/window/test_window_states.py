@@ -159,7 +159,7 @@ def test_an_invitation_used_on_another_computer_and_joined_anew(desk: Desk, stud
 def test_a_client_that_is_too_old(desk: Desk, study: MakeStudy, cable: Cable) -> None:
     cable.swap = f"Unpooled-Protocol: {VERSION}".encode(), b"Unpooled-Protocol: 0"
     join(desk, cable.through(study().members[0]))
-    desk.reads("This program is too old for the server", "Install the version", "IT department")
+    desk.reads("This program is too old for the server", "what this one has kept stays", "IT department")
     desk.look("state-too-old")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -40,6 +41,17 @@ class Packed:
     10 heterozygous, 11 homozygous for A2. What pads the last word is arbitrary."""
     swapped: np.ndarray
     """bool (m,): the file's A1 is the *second* allele of the panel."""
+
+
+AT_ONCE = 1 << 23
+"""Bytes of genotypes that a question is answered from at once: it may be about more than fit memory."""
+
+
+def blocks(variants: int, samples: int) -> Iterator[slice]:
+    """So many variants in stretches whose packed genotypes take at most `AT_ONCE` bytes."""
+    rows = max(1, AT_ONCE // max(1, samples // 4))
+    for start in range(0, variants, rows):
+        yield slice(start, min(start + rows, variants))
 
 
 class Cohort(Protocol):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.step import Arrays
+from unpooled.question import Arrays
 
 
 def joined(parts: Sequence[Arrays]) -> dict[str, NDArray[Any]]:

@@ -1,6 +1,6 @@
 """What leaves a cohort's computer, and what each party gets of it: read before accepting, and afterwards.
 
-Made from the declarations of the plan's steps, the same from which the uploads are built.
+Made from the declarations of the plan's questions, the same from which the uploads are built.
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from unpooled.algorithms import algorithm, steps_of
+from unpooled import shared_options
+from unpooled.algorithms import algorithm, questions_of, with_chunks
 from unpooled.plan import PARAMETERS_FILE, Plan
 from unpooled.protocol import bodies
 from unpooled.protocol.sealing import SIGNATURE_BYTES, most_sealed_bytes
+from unpooled.question import Count, Question, Real, shape, words
 from unpooled.sizes import LIST_BYTES, VARIANTS, Sizes
-from unpooled.step import Count, Real, Step, shape, words
 
 EVERYONE_BY_SUM = "nobody; the server reads the sum over all cohorts"
 OPERATOR = "whoever runs server and compensator"
 SERVER = "the server"
 SINGLE_VALUES = "Values of single people"
-COHORT_SUMS = "Sums over one cohort"
+COHORT_SUMS = shared_options.COHORT_SUMS.label
 KNOWN_FROM_SUMS = "the server, and everyone those in the results; not whose they are, nor of which cohort"
 
 SIGNING_KEY, SEED, TIMING, PROBLEM = (
@@ -100,11 +101,11 @@ def usual_bytes(leaves: Iterable[Leaving]) -> int | None:
     return _bytes((line, line.usual_rounds) for line in leaves)
 
 
-def most_bytes_of(kind: type[Step], plan: Plan, sizes: Sizes | None) -> int | None:
+def most_bytes_of(kind: type[Question], plan: Plan, sizes: Sizes | None) -> int | None:
     """The most that a cohort's answers to all questions of one kind take; None if that is not known."""
     if not kind.sends_under(plan):
         return 0
-    foreseen = kind.foreseen(plan, sizes)
+    foreseen = kind.foreseen(with_chunks(plan), sizes)
     if foreseen is None:
         return None
     scheme = plan.scheme(kind.ring_bits)
@@ -151,8 +152,8 @@ def _lines(plan: Plan, sizes: Sizes | None, one_operator: bool) -> Iterator[Leav
         exact=False,
     )
     yield from _agreed(plan, sizes)
-    for step in steps_of(plan):
-        yield from _sent_by(step, plan, sizes, one_operator)
+    for kind in questions_of(plan):
+        yield from _sent_by(kind, plan, sizes, one_operator)
     if tells := algorithm(plan.test).tells:
         yield Leaving(
             SINGLE_VALUES,
@@ -248,12 +249,12 @@ def _digest(what: str, detail: str, learns: str) -> Leaving:
     )
 
 
-def _sent_by(step: type[Step], plan: Plan, sizes: Sizes | None, one_operator: bool) -> Iterator[Leaving]:
-    """A line for each array of a step. What an answer has beside, its check, is with the first."""
-    arrays = step.sends_under(plan)
-    foreseen = step.foreseen(plan, sizes) if arrays else None
+def _sent_by(kind: type[Question], plan: Plan, sizes: Sizes | None, one_operator: bool) -> Iterator[Leaving]:
+    """A line for each array of a kind. What an answer has beside, its check, is with the first."""
+    arrays = kind.sends_under(plan)
+    foreseen = kind.foreseen(with_chunks(plan), sizes) if arrays else None
     asked = None if foreseen is None else [_shapes(question) for question in foreseen.questions]
-    scheme = plan.scheme(step.ring_bits)
+    scheme = plan.scheme(kind.ring_bits)
     word = scheme.word_bytes
     own = "not what this cohort added"
     if plan.masking == "gaussian":
@@ -267,14 +268,14 @@ def _sent_by(step: type[Step], plan: Plan, sizes: Sizes | None, one_operator: bo
         rounds = foreseen.rounds if foreseen else 1
         usual = (foreseen and foreseen.usual_rounds) or rounds
         yield Leaving(
-            f"{step.title}: {array.name}",
+            f"{kind.title}: {array.name}",
             array.meaning,
             masked(plan),
             OPERATOR if one_operator else EVERYONE_BY_SUM,
             TO_SERVER,
             f"{array.learns}; {own}",
             limit
-            + _shape_in_words(step, array, shapes, 8 * word)
+            + _shape_in_words(kind, array, shapes, 8 * word)
             + (f" + a check of {8 * word * check} bits" if check else "")
             + (f", in {limit}{rounds} rounds" if rounds > 1 else "")
             + (f", as a rule in {usual}" if usual != rounds else ""),
@@ -285,23 +286,23 @@ def _sent_by(step: type[Step], plan: Plan, sizes: Sizes | None, one_operator: bo
         )
 
 
-def _shapes(question: Step) -> dict[str, tuple[int, ...]]:
+def _shapes(question: Question) -> dict[str, tuple[int, ...]]:
     """Of a question's arrays; the question itself may be large, and there are many."""
     return {array.name: shape(question, array) for array in question.sends}
 
 
 def _shape_in_words(
-    step: type[Step], array: Count | Real, shapes: Sequence[tuple[int, ...]] | None, bits: int
+    kind: type[Question], array: Count | Real, shapes: Sequence[tuple[int, ...]] | None, bits: int
 ) -> str:
     """12,345 variants by 6 groups of people by 3 counts of 32 bits, with signs of multiplication.
 
     Where the sizes are not known: 3 counts of 32 bits for each variant and group of people.
     """
     unit = "count" if isinstance(array, Count) else "number"
-    named = [dim for dim in array.dims if isinstance(dim, str) and dim in step.each]
+    named = [dim for dim in array.dims if isinstance(dim, str) and dim in kind.each]
     inner = range(len(named), len(array.dims))  # numbers of one such: their dimensions have no name
     if shapes is None:
-        each = [step.each[dim] for dim in named]
+        each = [kind.each[dim] for dim in named]
         words = f"{_inner([array.dims], inner, unit)} of {bits} bits"
         return f"{words} for each {_and(each)}" if each else words
     if not sum(map(math.prod, shapes)):
@@ -311,7 +312,7 @@ def _shape_in_words(
         sizes = [shape[place] for shape in shapes]
         # Along the first dimension one question goes on where another ends.
         number = f"{sum(sizes):,}" if place == 0 else _range(sizes)
-        parts.append(_plural(number, step.each[dim]))
+        parts.append(_plural(number, kind.each[dim]))
     if not named and len(shapes) > 1:
         parts.append(f"{len(shapes):,}")
     return _TIMES.join([*parts, f"{_inner(shapes, inner, unit)} of {bits} bits"])

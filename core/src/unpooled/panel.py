@@ -118,7 +118,8 @@ class Panel:
         blocks = [_columns(block, line, alleles) for block, line in text.blocks(data)]
         chromosome, position, name, first, second = map(np.concatenate, zip(*blocks, strict=True))
         panel = cls(chromosome, position, name, tuple(alleles), first, second)
-        panel.__dict__["digest"] = hashlib.sha256(data).digest()  # what the cached property would find, too
+        # What would be found by rendering every line again.
+        panel.__dict__["_measured"] = hashlib.sha256(data).digest(), len(data)
         panel._check_order()
         return panel
 

@@ -185,7 +185,7 @@ class Scaler:
         self._output: str | None = None
         try:
             self._read(parameters)
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, OverflowError) as error:
             raise ValueError(f"these are no parameters of a normalization: {error!r}") from error
 
     def _read(self, given: Mapping[str, Any]) -> None:
@@ -196,6 +196,8 @@ class Scaler:
         if given["method"] not in PARAMETERS:
             raise ValueError(f"got the method {given['method']!r}; want {', '.join(PARAMETERS)}")
         self.method, rows = str(given["method"]), given["features"]
+        if not all(isinstance(row["name"], str) for row in rows):
+            raise ValueError("the name of a feature is no text")
         self.feature_names_in_ = np.array([row["name"] for row in rows], object)
         self.n_features_in_ = len(rows)
         scales = _Scales.of(self.method, rows)
@@ -217,7 +219,7 @@ class Scaler:
         """The normalization whose parameters lie in a file; DataProblem if they do not."""
         try:
             return cls(json.loads(Path(path).read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             remedy = "Give the parameters.json that a study of tables delivered."
             raise DataProblem(f"the parameters cannot be read: {error}", file=path, remedy=remedy) from error
 

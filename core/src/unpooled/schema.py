@@ -75,6 +75,17 @@ def read_schema(text: str, file: str) -> tuple[Column, ...]:
     Types and units may be left out.
     """
     lines = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
+    try:
+        return _columns(lines, file)
+    except csv.Error as error:
+        line = max(1, lines.line_num)
+        raise DataProblem(
+            f"this is no CSV: {error}", file=file, line=line, remedy="Mend this line."
+        ) from error
+
+
+def _columns(lines: Any, file: str) -> tuple[Column, ...]:
+    """The columns in a reader's lines, of which the first is the header."""
     header = tuple(next(lines, []))
     if not header or header != _FIELDS[: len(header)]:
         raise DataProblem(

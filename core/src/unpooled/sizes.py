@@ -14,6 +14,7 @@ Sizes: TypeAlias = Mapping[str, int]
 VARIANTS, LIST_BYTES, LONGEST_ID = "variants", "list_bytes", "longest_id"
 """All variants of a cohort's own list, the bytes of that list, and those of the longest ID in it."""
 
+AUTOSOMAL = "variants_autosomal"
 LISTED = "listed"
 """Variants of the coordinator's list, where a study goes by one."""
 

@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 FOLDER = Path(__file__).parent
-VERSION = 1
+VERSION = 2
 
 
 def main() -> None:
@@ -192,7 +192,11 @@ def release() -> Record:
 
 
 def question(round_: int) -> Record:
-    fields = {"round": round_, "salt": octets(f"salt {round_}", 32), "step": octets(f"step {round_}", 20)}
+    fields = {
+        "round": round_,
+        "salt": octets(f"salt {round_}", 32),
+        "question": octets(f"question {round_}", 20),
+    }
     return Record("unpooled/question", fields)
 
 
@@ -333,7 +337,7 @@ def digest(record: Record) -> bytes:
 
 
 def plan() -> Record:
-    """Every field in its order, with its default where it has one."""
+    """Every field in its order, then the options of its test by their names."""
     return Record(
         "unpooled/plan",
         {
@@ -356,36 +360,26 @@ def plan() -> Record:
             "masking": "modular",
             "variance": 1e12,
             "ring_bits": 32,
-            "covariates": (),
-            "cohort_sums": False,
-            "missing": "mean",
-            "maf": 0.0,
+            "schema": (),
+            "version": VERSION,
+            "ci": 0.0,
             "geno": 1.0,
             "hwe": 0.0,
+            "maf": 0.0,
             "mind": 1.0,
-            "ci": 0.0,
-            "hide_covar": False,
-            "beta": False,
-            "max_iterations": 25,
-            "tolerance": 0.0,
-            "glm_cols": (),
-            "schema": (),
-            "quantiles": (),
-            "elements": (),
-            "version": VERSION,
         },
     )
 
 
 def digests() -> Any:
-    salt, step = octets("salt 12", 32), octets("step 12", 20)
+    salt, question = octets("salt 12", 32), octets("question 12", 20)
     key = SIGNERS["Graz"].public_key().public_bytes_raw()
     digits = hashlib.sha256(key).hexdigest()
     return {
         "question": {
             "salt": salt.hex(),
-            "step": step.hex(),
-            "digest": hashlib.sha256(salt + step).hexdigest(),
+            "question": question.hex(),
+            "digest": hashlib.sha256(salt + question).hexdigest(),
         },
         "roster": {"value": typed(roster()), "digest": digest(roster()).hex()},
         "plan": {"value": typed(plan()), "digest": digest(plan()).hex()},
@@ -400,7 +394,7 @@ def digests() -> Any:
 
 KEM_SUITE = b"KEM" + (0x20).to_bytes(2, "big")
 SUITE = b"HPKE" + b"".join(number.to_bytes(2, "big") for number in (0x20, 0x01, 0x02))
-INFO = b"unpooled/box/1"
+INFO = b"unpooled/box/2"
 
 
 def extract(suite: bytes, salt: bytes, label: bytes, key: bytes) -> bytes:

@@ -596,6 +596,12 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description One of the values of a choice. */
+        Answer: {
+            value: string;
+            title: string;
+            hint: string;
+        };
         /** @enum {unknown} */
         BlankEnum: "";
         Cell: {
@@ -719,7 +725,11 @@ export interface components {
             /** @description there is no administrator yet */
             needed: boolean;
         };
-        /** @description Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key. */
+        /**
+         * @description Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key.
+         *
+         *     Fields that every study has; then the options, of which each test has some.
+         */
         FrozenPlan: {
             test: string;
             /** @description empty in a study of tables */
@@ -740,13 +750,13 @@ export interface components {
             chromosomes?: string[];
             nonfounders?: boolean;
             allow_no_sex?: boolean;
-            /** @description result files; `assoc` is a regression's own report. Each test has some of these */
-            files?: components["schemas"]["ReportKind"][];
+            /** @description result files, of those that the test has; `assoc` is a regression's own report */
+            files?: string[];
             /** @description per cohort */
             min_samples?: number;
             /** @description cases, and controls, per cohort */
             min_per_class?: number;
-            /** @description variants in one round */
+            /** @description variants in one question; 0 for as many as make a share of a few megabytes */
             chunk_size?: number;
             /**
              * @description none: a study of tables
@@ -764,63 +774,64 @@ export interface components {
             variance?: number;
             /** @description 32, 64 or 128 */
             ring_bits?: number;
-            covariates?: components["schemas"]["PlanCovariate"][];
-            /** @description a covariate may tell cohorts apart, by which the server sees sums over one cohort */
-            cohort_sums?: boolean;
-            /**
-             * @description for missing calls; `exact` is PLINK's, and shows the server single people's covariates
-             *
-             *     * `exact` - exact
-             *     * `mean` - mean
-             */
-            missing?: components["schemas"]["MissingRule"];
+            /** @description in a study of tables, their columns */
+            schema?: components["schemas"]["PlanColumn"][];
+            readonly compensator_key: string;
+            readonly panel_digest: string;
+            readonly version: number;
             /**
              * Format: double
-             * @description least frequency of A1 in the pool
-             */
-            maf?: number;
-            /**
-             * Format: double
-             * @description largest share of missing calls of a variant
-             */
-            geno?: number;
-            /**
-             * Format: double
-             * @description least Hardy-Weinberg P
-             */
-            hwe?: number;
-            /**
-             * Format: double
-             * @description largest share of missing calls of a person
+             * @description Missing calls of a person (--mind). The largest share of variants without a call; 1 for no filter.
              */
             mind?: number;
             /**
              * Format: double
-             * @description confidence of limits in the report; 0 for none
+             * @description Missing calls of a variant (--geno). The largest share of people without a call; 1 for no filter.
+             */
+            geno?: number;
+            /**
+             * Format: double
+             * @description Hardy-Weinberg P (--hwe). The smallest P value, such as 1e-6; 0 for no filter.
+             */
+            hwe?: number;
+            /**
+             * Format: double
+             * @description Allele frequency (--maf). The lowest frequency of the rarer allele in the pool; 0 for no filter.
+             */
+            maf?: number;
+            /**
+             * Format: double
+             * @description Confidence limits (--ci). Their level in the report, such as 0.95; 0 for none.
              */
             ci?: number;
-            /** @description no rows for covariates in the report */
+            /** @description Covariates. */
+            covariates?: components["schemas"]["PlanCovariate"][];
+            /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level that fewer than 3 cohorts have 10 people at ends the study. */
+            cohort_sums?: boolean;
+            /**
+             * @description Missing calls.
+             *
+             *     * `mean` - mean
+             *     * `exact` - exact
+             */
+            missing?: components["schemas"]["MissingEnum"];
+            /** @description Columns of the PLINK 2 report. As in plink2's cols=, such as chrom, pos, p. Empty for the usual ones. */
+            glm_cols?: components["schemas"]["GlmColsEnum"][];
+            /** @description No rows for covariates (--hide-covar). The report has one row for each variant. */
             hide_covar?: boolean;
-            /** @description logarithms instead of odds ratios */
-            beta?: boolean;
-            /** @description of a logistic regression */
+            /** @description Iterations. The most that a fit may take. */
             max_iterations?: number;
             /**
              * Format: double
-             * @description a logistic regression has converged, too, if the log-likelihood changes by at most this
+             * @description Tolerance. A fit has also converged if the log-likelihood changes by no more than this, such as 1e-4; 0 for never.
              */
             tolerance?: number;
-            /** @description columns of the report glm, as plink2's cols= names them; none for the usual ones */
-            glm_cols?: components["schemas"]["GlmColsEnum"][];
-            /** @description in a study of tables, their columns */
-            schema?: components["schemas"]["PlanColumn"][];
-            /** @description from 0 to 1, for the method quantiles */
+            /** @description Log odds ratios (--beta). The report has regression coefficients instead of odds ratios. */
+            beta?: boolean;
+            /** @description Quantiles. From 0 to 1, such as 0.05, 0.5, 0.95. */
             quantiles?: number[];
-            /** @description likewise: 1 the smallest, -1 the largest */
+            /** @description Elements. 1 is the smallest value of all, -1 the largest. Each is a single person's value. */
             elements?: number[];
-            readonly compensator_key: string;
-            readonly panel_digest: string;
-            readonly version: number;
         };
         /** @description Single variants; a list for each quantity. */
         GenomePoints: {
@@ -957,18 +968,54 @@ export interface components {
             of_tables: boolean;
             /** @description the usual one first */
             traits: components["schemas"]["Trait"][];
-            files: components["schemas"]["ReportKind"][];
-            /** @description fields of the plan it heeds */
-            options: string[];
+            files: components["schemas"]["MethodFile"][];
+            /** @description in the order of a form */
+            options: components["schemas"]["MethodOption"][];
             /** @description a plan of this method where its author said nothing */
             usual: components["schemas"]["PlanFields"];
         };
+        /** @description A result file that a method can write. */
+        MethodFile: {
+            name: string;
+            title: string;
+            hint: string;
+        };
+        /** @description What a plan can ask of a method beside the fields of every plan. */
+        MethodOption: {
+            /** @description of the plan's field */
+            name: string;
+            kind: components["schemas"]["OptionKind"];
+            title: string;
+            hint: string;
+            /** @description PLINK's flag for the same; may be empty */
+            flag: string;
+            /**
+             * @description in a form
+             *
+             *     * `model` - model
+             *     * `filters` - filters
+             *     * `more` - more
+             */
+            place: components["schemas"]["Place"];
+            /** @description another option, without which it means nothing; may be empty */
+            needs: string;
+            /** @description what it takes, as in: a number from 0 to 1 */
+            wanted: string;
+            /** Format: double */
+            least: number | null;
+            /** Format: double */
+            most: number | null;
+            /** @description of a choice */
+            answers: components["schemas"]["Answer"][];
+            /** @description all words that there are, if any word will not do */
+            among: string[];
+        };
         /**
-         * @description * `exact` - exact
-         *     * `mean` - mean
+         * @description * `mean` - mean
+         *     * `exact` - exact
          * @enum {string}
          */
-        MissingRule: "exact" | "mean";
+        MissingEnum: "mean" | "exact";
         NewInvitationRequest: {
             cohort: string;
         };
@@ -997,6 +1044,18 @@ export interface components {
             /** @description rounds of this step; 0 if no step is asked */
             total: number;
         };
+        /**
+         * @description * `number` - number
+         *     * `whole` - whole
+         *     * `switch` - switch
+         *     * `choice` - choice
+         *     * `numbers` - numbers
+         *     * `wholes` - wholes
+         *     * `words` - words
+         *     * `covariates` - covariates
+         * @enum {string}
+         */
+        OptionKind: "number" | "whole" | "switch" | "choice" | "numbers" | "wholes" | "words" | "covariates";
         /**
          * @description * `names` - names
          *     * `list` - list
@@ -1028,7 +1087,11 @@ export interface components {
             plan?: components["schemas"]["PatchedPlanFieldsRequest"];
             observers?: string[];
         };
-        /** @description Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key. */
+        /**
+         * @description Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key.
+         *
+         *     Fields that every study has; then the options, of which each test has some.
+         */
         PatchedPlanFieldsRequest: {
             test?: string;
             /** @description empty in a study of tables */
@@ -1049,13 +1112,13 @@ export interface components {
             chromosomes?: string[];
             nonfounders?: boolean;
             allow_no_sex?: boolean;
-            /** @description result files; `assoc` is a regression's own report. Each test has some of these */
-            files?: components["schemas"]["ReportKind"][];
+            /** @description result files, of those that the test has; `assoc` is a regression's own report */
+            files?: string[];
             /** @description per cohort */
             min_samples?: number;
             /** @description cases, and controls, per cohort */
             min_per_class?: number;
-            /** @description variants in one round */
+            /** @description variants in one question; 0 for as many as make a share of a few megabytes */
             chunk_size?: number;
             /**
              * @description none: a study of tables
@@ -1073,59 +1136,60 @@ export interface components {
             variance?: number;
             /** @description 32, 64 or 128 */
             ring_bits?: number;
-            covariates?: components["schemas"]["PlanCovariateRequest"][];
-            /** @description a covariate may tell cohorts apart, by which the server sees sums over one cohort */
-            cohort_sums?: boolean;
-            /**
-             * @description for missing calls; `exact` is PLINK's, and shows the server single people's covariates
-             *
-             *     * `exact` - exact
-             *     * `mean` - mean
-             */
-            missing?: components["schemas"]["MissingRule"];
+            /** @description in a study of tables, their columns */
+            schema?: components["schemas"]["PlanColumnRequest"][];
             /**
              * Format: double
-             * @description least frequency of A1 in the pool
-             */
-            maf?: number;
-            /**
-             * Format: double
-             * @description largest share of missing calls of a variant
-             */
-            geno?: number;
-            /**
-             * Format: double
-             * @description least Hardy-Weinberg P
-             */
-            hwe?: number;
-            /**
-             * Format: double
-             * @description largest share of missing calls of a person
+             * @description Missing calls of a person (--mind). The largest share of variants without a call; 1 for no filter.
              */
             mind?: number;
             /**
              * Format: double
-             * @description confidence of limits in the report; 0 for none
+             * @description Missing calls of a variant (--geno). The largest share of people without a call; 1 for no filter.
+             */
+            geno?: number;
+            /**
+             * Format: double
+             * @description Hardy-Weinberg P (--hwe). The smallest P value, such as 1e-6; 0 for no filter.
+             */
+            hwe?: number;
+            /**
+             * Format: double
+             * @description Allele frequency (--maf). The lowest frequency of the rarer allele in the pool; 0 for no filter.
+             */
+            maf?: number;
+            /**
+             * Format: double
+             * @description Confidence limits (--ci). Their level in the report, such as 0.95; 0 for none.
              */
             ci?: number;
-            /** @description no rows for covariates in the report */
+            /** @description Covariates. */
+            covariates?: components["schemas"]["PlanCovariateRequest"][];
+            /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level that fewer than 3 cohorts have 10 people at ends the study. */
+            cohort_sums?: boolean;
+            /**
+             * @description Missing calls.
+             *
+             *     * `mean` - mean
+             *     * `exact` - exact
+             */
+            missing?: components["schemas"]["MissingEnum"];
+            /** @description Columns of the PLINK 2 report. As in plink2's cols=, such as chrom, pos, p. Empty for the usual ones. */
+            glm_cols?: components["schemas"]["GlmColsEnum"][];
+            /** @description No rows for covariates (--hide-covar). The report has one row for each variant. */
             hide_covar?: boolean;
-            /** @description logarithms instead of odds ratios */
-            beta?: boolean;
-            /** @description of a logistic regression */
+            /** @description Iterations. The most that a fit may take. */
             max_iterations?: number;
             /**
              * Format: double
-             * @description a logistic regression has converged, too, if the log-likelihood changes by at most this
+             * @description Tolerance. A fit has also converged if the log-likelihood changes by no more than this, such as 1e-4; 0 for never.
              */
             tolerance?: number;
-            /** @description columns of the report glm, as plink2's cols= names them; none for the usual ones */
-            glm_cols?: components["schemas"]["GlmColsEnum"][];
-            /** @description in a study of tables, their columns */
-            schema?: components["schemas"]["PlanColumnRequest"][];
-            /** @description from 0 to 1, for the method quantiles */
+            /** @description Log odds ratios (--beta). The report has regression coefficients instead of odds ratios. */
+            beta?: boolean;
+            /** @description Quantiles. From 0 to 1, such as 0.05, 0.5, 0.95. */
             quantiles?: number[];
-            /** @description likewise: 1 the smallest, -1 the largest */
+            /** @description Elements. 1 is the smallest value of all, -1 the largest. Each is a single person's value. */
             elements?: number[];
         };
         /**
@@ -1135,9 +1199,10 @@ export interface components {
          *     * `problem` - A cohort reports a problem
          *     * `compensator` - The compensator does not answer
          *     * `disk` - The platform cannot write to its disk
+         *     * `release` - Another release began it
          * @enum {string}
          */
-        PauseKind: "asked" | "away" | "problem" | "compensator" | "disk";
+        PauseKind: "asked" | "away" | "problem" | "compensator" | "disk" | "release";
         Person: {
             username: string;
             role: components["schemas"]["Role"];
@@ -1150,6 +1215,13 @@ export interface components {
          * @enum {string}
          */
         Phase: "joining" | "panel" | "rounds" | "results";
+        /**
+         * @description * `model` - model
+         *     * `filters` - filters
+         *     * `more` - more
+         * @enum {string}
+         */
+        Place: "model" | "filters" | "more";
         /** @description A column of the cohorts' tables. */
         PlanColumn: {
             name: string;
@@ -1188,7 +1260,21 @@ export interface components {
             /** @description of a categorical covariate all levels, the reference first */
             levels?: string[];
         };
-        /** @description Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key. */
+        PlanFact: {
+            title: string;
+            said: string;
+        };
+        /** @description The plan in words, as the cohorts read it before they accept it. */
+        PlanFacts: {
+            question: components["schemas"]["PlanFact"][];
+            model: components["schemas"]["PlanFact"][];
+            rules: components["schemas"]["PlanFact"][];
+        };
+        /**
+         * @description Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key.
+         *
+         *     Fields that every study has; then the options, of which each test has some.
+         */
         PlanFields: {
             test: string;
             /** @description empty in a study of tables */
@@ -1209,13 +1295,13 @@ export interface components {
             chromosomes?: string[];
             nonfounders?: boolean;
             allow_no_sex?: boolean;
-            /** @description result files; `assoc` is a regression's own report. Each test has some of these */
-            files?: components["schemas"]["ReportKind"][];
+            /** @description result files, of those that the test has; `assoc` is a regression's own report */
+            files?: string[];
             /** @description per cohort */
             min_samples?: number;
             /** @description cases, and controls, per cohort */
             min_per_class?: number;
-            /** @description variants in one round */
+            /** @description variants in one question; 0 for as many as make a share of a few megabytes */
             chunk_size?: number;
             /**
              * @description none: a study of tables
@@ -1233,62 +1319,67 @@ export interface components {
             variance?: number;
             /** @description 32, 64 or 128 */
             ring_bits?: number;
-            covariates?: components["schemas"]["PlanCovariate"][];
-            /** @description a covariate may tell cohorts apart, by which the server sees sums over one cohort */
-            cohort_sums?: boolean;
-            /**
-             * @description for missing calls; `exact` is PLINK's, and shows the server single people's covariates
-             *
-             *     * `exact` - exact
-             *     * `mean` - mean
-             */
-            missing?: components["schemas"]["MissingRule"];
+            /** @description in a study of tables, their columns */
+            schema?: components["schemas"]["PlanColumn"][];
             /**
              * Format: double
-             * @description least frequency of A1 in the pool
-             */
-            maf?: number;
-            /**
-             * Format: double
-             * @description largest share of missing calls of a variant
-             */
-            geno?: number;
-            /**
-             * Format: double
-             * @description least Hardy-Weinberg P
-             */
-            hwe?: number;
-            /**
-             * Format: double
-             * @description largest share of missing calls of a person
+             * @description Missing calls of a person (--mind). The largest share of variants without a call; 1 for no filter.
              */
             mind?: number;
             /**
              * Format: double
-             * @description confidence of limits in the report; 0 for none
+             * @description Missing calls of a variant (--geno). The largest share of people without a call; 1 for no filter.
+             */
+            geno?: number;
+            /**
+             * Format: double
+             * @description Hardy-Weinberg P (--hwe). The smallest P value, such as 1e-6; 0 for no filter.
+             */
+            hwe?: number;
+            /**
+             * Format: double
+             * @description Allele frequency (--maf). The lowest frequency of the rarer allele in the pool; 0 for no filter.
+             */
+            maf?: number;
+            /**
+             * Format: double
+             * @description Confidence limits (--ci). Their level in the report, such as 0.95; 0 for none.
              */
             ci?: number;
-            /** @description no rows for covariates in the report */
+            /** @description Covariates. */
+            covariates?: components["schemas"]["PlanCovariate"][];
+            /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level that fewer than 3 cohorts have 10 people at ends the study. */
+            cohort_sums?: boolean;
+            /**
+             * @description Missing calls.
+             *
+             *     * `mean` - mean
+             *     * `exact` - exact
+             */
+            missing?: components["schemas"]["MissingEnum"];
+            /** @description Columns of the PLINK 2 report. As in plink2's cols=, such as chrom, pos, p. Empty for the usual ones. */
+            glm_cols?: components["schemas"]["GlmColsEnum"][];
+            /** @description No rows for covariates (--hide-covar). The report has one row for each variant. */
             hide_covar?: boolean;
-            /** @description logarithms instead of odds ratios */
-            beta?: boolean;
-            /** @description of a logistic regression */
+            /** @description Iterations. The most that a fit may take. */
             max_iterations?: number;
             /**
              * Format: double
-             * @description a logistic regression has converged, too, if the log-likelihood changes by at most this
+             * @description Tolerance. A fit has also converged if the log-likelihood changes by no more than this, such as 1e-4; 0 for never.
              */
             tolerance?: number;
-            /** @description columns of the report glm, as plink2's cols= names them; none for the usual ones */
-            glm_cols?: components["schemas"]["GlmColsEnum"][];
-            /** @description in a study of tables, their columns */
-            schema?: components["schemas"]["PlanColumn"][];
-            /** @description from 0 to 1, for the method quantiles */
+            /** @description Log odds ratios (--beta). The report has regression coefficients instead of odds ratios. */
+            beta?: boolean;
+            /** @description Quantiles. From 0 to 1, such as 0.05, 0.5, 0.95. */
             quantiles?: number[];
-            /** @description likewise: 1 the smallest, -1 the largest */
+            /** @description Elements. 1 is the smallest value of all, -1 the largest. Each is a single person's value. */
             elements?: number[];
         };
-        /** @description Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key. */
+        /**
+         * @description Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key.
+         *
+         *     Fields that every study has; then the options, of which each test has some.
+         */
         PlanFieldsRequest: {
             test: string;
             /** @description empty in a study of tables */
@@ -1309,13 +1400,13 @@ export interface components {
             chromosomes?: string[];
             nonfounders?: boolean;
             allow_no_sex?: boolean;
-            /** @description result files; `assoc` is a regression's own report. Each test has some of these */
-            files?: components["schemas"]["ReportKind"][];
+            /** @description result files, of those that the test has; `assoc` is a regression's own report */
+            files?: string[];
             /** @description per cohort */
             min_samples?: number;
             /** @description cases, and controls, per cohort */
             min_per_class?: number;
-            /** @description variants in one round */
+            /** @description variants in one question; 0 for as many as make a share of a few megabytes */
             chunk_size?: number;
             /**
              * @description none: a study of tables
@@ -1333,59 +1424,60 @@ export interface components {
             variance?: number;
             /** @description 32, 64 or 128 */
             ring_bits?: number;
-            covariates?: components["schemas"]["PlanCovariateRequest"][];
-            /** @description a covariate may tell cohorts apart, by which the server sees sums over one cohort */
-            cohort_sums?: boolean;
-            /**
-             * @description for missing calls; `exact` is PLINK's, and shows the server single people's covariates
-             *
-             *     * `exact` - exact
-             *     * `mean` - mean
-             */
-            missing?: components["schemas"]["MissingRule"];
+            /** @description in a study of tables, their columns */
+            schema?: components["schemas"]["PlanColumnRequest"][];
             /**
              * Format: double
-             * @description least frequency of A1 in the pool
-             */
-            maf?: number;
-            /**
-             * Format: double
-             * @description largest share of missing calls of a variant
-             */
-            geno?: number;
-            /**
-             * Format: double
-             * @description least Hardy-Weinberg P
-             */
-            hwe?: number;
-            /**
-             * Format: double
-             * @description largest share of missing calls of a person
+             * @description Missing calls of a person (--mind). The largest share of variants without a call; 1 for no filter.
              */
             mind?: number;
             /**
              * Format: double
-             * @description confidence of limits in the report; 0 for none
+             * @description Missing calls of a variant (--geno). The largest share of people without a call; 1 for no filter.
+             */
+            geno?: number;
+            /**
+             * Format: double
+             * @description Hardy-Weinberg P (--hwe). The smallest P value, such as 1e-6; 0 for no filter.
+             */
+            hwe?: number;
+            /**
+             * Format: double
+             * @description Allele frequency (--maf). The lowest frequency of the rarer allele in the pool; 0 for no filter.
+             */
+            maf?: number;
+            /**
+             * Format: double
+             * @description Confidence limits (--ci). Their level in the report, such as 0.95; 0 for none.
              */
             ci?: number;
-            /** @description no rows for covariates in the report */
+            /** @description Covariates. */
+            covariates?: components["schemas"]["PlanCovariateRequest"][];
+            /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level that fewer than 3 cohorts have 10 people at ends the study. */
+            cohort_sums?: boolean;
+            /**
+             * @description Missing calls.
+             *
+             *     * `mean` - mean
+             *     * `exact` - exact
+             */
+            missing?: components["schemas"]["MissingEnum"];
+            /** @description Columns of the PLINK 2 report. As in plink2's cols=, such as chrom, pos, p. Empty for the usual ones. */
+            glm_cols?: components["schemas"]["GlmColsEnum"][];
+            /** @description No rows for covariates (--hide-covar). The report has one row for each variant. */
             hide_covar?: boolean;
-            /** @description logarithms instead of odds ratios */
-            beta?: boolean;
-            /** @description of a logistic regression */
+            /** @description Iterations. The most that a fit may take. */
             max_iterations?: number;
             /**
              * Format: double
-             * @description a logistic regression has converged, too, if the log-likelihood changes by at most this
+             * @description Tolerance. A fit has also converged if the log-likelihood changes by no more than this, such as 1e-4; 0 for never.
              */
             tolerance?: number;
-            /** @description columns of the report glm, as plink2's cols= names them; none for the usual ones */
-            glm_cols?: components["schemas"]["GlmColsEnum"][];
-            /** @description in a study of tables, their columns */
-            schema?: components["schemas"]["PlanColumnRequest"][];
-            /** @description from 0 to 1, for the method quantiles */
+            /** @description Log odds ratios (--beta). The report has regression coefficients instead of odds ratios. */
+            beta?: boolean;
+            /** @description Quantiles. From 0 to 1, such as 0.05, 0.5, 0.95. */
             quantiles?: number[];
-            /** @description likewise: 1 the smallest, -1 the largest */
+            /** @description Elements. 1 is the smallest value of all, -1 the largest. Each is a single person's value. */
             elements?: number[];
         };
         Problem: {
@@ -1478,21 +1570,6 @@ export interface components {
             /** @description its highest cell: the segment ends at `high` + 1 times the height */
             high: number[];
         };
-        /**
-         * @description * `assoc` - assoc
-         *     * `frq` - frq
-         *     * `lmiss` - lmiss
-         *     * `hwe` - hwe
-         *     * `adjusted` - adjusted
-         *     * `glm` - glm
-         *     * `ssf` - ssf
-         *     * `parameters` - parameters
-         *     * `quantiles` - quantiles
-         *     * `summary` - summary
-         *     * `page` - page
-         * @enum {string}
-         */
-        ReportKind: "assoc" | "frq" | "lmiss" | "hwe" | "adjusted" | "glm" | "ssf" | "parameters" | "quantiles" | "summary" | "page";
         Result: {
             name: string;
             readonly size: number;
@@ -1557,6 +1634,7 @@ export interface components {
             frozen?: boolean;
             list_ready?: boolean;
             readonly plan: components["schemas"]["FrozenPlan"];
+            readonly facts: components["schemas"]["PlanFacts"];
             readonly plan_hash: string;
             readonly compensator_fingerprint: string;
             readonly panel_size: number | null;
@@ -1731,6 +1809,22 @@ export interface operations {
                     "application/json": components["schemas"]["Demo"];
                 };
             };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
         };
     };
     demo_create: {
@@ -1748,6 +1842,14 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StudyDetail"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
             403: {
@@ -1793,7 +1895,23 @@ export interface operations {
                     "application/zip": string;
                 };
             };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1818,6 +1936,14 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FirstRun"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
         };
@@ -1851,7 +1977,63 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1878,6 +2060,22 @@ export interface operations {
                     "application/json": components["schemas"]["Method"][];
                 };
             };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
         };
     };
     people_list: {
@@ -1895,6 +2093,30 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Person"][];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
         };
@@ -1918,6 +2140,70 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Person"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
         };
@@ -1945,6 +2231,78 @@ export interface operations {
                     "application/json": components["schemas"]["Person"];
                 };
             };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
         };
     };
     session_retrieve: {
@@ -1965,6 +2323,14 @@ export interface operations {
                 };
             };
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1995,6 +2361,70 @@ export interface operations {
                     "application/json": components["schemas"]["Person"];
                 };
             };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
         };
     };
     session_destroy: {
@@ -2012,6 +2442,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
             };
         };
     };
@@ -2043,6 +2497,62 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
         };
     };
     studies_list: {
@@ -2063,6 +2573,30 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StudyRow"][];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
         };
@@ -2096,7 +2630,23 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            404: {
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            408: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2105,6 +2655,30 @@ export interface operations {
                 };
             };
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2133,7 +2707,7 @@ export interface operations {
                     "application/json": components["schemas"]["StudyDetail"];
                 };
             };
-            400: {
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2149,7 +2723,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            409: {
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2177,7 +2751,15 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: {
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2194,6 +2776,14 @@ export interface operations {
                 };
             };
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2234,6 +2824,22 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2242,7 +2848,39 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2271,7 +2909,15 @@ export interface operations {
                     "application/json": components["schemas"]["StudyDetail"];
                 };
             };
-            400: {
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2288,6 +2934,14 @@ export interface operations {
                 };
             };
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2316,7 +2970,15 @@ export interface operations {
                     "application/json": components["schemas"]["StudyDetail"];
                 };
             };
-            400: {
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2333,6 +2995,14 @@ export interface operations {
                 };
             };
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2361,7 +3031,15 @@ export interface operations {
                     "application/json": components["schemas"]["StudyDetail"];
                 };
             };
-            400: {
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2378,6 +3056,14 @@ export interface operations {
                 };
             };
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2406,7 +3092,15 @@ export interface operations {
                     "application/json": components["schemas"]["StudyDetail"];
                 };
             };
-            400: {
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2423,6 +3117,14 @@ export interface operations {
                 };
             };
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2449,6 +3151,30 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CohortRow"][];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
         };
@@ -2484,6 +3210,22 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2492,7 +3234,39 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2521,7 +3295,15 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: {
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2538,6 +3320,14 @@ export interface operations {
                 };
             };
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2567,7 +3357,15 @@ export interface operations {
                     "application/json": components["schemas"]["IssuedInvitation"];
                 };
             };
-            400: {
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2584,6 +3382,14 @@ export interface operations {
                 };
             };
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2613,7 +3419,15 @@ export interface operations {
                     "application/json": components["schemas"]["CohortRow"];
                 };
             };
-            400: {
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2630,6 +3444,14 @@ export interface operations {
                 };
             };
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2658,7 +3480,7 @@ export interface operations {
                     "application/json": components["schemas"]["Leaving"][];
                 };
             };
-            400: {
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2674,7 +3496,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            409: {
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2715,6 +3537,22 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2723,7 +3561,47 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            411: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2752,7 +3630,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            400: {
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2761,6 +3639,14 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2789,6 +3675,30 @@ export interface operations {
                     "application/json": components["schemas"]["LogLine"][];
                 };
             };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
         };
     };
     studies_manhattan_retrieve: {
@@ -2810,7 +3720,7 @@ export interface operations {
                     "application/json": components["schemas"]["Manhattan"];
                 };
             };
-            400: {
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2819,6 +3729,14 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2847,7 +3765,7 @@ export interface operations {
                     "application/json": components["schemas"]["Party"][];
                 };
             };
-            400: {
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2863,7 +3781,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            409: {
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2892,7 +3810,15 @@ export interface operations {
                     "application/json": components["schemas"]["StudyDetail"];
                 };
             };
-            400: {
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2909,6 +3835,14 @@ export interface operations {
                 };
             };
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2937,7 +3871,7 @@ export interface operations {
                     "application/json": components["schemas"]["Progress"];
                 };
             };
-            400: {
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2953,7 +3887,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            409: {
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2982,7 +3916,7 @@ export interface operations {
                     "application/json": components["schemas"]["Quantiles"];
                 };
             };
-            400: {
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2991,6 +3925,14 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3034,7 +3976,23 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3063,6 +4021,30 @@ export interface operations {
                     "application/json": components["schemas"]["Result"][];
                 };
             };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
         };
     };
     studies_results_retrieve: {
@@ -3085,7 +4067,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            400: {
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3101,7 +4083,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            409: {
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3130,7 +4112,15 @@ export interface operations {
                     "application/json": components["schemas"]["StudyDetail"];
                 };
             };
-            400: {
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3147,6 +4137,14 @@ export interface operations {
                 };
             };
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3175,7 +4173,15 @@ export interface operations {
                     "application/json": components["schemas"]["StudyDetail"];
                 };
             };
-            400: {
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3192,6 +4198,14 @@ export interface operations {
                 };
             };
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3233,6 +4247,14 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3241,7 +4263,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            409: {
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3270,7 +4292,7 @@ export interface operations {
                     "application/json": components["schemas"]["TrafficTable"];
                 };
             };
-            400: {
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3286,7 +4308,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
-            409: {
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3330,7 +4352,23 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };

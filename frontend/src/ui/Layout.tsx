@@ -89,8 +89,8 @@ export function Columns({ children }: { children: ReactNode }) {
 export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) {
   return (
     <dl className={styles.facts}>
-      {facts.map(([name, value]) => (
-        <div key={name}>
+      {facts.map(([name, value], index) => (
+        <div key={`${name} ${index}`}>
           <dt>{name}</dt>
           <dd>{value}</dd>
         </div>

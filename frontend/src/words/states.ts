@@ -58,17 +58,3 @@ export const PHASE: Record<string, string> = {
   waiting: "Waiting",
   releasing: "Releasing sums of masks",
 };
-
-export const REPORT: Record<Schemas["ReportKind"], { name: string; what: string }> = {
-  assoc: { name: "PLINK 1.9 report", what: ".assoc, .assoc.linear or .assoc.logistic" },
-  frq: { name: "Allele frequencies", what: ".frq" },
-  lmiss: { name: "Missing calls", what: ".lmiss" },
-  hwe: { name: "Hardy-Weinberg test", what: ".hwe" },
-  adjusted: { name: "Adjusted P values", what: ".adjusted" },
-  glm: { name: "PLINK 2 report", what: ".glm" },
-  ssf: { name: "GWAS-SSF for the GWAS Catalog", what: ".ssf.tsv, with metadata" },
-  parameters: { name: "Parameters", what: "of each column, as JSON" },
-  quantiles: { name: "Quantiles", what: "of each column, and k-th elements, as JSON" },
-  summary: { name: "Summary", what: "of each column, as a table" },
-  page: { name: "Page of pictures", what: "the summary, to look at and to print" },
-};

@@ -46,6 +46,11 @@ class Identity:
         return sealing.fingerprint(self.key)
 
 
+def _other_version(spoken: object) -> str:
+    older = "compensator" if isinstance(spoken, int) and spoken < VERSION else "server"
+    return f"the compensator speaks protocol {spoken!s:.9}, and this server {VERSION}: upgrade the {older}"
+
+
 class Compensator:
     """A compensator at an address, called with the caller's secret."""
 
@@ -60,7 +65,7 @@ class Compensator:
         except (ValueError, KeyError, TypeError) as error:
             raise CompensatorAway("what answers at the compensator's address is no compensator") from error
         if version != VERSION or len(key) != 32:
-            raise CompensatorRefused(f"the compensator does not speak protocol {VERSION}")
+            raise CompensatorRefused(_other_version(version))
         return Identity(key)
 
     def enrol(self, enrolment: Enrolment, meter: Meter) -> None:

@@ -9,10 +9,15 @@ import functools
 import logging
 from typing import Protocol
 
+from celery import current_app
 from django.conf import settings
 from django.db import transaction
 
 log = logging.getLogger(__name__)
+
+
+ROUND, STUDY = "unpooled.advance-round", "unpooled.advance-study"
+"""Names of the tasks: whoever rings does not import what is rung for."""
 
 
 class Doorbell(Protocol):
@@ -34,18 +39,14 @@ class CeleryDoorbell:
     """Rings through the broker; a broker that is down is no reason to fail, the sweep rings again."""
 
     def round(self, round_id: int) -> None:
-        from unpooled_server import tasks
-
-        self._ring(tasks.advance_round, round_id)
+        self._ring(ROUND, round_id)
 
     def study(self, study_id: str) -> None:
-        from unpooled_server import tasks
+        self._ring(STUDY, study_id)
 
-        self._ring(tasks.advance_study, study_id)
-
-    def _ring(self, task: object, argument: object) -> None:
+    def _ring(self, task: str, argument: object) -> None:
         try:
-            task.apply_async((argument,), retry=False)  # type: ignore[attr-defined]
+            current_app.send_task(task, (argument,), ignore_result=True, retry=False)
         except Exception as error:  # whatever the broker's library raises: the sweep covers for it
             log.warning("could not ring for %s: %s", argument, type(error).__name__)
 

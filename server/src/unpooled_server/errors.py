@@ -17,6 +17,16 @@ def first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0][:200] or type(error).__name__
 
 
+class OtherRelease(UnpooledError):
+    """Of a study under way: only the release that began it can go on with it."""
+
+    def __init__(self, began: str, here: str) -> None:
+        super().__init__(
+            f"It was begun by release {began}, and this is {here}. To finish it, go back to that "
+            "release with the backup of before the upgrade. Or abort it, and duplicate the study."
+        )
+
+
 class Refused(UnpooledError):
     """A request that cannot be granted; becomes an HTTP answer with `status`."""
 

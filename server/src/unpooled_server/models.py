@@ -12,7 +12,7 @@ from django.db import models
 from django.utils import timezone
 
 from unpooled.plan import Plan
-from unpooled_server.names import CohortState, PauseKind, Phase, RoundState, StudyState
+from unpooled_server.names import BranchState, CohortState, PauseKind, Phase, RoundState, StudyState
 
 
 def new_id() -> str:
@@ -48,7 +48,7 @@ class Study(models.Model):
     panel_size = models.PositiveIntegerField(null=True)
     begun = models.BooleanField(default=False)
     results_folder = models.CharField(max_length=40, blank=True)
-    # `unpooled.algorithms.summary`, once there are results.
+    # `unpooled.algorithms.shared.summary`, once there are results.
     summary = models.JSONField(null=True)
     # Names of the result columns that are kept for the API, once they are.
     columns = models.JSONField(default=list, blank=True)
@@ -135,10 +135,55 @@ class Cohort(models.Model):
         return CohortState.READY
 
 
+class Branch(models.Model):
+    """A procedure that runs: `unpooled.driver` goes on with it from its call and its journal."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="branches")
+    parent = models.ForeignKey("self", on_delete=models.CASCADE, related_name="children", null=True)
+    # Which of its parent's calls it is.
+    place = models.PositiveIntegerField(default=0)
+    procedure = models.CharField(max_length=80)
+    # Of the program that began it, and alone goes on with it.
+    release = models.CharField(max_length=40)
+    state = models.CharField(max_length=16, choices=BranchState.choices, default=BranchState.ASKING)
+    # Digest of what it waits for.
+    waits_for = models.BinaryField(default=b"", blank=True)
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["study", "state"])]
+
+    def __str__(self) -> str:
+        return f"{self.procedure} #{self.pk}"
+
+
+class Kept(models.Model):
+    """What is kept of a branch: the arguments of its call, number 0, then its journal; in the end its value.
+
+    Apart from it: these are megabytes, and a branch is looked at and changed often.
+    """
+
+    branch = models.ForeignKey(Branch, on_delete=models.CASCADE, related_name="kept")
+    number = models.PositiveIntegerField()
+    # Digest of what was waited for.
+    asked = models.BinaryField(default=b"", blank=True)
+    data = models.BinaryField()
+
+    class Meta:
+        ordering: ClassVar = ["number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["branch", "number"], name="one_of_a_number_is_kept"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.branch_id}, {self.number}"
+
+
 class Round(models.Model):
-    """One asking of a step. Its primary key is the round's number, never used twice."""
+    """One asking of a question. Its primary key is the round's number, never used twice."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="rounds")
+    # Who asks. Rounds of releases that knew no branches have none.
+    branch = models.ForeignKey(Branch, on_delete=models.CASCADE, related_name="rounds", null=True)
     step_name = models.CharField(max_length=80)
     turn = models.PositiveSmallIntegerField(default=0)
     salt = models.BinaryField()
@@ -167,8 +212,6 @@ class Asked(models.Model):
 
     round = models.OneToOneField(Round, on_delete=models.CASCADE, primary_key=True, related_name="asked")
     message = models.BinaryField()
-    # With the server's own fields; empty where the step has none, and is the message.
-    step = models.BinaryField(default=b"", blank=True)
 
     def __str__(self) -> str:
         return f"question of {self.round_id}"
@@ -194,11 +237,10 @@ class Share(models.Model):
 
 
 class RowFile(models.Model):
-    """Finished result rows of one round, as a file of arrays."""
+    """Finished result rows, as a file of arrays."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="row_files")
-    round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="row_files")
-    number = models.PositiveSmallIntegerField()
+    name = models.CharField(max_length=40)
     table = models.CharField(max_length=80)
     columns = models.JSONField()
 
@@ -206,7 +248,7 @@ class RowFile(models.Model):
         ordering: ClassVar = ["id"]
 
     def __str__(self) -> str:
-        return f"{self.round_id}-{self.number}"
+        return f"{self.table}: {self.name}"
 
 
 class ResultFile(models.Model):

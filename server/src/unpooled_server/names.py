@@ -24,7 +24,7 @@ OVER = (StudyState.DONE, StudyState.ABORTED, StudyState.FAILED)
 
 
 class PauseKind(TextChoices):
-    """Why a study is paused. All but the first end by themselves."""
+    """Why a study is paused. Those of HELD do not end by themselves."""
 
     NONE = "", "Not paused"
     ASKED = "asked", "Paused by its coordinator"
@@ -32,6 +32,11 @@ class PauseKind(TextChoices):
     PROBLEM = "problem", "A cohort reports a problem"
     COMPENSATOR = "compensator", "The compensator does not answer"
     DISK = "disk", "The platform cannot write to its disk"
+    RELEASE = "release", "Another release began it"
+
+
+HELD = (PauseKind.ASKED, PauseKind.RELEASE)
+"""While a study is paused for one of these, nothing is asked, released or summed."""
 
 
 class RoundState(TextChoices):
@@ -41,6 +46,16 @@ class RoundState(TextChoices):
     COMPLETE = "complete", "All shares are here"
     RELEASED = "released", "The sum of masks is asked for"
     AGGREGATED = "aggregated", "Summed"
+
+
+class BranchState(TextChoices):
+    """A procedure at work: asking, or waiting → due, and so on until it has ended → taken."""
+
+    ASKING = "asking", "Waits for the sums of a round"
+    WAITING = "waiting", "Waits for branches of its own"
+    DUE = "due", "What it waited for is there"
+    ENDED = "ended", "Ended"
+    TAKEN = "taken", "Ended, and its value was taken"
 
 
 UNFINISHED = (RoundState.OPEN, RoundState.COMPLETE, RoundState.RELEASED)

@@ -18,21 +18,23 @@ from django.db import connection
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import timezone
 
-from unpooled.algorithms import algorithm
+from unpooled.algorithms import algorithm, questions_of
 from unpooled.algorithms.methods import Run
-from unpooled.algorithms.presence import Presence
-from unpooled.algorithms.summary import Summary
+from unpooled.algorithms.shared.summary import Summary
+from unpooled.facts import plan_facts
 from unpooled.leaving import what_leaves, what_parties_get
+from unpooled.plan import Plan
 from unpooled.protocol import VERSION, sealing
-from unpooled.step import Step, at_turn
+from unpooled.question import at_turn
 from unpooled_server import store
-from unpooled_server.models import Cohort, ResultFile, Round, Study, Traffic
+from unpooled_server.models import Branch, Cohort, ResultFile, Round, Study, Traffic
 from unpooled_server.names import (
     COMPENSATOR,
+    HELD,
     LIVE,
     OVER,
     UNFINISHED,
-    PauseKind,
+    BranchState,
     Phase,
     RoundState,
     StudyState,
@@ -65,7 +67,7 @@ def rounds_to_advance() -> list[int]:
 def _rounds_to_advance() -> Callable[[], list[tuple[Any, ...]]]:
     return repeated(
         Round.objects.filter(state__in=[RoundState.COMPLETE, RoundState.RELEASED], study__state__in=LIVE)
-        .exclude(study__pause_kind=PauseKind.ASKED)
+        .exclude(study__pause_kind__in=HELD)
         .order_by("id")
         .values_list("id")
     )
@@ -78,10 +80,12 @@ def studies_to_advance() -> list[tuple[str, int]]:
 
 @functools.cache
 def _studies_to_advance() -> Callable[[], list[tuple[Any, ...]]]:
-    working = Q(state__in=LIVE) & ~Q(pause_kind=PauseKind.ASKED)
+    working = Q(state__in=LIVE) & ~Q(pause_kind__in=HELD)
     unfinished = Round.objects.filter(state__in=UNFINISHED).values("study_id")
+    due = Branch.objects.filter(state=BranchState.DUE).values("study_id")
     ready = Q(state=StudyState.READY) & (Q(auto_start=True) | Q(panel_digest=""))
-    studies = Study.objects.order_by().filter(ready | (working & ~Q(pk__in=unfinished)))
+    idle = ~Q(pk__in=unfinished) | Q(pk__in=due)
+    studies = Study.objects.order_by().filter(ready | (working & idle))
     return repeated(studies.values_list("id", "version"))
 
 
@@ -104,7 +108,7 @@ def questions(cohort: Cohort, seen: Iterable[int]) -> QuerySet[Round]:
     """Open rounds that this cohort has not answered, oldest first."""
     return (
         Round.objects.filter(study_id=cohort.study_id, state=RoundState.OPEN, study__state__in=LIVE)
-        .exclude(study__pause_kind=PauseKind.ASKED)
+        .exclude(study__pause_kind__in=HELD)
         .exclude(shares__cohort=cohort)
         .exclude(pk__in=list(seen))
         .order_by("id")[:MAX_QUESTIONS]
@@ -167,8 +171,7 @@ def _steps(study: Study) -> list[dict[str, Any]]:
     The title of one that is iterated says which iterations its open rounds are of.
     """
     plan = study.plan
-    kinds: list[type[Step]] = [*algorithm(plan.test).steps, Presence]
-    titles = {kind.name: kind.title for kind in kinds}
+    titles = {kind.name: kind.title for kind in questions_of(plan)}
     at_work = ~Q(state=RoundState.AGGREGATED) & Q(turn__gt=0)
     rows = (
         Round.objects.filter(study=study)
@@ -311,14 +314,20 @@ def messages_of(cohort: Cohort) -> dict[str, int]:
     return {name: number or 0 for name, number in found.items()}
 
 
+def facts(study: Study) -> dict[str, list[dict[str, str]]]:
+    """The plan in words, as every cohort reads it before it accepts."""
+    said = vars(plan_facts(_plan(study)))
+    return {part: [{"title": title, "said": text} for title, text in of] for part, of in said.items()}
+
+
 def leaving(study: Study) -> list[dict[str, Any]]:
     """What leaves a cohort in this study, as every cohort reads it before it accepts."""
-    return [asdict(line) for line in what_leaves(study.plan, one_operator=study.one_operator)]
+    return [asdict(line) for line in what_leaves(_plan(study), one_operator=study.one_operator)]
 
 
 def parties(study: Study) -> list[dict[str, Any]]:
     """What each party gets and can read in this study, and how many bytes it got from the others."""
-    plan, rows = study.plan, list(Traffic.objects.filter(study=study))
+    plan, rows = _plan(study), list(Traffic.objects.filter(study=study))
     got = {
         "server": sum(row.received for row in rows),
         COMPENSATOR: sum(row.sent for row in rows if row.party == COMPENSATOR),
@@ -326,6 +335,12 @@ def parties(study: Study) -> list[dict[str, Any]]:
     }
     found = what_parties_get(plan)
     return [{**asdict(party), "bytes": got.get(party.name)} for party in found]
+
+
+def _plan(study: Study) -> Plan:
+    """The plan; one whose list is still to come has no digest of it yet."""
+    awaits_list = study.plan_json["panel_mode"] == "list" and not study.list_ready
+    return Plan.from_json({**study.plan_json, "panel_digest": "00" * 32}) if awaits_list else study.plan
 
 
 def table(study: Study, start: int, count: int) -> dict[str, Any]:

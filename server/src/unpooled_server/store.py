@@ -1,8 +1,8 @@
 """Files of studies on disk. A file is there whole or not at all; nothing is unpickled.
 
 HOME/studies/<study>/shares/<round>.<cohort>.<nonce>      masked bytes, until the round is aggregated
-                    /rows/<round>-<number>.npy            result rows of one round
-                         /merged-<random>/<table>/<name>.npy   all of them, sorted, while they are read
+                    /rows/<random>.npy                    some result rows
+                         /merged-<random>/<table>/<name>.npy   all of them, sorted
                     /lists/<digest>.txt, list.txt, panel.txt, remarks.tsv
                     /results-<random>/<name>
                                      /columns/<name>.npy, pictures/<name>
@@ -26,7 +26,7 @@ from django.conf import settings
 
 from unpooled.errors import ProtocolError
 from unpooled.panel import Panel
-from unpooled.step import Rows
+from unpooled.procedure import Rows
 from unpooled_server.columns import Columns, save_column
 
 BLOCK = 1 << 20
@@ -149,15 +149,17 @@ def drop_what_cohorts_sent(study: str) -> None:
 # Result rows
 
 
-def rows_path(study: str, round_id: int, number: int) -> Path:
-    return study_folder(study) / "rows" / f"{round_id}-{number}.npy"
+def rows_path(study: str, name: str) -> Path:
+    return study_folder(study) / "rows" / f"{name}.npy"
 
 
-def keep_rows(path: Path, columns: Mapping[str, np.ndarray]) -> None:
-    """The columns as arrays one after the other, in the order of the mapping."""
-    with whole_file(path) as out:
+def keep_rows(study: str, columns: Mapping[str, np.ndarray]) -> str:
+    """Keep the columns as arrays one after the other, in the order of the mapping; the name of the file."""
+    name = secrets.token_hex(8)
+    with whole_file(rows_path(study, name)) as out:
         for column in columns.values():
             np.save(out, column, allow_pickle=False)
+    return name
 
 
 def load_rows(path: Path, table: str, names: Sequence[str]) -> Rows:
@@ -168,15 +170,19 @@ def load_rows(path: Path, table: str, names: Sequence[str]) -> Rows:
         raise LostFile(f"result rows are lost or damaged ({path.name})") from error
 
 
-@contextmanager
-def merging_folder(study: str) -> Iterator[Path]:
-    """A folder for the time of the block; what a killed worker left of one goes with the rows."""
-    path = study_folder(study) / "rows" / f"merged-{secrets.token_hex(8)}"
-    path.mkdir(parents=True)
+def merged_path(study: str, name: str) -> Path:
+    """Where result rows lie that were merged under this name. They go with the rows that they are from."""
+    return study_folder(study) / "rows" / f"merged-{name}"
+
+
+def take_folder(draft: Path, path: Path) -> None:
+    """Give a folder that is whole its name; one that another worker has made meanwhile serves as well."""
     try:
-        yield path
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
+        draft.rename(path)
+    except OSError:
+        if not path.is_dir():
+            raise
+        shutil.rmtree(draft, ignore_errors=True)
 
 
 def drop_rows(study: str) -> None:

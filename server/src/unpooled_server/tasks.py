@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from celery import shared_task
 
+from unpooled_server import doorbell
 from unpooled_server.errors import DATABASE_AWAY, first_line
 from unpooled_server.services import rounds, studies, sweeping
 
@@ -23,13 +24,13 @@ def _with_database(what: object) -> Iterator[None]:
         log.error("work on %s: the database does not answer (%s)", what, first_line(error))
 
 
-@shared_task(ignore_result=True)
+@shared_task(name=doorbell.ROUND, ignore_result=True)
 def advance_round(round_id: int) -> None:
     with _with_database(round_id):
         rounds.advance(round_id)
 
 
-@shared_task(ignore_result=True)
+@shared_task(name=doorbell.STUDY, ignore_result=True)
 def advance_study(study_id: str) -> None:
     with _with_database(study_id):
         studies.advance(study_id)

@@ -32,7 +32,7 @@ def _run(test: Algorithm) -> None:
     listed = Panel.of([(1, 1, b"rs1", b"A", b"G"), (23, 2, b"rs2", b"C", b"T")])
     panel = reconcile({name: Panel.from_canonical(listed.canonical) for name in "ab"}).panel
     plan = Plan(test=test.name, phenotype="none", cohorts=3, trait=test.traits[0], compensator_key=bytes(32))
-    columns = run.run(plan, panel, [_cohort(len(panel)) for _ in range(3)])["variants"]
+    columns = run.run(plan, panel, [_cohort(len(panel)) for _ in range(3)])[test.table]
     for write in test.files.values():
         write(io.BytesIO(), panel, columns, plan)
 

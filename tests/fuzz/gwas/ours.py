@@ -14,8 +14,8 @@ from unpooled.algorithms import algorithm, check
 from unpooled.errors import UnpooledError
 from unpooled.panel import Agreement, Panel, reconcile
 from unpooled.plan import Covariate, Plan
+from unpooled.question import Arrays
 from unpooled.run import run
-from unpooled.step import Arrays
 from unpooled_client.data.cohort import PlinkCohort, PlinkData, open_cohort
 from unpooled_client.data.completeness import kept_by_mind
 from unpooled_client.data.options import DataOptions

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unpooled.algorithms import usual
-from unpooled.algorithms.normalization.census import FEWEST_COHORTS, FEWEST_VALUES
+from unpooled.algorithms.tables.census import FEWEST_COHORTS, FEWEST_VALUES
 from unpooled.plan import QUANTILES_FILE, Plan
 from unpooled.scaler import MIN_MAX, QUANTILES, ROBUST, YEO_JOHNSON, Z_SCORE
 from unpooled.schema import Column

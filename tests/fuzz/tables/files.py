@@ -15,7 +15,7 @@ from unpooled.cohort import ArrayTable
 from unpooled.scaler import Scaler
 from unpooled_client.data.report import Report
 from unpooled_client.data.tables import csv_table, open_table
-from unpooled_client.transforming import write_beside
+from unpooled_client.transforming import beside, write_to
 
 from .columns import Random
 from .federation import Federation
@@ -56,7 +56,7 @@ def read(federation: Federation, path: Path) -> ArrayTable:
 
 def normalized(federation: Federation, path: Path, scaler: Scaler, table: ArrayTable) -> np.ndarray:
     """What the client writes beside a file, read by others: float64 (rows, features)."""
-    target = write_beside(path, federation.plan, scaler, table.values)
+    write_to(target := beside(path, federation.plan), path, federation.plan, scaler, table.values)
     titles = [column.title for column in federation.plan.features]
     if target.suffix == ".parquet":
         found = pq.read_table(target)

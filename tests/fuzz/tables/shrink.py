@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.algorithms.normalization.census import FEWEST_COHORTS
+from unpooled.algorithms.tables.census import FEWEST_COHORTS
 from unpooled.errors import UnpooledError
 
 from .compare import compare

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from django.http import HttpRequest, JsonResponse
+from django.views.decorators.http import require_safe
 
 from unpooled.protocol import VERSION
 from unpooled_webapp import installation
 
 
+@require_safe
 def health(request: HttpRequest) -> JsonResponse:
     """Whether the platform answers and reaches its database. Says nothing else, for anybody may ask."""
     try:

@@ -2,7 +2,8 @@
 
 gunicorn reads heads and bodies in its threads: sixty strangers who send half a request each would hold them
 all. Here the main loop gathers heads and small bodies, and drops who is slow. A large body is read by one of
-a few threads for bodies, after the view has asked who sends it; its sender must keep a pace.
+a few threads for bodies, after the view has asked who sends it; its sender must keep a pace. Threads send the
+answers: where readers hold too many of them, the slowest are given up.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ import re
 import selectors
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from gunicorn.http.body import LengthReader  # type: ignore[import-untyped]
 from gunicorn.workers.gthread import TConn, ThreadWorker  # type: ignore[import-untyped]
@@ -26,6 +27,9 @@ SMALL_BODY = 16 << 10  # what a stranger may send: name and password, a form
 ARRIVAL_SECONDS = 20.0  # from a connection's start, or a request's first byte, until all of this is here
 PAUSE_SECONDS = 20.0  # of silence within a large body or an answer
 LEAST_RATE = 4 << 10  # bytes a second of a large body, on the average
+SLOW_PIECE_SECONDS = (
+    1.0  # after which whoever has not read a piece is slow; half of the threads may wait for such
+)
 LINGER_SECONDS = 3.0  # for the other end to read an answer that came before it had sent all
 PIECE = 64 << 10  # bytes of an answer that must leave within PAUSE_SECONDS
 ACCEPTED_AT_ONCE = 64
@@ -36,6 +40,9 @@ _LENGTH = re.compile(rb"\r\ncontent-length[ \t]*:[ \t]*(\d{1,18})[ \t]*(?=\r\n)"
 
 class PacedSocket(socket.socket):
     """Raises TimeoutError where the other end is silent for too long, or slower than LEAST_RATE."""
+
+    readers: ClassVar[dict[PacedSocket, float]] = {}
+    """Who is being sent a piece of an answer, and since when."""
 
     _began, _received = 0.0, 0
 
@@ -54,7 +61,37 @@ class PacedSocket(socket.socket):
     def sendall(self, data: Any, flags: int = 0) -> None:
         view = memoryview(data)  # in pieces: the timeout is one of the whole call
         for start in range(0, len(view), PIECE):
-            super().sendall(view[start : start + PIECE], flags)
+            with self._being_read():
+                super().sendall(view[start : start + PIECE], flags)
+
+    def sendfile(self, file: Any, offset: int = 0, count: int | None = None) -> int:
+        sent = 0
+        while count is None or sent < count:
+            with self._being_read():
+                piece = super().sendfile(
+                    file, offset + sent, PIECE if count is None else min(PIECE, count - sent)
+                )
+            if not piece:
+                break
+            sent += piece
+        return sent
+
+    @contextlib.contextmanager
+    def _being_read(self) -> Iterator[None]:
+        self.readers[self] = time.monotonic()
+        try:
+            yield
+        finally:
+            self.readers.pop(self, None)
+
+
+def give_up_readers(readers: dict[PacedSocket, float], most: int) -> None:
+    """Of more than `most` slow readers, close the slowest: the threads that send to them are free at once."""
+    slow_since = time.monotonic() - SLOW_PIECE_SECONDS
+    slow = sorted((since, sock.fileno(), sock) for sock, since in list(readers.items()) if since < slow_since)
+    for _, _, sock in slow[: max(0, len(slow) - most)]:
+        with contextlib.suppress(OSError):
+            sock.shutdown(socket.SHUT_RDWR)
 
 
 class Connection(TConn):  # type: ignore[misc]
@@ -242,6 +279,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         if now < self._next_look:
             return
         self._next_look = now + 1.0
+        give_up_readers(PacedSocket.readers, self.cfg.threads // 2)
         for conn in [conn for conn in self.waiting if conn.timeout <= now]:
             if conn.arrived:
                 self._refuse(conn, b"408 Request Timeout")

@@ -124,7 +124,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["unpooled_webapp.api.parsers.Json"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "unpooled_webapp.api.description.Operation",
     "UNICODE_JSON": False,  # half a character, which a request may hold, is no UTF-8
     "EXCEPTION_HANDLER": "unpooled_webapp.api.problems.answer",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
@@ -143,11 +143,11 @@ SPECTACULAR_SETTINGS = {
         "PauseKind": "unpooled_server.names.PauseKind",
         "Role": "unpooled_webapp.accounts.ROLES",
         "Trait": "unpooled_webapp.api.serializers.TRAITS",
-        "ReportKind": "unpooled.plan.ALL_FILES",
         "ColumnType": "unpooled.schema.TYPES",
         "Masking": "unpooled_webapp.api.serializers.MASKING",
-        "MissingRule": "unpooled_webapp.api.serializers.MISSING",
+        "OptionKind": "unpooled_webapp.api.plan_options.KINDS",
         "PanelMode": "unpooled_webapp.api.serializers.PANEL_MODES",
+        "Place": "unpooled_webapp.api.serializers.PLACES",
     },
 }
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from unpooled.algorithms.groups import complete
+from unpooled.algorithms import TESTS
+from unpooled.algorithms.shared.groups import complete
 from unpooled.cohort import FEMALE, MALE, UNKNOWN_SEX, Samples
 from unpooled_client.data.bim import Variants, by_chromosome
 from unpooled_client.data.covariates import Covariates
@@ -143,12 +144,12 @@ def summarise(
 def _estimate(
     samples: Samples, phenotype: Phenotype, variants: Variants, options: DataOptions
 ) -> dict[str, str]:
-    usual = ("chi-square", "logistic") if phenotype.trait == CASE_CONTROL else ("linear",)
+    tests = [test for test in TESTS.values() if options.test in ("", test.name)]
     return described(
         int(samples.kept.sum()),
         len(variants),
         samples.covariates.shape[1],
-        (options.test,) if options.test else usual,
+        [test for test in tests if phenotype.trait in test.traits],
         os.cpu_count() or 1,
         variants.panel.name.dtype.itemsize,
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.algorithms.groups import complete
+from unpooled.algorithms.shared.groups import complete
 from unpooled.cohort import Samples
 from unpooled.kernels.least_squares import MOST_INFLATED
 from unpooled_client.data.covariates import Covariates

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.algorithms.standardise import FAR, most
+from unpooled.algorithms.shared.standardise import FAR, most
 from unpooled.cohort import Samples
 from unpooled_client.data.covariates import Covariates
 from unpooled_client.data.fam import Fam

@@ -1,6 +1,6 @@
-"""The same test as the study's, on this cohort's data alone: the study's own steps, run within this program.
+"""The same test as the study's, on this cohort's data alone: the study's own procedure, run in this program.
 
-They are for three cohorts at least. So the people here are dealt out to three, whose sums are those of all.
+It is for three cohorts at least. So this one is asked as it is, beside two in which nobody is.
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unpooled.algorithms import algorithm, summary
-from unpooled.algorithms.groups import complete
+from unpooled.algorithms import algorithm
+from unpooled.algorithms.shared import summary
+from unpooled.algorithms.shared.groups import complete
 from unpooled.alleles import complement
 from unpooled.cohort import Samples
 from unpooled.kernels import least_squares as codes
+from unpooled.options import Place
 from unpooled.panel import Panel
 from unpooled.pictures.associations import Associations
-from unpooled.plan import OPTIONS, Covariate, Plan
+from unpooled.plan import Covariate, Plan
 from unpooled.protocol.messages import MIN_COHORTS
 from unpooled.run import run
 from unpooled_client.data.cohort import PlinkCohort, PlinkData
@@ -38,7 +40,6 @@ _REASONS = {
     codes.SEPARATED: "the genotypes of cases and controls do not overlap",
     codes.UNFINISHED: "the fit did not converge",
 }
-_FILTERS = ("maf", "geno", "hwe", "mind")
 _DEPENDENT = 1e-9
 """Share of its variance up to which a covariate follows from the others."""
 
@@ -131,7 +132,7 @@ def _estimates(pool: Pool, cohort: PlinkCohort, panel: Panel, plan: Plan) -> dic
     """By the variants' IDs."""
     columns = telling(cohort.samples)
     own_plan = _plan(plan, columns, pool)
-    tables = run(own_plan, panel, _dealt(cohort, columns))
+    tables = run(own_plan, panel, _with_nobody(cohort, columns))
     if summary.VARIANTS not in tables:
         return {}
     rows = algorithm(plan.test).columns_for(pool.file, tables)
@@ -156,30 +157,30 @@ def _estimates(pool: Pool, cohort: PlinkCohort, panel: Panel, plan: Plan) -> dic
 
 def _plan(plan: Plan, columns: list[int], pool: Pool) -> Plan:
     """The study's plan for this cohort alone: no filter, and only covariates that tell something here."""
-    names = plan.covariate_columns
+    names, own = plan.covariate_columns, algorithm(plan.test).options
+    asked = {option.name: getattr(plan, option.name) for option in own if option.place != Place.FILTERS}
+    asked |= {
+        "covariates": tuple(Covariate(names[k]) for k in columns),
+        "beta": not pool.odds,  # a report may have betas where the plan has not
+        "hide_covar": True,
+    }
     return dataclasses.replace(
         plan,
         cohorts=MIN_COHORTS,
-        covariates=tuple(Covariate(names[k]) for k in columns),
+        options=tuple((option.name, asked[option.name]) for option in own if option.name in asked),
         files=(pool.file, "frq") if pool.has_frequencies else (pool.file,),
         chromosomes=(),
         panel_mode="names",
         panel_digest=b"",
         masking="modular",
-        beta=plan.test == "logistic" and not pool.odds,  # a report may have betas where the plan has not
-        hide_covar="hide_covar" in algorithm(plan.test).options,
-        **{name: OPTIONS[name] for name in _FILTERS},  # type: ignore[arg-type]
     )
 
 
-def _dealt(cohort: PlinkCohort, columns: list[int]) -> list[PlinkCohort]:
-    """The cohort's people, dealt out to as many cohorts as there have to be."""
+def _with_nobody(cohort: PlinkCohort, columns: list[int]) -> list[PlinkCohort]:
+    """The cohort, and as many without people as there have to be."""
     samples = dataclasses.replace(cohort.samples, covariates=cohort.samples.covariates[:, columns])
-    hand = np.where(samples.kept, np.cumsum(samples.kept) % MIN_COHORTS, MIN_COHORTS)
-    return [
-        dataclasses.replace(cohort, samples=dataclasses.replace(samples, kept=hand == k))
-        for k in range(MIN_COHORTS)
-    ]
+    nobody = dataclasses.replace(samples, kept=np.zeros(len(samples), bool))
+    return [dataclasses.replace(cohort, samples=some) for some in (samples, *[nobody] * (MIN_COHORTS - 1))]
 
 
 def _of_the_variant(column: np.ndarray) -> np.ndarray:

@@ -94,7 +94,7 @@ def file_of(file: str, files: Iterable[Path], plan: Plan) -> Path | None:
 
 @dataclass(frozen=True)
 class _Header:
-    """Where in a line what stands."""
+    """Which word of a line is what."""
 
     at: Mapping[str, int]
     titles: Mapping[str, str]

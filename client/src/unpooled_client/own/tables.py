@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from unpooled.algorithms import algorithm
-from unpooled.algorithms.normalization.census import FEWEST_VALUES
+from unpooled.algorithms.tables.census import FEWEST_VALUES
 from unpooled.cohort import ArrayTable
 from unpooled.panel import Panel
 from unpooled.plan import PARAMETERS_FILE, QUANTILES_FILE, SUMMARY_FILES, Plan

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from unpooled.facts import plan_facts
 from unpooled.plan import Plan
 from unpooled.protocol.messages import Roster, digest
 from unpooled.protocol.sealing import fingerprint
@@ -99,7 +100,7 @@ def agreement(agreed: Agreement, cohort: str, compensator: str) -> str:
 def _plan(plan: Plan, plan_hash: str) -> str:
     return (
         heading("What is asked for: the plan")
-        + facts(words.plan_rows(plan))
+        + facts(plan_facts(plan).all)
         + paragraph(f"Plan hash, the same at every cohort: {words.grouped(plan_hash)}")
     )
 

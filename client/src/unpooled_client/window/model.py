@@ -135,6 +135,7 @@ _CODES = {
     "unknown-token": ("The invitation is not known to the server", COORDINATOR),
     "client-too-old": ("This program is too old for the server", f"{YOU}, or your IT department"),
     "server-too-old": ("The server is too old for this program", f"{COORDINATOR}, or the server's operator"),
+    "other-version": ("Another release began this study", COORDINATOR),
     "declined": ("You declined", YOU),
     "unanswered": ("You must accept something first", YOU),
 }
@@ -163,7 +164,7 @@ def failure(event: Failed) -> Card:
 
 def trouble(text: str) -> Card:
     """A child process that ended without a word of the engine's: what it printed to people."""
-    text = text.strip().removeprefix("Error: ") or "It said nothing."
+    text = text.strip().removeprefix("Error: ") or "The program ended without saying why."
     return Card(Tone.PROBLEM, "This did not work", _sentence(text), "on this computer", who=YOU)
 
 

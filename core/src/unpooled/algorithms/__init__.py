@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.chi_square import CHI_SQUARE
-from unpooled.algorithms.linear_regression import LINEAR
-from unpooled.algorithms.logistic_regression import LOGISTIC
-from unpooled.algorithms.normalization import NORMALIZATIONS
-from unpooled.algorithms.normalization.summary import SUMMARY
 from unpooled.algorithms.presence import Presence
+from unpooled.algorithms.regression.linear import LINEAR
+from unpooled.algorithms.regression.logistic import LOGISTIC
+from unpooled.algorithms.tables import NORMALIZATIONS
+from unpooled.algorithms.tables.summary import SUMMARY
 from unpooled.errors import UnpooledError
 from unpooled.plan import NONE, Plan, PlanError
-from unpooled.step import Step
+from unpooled.question import Question, words
+from unpooled.sizes import AUTOSOMAL, LISTED, VARIANTS, Sizes
+
+SHARE_BYTES = 3 << 20
+FEWEST_IN_A_CHUNK = 1000
 
 TESTS: dict[str, Algorithm] = {test.name: test for test in (CHI_SQUARE, LINEAR, LOGISTIC)}
 """Those of variants."""
@@ -35,10 +41,32 @@ def check(plan: Plan) -> Algorithm:
     return found
 
 
-def steps_of(plan: Plan) -> tuple[type[Step], ...]:
-    """The steps that a study under this plan may ask."""
-    steps = algorithm(plan.test).steps
-    return (Presence, *steps) if plan.panel_mode == "list" else steps
+def questions_of(plan: Plan) -> tuple[type[Question], ...]:
+    """The kinds of questions that a study under this plan may ask, in their order."""
+    asks = algorithm(plan.test).asks
+    return (Presence, *asks) if plan.panel_mode == "list" else asks
+
+
+def with_chunks(plan: Plan) -> Plan:
+    """The plan with a size of chunks: if it names none, the one with which no share is beyond `SHARE_BYTES`.
+
+    Smaller ones take no less time, for each is a request of its own; larger ones take memory, and keep the
+    other parties waiting.
+    """
+    if plan.chunk_size or plan.of_tables:
+        return plan
+    one = {VARIANTS: 1, AUTOSOMAL: 1, LISTED: 1}
+    each = max(_variant_bytes(kind, replace(plan, chunk_size=1), one) for kind in questions_of(plan))
+    return replace(plan, chunk_size=max(FEWEST_IN_A_CHUNK, SHARE_BYTES // each))
+
+
+def _variant_bytes(kind: type[Question], plan: Plan, one: Sizes) -> int:
+    """Bytes of a share of this kind per variant, from the question about `one`; 0 if it is about none."""
+    if not kind.goes_over_variants() or (foreseen := kind.foreseen(plan, one)) is None:
+        return 0
+    scheme = plan.scheme(kind.ring_bits)
+    most = max(words(question, scheme) for question in foreseen.questions)
+    return scheme.word_bytes * (most - scheme.check_words)
 
 
 def usual(test: str) -> dict[str, object]:

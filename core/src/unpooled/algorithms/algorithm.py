@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from unpooled.algorithms import summary
+from unpooled import options
+from unpooled.algorithms.shared import summary
+from unpooled.options import Option
 from unpooled.panel import Panel
-from unpooled.plan import OPTIONS, Plan
-from unpooled.step import Arrays, Step
+from unpooled.plan import Plan
+from unpooled.procedure import Procedure
+from unpooled.question import Arrays, Question
 
 Writer = Callable[[BinaryIO, Panel, Arrays, Plan], None]
 """Writes one result file from the panel and the result columns, sorted by variant."""
+
+
+@dataclass(frozen=True)
+class AboutFile:
+    """What people read of a result file."""
+
+    label: str
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a study costs a cohort: seconds of one core, as docs/performance.md has measured them."""
+
+    each: float = 6e-6
+    """Of a variant, whatever the people: masking, sending, writing."""
+    person: Callable[[int], float] = lambda columns: 0.02e-9
+    """Of a person and variant, by the number of columns with phenotype and covariates; usual is a count."""
 
 
 @dataclass(frozen=True)
@@ -24,15 +45,18 @@ class Algorithm:
     method: str
     """What it computes, as a sentence for a paper."""
     traits: tuple[str, ...]
-    steps: tuple[type[Step], ...]
-    first: Callable[[Plan, Panel], Iterable[Step]]
-    """The steps that a study begins with."""
+    asks: tuple[type[Question], ...]
+    """The kinds of questions that it may ask, in their order."""
+    procedure: Procedure[[], None]
+    """The whole study."""
     files: dict[str, Writer]
     """Result files by the name that a plan has for them, e.g. `assoc`."""
     usual_files: tuple[str, ...]
     """Those that a study writes unless its plan says otherwise."""
-    options: frozenset[str] = frozenset()
-    """Those of the plan's `OPTIONS` that this test heeds; a plan may set no others."""
+    about_files: Mapping[str, AboutFile] = field(default_factory=dict)
+    """Of those files that `result_files` does not know."""
+    options: tuple[Option, ...] = ()
+    """What a plan of this test may ask beside the fields of every plan, in the order of the form."""
     file_name: Callable[[str, Plan], str] = lambda file, plan: file
     """How the name of a result file ends, from its name in `files`: `assoc` may become `assoc.linear`."""
     table: str = summary.VARIANTS
@@ -43,8 +67,12 @@ class Algorithm:
     """The result tables in a few numbers, for people."""
     tells: str = ""
     """What becomes known of single people's values beside sums, for the consent screen; empty if nothing."""
+    cost: Cost = Cost()
     rules: Callable[[Plan], Mapping[str, str]] = lambda plan: {}
     """What else is wrong with a plan of this test, by the plan's field."""
+
+    def __post_init__(self) -> None:
+        options.remember(self.options, self.name)
 
     def columns_for(self, file: str, tables: Mapping[str, Arrays]) -> Arrays:
         """The result columns that a file is written from."""
@@ -56,10 +84,9 @@ class Algorithm:
         if plan.trait not in self.traits:
             found["trait"] = f"{self.title} is for the trait {' or '.join(self.traits)}"
         if unknown := [file for file in plan.files if file not in self.files]:
-            found["files"] = (
-                f"{self.title} has no file {', '.join(unknown)}; want some of {', '.join(self.files)}"
-            )
-        for option, default in OPTIONS.items():
-            if option not in self.options and getattr(plan, option) != default:
-                found[option] = f"{self.title} does not have this"
+            found["files"] = f"{self.title} has the files {', '.join(self.files)}, not {', '.join(unknown)}"
+        own = {option.name for option in self.options}
+        for name, _ in plan.options:
+            if name not in own:
+                found[name] = f"{self.title} does not have this"
         return {**self.rules(plan), **found}

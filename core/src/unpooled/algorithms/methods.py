@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unpooled.algorithms import algorithm
-from unpooled.algorithms.summary import Summary
-from unpooled.plan import EXACT, NOT_REPORTED, Plan
+from unpooled.algorithms.shared.summary import Summary
+from unpooled.options import Number, Place
+from unpooled.plan import NOT_REPORTED, Plan
 
 _WIDTH = 100
 
@@ -41,7 +42,7 @@ def _tables(plan: Plan, run: Run) -> list[str]:
     columns = ", ".join(column.title for column in plan.features)
     return [
         f"The tables of {_cohorts(run)} were worked on together, without pooling them.",
-        algorithm(plan.test).method,
+        *_test(plan),
         f"The columns were {columns}.",
     ]
 
@@ -64,18 +65,15 @@ def _variants(plan: Plan, run: Run) -> list[str]:
         if plan.panel_mode == "list"
         else "their names, positions and alleles in all cohorts' files"
     )
-    limits = [
-        (plan.geno < 1, f"at most {plan.geno:g} of the calls missing"),
-        (plan.hwe > 0, f"an exact Hardy-Weinberg P of at least {plan.hwe:g}"),
-        (plan.maf > 0, f"an allele frequency of at least {plan.maf:g}"),
-    ]
-    kept = " and ".join(text for applied, text in limits if applied)
+    options = algorithm(plan.test).options
+    limits = (option.in_limits(plan) for option in options if isinstance(option, Number))
+    kept = " and ".join(filter(None, limits))
     tested = f"{(run.summary or {}).get('variants', 0):,}"
     return [
         f"Positions are those of {plan.build}." if plan.build != NOT_REPORTED else "",
         f"The cohorts agreed on {run.panel_size or 0:,} variants by {how}.",
         f"Only chromosomes {', '.join(plan.chromosomes)} were considered." if plan.chromosomes else "",
-        f"People with more than {plan.mind:g} of their calls missing were left out." if plan.mind < 1 else "",
+        *(option.in_methods(plan) for option in options if option.place == Place.FILTERS),
         f"Of the variants those were tested that had, in all cohorts together, {kept}: {tested}."
         if kept
         else f"No filter was applied to variants; {tested} were tested.",
@@ -84,24 +82,8 @@ def _variants(plan: Plan, run: Run) -> list[str]:
 
 def _test(plan: Plan) -> list[str]:
     test = algorithm(plan.test)
-    covariates = ", ".join(
-        f"{covariate.title} (categorical)" if covariate.levels else covariate.title
-        for covariate in plan.covariates
-    )
-    rule = (
-        "People without a call were left out of the variant's test."
-        if plan.missing == EXACT
-        else "A missing call was replaced by the mean of the pool."
-    )
-    return [
-        test.method,
-        f"Covariates were {covariates}." if covariates else "",
-        "They could tell cohorts apart, so that the server could see sums over one cohort, as every cohort "
-        "had accepted."
-        if plan.shows_cohort_sums
-        else "",
-        rule if "missing" in test.options else "",
-    ]
+    others = (option for option in test.options if option.place != Place.FILTERS)
+    return [test.method, *(option.in_methods(plan) for option in others)]
 
 
 def _privacy(plan: Plan, run: Run) -> list[str]:

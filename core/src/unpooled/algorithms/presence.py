@@ -1,6 +1,6 @@
 """Which variants of a coordinator's list the cohorts have: a masked 0 or 1 each, never a list in clear.
 
-Asked before the first step of a study whose panel goes by a list. Only how *many* cohorts can reconcile a
+Asked before the first question of a study whose panel goes by a list. Only how *many* cohorts can reconcile a
 variant is ever unmasked; the panel keeps those that all can.
 """
 
@@ -14,8 +14,9 @@ import numpy as np
 
 from unpooled.cohort import Cohort
 from unpooled.plan import Plan
+from unpooled.procedure import Asks, Each, Rows, Study, procedure
+from unpooled.question import Arrays, Asking, Count, Foreseen, Question
 from unpooled.sizes import LISTED, Sizes
-from unpooled.step import Arrays, Asking, Count, Foreseen, Rows, Step
 
 TABLE = "presence"
 
@@ -29,7 +30,7 @@ class Listed(Protocol):
 
 
 @dataclass(frozen=True)
-class Presence(Step):
+class Presence(Question):
     """Asks about `count` variants of the list from the one at index `start` on."""
 
     name: ClassVar[str] = "panel/presence"
@@ -61,12 +62,21 @@ class Presence(Step):
         present = cast(Listed, cohort).present[self.start : self.start + self.count]
         return {"present": present.astype(np.int64)}
 
-    def aggregate(self, total: Arrays) -> Iterator[Step | Rows]:
-        variant = np.arange(self.start, self.start + self.count)
-        yield Rows(TABLE, {"variant": variant, "cohorts": total["present"]})
-
 
 def first(listed: int, chunk_size: int) -> Iterator[Presence]:
-    """The steps that ask about all `listed` variants."""
+    """The questions about all `listed` variants."""
     for start in range(0, listed, chunk_size):
         yield Presence(start, min(chunk_size, listed - start))
+
+
+@procedure("panel/presence")
+def presence(study: Study, listed: int) -> Asks[None]:
+    """How many cohorts have each of the `listed` variants."""
+    yield Each(presence_of(study, asked.start, asked.count) for asked in first(listed, study.plan.chunk_size))
+
+
+@procedure("panel/presence/chunk")
+def presence_of(study: Study, start: int, count: int) -> Asks[None]:
+    """How many cohorts have each of `count` variants from `start` on."""
+    sums = yield Presence(start, count)
+    yield Rows(TABLE, {"variant": np.arange(start, start + count), "cohorts": sums["present"]})

@@ -7,6 +7,7 @@ offered.
 from __future__ import annotations
 
 from unpooled.algorithms import algorithm
+from unpooled.algorithms.algorithm import AboutFile, Algorithm
 from unpooled.formats import ssf
 from unpooled.panel import MAX_BYTES, SHORTEST_LINE
 from unpooled.plan import Plan
@@ -24,6 +25,27 @@ _FEWEST_LINES = 3  # that a report may have of a variant: PLINK's `.hwe` has thr
 _ALLELES = 8  # that a line may name
 _FEATURE = 1 << 16  # bytes about a column of a table
 _USUAL_ID = 1 << 10  # bytes, where nobody has measured the longest
+
+
+_SHARED = {
+    "assoc": AboutFile("PLINK 1.9 report", ".assoc, .assoc.linear or .assoc.logistic"),
+    "frq": AboutFile("Allele frequencies", ".frq"),
+    "lmiss": AboutFile("Missing calls", ".lmiss"),
+    "hwe": AboutFile("Hardy-Weinberg test", ".hwe"),
+    "adjusted": AboutFile("Adjusted P values", ".adjusted"),
+    "glm": AboutFile("PLINK 2 report", ".glm"),
+    "ssf": AboutFile("GWAS-SSF for the GWAS Catalog", ".ssf.tsv, with metadata"),
+    "parameters": AboutFile("Parameters", "of each column, as JSON"),
+    "quantiles": AboutFile("Quantiles", "of each column, and k-th elements, as JSON"),
+    "summary": AboutFile("Summary", "of each column, as a table"),
+    "page": AboutFile("Page of pictures", "the summary, to look at and to print"),
+}
+"""What people read of the files that there are in more than one study; of others their algorithm says it."""
+
+
+def about(file: str, of: Algorithm) -> AboutFile:
+    """What people read of the file that a plan calls `file`."""
+    return of.about_files.get(file) or _SHARED.get(file) or AboutFile(file)
 
 
 def report_name(file: str, plan: Plan) -> str:

@@ -14,7 +14,7 @@ from unpooled.kernels import least_squares as codes
 from unpooled.multiple_testing import Adjusted, adjust
 from unpooled.panel import Panel
 from unpooled.plan import Plan
-from unpooled.step import Arrays
+from unpooled.question import Arrays
 
 _ADJUSTED = ("UNADJ", "GC", "BONF", "HOLM", "SIDAK_SS", "SIDAK_SD", "FDR_BH", "FDR_BY")
 

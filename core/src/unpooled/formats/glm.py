@@ -1,6 +1,6 @@
 """plink2's reports `.glm.linear` and `.glm.logistic`, with the columns of `unpooled.glm_columns`.
 
-Where plink2 codes variants in another way (X, Y, MT), `rows` are of its coding: `unpooled.algorithms.coding`.
+Where plink2 codes variants in another way (X, Y, MT), `rows` are of its coding: see the algorithms.
 REF is the commoner allele of the pool and ALT the rarer, A1, as in a pooled file that PLINK 1.9 has merged.
 """
 
@@ -20,8 +20,8 @@ from unpooled.glm_columns import USUAL
 from unpooled.kernels import least_squares as codes
 from unpooled.panel import Panel
 from unpooled.plan import Plan
+from unpooled.question import Arrays
 from unpooled.statistics import normal_quantile, scaled_p_value
-from unpooled.step import Arrays
 
 ERRORS = {
     codes.FITTED: b".",
@@ -62,14 +62,13 @@ def _errors(rows: Arrays, variant: NDArray[np.int64]) -> NDArray[np.int64]:
     return code
 
 
-def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
-    """`.glm.linear` for a quantitative phenotype, `.glm.logistic` for cases and controls."""
+def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, logistic: bool) -> None:
+    """`.glm.logistic`, or `.glm.linear`."""
     names = tests(plan, rows)
     chromosomes = chromosome_names(plan.autosomes)
     errors = [*(ERRORS[code] for code in range(len(ERRORS))), b"SEPARATION,REF"]
     variants = Variants(_as_plink2_writes(panel), rows, [*names, *errors, *chromosomes])
     lines = Lines(tests_each(plan, panel, rows))
-    logistic = plan.test == "logistic"
     wanted = {"id", "a1", *(plan.glm_cols or USUAL)} - (set() if plan.ci else {"ci"})
     if {"beta", "orbeta"} & wanted:
         wanted.add("effect")

@@ -1,7 +1,7 @@
 """PLINK 1.9's reports `.assoc`, `.frq`, `.lmiss` and `.hwe`, the same in every byte.
 
 Each writer takes an open binary file, the panel, the result columns (one entry per variant of the result;
-`variant` is the panel index, `unpooled.algorithms.genotype_table` says what the others are) and the plan.
+`variant` is the panel index; `GenotypeTable.columns` says what the others are) and the plan.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from unpooled.formats.table import Column, Name, Pool, Real, Slashed, Text, Whol
 from unpooled.formats.tests import Which
 from unpooled.panel import Panel
 from unpooled.plan import Plan
+from unpooled.question import Arrays
 from unpooled.statistics import chi_square_p_value, odds_ratio_interval
-from unpooled.step import Arrays
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.integer]

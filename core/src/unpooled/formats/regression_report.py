@@ -1,12 +1,13 @@
 """PLINK 1.9's reports of a regression: `.assoc.linear` and `.assoc.logistic`.
 
-Each writer takes an open binary file, the panel, the result columns (`unpooled.algorithms.regression` says
-what they are) and the plan. A variant has a row for ADD, then for each covariate, then on X for SEX.
+Each writer takes an open binary file, the panel, the result columns and the plan; what the columns are says
+the algorithms' `regression.pool`. A variant has a row for ADD, then for each covariate, then on X for SEX.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import BinaryIO
 
 import numpy as np
@@ -19,8 +20,8 @@ from unpooled.formats.table import Column, Real, Text, Whole, write_table
 from unpooled.formats.tests import Lines, tests, tests_each
 from unpooled.panel import Panel
 from unpooled.plan import Plan
+from unpooled.question import Arrays
 from unpooled.statistics import normal_quantile, p_value
-from unpooled.step import Arrays
 
 
 def write_linear(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
@@ -74,9 +75,19 @@ def _write(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, effect: str, 
 Writer = Callable[[BinaryIO, Panel, Arrays, Plan], None]
 
 _COUNTS: dict[str, Writer] = {name: plink.WRITERS[name] for name in ("frq", "lmiss", "hwe")}
-_BOTH: dict[str, Writer] = {"adjusted": write_adjusted, "glm": glm.write_glm, "ssf": ssf.write_ssf, **_COUNTS}
-LINEAR_WRITERS: dict[str, Writer] = {"assoc": write_linear, **_BOTH}
-LOGISTIC_WRITERS: dict[str, Writer] = {"assoc": write_logistic, **_BOTH}
+_BOTH: dict[str, Writer] = {"adjusted": write_adjusted, **_COUNTS}
+LINEAR_WRITERS: dict[str, Writer] = {
+    "assoc": write_linear,
+    "glm": partial(glm.write_glm, logistic=False),
+    "ssf": partial(ssf.write_ssf, logistic=False),
+    **_BOTH,
+}
+LOGISTIC_WRITERS: dict[str, Writer] = {
+    "assoc": write_logistic,
+    "glm": partial(glm.write_glm, logistic=True),
+    "ssf": partial(ssf.write_ssf, logistic=True),
+    **_BOTH,
+}
 
 
 def file_name(file: str, plan: Plan) -> str:

@@ -22,8 +22,8 @@ from unpooled.formats.table import Column, Name, Real, Text, Whole, blocks, writ
 from unpooled.formats.tests import of_test
 from unpooled.panel import Panel
 from unpooled.plan import NOT_REPORTED, Plan
+from unpooled.question import Arrays
 from unpooled.statistics import p_value
-from unpooled.step import Arrays
 
 _DIGITS = 8
 
@@ -74,14 +74,14 @@ def _rs_numbers(names: NDArray[np.bytes_]) -> NDArray[np.bytes_]:
     return np.where(known, names, _NOTHING)
 
 
-def write_ssf(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
-    """The tab-separated file, compressed; the same bytes each time."""
+def write_ssf(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, logistic: bool) -> None:
+    """The tab-separated file, compressed; the same bytes each time. Effects may be odds if `logistic`."""
     chosen, number = reportable(panel, rows, plan), _numbers(plan.autosomes)
     variants = Variants(panel, rows)
     in_logarithms = any(
         bool(np.any(of_test(rows["neg_log10_p"], chosen[part], 0) > 300)) for part in blocks(len(chosen))
     )
-    odds = plan.test == "logistic" and not plan.beta
+    odds = logistic and not plan.beta
 
     def block(part: slice) -> list[Column]:
         which = chosen[part]

@@ -8,8 +8,8 @@ from typing import BinaryIO
 
 import numpy as np
 
+from unpooled.question import Arrays
 from unpooled.schema import Column
-from unpooled.step import Arrays
 
 WIDTH, HEIGHT, MARGIN = 300, 34, 6
 MIDDLE = HEIGHT // 2

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unpooled.panel import Panel
 from unpooled.plan import Plan
-from unpooled.step import Arrays
+from unpooled.question import Arrays
 
 ADD, SEX = b"ADD", b"SEX"
 

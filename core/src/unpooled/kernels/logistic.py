@@ -4,8 +4,10 @@ For each variant a tile of samples goes through two passes over rows that stay i
 weights w = p (1 - p) and residuals r = y - p, element by element; then the sums, two columns at a time.
 
 exp is written out, so that LLVM vectorises it: x = k ln 2 + f with k rounded by adding and subtracting a
-large number, then Taylor's polynomial of degree 11 in f, good to 7e-15. The pass that holds it takes no
-liberty with the order of operations: `fastmath` would take the rounding away.
+large number, then Taylor's polynomial of degree 11 in f, good to 7e-15.
+
+No liberty of `fastmath` is taken: which products are rounded before they are added, and the order of sums,
+stand here and in `unpooled.kernels.lanes`. So the same data give the same bits in every run.
 
 The same code runs in single precision, in half the time: good enough to come near an estimate. Numba makes
 every number written out a float64, so those that are needed come in an array of the right type.
@@ -23,6 +25,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from unpooled.kernels.lanes import Product, muladd, tile_sums
 from unpooled.kernels.words import COPIES, first_sample, next_samples, without_call
 
 Floats = NDArray[np.float64]
@@ -30,10 +33,6 @@ Words = NDArray[np.uint64]
 
 TILE = 256
 """Samples of a tile: 2 KiB of a column."""
-
-_FREEDOMS = {"reassoc", "contract", "nsz"}
-"""Sums may be taken in any order, and a product need not be rounded before it is added: LLVM needs that to
-vectorise a sum. No other liberty of `fastmath` is taken."""
 
 _CODES = (np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 3
 _QUADS = np.ascontiguousarray(COPIES[:, _CODES.ravel()])
@@ -118,7 +117,7 @@ def _evaluate(
         np.empty(TILE, kind),
         np.empty(TILE, kind),
     )
-    weight, residual, terms = np.empty(TILE, kind), np.empty(TILE, kind), np.empty(TILE, kind)
+    weight, residual = np.empty(TILE, kind), np.empty(TILE, kind)
     bits = np.empty(TILE, exponent.dtype)
     powers = bits.view(kind)
     mixed = (rows[:, 2] != 1.0).any()
@@ -140,8 +139,8 @@ def _evaluate(
             _predict(beta[v], genotype, columns, eta)
             _exponential(eta, bits, powers, e, numbers, exponent)
             _weigh(eta, e, case, inside, weight, residual, numbers)
-            _sum(genotype, weight, residual, terms, gradient[v], hessian[v], numbers)
-            _sum_columns(columns, weight, residual, terms, gradient[v], hessian[v], numbers)
+            _sum(genotype, weight, residual, gradient[v], hessian[v])
+            _sum_columns(columns, genotype, weight, residual, gradient[v], hessian[v])
             if precise:
                 likelihood[v] += _likelihood(eta, e, case, inside)
 
@@ -188,21 +187,21 @@ def _take_missing(words: Any, exact: Any, fill: Any, group: Any, copies: Any, va
             missing = next_samples(missing)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@njit(cache=True, nogil=True, error_model="numpy")
 def _predict(beta: Any, genotype: Any, columns: Any, eta: Any) -> None:
     """Linear predictors. Two columns at a time, so that they are stored and loaded half as often."""
     count = columns.shape[0]
     for i in range(TILE):
-        eta[i] = beta[0] + beta[1] * genotype[i]
+        eta[i] = muladd(beta[1], genotype[i], beta[0])
     for c in range(0, count - 1, 2):
         y, z = columns[c], columns[c + 1]
         of_y, of_z = beta[c + 2], beta[c + 3]
         for i in range(TILE):
-            eta[i] += of_y * y[i] + of_z * z[i]
+            eta[i] = muladd(of_z, z[i], muladd(of_y, y[i], eta[i]))
     if count % 2:
         y, of_y = columns[count - 1], beta[count + 1]
         for i in range(TILE):
-            eta[i] += of_y * y[i]
+            eta[i] = muladd(of_y, y[i], eta[i])
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +230,7 @@ _PRECISIONS = {
 }
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@njit(cache=True, nogil=True, error_model="numpy")
 def _exponential(eta: Any, bits: Any, powers: Any, e: Any, numbers: Any, exponent: Any) -> None:
     """Clip linear predictors, and e = exp(-|eta|). Loops of few arrays each, or LLVM does not vectorise them.
 
@@ -244,21 +243,21 @@ def _exponential(eta: Any, bits: Any, powers: Any, e: Any, numbers: Any, exponen
         x = eta[i] if eta[i] < clip else clip
         x = x if x > -clip else -clip
         eta[i] = x
-        shifted = -abs(x) * per_ln2 + rounding
+        shifted = muladd(-abs(x), per_ln2, rounding)
         powers[i] = shifted
         k = shifted - rounding
-        f = (-abs(x) - k * high) - k * low
-        s = t10 + f * t11
-        s = t9 + f * s
-        s = t8 + f * s
-        s = t7 + f * s
-        s = t6 + f * s
-        s = t5 + f * s
-        s = t4 + f * s
-        s = t3 + f * s
-        s = t2 + f * s
-        s = t1 + f * s
-        e[i] = t0 + f * s
+        f = muladd(-k, low, muladd(-k, high, -abs(x)))
+        s = muladd(f, t11, t10)
+        s = muladd(f, s, t9)
+        s = muladd(f, s, t8)
+        s = muladd(f, s, t7)
+        s = muladd(f, s, t6)
+        s = muladd(f, s, t5)
+        s = muladd(f, s, t4)
+        s = muladd(f, s, t3)
+        s = muladd(f, s, t2)
+        s = muladd(f, s, t1)
+        e[i] = muladd(f, s, t0)
     bias, left = exponent[0], exponent[1]
     for i in range(TILE):
         bits[i] = (bits[i] + bias) << left
@@ -266,7 +265,7 @@ def _exponential(eta: Any, bits: Any, powers: Any, e: Any, numbers: Any, exponen
         e[i] *= powers[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@njit(cache=True, nogil=True, error_model="numpy")
 def _weigh(eta: Any, e: Any, case: Any, valid: Any, weight: Any, residual: Any, numbers: Any) -> None:
     """Weights and residuals, given exp(-|eta|)."""
     zero, one = numbers[0], numbers[1]
@@ -278,41 +277,69 @@ def _weigh(eta: Any, e: Any, case: Any, valid: Any, weight: Any, residual: Any, 
         residual[i] = (case[i] - p) * valid[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FREEDOMS)
+def _of_likelihood(builder: Any, part: Any) -> list[Product]:
+    return [(part, None)]
+
+
+def _of_genotype(builder: Any, genotype: Any, weight: Any, residual: Any) -> list[Product]:
+    weighted = builder.fmul(weight, genotype)
+    return [(residual, None), (residual, genotype), (weight, None), (weighted, None), (weighted, genotype)]
+
+
+def _of_column(builder: Any, column: Any, genotype: Any, weight: Any, residual: Any) -> list[Product]:
+    weighted = builder.fmul(weight, column)
+    return [(residual, column), (weighted, None), (weighted, genotype), (weighted, column)]
+
+
+def _of_two(builder: Any, y: Any, z: Any, genotype: Any, weight: Any, residual: Any) -> list[Product]:
+    of_y, of_z = builder.fmul(weight, y), builder.fmul(weight, z)
+    return [
+        *((residual, y), (residual, z), (of_y, None), (of_z, None), (of_y, genotype), (of_z, genotype)),
+        *((of_y, y), (of_y, z), (of_z, z)),
+    ]
+
+
+def _of_two_with_one(builder: Any, y: Any, z: Any, weight: Any, s: Any) -> list[Product]:
+    return [(builder.fmul(weight, y), s), (builder.fmul(weight, z), s)]
+
+
+def _of_two_with_two(builder: Any, y: Any, z: Any, weight: Any, s: Any, t: Any) -> list[Product]:
+    of_y, of_z = builder.fmul(weight, y), builder.fmul(weight, z)
+    return [(of_y, s), (of_y, t), (of_z, s), (of_z, t)]
+
+
+_likelihood_sum = tile_sums(TILE, 1, _of_likelihood)
+_genotype_sums = tile_sums(TILE, 5, _of_genotype)
+_column_sums = tile_sums(TILE, 4, _of_column)
+_sums_of_two = tile_sums(TILE, 9, _of_two)
+_two_with_one = tile_sums(TILE, 2, _of_two_with_one)
+_two_with_two = tile_sums(TILE, 4, _of_two_with_two)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _likelihood(eta: Any, e: Any, case: Any, valid: Any) -> Any:
     """A tile's log-likelihood: y eta - max(eta, 0) - log(1 + e), the logarithm taken of a product.
 
-    Uses `e` up. Not for single precision: the product of 256 factors from 1 to 2 may be too large.
+    Uses `eta` and `e` up. Not for single precision: the product of 256 factors from 1 to 2 may be too large.
     """
-    total = 0.0
     for i in range(TILE):
         positive = eta[i] if eta[i] >= 0.0 else 0.0
-        total += (case[i] * eta[i] - positive) * valid[i]
+        eta[i] = (case[i] * eta[i] - positive) * valid[i]
         e[i] = 1.0 + e[i] * valid[i]
     for j in range(1, TILE // 16):
         for i in range(16):
             e[i] *= e[16 * j + i]
     for i in range(1, 16):
         e[0] *= e[i]
+    (total,) = _likelihood_sum((eta,))
     return total - np.log(e[0])
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FREEDOMS)
-def _sum(
-    genotype: Any, weight: Any, residual: Any, terms: Any, gradient: Any, hessian: Any, numbers: Any
-) -> None:
-    """Add a tile's sums about intercept and genotype. `terms` becomes weight x genotype."""
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sum(genotype: Any, weight: Any, residual: Any, gradient: Any, hessian: Any) -> None:
+    """Add a tile's sums about intercept and genotype."""
     p = gradient.shape[0]
-    slope = total = of_genotype = with_genotype = square = numbers[0]
-    for i in range(TILE):
-        g = genotype[i]
-        term = weight[i] * g
-        slope += residual[i]
-        total += weight[i]
-        of_genotype += residual[i] * g
-        with_genotype += term
-        square += term * g
-        terms[i] = term
+    slope, of_genotype, total, with_genotype, square = _genotype_sums((genotype, weight, residual))
     gradient[0] += slope
     gradient[1] += of_genotype
     hessian[0] += total
@@ -320,75 +347,41 @@ def _sum(
     hessian[p] += square
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FREEDOMS)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _sum_columns(
-    columns: Any, weight: Any, residual: Any, terms: Any, gradient: Any, hessian: Any, numbers: Any
+    columns: Any, genotype: Any, weight: Any, residual: Any, gradient: Any, hessian: Any
 ) -> None:
-    """Add a tile's sums about covariates, two at a time; `terms` is weight x genotype."""
+    """Add a tile's sums about covariates, two at a time."""
     p, count = gradient.shape[0], columns.shape[0]
     for c in range(0, count - 1, 2):
         y, z = columns[c], columns[c + 1]
-        ry = rz = wy = wz = ty = tz = yy = yz = zz = numbers[0]
-        for i in range(TILE):
-            weighted_y, weighted_z = weight[i] * y[i], weight[i] * z[i]
-            ry += residual[i] * y[i]
-            rz += residual[i] * z[i]
-            wy += weighted_y
-            wz += weighted_z
-            ty += terms[i] * y[i]
-            tz += terms[i] * z[i]
-            yy += weighted_y * y[i]
-            yz += weighted_y * z[i]
-            zz += weighted_z * z[i]
+        ry, rz, wy, wz, ty, tz, yy, yz, zz = _sums_of_two((y, z, genotype, weight, residual))
         gradient[c + 2] += ry
         gradient[c + 3] += rz
         hessian[c + 2] += wy
         hessian[c + 3] += wz
         hessian[p + c + 1] += ty
         hessian[p + c + 2] += tz
-        at = _place(c + 2, p)
-        hessian[at] += yy
-        hessian[at + 1] += yz
-        hessian[_place(c + 3, p)] += zz
+        at_y, at_z = _place(c + 2, p), _place(c + 3, p)
+        hessian[at_y] += yy
+        hessian[at_y + 1] += yz
+        hessian[at_z] += zz
         for d in range(c + 2, count - 1, 2):
-            at_z = _place(c + 3, p) + d - c - 1
-            _sum_products(y, z, columns[d], columns[d + 1], weight, hessian, at + d - c, at_z, numbers)
+            ys, yt, zs, zt = _two_with_two((y, z, weight, columns[d], columns[d + 1]))
+            hessian[at_y + d - c] += ys
+            hessian[at_y + d - c + 1] += yt
+            hessian[at_z + d - c - 1] += zs
+            hessian[at_z + d - c] += zt
+        if count % 2:
+            ys, zs = _two_with_one((y, z, weight, columns[count - 1]))
+            hessian[at_y + count - 1 - c] += ys
+            hessian[at_z + count - 2 - c] += zs
     if count % 2:
-        last = columns[count - 1]
-        r = w = t = square = numbers[0]
-        for i in range(TILE):
-            weighted = weight[i] * last[i]
-            r += residual[i] * last[i]
-            w += weighted
-            t += terms[i] * last[i]
-            square += weighted * last[i]
+        r, w, t, square = _column_sums((columns[count - 1], genotype, weight, residual))
         gradient[p - 1] += r
         hessian[p - 1] += w
         hessian[2 * p - 2] += t
         hessian[hessian.shape[0] - 1] += square
-        for c in range(count - 1):
-            y, total = columns[c], numbers[0]
-            for i in range(TILE):
-                total += weight[i] * y[i] * last[i]
-            hessian[_place(c + 2, p) + count - 1 - c] += total
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FREEDOMS)
-def _sum_products(
-    y: Any, z: Any, s: Any, t: Any, weight: Any, hessian: Any, at_y: Any, at_z: Any, numbers: Any
-) -> None:
-    """Add the weighted products of two covariates with two others, from places in the triangle on."""
-    ys = yt = zs = zt = numbers[0]
-    for i in range(TILE):
-        weighted_y, weighted_z = weight[i] * y[i], weight[i] * z[i]
-        ys += weighted_y * s[i]
-        yt += weighted_y * t[i]
-        zs += weighted_z * s[i]
-        zt += weighted_z * t[i]
-    hessian[at_y] += ys
-    hessian[at_y + 1] += yt
-    hessian[at_z] += zs
-    hessian[at_z + 1] += zt
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")

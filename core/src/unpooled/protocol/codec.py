@@ -1,4 +1,4 @@
-"""One canonical, typed binary encoding for messages, plans and steps.
+"""One canonical, typed binary encoding for messages, plans and questions.
 
 Every value has exactly one encoding, so bytes can be hashed and compared. A value is a tag byte and a
 payload; integers are little-endian; every length stands before what it measures:
@@ -9,7 +9,8 @@ payload; integers are little-endian; every length stands before what it measures
     d  8 bytes, IEEE 754     float             a  dtype, ndim, u32 each, raw little-endian words   array
     r  name (as s), u32 count, then per field its name (as s) and its value        record
 
-A record is a frozen dataclass with a class variable `name`. Decoding builds only the record types it is
+A record is a frozen dataclass with a class variable `name`. One whose fields are not the same for each of its
+kind has `record_fields` and `from_record` instead. Decoding builds only the record types it is
 given, checks every field against its annotation, and raises CodecError, nothing else, on any other bytes.
 """
 
@@ -32,17 +33,12 @@ _DTYPES = {b"?": "?", b"B": "<u1", b"I": "<u4", b"Q": "<u8", b"l": "<i4", b"q": 
 _DTYPE_CODES = {np.dtype(text): code for code, text in _DTYPES.items()}
 
 
-def server_only(default: Any) -> Any:
-    """A field of a step that cohorts do not receive; they see `default` instead."""
-    return dataclasses.field(default=default, metadata={"server_only": True})
+def encode(value: Any) -> bytes:
+    """The canonical bytes of a value."""
+    return b"".join(_parts(value))
 
 
-def encode(value: Any, *, for_cohorts: bool = False) -> bytes:
-    """The canonical bytes of a value; with `for_cohorts`, without the fields marked `server_only`."""
-    return b"".join(_parts(value, for_cohorts))
-
-
-def _parts(value: Any, for_cohorts: bool) -> Iterator[bytes]:
+def _parts(value: Any) -> Iterator[bytes]:
     match value:
         case None:
             yield b"N"
@@ -59,11 +55,11 @@ def _parts(value: Any, for_cohorts: bool) -> Iterator[bytes]:
         case tuple():
             yield b"t" + _u32(len(value))
             for item in value:
-                yield from _parts(item, for_cohorts)
+                yield from _parts(item)
         case np.ndarray():
             yield from _array_parts(value)
         case _ if dataclasses.is_dataclass(value):
-            yield from _record_parts(value, for_cohorts)
+            yield from _record_parts(value)
         case _:
             raise TypeError(f"no encoding for {type(value).__name__}")
 
@@ -77,12 +73,18 @@ def _array_parts(array: np.ndarray) -> Iterator[bytes]:
     yield plain.tobytes()
 
 
-def _record_parts(record: Any, for_cohorts: bool) -> Iterator[bytes]:
-    fields = [f for f in dataclasses.fields(record) if not (for_cohorts and f.metadata.get("server_only"))]
+def _record_parts(record: Any) -> Iterator[bytes]:
+    fields = list(_fields_of(record))
     yield b"r" + _text(record.name) + _u32(len(fields))
-    for field in fields:
-        yield _text(field.name)
-        yield from _parts(getattr(record, field.name), for_cohorts)
+    for name, value in fields:
+        yield _text(name)
+        yield from _parts(value)
+
+
+def _fields_of(record: Any) -> Iterable[tuple[str, Any]]:
+    if hasattr(record, "record_fields"):
+        return record.record_fields()  # type: ignore[no-any-return]
+    return [(field.name, getattr(record, field.name)) for field in dataclasses.fields(record)]
 
 
 def _u32(number: int) -> bytes:
@@ -187,19 +189,22 @@ class _Reader:
         return _build(self.records[name], values)
 
 
-def _build(record: type, values: dict[str, Any]) -> Any:
-    hints = _hints(record)
-    names = [f.name for f in dataclasses.fields(record)]
-    public = [f.name for f in dataclasses.fields(record) if not f.metadata.get("server_only")]
-    if list(values) not in (names, public):
-        raise CodecError(f"{record.__name__}: got fields {[f[:80] for f in values][:40]}; want {names}")
-    for field, value in values.items():
-        if not conforms(value, hints[field]):
-            raise CodecError(f"{record.__name__}.{field}: got {type(value).__name__}; want {hints[field]}")
+def _build(record: Any, values: dict[str, Any]) -> Any:
     try:
-        return record(**values)
+        return record.from_record(values) if hasattr(record, "from_record") else _from_fields(record, values)
     except (ValueError, TypeError, ArithmeticError, LookupError, UnpooledError) as error:
         raise CodecError(f"{record.__name__}: {error}") from error
+
+
+def _from_fields(record: type, values: dict[str, Any]) -> Any:
+    hints = _hints(record)
+    names = [f.name for f in dataclasses.fields(record)]
+    if list(values) != names:
+        raise CodecError(f"got fields {[f[:80] for f in values][:40]}; want {names}")
+    for field, value in values.items():
+        if not conforms(value, hints[field]):
+            raise CodecError(f"{field}: got {type(value).__name__}; want {hints[field]}")
+    return record(**values)
 
 
 @functools.cache

@@ -70,13 +70,13 @@ class ReleaseRequest:
 
 @dataclass(frozen=True)
 class Question:
-    """One round as a cohort receives it: its number, the server's random bytes, the step's encoding."""
+    """One round as a cohort receives it: its number, the server's random bytes, the question's encoding."""
 
     name: ClassVar[str] = "unpooled/question"
 
     round: int
     salt: bytes
-    step: bytes
+    question: bytes
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ import { useId, type ChangeEvent } from "react";
 import { Button } from "../../ui/Button";
 import { CheckField, FieldGroup, SelectField, TextField } from "../../ui/Field";
 import { Muted, Row, Stack } from "../../ui/Layout";
-import { columnsFrom, type Column, type Covariate } from "./form";
+import { columnsFrom, type Column } from "./form";
+import type { Covariate } from "./options";
 import styles from "./Entries.module.css";
 
 interface Rows<T> {
@@ -13,9 +14,9 @@ interface Rows<T> {
   error: string | undefined;
 }
 
-export function CovariateRows({ rows, onChange, error }: Rows<Covariate>) {
+export function CovariateRows({ legend, rows, onChange, error }: Rows<Covariate> & { legend: string }) {
   return (
-    <FieldGroup legend="Covariates" error={error}>
+    <FieldGroup legend={legend} error={error}>
       {rows.map((row, index) => {
         const set = (changes: Partial<Covariate>) => onChange(rows.with(index, { ...row, ...changes }));
         return (

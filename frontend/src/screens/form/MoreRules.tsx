@@ -2,37 +2,27 @@ import { useState } from "react";
 
 import { ChoiceField, TextField } from "../../ui/Field";
 import { Columns, Stack } from "../../ui/Layout";
-import { heeds } from "./form";
-import { PlanFlag, PlanNumber, type Part } from "./StudyForm";
+import { OptionFields } from "./OptionFields";
+import { PlanFlag, PlanNumber, type Part } from "./part";
 
 /** What most studies leave as it is. */
 export function MoreRules(part: Part) {
   const [isOpen, setOpen] = useState(false);
-  const hasProblem = FIELDS.some((field) => part.wrong(`plan.${field}`));
+  const options = part.method.options.filter(({ place }) => place === "more").map(({ name }) => name);
+  const hasProblem = [...FIELDS, ...options].some((field) => part.wrong(`plan.${field}`));
   return (
     <details open={isOpen || hasProblem} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>More rules</summary>
       <Stack>
         {!part.method.of_tables && <OfVariants {...part} />}
+        <OptionFields {...part} place="more" />
         <Masking {...part} />
       </Stack>
     </details>
   );
 }
 
-const FIELDS = [
-  "panel_mode",
-  "chromosomes",
-  "autosomes",
-  "ci",
-  "max_iterations",
-  "tolerance",
-  "glm_cols",
-  "chunk_size",
-  "masking",
-  "ring_bits",
-  "variance",
-];
+const FIELDS = ["panel_mode", "chromosomes", "autosomes", "chunk_size", "masking", "ring_bits", "variance"];
 
 function OfVariants(part: Part) {
   const { form, set, wrong } = part;
@@ -66,25 +56,12 @@ function OfVariants(part: Part) {
           autoComplete="off"
         />
         <PlanNumber {...part} name="autosomes" label="Autosomes" hint="22 for people." />
-        <PlanNumber {...part} name="ci" label="--ci" hint="Confidence of limits in the report; 0 for none." />
-        <PlanNumber {...part} name="max_iterations" label="Most iterations" />
         <PlanNumber
           {...part}
-          name="tolerance"
-          label="Tolerance"
-          hint="Converged, too, if the log-likelihood changes by at most this, such as 1e-4; 0 for none."
+          name="chunk_size"
+          label="Variants in one question"
+          hint="0 chooses by what a share takes."
         />
-        <PlanNumber {...part} name="chunk_size" label="Variants in one question" />
-        {heeds(part.method, "glm_cols") && (
-          <TextField
-            label="Columns of the PLINK 2 report"
-            hint="As cols=, such as chrom, pos, p. Empty for the usual ones."
-            value={form.lists.glm_cols}
-            onChange={(glm_cols) => set({ lists: { ...form.lists, glm_cols } })}
-            error={wrong("plan.glm_cols")}
-            autoComplete="off"
-          />
-        )}
       </Columns>
       <Columns>
         <PlanFlag
@@ -94,8 +71,6 @@ function OfVariants(part: Part) {
           hint="Count those with parents in the file."
         />
         <PlanFlag {...part} name="allow_no_sex" label="--allow-no-sex" hint="Keep those of unknown sex." />
-        <PlanFlag {...part} name="beta" label="--beta" hint="Logarithms instead of odds ratios." />
-        <PlanFlag {...part} name="hide_covar" label="hide-covar" hint="No rows for covariates." />
       </Columns>
     </>
   );

@@ -3,20 +3,14 @@ import { useEffect, useRef, useState, type ReactNode, type SubmitEvent } from "r
 import type { ApiError, Method } from "../../api/client";
 import { Button } from "../../ui/Button";
 import { Refusal } from "../../ui/Callout";
-import { CheckField, FieldGroup, ChoiceField, NumberField, TextArea, TextField } from "../../ui/Field";
+import { CheckField, FieldGroup, ChoiceField, TextArea, TextField } from "../../ui/Field";
 import { Card, Columns, Narrow, Row, Section } from "../../ui/Layout";
-import { REPORT, TRAIT } from "../../words/states";
-import { ColumnRows, CovariateRows } from "./Entries";
-import {
-  heeds,
-  listProblemsSoFar,
-  problems,
-  withMethod,
-  type FlagName,
-  type Form,
-  type NumberName,
-} from "./form";
+import { TRAIT } from "../../words/states";
+import { ColumnRows } from "./Entries";
+import { problems, problemsSoFar, withMethod, type Form } from "./form";
 import { MoreRules } from "./MoreRules";
+import { OptionFields } from "./OptionFields";
+import { PlanNumber, type Part } from "./part";
 
 interface Props {
   form: Form;
@@ -31,15 +25,6 @@ interface Props {
   beside?: ReactNode;
 }
 
-/** What the parts of the form share. */
-export interface Part {
-  form: Form;
-  method: Method;
-  set: (changes: Partial<Form>) => void;
-  /** What is wrong with a field, by the API's name of it. */
-  wrong: (field: string) => string | undefined;
-}
-
 /** Question, model and rules of a study. */
 export function StudyForm({ form, onChange, methods, error, busy, submit, onSubmit, beside }: Props) {
   const [mine, setMine] = useState<Record<string, string>>({});
@@ -49,7 +34,7 @@ export function StudyForm({ form, onChange, methods, error, busy, submit, onSubm
   }, [error, mine]);
   const method = methods.find((each) => each.name === form.test);
   if (!method) return null;
-  const found = { ...error?.fields, ...mine, ...listProblemsSoFar(form.lists, method) };
+  const found = { ...error?.fields, ...mine, ...problemsSoFar(form, method) };
   const part: Part = {
     form,
     method,
@@ -199,81 +184,28 @@ function Model({ methods, ...part }: WithMethods) {
         error={wrong("plan.test")}
         onChange={choose}
       />
-      {heeds(method, "covariates") && (
-        <CovariateRows
-          rows={form.covariates}
-          onChange={(covariates) => set({ covariates })}
-          error={wrong("plan.covariates")}
-        />
-      )}
-      {form.covariates.length > 0 && (
-        <PlanFlag
-          {...part}
-          name="cohort_sums"
-          label="A covariate may tell cohorts apart"
-          hint="Such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level that fewer than three cohorts have ten people at ends the study."
-        />
-      )}
-      {heeds(method, "missing") && (
-        <ChoiceField
-          legend="Missing calls"
-          value={form.missing}
-          options={[
-            { value: "mean", label: "Take the pooled mean", hint: "Shows the server sums only." },
-            {
-              value: "exact",
-              label: "Leave the person out of that variant, as PLINK",
-              hint: "Where a single person lacks a call, the server learns that person's covariates.",
-            },
-          ]}
-          error={wrong("plan.missing")}
-          onChange={(missing) => set({ missing })}
-        />
-      )}
-      {heeds(method, "quantiles") && <OrderStatistics form={form} method={method} set={set} wrong={wrong} />}
+      <OptionFields {...part} place="model" />
       <Reports form={form} method={method} set={set} wrong={wrong} />
     </Section>
   );
 }
 
-function OrderStatistics({ form, set, wrong }: Part) {
-  const change = (list: Partial<Form["lists"]>) => set({ lists: { ...form.lists, ...list } });
-  return (
-    <Columns>
-      <TextField
-        label="Quantiles"
-        hint="From 0 to 1, such as 0.05, 0.5, 0.95."
-        value={form.lists.quantiles}
-        onChange={(quantiles) => change({ quantiles })}
-        error={wrong("plan.quantiles")}
-        autoComplete="off"
-      />
-      <TextField
-        label="Elements"
-        hint="1 is the smallest value of all, -1 the largest. Each is a single person's value."
-        value={form.lists.elements}
-        onChange={(elements) => change({ elements })}
-        error={wrong("plan.elements")}
-        autoComplete="off"
-      />
-    </Columns>
-  );
-}
-
 function Reports({ form, method, set, wrong }: Part) {
   if (method.files.length < 2) return null;
-  const choose = (file: Form["files"][number], isChosen: boolean) =>
-    set({ files: method.files.filter((each) => (each === file ? isChosen : form.files.includes(each))) });
+  const choose = (file: string, isChosen: boolean) => {
+    const names = method.files.map(({ name }) => name);
+    set({ files: names.filter((name) => (name === file ? isChosen : form.files.includes(name))) });
+  };
   return (
     <FieldGroup legend="Result files" error={wrong("plan.files")}>
       <Columns>
-        {method.files.map((file) => (
+        {method.files.map(({ name, title, hint }) => (
           <CheckField
-            key={file}
-            label={REPORT[file].name}
-            hint={REPORT[file].what}
-            checked={form.files.includes(file)}
-            onChange={(isChosen) => choose(file, isChosen)}
+            key={name}
+            label={title}
+            hint={hint}
+            checked={form.files.includes(name)}
+            onChange={(isChosen) => choose(name, isChosen)}
           />
         ))}
       </Columns>
@@ -289,77 +221,20 @@ function Rules(part: Part) {
         <PlanNumber {...part} name="cohorts" label="Cohorts" hint="How many take part, at least 3." />
         <PlanNumber {...part} name="min_samples" label="Fewest people at each cohort" />
         {form.trait === "case/control" && !method.of_tables && (
-          <PlanNumber {...part} name="min_per_class" label="Fewest cases, and controls, at each" />
+          <PlanNumber
+            {...part}
+            name="min_per_class"
+            label="Fewest cases and controls"
+            hint="Of each, at each cohort."
+          />
         )}
       </Columns>
-      {heeds(method, "maf") && (
-        <Columns>
-          <PlanNumber
-            {...part}
-            name="maf"
-            label="--maf"
-            hint="Least frequency of the rarer allele; 0 for none."
-          />
-          <PlanNumber
-            {...part}
-            name="geno"
-            label="--geno"
-            hint="Largest share of missing calls of a variant; 1 for none."
-          />
-          <PlanNumber {...part} name="hwe" label="--hwe" hint="Least Hardy-Weinberg P; 0 for none." />
-          <PlanNumber
-            {...part}
-            name="mind"
-            label="--mind"
-            hint="Largest share of missing calls of a person; 1 for none."
-          />
-        </Columns>
-      )}
+      <OptionFields {...part} place="filters" />
       <CheckField
         label="Start by itself once every cohort is ready"
         checked={form.autoStart}
         onChange={(autoStart) => set({ autoStart })}
       />
     </Section>
-  );
-}
-
-export function PlanNumber({
-  form,
-  method,
-  set,
-  wrong,
-  name,
-  label,
-  hint,
-}: Part & { name: NumberName; label: string; hint?: string }) {
-  if (!heeds(method, name)) return null;
-  return (
-    <NumberField
-      label={label}
-      hint={hint}
-      value={form.numbers[name]}
-      onChange={(text) => set({ numbers: { ...form.numbers, [name]: text } })}
-      error={wrong(`plan.${name}`)}
-    />
-  );
-}
-
-export function PlanFlag({
-  form,
-  method,
-  set,
-  name,
-  label,
-  hint,
-}: Part & { name: FlagName; label: string; hint: string }) {
-  if (!heeds(method, name)) return null;
-  return (
-    <CheckField
-      label={label}
-      hint={hint}
-      checked={form.flags[name]}
-      onChange={(isSet) => set({ flags: { ...form.flags, [name]: isSet } })}
-    />
   );
 }

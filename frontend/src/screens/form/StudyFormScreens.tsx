@@ -63,11 +63,18 @@ export function EditStudy() {
       </Callout>
     );
   }
-  return <Loaded query={found}>{(known) => <Edit study={study} known={known} />}</Loaded>;
+  return (
+    <Loaded query={found}>
+      {(known) => {
+        const method = known.find((each) => each.name === study.test);
+        return method && <Edit study={study} known={known} method={method} />;
+      }}
+    </Loaded>
+  );
 }
 
-function Edit({ study, known }: { study: Study; known: readonly Method[] }) {
-  const [form, setForm] = useState(() => fromStudy(study));
+function Edit({ study, known, method }: { study: Study; known: readonly Method[]; method: Method }) {
+  const [form, setForm] = useState(() => fromStudy(study, method));
   const navigate = useNavigate();
   const back = `/studies/${study.id}/plan`;
   return (

@@ -1,67 +1,46 @@
 import { expect, test } from "vitest";
 
-import type { Method } from "../../api/client";
-import {
-  columnsFrom,
-  fresh,
-  fromStudy,
-  isForm,
-  listProblems,
-  listProblemsSoFar,
-  problems,
-  toPlan,
-  withMethod,
-} from "./form";
+import { method, option } from "./examples";
+import { columnsFrom, fresh, fromStudy, isForm, problems, problemsSoFar, toPlan, withMethod } from "./form";
 
-const DEFAULTS: Omit<Method["usual"], "test"> = {
-  phenotype: "",
-  cohorts: 3,
-  build: "GRCh38",
-  min_samples: 50,
-  min_per_class: 10,
-  maf: 0,
-  geno: 1,
-  covariates: [],
-  panel_mode: "names",
-};
+const MAF = option("maf", "number", { place: "filters", wanted: "a number from 0 to 0.5" });
+const GENO = option("geno", "number", { place: "filters" });
+const DEFAULTS = { build: "GRCh38", min_samples: 50, min_per_class: 10, maf: 0, geno: 1 };
+const ANSWERS = ["mean", "exact"].map((value) => ({ value, title: value, hint: "" }));
 
-const CHI_SQUARE: Method = {
-  name: "chi-square",
-  title: "Allelic chi-square test",
-  of_tables: false,
-  traits: ["case/control"],
+const CHI_SQUARE = method("chi-square", [MAF, GENO], ["assoc", "frq"], {
+  ...DEFAULTS,
+  trait: "case/control",
   files: ["assoc", "frq"],
-  options: ["maf", "geno"],
-  usual: { ...DEFAULTS, test: "chi-square", trait: "case/control", files: ["assoc", "frq"] },
-};
+});
 
-const LINEAR: Method = {
-  ...CHI_SQUARE,
-  name: "linear",
-  traits: ["quantitative"],
-  files: ["assoc", "ssf"],
-  options: ["covariates", "missing", "maf", "geno"],
-  usual: { ...DEFAULTS, test: "linear", trait: "quantitative", files: ["assoc"] },
-};
+const LINEAR = method(
+  "linear",
+  [option("covariates", "covariates"), option("missing", "choice", { answers: ANSWERS }), MAF, GENO],
+  ["assoc", "ssf"],
+  { ...DEFAULTS, trait: "quantitative", covariates: [], missing: "mean" },
+);
 
-const Z_SCORE: Method = {
-  ...CHI_SQUARE,
-  name: "z-score",
-  of_tables: true,
-  traits: ["none"],
-  files: ["parameters"],
-  options: [],
-  usual: {
-    ...DEFAULTS,
-    test: "z-score",
-    trait: "none",
-    files: ["parameters"],
-    panel_mode: "none",
-    phenotype: "",
-  },
-};
+const Z_SCORE = method(
+  "z-score",
+  [],
+  ["parameters"],
+  { trait: "none", panel_mode: "none" },
+  { of_tables: true },
+);
 
-const ORDERED: Method = { ...LINEAR, options: ["quantiles", "elements", "glm_cols"] };
+const ORDERED = method(
+  "ordered",
+  [
+    option("quantiles", "numbers", { least: 0, most: 1, wanted: "numbers from 0 to 1" }),
+    option("elements", "wholes"),
+    option("glm_cols", "words", { among: ["beta", "chrom", "err", "p"] }),
+    option("most", "whole"),
+    option("beta", "switch"),
+  ],
+  ["table"],
+  { ...DEFAULTS, quantiles: [0.5], elements: [1, -1], glm_cols: ["p"], beta: true, ...{ most: 25 } },
+);
 
 test("a new study is as usual, for three cohorts", () => {
   const plan = toPlan({ ...fresh(CHI_SQUARE), phenotype: " asthma " }, CHI_SQUARE);
@@ -103,13 +82,11 @@ test("how cohorts agree on variants stays with another test, and goes with table
 });
 
 test("levels of a categorical covariate keep their order, the reference first", () => {
-  const form = {
-    ...fresh(LINEAR),
-    covariates: [
-      { name: " age ", isCategorical: false, levels: "left from before" },
-      { name: "smoking", isCategorical: true, levels: "never, former ,now," },
-    ],
-  };
+  const form = fresh(LINEAR);
+  form.options.covariates = [
+    { name: " age ", isCategorical: false, levels: "left from before" },
+    { name: "smoking", isCategorical: true, levels: "never, former ,now," },
+  ];
   expect(toPlan(form, LINEAR).covariates).toEqual([
     { name: "age" },
     { name: "smoking", levels: ["never", "former", "now"] },
@@ -133,17 +110,20 @@ test("a study of tables has columns, and neither phenotype nor variants", () => 
 
 test("a draft is used only if it is a form of today", () => {
   const known = [CHI_SQUARE, LINEAR];
-  const form = { ...fresh(LINEAR), covariates: [{ name: "age", isCategorical: false, levels: "" }] };
+  const form = fresh(LINEAR);
+  form.options.covariates = [{ name: "age", isCategorical: false, levels: "" }];
   expect(isForm(JSON.parse(JSON.stringify(form)), known)).toBe(true);
   for (const odd of [
     null,
     [],
     "form",
     { ...form, test: "gone" },
-    { ...form, covariates: [null] },
-    { ...form, covariates: {} },
+    { ...form, options: {} },
+    { ...form, options: { ...form.options, covariates: [null] } },
+    { ...form, options: { ...form.options, covariates: {} } },
+    { ...form, options: { ...form.options, maf: 0.1 } },
     { ...form, numbers: null },
-    { ...form, flags: { beta: "yes" } },
+    { ...form, flags: { nonfounders: "yes" } },
     { ...form, columns: [{ name: 3 }] },
   ])
     expect(isForm(odd, known)).toBe(false);
@@ -159,33 +139,66 @@ test("chromosomes by blanks or commas", () => {
 
 test("what is no number is said at its field, and an empty field is as usual", () => {
   const form = fresh(CHI_SQUARE);
-  form.numbers.maf = "five";
+  form.options.maf = "five";
+  form.options.geno = " ";
   form.numbers.min_samples = "";
-  expect(problems(form, CHI_SQUARE)).toEqual({ "plan.maf": "got “five”; want a number" });
-  expect(toPlan({ ...form, numbers: { ...form.numbers, maf: "0.05" } }, CHI_SQUARE)).not.toHaveProperty(
-    "min_samples",
-  );
+  form.numbers.cohorts = "three";
+  expect(problems(form, CHI_SQUARE)).toEqual({
+    "plan.cohorts": "a number, not “three”",
+    "plan.maf": "a number from 0 to 0.5, not “five”",
+  });
+  form.options.maf = "0.05";
+  form.numbers.cohorts = "4";
+  expect(JSON.parse(JSON.stringify(toPlan(form, CHI_SQUARE)))).toMatchObject({ maf: 0.05, cohorts: 4 });
+  for (const name of ["min_samples", "geno"])
+    expect(JSON.parse(JSON.stringify(toPlan(form, CHI_SQUARE)))).not.toHaveProperty(name);
+});
+
+test("every kind of option is read from a plan and written as it was", () => {
+  const form = fresh(ORDERED);
+  expect(form.options).toEqual({
+    quantiles: "0.5",
+    elements: "1, -1",
+    glm_cols: "p",
+    most: "25",
+    beta: true,
+  });
+  expect(toPlan(form, ORDERED)).toMatchObject({
+    quantiles: [0.5],
+    elements: [1, -1],
+    glm_cols: ["p"],
+    most: 25,
+    beta: true,
+  });
 });
 
 test("lists are checked while they are typed, but for a word that is only begun", () => {
-  const lists = { quantiles: "0.05, 1.5", elements: "1, -", glm_cols: "chrom, bet" };
-  expect(listProblemsSoFar(lists, ORDERED)).toEqual({
-    "plan.quantiles": "got “1.5”; want numbers from 0 to 1",
+  const typed = (lists: Record<string, string>) => ({
+    ...fresh(ORDERED),
+    options: { ...fresh(ORDERED).options, ...lists },
   });
-  expect(Object.keys(listProblems(lists, ORDERED))).toEqual([
+  const lists = { quantiles: "0.05, 1.5", elements: "1, -", glm_cols: "chrom, bet" };
+  expect(problemsSoFar(typed(lists), ORDERED)).toEqual({
+    "plan.quantiles": "numbers from 0 to 1, not “1.5”",
+  });
+  expect(Object.keys(problems(typed(lists), ORDERED))).toEqual([
     "plan.quantiles",
     "plan.elements",
     "plan.glm_cols",
   ]);
-  expect(listProblemsSoFar({ ...lists, glm_cols: "bet, chrom" }, ORDERED)).toHaveProperty(["plan.glm_cols"]);
-  expect(listProblems({ quantiles: "0 .5,1", elements: "-1 2", glm_cols: "p, err" }, ORDERED)).toEqual({});
+  const begun = typed({ ...lists, glm_cols: "bet, chrom" });
+  expect(problemsSoFar(begun, ORDERED)).toHaveProperty(["plan.glm_cols"]);
+  const sound = typed({ quantiles: "0 .5,1", elements: "-1 2", glm_cols: "p, err" });
+  expect(problems(sound, ORDERED)).toEqual({});
 });
 
-test("what is not shown is not wrong", () => {
-  const form = fresh(CHI_SQUARE);
-  form.numbers.tolerance = "small";
-  form.lists.quantiles = "half";
-  expect(problems(form, CHI_SQUARE)).toEqual({});
+test("what was typed for another test is neither wrong nor sent, and is there again with that test", () => {
+  const form = fresh(ORDERED);
+  form.options.most = "many";
+  const other = withMethod(form, CHI_SQUARE);
+  expect(problems(other, CHI_SQUARE)).toEqual({});
+  expect(toPlan(other, CHI_SQUARE)).not.toHaveProperty("most");
+  expect(withMethod(other, ORDERED).options.most).toBe("many");
 });
 
 test("a plan that was read is written as it was", () => {
@@ -198,7 +211,7 @@ test("a plan that was read is written as it was", () => {
   const study = { name: "Height", description: "", auto_start: false, plan } as Parameters<
     typeof fromStudy
   >[0];
-  const form = fromStudy(study);
+  const form = fromStudy(study, LINEAR);
   expect(form).toMatchObject({ name: "Height", autoStart: false });
   expect(toPlan(form, LINEAR)).toEqual(toPlan({ ...fresh(LINEAR), phenotype: "height" }, LINEAR));
 });

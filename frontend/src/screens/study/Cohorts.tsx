@@ -87,7 +87,7 @@ function Invitation({ cohort, study, onIssued }: Issuing & { cohort: Cohort }) {
         busy={reissue.isPending}
         onClick={() => reissue.mutate(undefined, { onSuccess: onIssued })}
       >
-        Issue anew<Unseen> the invitation of {cohort.name}</Unseen>
+        Reissue<Unseen> the invitation of {cohort.name}</Unseen>
       </Button>
       {cohort.state !== "revoked" && (
         <Confirm

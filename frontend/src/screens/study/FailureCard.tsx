@@ -48,5 +48,7 @@ const REMEDY: Record<NonNullable<Study["pause_kind"]> | "none", string> = {
     "Who can act: the cohort's data manager. The study goes on by itself once the same command runs again.",
   compensator:
     "Who can act: the compensator's operator. The study goes on by itself once the compensator answers.",
+  release:
+    "Who can act: the platform's operator, who goes back to the release that began it; or the coordinator, who duplicates the study under Plan.",
   disk: "Who can act: the platform's operator. The study goes on by itself once its disk can be written.",
 };

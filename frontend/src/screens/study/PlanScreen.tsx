@@ -1,16 +1,15 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "react-router";
 
-import { answer, api, type ApiError, type Study } from "../../api/client";
+import { answer, api, type ApiError, type Schemas, type Study } from "../../api/client";
 import { useChange } from "../../api/changes";
-import { isOver, methods, of } from "../../api/queries";
+import { isOver, of } from "../../api/queries";
 import { useMe } from "../../app/session";
 import { Button, ButtonLink } from "../../ui/Button";
 import { Refusal } from "../../ui/Callout";
 import { Confirm } from "../../ui/Confirm";
 import { Card, Facts, Muted, Row, Section } from "../../ui/Layout";
 import { Observers } from "./Observers";
-import { model, question, rules } from "./planFacts";
 import { useStudy } from "./StudyLayout";
 
 /** The question, the model and the rules, as the cohorts accept them. */
@@ -32,21 +31,19 @@ export function PlanScreen() {
 }
 
 function PlanFacts({ study }: { study: Study }) {
-  const { data: known = [] } = useQuery(methods);
-  const { plan } = study;
-  const method = known.find((each) => each.name === plan.test);
+  const { question, model, rules } = study.facts;
   return (
     <Card>
       <Section title="Question">
-        <Facts facts={question(plan)} />
+        <Facts facts={question.map(fact)} />
       </Section>
       <Section title="Model">
-        <Facts facts={model(plan, method)} />
+        <Facts facts={model.map(fact)} />
       </Section>
       <Section title="Rules">
         <Facts
           facts={[
-            ...rules(plan, method),
+            ...rules.map(fact),
             ["Start", study.auto_start ? "by itself once every cohort is ready" : "by the coordinator"],
             ["Plan hash, the same at every cohort", <code key="hash">{study.plan_hash.slice(0, 32)}</code>],
             ["Compensator", <code key="key">{study.compensator_fingerprint}</code>],
@@ -56,6 +53,8 @@ function PlanFacts({ study }: { study: Study }) {
     </Card>
   );
 }
+
+const fact = ({ title, said }: Schemas["PlanFact"]) => [title, said] as const;
 
 function Steer({ study }: { study: Study }) {
   const navigate = useNavigate();

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from importlib.metadata import version
 from typing import Any
 
 from django.http import FileResponse, HttpRequest, HttpResponseBase, JsonResponse
@@ -40,6 +41,10 @@ _NEEDED = (
     "instance",
     "heard_at",
     "problem",
+)
+
+_OUR_CLIENT = (
+    f"unpooled-client {version('unpooled-server')}, the server's own release, which the coordinator has"
 )
 
 View = Callable[..., HttpResponseBase]
@@ -113,13 +118,14 @@ def _require_our_protocol(request: HttpRequest) -> None:
         raise Refused(
             "server-too-old",
             f"This server is too old for this client: it speaks protocol {VERSION}, the client {spoken}.",
-            "Install the version of unpooled-client that the coordinator names.",
+            f"Install {_OUR_CLIENT}. Or ask the server's operator to upgrade.",
             status=426,
         )
     raise Refused(
         "client-too-old",
         f"This client is too old for this server: it speaks protocol {spoken[:9]}, the server {VERSION}.",
-        "Install the version of unpooled-client that the coordinator names. It goes on where this one was.",
+        f"Install {_OUR_CLIENT}: what this one has kept stays. A study that an earlier release began is "
+        "finished with that release, or duplicated.",
         status=426,
     )
 

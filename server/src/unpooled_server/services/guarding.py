@@ -11,6 +11,7 @@ from django.db.models import F
 
 from unpooled.errors import BoundError, ColumnError, DisclosureError, ProtocolError
 from unpooled_server.compensator_client import CompensatorAway, CompensatorRefused
+from unpooled_server.errors import OtherRelease
 from unpooled_server.models import Study
 from unpooled_server.names import PauseKind, StudyState
 from unpooled_server.services.transitions import fail, pause, resume
@@ -28,6 +29,8 @@ def guarded(study: Study, doing: str) -> Iterator[None]:
         yield
     except CompensatorAway as error:
         pause(study.pk, PauseKind.COMPENSATOR, f"{error}. {_BY_ITSELF}")
+    except OtherRelease as error:
+        pause(study.pk, PauseKind.RELEASE, str(error))
     except (BoundError, ColumnError, DisclosureError, ProtocolError, CompensatorRefused) as error:
         fail(study.pk, f"{doing}: {error}")
     except DatabaseError:

@@ -7,17 +7,15 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from unpooled.algorithms import algorithm
-from unpooled.algorithms.presence import Presence
+from unpooled.algorithms import questions_of
 from unpooled.errors import ProtocolError
-from unpooled.protocol import sealing
+from unpooled.protocol import VERSION, sealing
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import Box, Purpose
-from unpooled.step import Step
 from unpooled_server import store
 from unpooled_server.errors import Conflict, Over, Refused, Unauthorized
-from unpooled_server.models import Cohort, Round, RowFile, Share, Study
+from unpooled_server.models import Branch, Cohort, Round, RowFile, Share, Study
 from unpooled_server.names import OVER, PauseKind, StudyState
 from unpooled_server.services.transitions import PLATFORM, fail, move, note, pause, touch
 
@@ -48,6 +46,16 @@ def require_not_over(study: Study) -> None:
         raise Over("study-over", f"This study is {study.state}. {study.reason}".strip())
 
 
+def require_our_version(study: Study) -> None:
+    """Conflict for a study under way whose plan is of another version: our masks are none of its."""
+    if study.plan.version != VERSION:
+        raise Conflict(
+            "other-version",
+            f"The study's plan is of protocol version {study.plan.version}; this server speaks {VERSION}.",
+            "Only the release that began it can finish it. Or duplicate the study: the copy has this one.",
+        )
+
+
 def roster_of(study: Study) -> Roster | None:
     """Names and keys once all invited cohorts have joined; None before."""
     members = sorted(
@@ -64,6 +72,7 @@ def join(cohort: Cohort, key: str) -> None:
         require_not_over(study)
         if cohort.public_key == key:
             return
+        require_our_version(study)
         if Cohort.objects.filter(study=study, public_key=key).exists():
             raise Conflict("key-taken", "Another cohort of this study has this key already.")
         if cohort.public_key and study.enrolled_at:
@@ -101,6 +110,7 @@ def reopen(study: Study, why: str) -> None:
     Share.objects.filter(study=study).delete()
     RowFile.objects.filter(study=study).delete()
     Round.objects.filter(study=study).delete()
+    Branch.objects.filter(study=study).delete()
     move(
         study.pk,
         [StudyState.OPEN, StudyState.READY, StudyState.RUNNING, StudyState.PAUSED],
@@ -124,6 +134,7 @@ def accept(cohort: Cohort, plan_hash: str, roster_hash: str, sealed: bytes, sign
         study = locked(cohort.study_id)
         cohort = still_admitted(cohort)  # under the lock
         require_not_over(study)
+        require_our_version(study)
         roster = roster_of(study)
         plan = study.plan
         if roster is None:
@@ -211,8 +222,7 @@ def report_problem(cohort: Cohort, code: str, name: str) -> None:
 
 
 def _quantities(study: Study) -> set[str]:
-    kinds: list[type[Step]] = [*algorithm(study.plan.test).steps, Presence]
-    return {array.name for kind in kinds for array in kind.sends}
+    return {array.name for kind in questions_of(study.plan) for array in kind.sends}
 
 
 def report_timing(cohort: Cohort, timing: dict[str, Any]) -> None:

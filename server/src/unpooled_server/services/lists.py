@@ -61,6 +61,6 @@ def _code(word: bytes, autosomes: int, row: int) -> int:
 
 
 def _number(word: bytes, row: int) -> int:
-    if word.isdigit() and int(word) < 2**31:
+    if word.isdigit() and len(word) < 20 and int(word) < 2**31:
         return int(word)
     raise ProtocolError(f"list of variants, line {row + 1}: the position is no number up to {2**31 - 1}")

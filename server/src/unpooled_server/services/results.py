@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,13 +14,14 @@ import numpy as np
 from django.db import transaction
 from django.utils import timezone
 
-from unpooled.algorithms import algorithm, summary
+from unpooled.algorithms import algorithm
 from unpooled.algorithms.methods import methods
 from unpooled.algorithms.result_files import MANIFEST, METHODS, REMARKS, metadata_name, report_name
+from unpooled.algorithms.shared import summary
 from unpooled.formats import ssf
 from unpooled.memory import give_back_what_is_free
 from unpooled.plan import Plan
-from unpooled.step import Arrays
+from unpooled.question import Arrays
 from unpooled_server import selectors, store
 from unpooled_server.models import ResultFile, Study
 from unpooled_server.names import LIVE, PauseKind, StudyState
@@ -36,18 +36,14 @@ NO_VARIANT = "no variant passes the plan's filters; duplicate the study with oth
 def finish(study: Study) -> None:
     """Write the result files into a folder of their own; the first to name it in the database has won."""
     started = timezone.now()
-    with tables(study) as found:
-        _finish(study, found, started)
-
-
-def _finish(study: Study, found: Mapping[str, Arrays], started: datetime) -> None:
+    folder = secrets.token_hex(8)
+    found = tables(study, folder)
     panel, plan = panels.agreed(study), study.plan
     test = algorithm(plan.test)
     if test.table not in found:
         fail(study.pk, NO_VARIANT)
         return
     numbers = test.summarise(found)
-    folder = secrets.token_hex(8)
     path = store.results_path(study.pk, folder)
 
     def keep(name: str, write: Callable[[BinaryIO], object]) -> ResultFile:
@@ -85,8 +81,8 @@ def _metadata(plan: Plan, data: Path, numbers: summary.Summary) -> bytes:
 
 def keep_for_looking(study: Study) -> None:
     """Keep what people look at: the result columns and, if there is a test, its pictures."""
-    with tables(study) as found:
-        names = _keep_table(study, found[summary.VARIANTS])
+    found = tables(study, study.results_folder)  # as they were merged for the files
+    names = _keep_table(study, found[summary.VARIANTS])
     give_back_what_is_free()
     if pictures.TESTED in names:
         pictures.draw(study, names)

@@ -2,77 +2,40 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 from django.db import transaction
 from django.utils import timezone
 
-from unpooled import step as steps
-from unpooled.algorithms import algorithm
-from unpooled.algorithms.presence import Presence
+from unpooled import driver
+from unpooled import question as questions
+from unpooled.algorithms import questions_of
 from unpooled.errors import ProtocolError, UnpooledError
-from unpooled.plan import Plan
 from unpooled.protocol import masking
 from unpooled.protocol.messages import Enrolment, ReleaseRequest
 from unpooled.protocol.sealing import Box
-from unpooled.step import Rows, Step
-from unpooled_server import doorbell, store
+from unpooled.question import Question
+from unpooled_server import store
 from unpooled_server.compensator_client import Compensator, compensator
-from unpooled_server.models import Asked, Round, RowFile, Share, Study
-from unpooled_server.names import LIVE, UNFINISHED, Phase, RoundState
+from unpooled_server.errors import OtherRelease
+from unpooled_server.models import Asked, Branch, Round, Share, Study
+from unpooled_server.names import LIVE, Phase, RoundState
+from unpooled_server.services import branches
 from unpooled_server.services.guarding import guarded
 from unpooled_server.services.joining import locked, roster_of
 from unpooled_server.services.metering import compensator_meter
-from unpooled_server.services.transitions import PLATFORM, fail, is_working, note, touch
+from unpooled_server.services.transitions import PLATFORM, fail, is_working, note
 
 LOST = "masked bytes were lost after their release ({}); duplicate the study"
-
-
-def kinds(plan: Plan) -> Sequence[type[Step]]:
-    """The steps that a study under this plan may ask."""
-    return (*algorithm(plan.test).steps, Presence)
-
-
-def open_rounds(study: Study, asked: Iterable[Step]) -> None:
-    """Ask steps of all cohorts, inside the transaction that they follow from.
-
-    BoundError if a sum could overflow.
-    """
-    plan = study.plan
-    opened = [_round(study, plan, step) for step in asked]
-    Round.objects.bulk_create(opened)
-    Asked.objects.bulk_create(one.asked for one in opened)
-
-
-def _round(study: Study, plan: Plan, step: Step) -> Round:
-    scheme = plan.scheme(step.ring_bits)
-    steps.check_fits(step, scheme, plan.cohorts)
-    message, whole, salt = (
-        steps.encode_for_cohorts(step),
-        steps.encode(step),
-        os.urandom(masking.SALT_BYTES),
-    )
-    opened = Round(
-        study=study,
-        step_name=step.name,
-        turn=step.turn,
-        salt=salt,
-        question=masking.question(salt, message, bytes.fromhex(study.panel_digest)),
-        scheme=scheme.label,
-        words=steps.words(step, scheme),
-    )
-    opened.asked = Asked(round=opened, message=message, step=b"" if whole == message else whole)
-    return opened
 
 
 def advance(round_id: int) -> None:
     """Carry a complete round as far as it goes now. Safe to call at any time, by any number of workers."""
     try:
-        current = Round.objects.select_related("study").get(pk=round_id)
+        current = Round.objects.select_related("study", "branch").get(pk=round_id)
     except Round.DoesNotExist:
         return
     study = current.study
@@ -93,15 +56,21 @@ def _advance(current: Round, study: Study) -> None:
     masks = _release(study, current, shares, peer)
     current.release_seconds = time.monotonic() - began
     try:
-        step, total = _total(current, study, shares, masks)
+        question, total = _total(current, study, shares, masks)
     except store.LostFile as error:
         # Unless another worker has summed the round meanwhile, and deleted what nobody needs any more.
         if Round.objects.filter(pk=current.pk, state=RoundState.RELEASED).exists():
             fail(study.pk, LOST.format(error))
         return
-    outcomes = list(step.aggregate(total))
+    branch, came = current.branch, driver.sums_bytes(question, total)
+    if branch is None:
+        raise OtherRelease("older than this one", branches.RELEASE)
+    try:
+        progress = branches.gone_on(study, branch.pk, driver.digest(question), came)
+    except branches.OvertakenError:
+        return
     current.sum_seconds = time.monotonic() - began - current.release_seconds
-    _conclude(current, study, outcomes)
+    _conclude(current, study, branch, came, progress)
     for share in shares:
         _path(share).unlink(missing_ok=True)
 
@@ -169,13 +138,13 @@ def _release(study: Study, current: Round, shares: Iterable[Share], peer: Compen
 
 def _total(
     current: Round, study: Study, shares: Iterable[Share], masks: bytes
-) -> tuple[Step, dict[str, np.ndarray]]:
-    """The step and the sums over all cohorts: masked shares added up, less the sum of their masks."""
+) -> tuple[Question, dict[str, np.ndarray]]:
+    """The question and the sums over all cohorts: masked shares added up, less the sum of their masks."""
     plan = study.plan
     asked = Asked.objects.filter(round=current).first()
     if asked is None:
         raise store.LostFile("what was asked is gone")
-    step = steps.decode(bytes(asked.step) or bytes(asked.message), kinds(plan))
+    question = questions.decode(bytes(asked.message), questions_of(plan))
     scheme = masking.scheme(current.scheme)
     total = scheme.zeros(current.words)
     for share in shares:
@@ -183,20 +152,11 @@ def _total(
             total, scheme.from_bytes(store.load_share(_path(share), share.size), current.words)
         )
     total = scheme.subtract(total, scheme.from_bytes(masks, current.words))
-    return step, steps.unpack(step, total, scheme, plan.cohorts, bytes(current.salt))
+    return question, questions.unpack(question, total, scheme, plan.cohorts, bytes(current.salt))
 
 
-def _conclude(current: Round, study: Study, outcomes: Iterable[Step | Rows]) -> None:
-    """Store what follows from a round. Rows lie on disk before the transaction that names them."""
-    rows: list[Rows] = []
-    following: list[Step] = []
-    for outcome in outcomes:
-        if isinstance(outcome, Rows):
-            rows.append(outcome)
-        else:
-            following.append(outcome)
-    for number, part in enumerate(rows):
-        store.keep_rows(store.rows_path(study.pk, current.pk, number), part.columns)
+def _conclude(current: Round, study: Study, branch: Branch, came: bytes, progress: branches.Progress) -> None:
+    """Store what follows from a round, if nobody else has."""
     with transaction.atomic():
         # The lock makes rounds that end together see each other, so that the last one knows that it is.
         if locked(study.pk).state not in LIVE:
@@ -207,17 +167,9 @@ def _conclude(current: Round, study: Study, outcomes: Iterable[Step | Rows]) -> 
             release_seconds=current.release_seconds,
             sum_seconds=current.sum_seconds,
         )
-        if not won:
-            return
-        RowFile.objects.bulk_create(
-            RowFile(study=study, round=current, number=number, table=part.table, columns=list(part.columns))
-            for number, part in enumerate(rows)
-        )
-        Asked.objects.filter(round=current).delete()
-        open_rounds(study, following)
-        if not Round.objects.filter(study=study, state__in=UNFINISHED).exists():
-            touch(study.pk, last_sum_at=timezone.now())
-            doorbell.ring_study(study.pk)
+        if won:
+            Asked.objects.filter(round=current).delete()
+            branches.store_next(study, branch, came, progress)
 
 
 def _path(share: Share) -> Path:
@@ -226,6 +178,6 @@ def _path(share: Share) -> Path:
 
 def _title(current: Round, study: Study) -> str:
     try:
-        return next(kind.title for kind in kinds(study.plan) if kind.name == current.step_name)
+        return next(kind.title for kind in questions_of(study.plan) if kind.name == current.step_name)
     except (StopIteration, UnpooledError):
         return current.step_name

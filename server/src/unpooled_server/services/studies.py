@@ -15,15 +15,15 @@ from django.utils import timezone
 
 from unpooled.algorithms import ALGORITHMS, METHODS, algorithm, check, presence, usual
 from unpooled.errors import UnpooledError
-from unpooled.plan import OF_VARIANTS, OPTIONS, Plan, PlanError
+from unpooled.plan import OF_VARIANTS, Plan, PlanError
 from unpooled_server import store
 from unpooled_server.compensator_client import CompensatorAway, CompensatorRefused, compensator
 from unpooled_server.errors import Conflict, Refused, Unavailable
-from unpooled_server.models import Asked, LogEntry, Round, Study
-from unpooled_server.names import BEFORE_START, LIVE, OVER, UNFINISHED, PauseKind, Phase, StudyState
-from unpooled_server.services import panels, results, rounds
+from unpooled_server.models import Asked, Branch, Kept, LogEntry, Round, Study
+from unpooled_server.names import BEFORE_START, HELD, LIVE, OVER, UNFINISHED, PauseKind, Phase, StudyState
+from unpooled_server.services import branches, panels, results
 from unpooled_server.services.guarding import MAX_ATTEMPTS, guarded
-from unpooled_server.services.joining import locked
+from unpooled_server.services.joining import locked, require_our_version
 from unpooled_server.services.metering import compensator_meter
 from unpooled_server.services.tables import tables
 from unpooled_server.services.transitions import (
@@ -87,7 +87,7 @@ def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
     except PlanError as error:
         raise Refused(
             "bad-plan",
-            f"The plan cannot be as it is: {error}.",
+            f"This plan is not possible: {error}.",
             "Change these fields.",
             fields={f"plan.{field}": problem for field, problem in error.problems.items()},
         ) from error
@@ -128,7 +128,8 @@ def _heeded(fields: Mapping[str, Any], test: str) -> dict[str, Any]:
     found = ALGORITHMS.get(test)
     if found is None or test == fields["test"]:
         return dict(fields)
-    dropped = {option for option in OPTIONS if option not in found.options}
+    own = {option.name for option in found.options}
+    dropped = {option.name for option in ALGORITHMS[fields["test"]].options if option.name not in own}
     if fields["trait"] not in found.traits:
         dropped.add("trait")
     if not set(fields["files"]) <= set(found.files):
@@ -183,15 +184,16 @@ def _check_compensator(study: Study) -> None:
 def pause_by_request(study: Study, who: str) -> None:
     if pause(study.pk, PauseKind.ASKED, "Paused by the coordinator.", who):
         return
-    taken_over = Study.objects.filter(pk=study.pk, state=StudyState.PAUSED).update(
-        pause_kind=PauseKind.ASKED, reason="Paused by the coordinator."
-    )
+    others = Study.objects.filter(pk=study.pk, state=StudyState.PAUSED).exclude(pause_kind=PauseKind.RELEASE)
+    taken_over = others.update(pause_kind=PauseKind.ASKED, reason="Paused by the coordinator.")
     if not taken_over:
         raise Conflict("not-running", f"The study is {study.state}; only a running one can be paused.")
 
 
 def resume_by_request(study: Study, who: str) -> None:
-    if not resume(study.pk, [PauseKind.ASKED, PauseKind.PROBLEM, PauseKind.AWAY], who):
+    require_our_version(study)
+    # Where the release that began it is back, it goes on; any other pauses it again.
+    if not resume(study.pk, [*HELD, PauseKind.PROBLEM, PauseKind.AWAY], who):
         raise Conflict("not-paused", f"The study is {study.state}: there is nothing to resume.")
 
 
@@ -212,7 +214,8 @@ def abort(study: Study, who: str, reason: str = "Aborted by the coordinator.") -
 
 def duplicate(study: Study, who: AbstractBaseUser) -> Study:
     """A new draft with the same plan, to change what is frozen or to run again."""
-    plan = {field: value for field, value in study.plan_json.items() if field != "compensator_key"}
+    own = ("compensator_key", "version")  # the copy is of today's release
+    plan = {field: value for field, value in study.plan_json.items() if field not in own}
     copy = create(
         who,
         f"{study.name} (copy)"[:200],
@@ -280,7 +283,7 @@ def _start_by_itself(study: Study) -> None:
 
 
 def _go_on(study: Study) -> None:
-    if Round.objects.filter(study=study, state__in=UNFINISHED).exists():
+    if branches.resume_due(study) or Round.objects.filter(study=study, state__in=UNFINISHED).exists():
         return
     if study.begun:
         results.finish(study)
@@ -288,31 +291,30 @@ def _go_on(study: Study) -> None:
         _begin(study)
     elif study.plan.panel_mode == "names":
         panels.agree_by_names(study)
-    elif Round.objects.filter(study=study).exists():
-        with tables(study) as found:
-            panels.agree_by_presence(study, found[presence.TABLE]["cohorts"])
+    elif Branch.objects.filter(study=study).exists():
+        found = tables(study, presence.TABLE)
+        panels.agree_by_presence(study, found[presence.TABLE]["cohorts"])
     else:
         _ask_for_presence(study)
 
 
 def _begin(study: Study) -> None:
-    """Ask the first steps of the study's test."""
-    plan, panel = study.plan, panels.agreed(study)
-    asked = list(algorithm(plan.test).first(plan, panel))
+    """Ask the first questions of the study's test."""
+    progress = branches.begun(study, algorithm(study.plan.test).procedure(branches.given(study)))
     with transaction.atomic():
         if Study.objects.filter(
             pk=study.pk, begun=False, state__in=LIVE, panel_digest=study.panel_digest
         ).update(begun=True):
-            rounds.open_rounds(study, asked)
+            branches.store_first(study, progress)
 
 
 def _ask_for_presence(study: Study) -> None:
     listed = store.load_panel(store.coordinator_list_path(study.pk))
-    asked = presence.first(len(listed), study.plan.chunk_size)
+    progress = branches.begun(study, presence.presence(branches.given(study), len(listed)))
     with transaction.atomic():
         fresh = locked(study.pk)
-        if fresh.state in LIVE and not Round.objects.filter(study=study).exists():
-            rounds.open_rounds(study, asked)
+        if fresh.state in LIVE and not Branch.objects.filter(study=study).exists():
+            branches.store_first(study, progress)
 
 
 def _clean_up(study: Study) -> None:
@@ -322,6 +324,7 @@ def _clean_up(study: Study) -> None:
     """
     store.drop_what_cohorts_sent(study.pk)
     Asked.objects.filter(round__study=study).delete()
+    Kept.objects.filter(branch__study=study).delete()
     with suppress(Unavailable):  # the sweep asks again
         _forget(study)
     if _is_to_be_drawn(study) and not _drawn(study):

@@ -1,33 +1,39 @@
-"""Result tables: from the row files of many rounds to columns on disk, which no memory need hold."""
+"""Result tables: from many row files to columns on disk, which no memory need hold."""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 from unpooled.columns import joined
 from unpooled.memory import give_back_what_is_free
-from unpooled.step import Arrays
+from unpooled.question import Arrays
 from unpooled_server import store
 from unpooled_server.columns import Columns, add_rows, begin_column
 from unpooled_server.models import RowFile, Study
 
 
-@contextmanager
-def tables(study: Study) -> Iterator[dict[str, Columns]]:
-    """The result tables so far, each sorted by its first column. They are gone when the block ends."""
-    give_back_what_is_free()  # of the lists of variants
-    files = RowFile.objects.filter(study=study).order_by("table", "pk")
-    with store.merging_folder(study.pk) as folder:
-        found = {
-            table: _merge(map(_Part.of, parts), folder / table)
-            for table, parts in groupby(files, lambda file: file.table)
-        }
+def tables(study: Study, name: str) -> dict[str, Columns]:
+    """The result tables so far, each sorted by its first column, as they were first merged under this name.
+
+    Writers of files, pictures and the API all read these columns: rows are merged once.
+    """
+    folder = store.merged_path(study.pk, name)
+    rows = RowFile.objects.filter(study=study).order_by("table", "pk")
+    files = {table: list(some) for table, some in groupby(rows, lambda file: file.table)}
+    if not folder.is_dir():
+        give_back_what_is_free()  # of the lists of variants
+        draft = store.merged_path(study.pk, secrets.token_hex(8))
+        draft.mkdir(parents=True)
+        for table, some in files.items():
+            _merge(map(_Part.of, some), draft / table)
+        store.take_folder(draft, folder)
         give_back_what_is_free()  # behind the many small columns of the files
-        yield found
+    return {table: Columns(folder / table, some[0].columns) for table, some in files.items()}
 
 
 @dataclass(frozen=True)
@@ -49,11 +55,11 @@ class _Part:
 
 
 def _load(file: RowFile) -> Arrays:
-    path = store.rows_path(file.study_id, file.round_id, file.number)
+    path = store.rows_path(file.study_id, file.name)
     return store.load_rows(path, file.table, file.columns).columns
 
 
-def _merge(found: Iterable[_Part], folder: Path) -> Columns:
+def _merge(found: Iterable[_Part], folder: Path) -> None:
     """Sort the rows of a table into columns, in pieces that lie behind one another."""
     parts = sorted(found, key=lambda part: part.first)
     empty = joined([part.empty for part in parts])  # has the types that all parts fit into
@@ -66,7 +72,6 @@ def _merge(found: Iterable[_Part], folder: Path) -> Columns:
             rows = joined([_load(part.file) for part in group])
             for name, out in outs.items():
                 add_rows(out, rows[name].astype(empty[name].dtype, copy=False))
-    return Columns(folder, list(empty))
 
 
 def _groups(parts: list[_Part]) -> Iterator[list[_Part]]:

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from unpooled_server import doorbell
 from unpooled_server.models import LogEntry, Round, Study
-from unpooled_server.names import LIVE, OVER, PauseKind, RoundState, StudyState
+from unpooled_server.names import HELD, LIVE, OVER, PauseKind, RoundState, StudyState
 
 PLATFORM = "platform"
 
@@ -90,4 +90,4 @@ def resume(study_id: str, kinds: Iterable[PauseKind], who: str = PLATFORM) -> bo
 
 def is_working(study: Study) -> bool:
     """Whether rounds of this study may be released and summed now."""
-    return study.state in LIVE and study.pause_kind != PauseKind.ASKED
+    return study.state in LIVE and study.pause_kind not in HELD

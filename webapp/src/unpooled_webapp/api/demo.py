@@ -29,12 +29,7 @@ class DemoView(APIView):
 
     @extend_schema(
         request=None,
-        responses={
-            201: serializers.StudyDetail,
-            403: serializers.ErrorAnswer,
-            409: serializers.ErrorAnswer,
-            503: serializers.ErrorAnswer,
-        },
+        responses={201: serializers.StudyDetail, 409: serializers.ErrorAnswer},
     )
     def post(self, request: Request) -> Response:
         """Start a study of three generated cohorts, whose clients run on the server's machine."""

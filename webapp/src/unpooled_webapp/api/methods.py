@@ -11,15 +11,29 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from unpooled.algorithms import ALGORITHMS, METHODS, usual
+from unpooled.algorithms.algorithm import Algorithm
+from unpooled.algorithms.result_files import about
 from unpooled.plan import Plan
 from unpooled.protocol.messages import MIN_COHORTS
-from unpooled_webapp.api import serializers
+from unpooled_webapp.api import plan_options, serializers
 
+_NOT_ASKED = ("panel_digest", "version", "options")
 _DEFAULTS: dict[str, Any] = {"phenotype": "", "cohorts": MIN_COHORTS} | {
     field.name: field.default
     for field in dataclasses.fields(Plan)
-    if field.default is not dataclasses.MISSING and field.name not in ("panel_digest", "version")
+    if field.default is not dataclasses.MISSING and field.name not in _NOT_ASKED
 }
+
+
+def _usual(method: Algorithm) -> dict[str, Any]:
+    """The plan of somebody who says nothing."""
+    options = {option.name: option.to_json(option.default) for option in method.options}
+    return {**_DEFAULTS, **usual(method.name), **options, "test": method.name}
+
+
+def _file(name: str, method: Algorithm) -> dict[str, str]:
+    said = about(name, method)
+    return {"name": name, "title": said.label, "hint": said.hint}
 
 
 class MethodsView(APIView):
@@ -32,9 +46,9 @@ class MethodsView(APIView):
                 "title": method.title,
                 "of_tables": method.name in METHODS,
                 "traits": method.traits,
-                "files": list(method.files),
-                "options": sorted(method.options),
-                "usual": {**_DEFAULTS, **usual(method.name), "test": method.name},
+                "files": [_file(file, method) for file in method.files],
+                "options": [plan_options.described(option) for option in method.options],
+                "usual": _usual(method),
             }
             for method in ALGORITHMS.values()
         ]

@@ -26,7 +26,9 @@ class PeopleView(APIView):
         """All active accounts."""
         return Response([_row(user) for user in User.objects.filter(is_active=True).order_by("username")])
 
-    @extend_schema(request=serializers.NewPerson, responses={201: serializers.Person})
+    @extend_schema(
+        request=serializers.NewPerson, responses={201: serializers.Person, 409: serializers.ErrorAnswer}
+    )
     def post(self, request: Request) -> Response:
         """Create an account."""
         form = serializers.NewPerson(data=request.data)
@@ -40,7 +42,9 @@ class PeopleView(APIView):
 class PersonView(APIView):
     permission_classes = (IsAdministrator,)
 
-    @extend_schema(request=serializers.ChangedPerson, responses={200: serializers.Person})
+    @extend_schema(
+        request=serializers.ChangedPerson, responses={200: serializers.Person, 409: serializers.ErrorAnswer}
+    )
     def patch(self, request: Request, username: str) -> Response:
         """Change a role or a password, or close an account. Its studies stay."""
         user = User.objects.filter(username=username).first()

@@ -16,11 +16,9 @@ from rest_framework.views import APIView
 from unpooled.pictures import manhattan, quantiles
 from unpooled_server import pictures
 from unpooled_server.models import Study
-from unpooled_webapp.api import picture_forms, serializers
+from unpooled_webapp.api import picture_forms
 from unpooled_webapp.api.access import visible
 from unpooled_webapp.api.parameters import number
-
-_ERRORS = {400: serializers.ErrorAnswer, 404: serializers.ErrorAnswer}
 
 
 def _precomputed(request: Request, study: Study, name: str, packed: bytes) -> HttpResponse:
@@ -36,7 +34,7 @@ def _precomputed(request: Request, study: Study, name: str, packed: bytes) -> Ht
 
 
 class ManhattanView(APIView):
-    @extend_schema(responses={200: picture_forms.Manhattan, **_ERRORS})
+    @extend_schema(responses=picture_forms.Manhattan)
     def get(self, request: Request, study: str) -> HttpResponse:
         """The Manhattan plot: segments of cells, and the strongest variants as points."""
         found = visible(request, study)
@@ -50,7 +48,7 @@ class RegionView(APIView):
             OpenApiParameter("from", int, description="first position; 0 if not given"),
             OpenApiParameter("to", int, description="last position; that of the last variant if not given"),
         ],
-        responses={200: picture_forms.Region, **_ERRORS},
+        responses=picture_forms.Region,
     )
     def get(self, request: Request, study: str) -> HttpResponse:
         """A region of the Manhattan plot: single variants if they are few, else finer cells."""
@@ -61,7 +59,7 @@ class RegionView(APIView):
 
 
 class QuantilesView(APIView):
-    @extend_schema(responses={200: picture_forms.Quantiles, **_ERRORS})
+    @extend_schema(responses=picture_forms.Quantiles)
     def get(self, request: Request, study: str) -> HttpResponse:
         """The QQ plot with its band and lambda: of all variants, and by frequency."""
         found = visible(request, study)
@@ -79,7 +77,7 @@ class VariantsView(APIView):
             OpenApiParameter("start", int, description="index of the first row; 0 if not given"),
             OpenApiParameter("count", int, description="rows, up to 1,000; 100 if not given"),
         ],
-        responses={200: picture_forms.Variants, **_ERRORS},
+        responses=picture_forms.Variants,
     )
     def get(self, request: Request, study: str) -> HttpResponse:
         """The loci, the strongest first; or the variants that a search finds among all."""
@@ -90,7 +88,7 @@ class VariantsView(APIView):
 
 
 class LociView(APIView):
-    @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR, **_ERRORS})
+    @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR})
     def get(self, request: Request, study: str) -> HttpResponse:
         """Download the table of loci."""
         table = pictures.loci_csv(visible(request, study))

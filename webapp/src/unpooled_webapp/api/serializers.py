@@ -8,8 +8,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from unpooled.glm_columns import COLUMN_SETS
-from unpooled.plan import ALL_FILES
+from unpooled.options import Place
 from unpooled.protocol import problems, sealing
 from unpooled.schema import TYPES
 from unpooled_server import pictures, selectors
@@ -17,6 +16,7 @@ from unpooled_server.models import Cohort, LogEntry, ResultFile, Study
 from unpooled_server.names import CohortState, Phase, StudyState
 from unpooled_server.services.studies import why_not_startable
 from unpooled_webapp import accounts
+from unpooled_webapp.api import plan_options
 
 # ruff: noqa: RUF012  # Django's Meta classes are declarations, not mutable state
 
@@ -25,7 +25,7 @@ USERNAME = r"^[\w.@+-]{1,150}$"
 TRAITS = ["case/control", "quantitative", "none"]
 PANEL_MODES = ["names", "list", "none"]
 MASKING = ["modular", "gaussian"]
-MISSING = ["exact", "mean"]
+PLACES = [place.value for place in Place]
 
 
 class Password(serializers.CharField):
@@ -72,17 +72,6 @@ class ChangedPerson(serializers.Serializer[Any]):
     active = serializers.BooleanField(required=False)
 
 
-class PlanCovariate(serializers.Serializer[Any]):
-    """A covariate: a number, or one of several levels."""
-
-    name = serializers.CharField(max_length=200)
-    levels = serializers.ListField(
-        child=serializers.CharField(),
-        required=False,
-        help_text="of a categorical covariate all levels, the reference first",
-    )
-
-
 class PlanColumn(serializers.Serializer[Any]):
     """A column of the cohorts' tables."""
 
@@ -94,7 +83,10 @@ class PlanColumn(serializers.Serializer[Any]):
 
 
 class PlanFields(serializers.Serializer[Any]):
-    """Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key."""
+    """Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key.
+
+    Fields that every study has; then the options, of which each test has some.
+    """
 
     test = serializers.CharField()
     phenotype = serializers.CharField(max_length=200, help_text="empty in a study of tables")
@@ -108,51 +100,23 @@ class PlanFields(serializers.Serializer[Any]):
     nonfounders = serializers.BooleanField(required=False)
     allow_no_sex = serializers.BooleanField(required=False)
     files = serializers.ListField(
-        child=serializers.ChoiceField(ALL_FILES),
+        child=serializers.CharField(),
         required=False,
-        help_text="result files; `assoc` is a regression's own report. Each test has some of these",
+        help_text="result files, of those that the test has; `assoc` is a regression's own report",
     )
     min_samples = serializers.IntegerField(required=False, help_text="per cohort")
     min_per_class = serializers.IntegerField(required=False, help_text="cases, and controls, per cohort")
-    chunk_size = serializers.IntegerField(required=False, help_text="variants in one round")
+    chunk_size = serializers.IntegerField(
+        required=False, help_text="variants in one question; 0 for as many as make a share of a few megabytes"
+    )
     panel_mode = serializers.ChoiceField(PANEL_MODES, required=False, help_text="none: a study of tables")
     masking = serializers.ChoiceField(MASKING, required=False)
     variance = serializers.FloatField(required=False, help_text="of Gaussian masks")
     ring_bits = serializers.IntegerField(required=False, help_text="32, 64 or 128")
-    covariates = PlanCovariate(many=True, required=False)
-    cohort_sums = serializers.BooleanField(
-        required=False,
-        help_text="a covariate may tell cohorts apart, by which the server sees sums over one cohort",
-    )
-    missing = serializers.ChoiceField(
-        MISSING,
-        required=False,
-        help_text="for missing calls; `exact` is PLINK's, and shows the server single people's covariates",
-    )
-    maf = serializers.FloatField(required=False, help_text="least frequency of A1 in the pool")
-    geno = serializers.FloatField(required=False, help_text="largest share of missing calls of a variant")
-    hwe = serializers.FloatField(required=False, help_text="least Hardy-Weinberg P")
-    mind = serializers.FloatField(required=False, help_text="largest share of missing calls of a person")
-    ci = serializers.FloatField(required=False, help_text="confidence of limits in the report; 0 for none")
-    hide_covar = serializers.BooleanField(required=False, help_text="no rows for covariates in the report")
-    beta = serializers.BooleanField(required=False, help_text="logarithms instead of odds ratios")
-    max_iterations = serializers.IntegerField(required=False, help_text="of a logistic regression")
-    tolerance = serializers.FloatField(
-        required=False,
-        help_text="a logistic regression has converged, too, if the log-likelihood changes by at most this",
-    )
-    glm_cols = serializers.ListField(
-        child=serializers.ChoiceField(COLUMN_SETS),
-        required=False,
-        help_text="columns of the report glm, as plink2's cols= names them; none for the usual ones",
-    )
     schema = PlanColumn(many=True, required=False, help_text="in a study of tables, their columns")
-    quantiles = serializers.ListField(
-        child=serializers.FloatField(), required=False, help_text="from 0 to 1, for the method quantiles"
-    )
-    elements = serializers.ListField(
-        child=serializers.IntegerField(), required=False, help_text="likewise: 1 the smallest, -1 the largest"
-    )
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        return {**super().get_fields(), **plan_options.fields()}
 
 
 class FrozenPlan(PlanFields):
@@ -171,6 +135,41 @@ class SomePlanFields(serializers.DictField):
     """Those fields of a plan that change."""
 
 
+class MethodFile(serializers.Serializer[Any]):
+    """A result file that a method can write."""
+
+    name = serializers.CharField()
+    title = serializers.CharField()
+    hint = serializers.CharField()
+
+
+class Answer(serializers.Serializer[Any]):
+    """One of the values of a choice."""
+
+    value = serializers.CharField()
+    title = serializers.CharField()
+    hint = serializers.CharField()
+
+
+class MethodOption(serializers.Serializer[Any]):
+    """What a plan can ask of a method beside the fields of every plan."""
+
+    name = serializers.CharField(help_text="of the plan's field")
+    kind = serializers.ChoiceField(plan_options.KINDS)
+    title = serializers.CharField()
+    hint = serializers.CharField()
+    flag = serializers.CharField(help_text="PLINK's flag for the same; may be empty")
+    place = serializers.ChoiceField(PLACES, help_text="in a form")
+    needs = serializers.CharField(help_text="another option, without which it means nothing; may be empty")
+    wanted = serializers.CharField(help_text="what it takes, as in: a number from 0 to 1")
+    least = serializers.FloatField(allow_null=True)
+    most = serializers.FloatField(allow_null=True)
+    answers = Answer(many=True, help_text="of a choice")
+    among = serializers.ListField(
+        child=serializers.CharField(), help_text="all words that there are, if any word will not do"
+    )
+
+
 class Method(serializers.Serializer[Any]):
     """A test of variants, or a way to normalize tables."""
 
@@ -178,8 +177,8 @@ class Method(serializers.Serializer[Any]):
     title = serializers.CharField()
     of_tables = serializers.BooleanField()
     traits = serializers.ListField(child=serializers.ChoiceField(TRAITS), help_text="the usual one first")
-    files = serializers.ListField(child=serializers.ChoiceField(ALL_FILES))
-    options = serializers.ListField(child=serializers.CharField(), help_text="fields of the plan it heeds")
+    files = MethodFile(many=True)
+    options = MethodOption(many=True, help_text="in the order of a form")
     usual = PlanDict(help_text="a plan of this method where its author said nothing")
 
 
@@ -304,10 +303,24 @@ class Summary(serializers.Serializer[Any]):
     )
 
 
+class PlanFact(serializers.Serializer[Any]):
+    title = serializers.CharField()
+    said = serializers.CharField()
+
+
+class PlanFacts(serializers.Serializer[Any]):
+    """The plan in words, as the cohorts read it before they accept it."""
+
+    question = PlanFact(many=True)
+    model = PlanFact(many=True)
+    rules = PlanFact(many=True)
+
+
 class StudyDetail(StudyRow):
     """A study with its plan and its cohorts."""
 
     plan = FrozenPlan(source="plan_json", read_only=True)
+    facts = serializers.SerializerMethodField()
     plan_hash = serializers.SerializerMethodField()
     compensator_fingerprint = serializers.SerializerMethodField()
     # Said here, for the models' own largest numbers are those of the database in use.
@@ -333,6 +346,7 @@ class StudyDetail(StudyRow):
             "frozen",
             "list_ready",
             "plan",
+            "facts",
             "plan_hash",
             "compensator_fingerprint",
             "panel_size",
@@ -349,6 +363,10 @@ class StudyDetail(StudyRow):
             "last_sum_at",
             "ended_at",
         ]
+
+    @extend_schema_field(PlanFacts)
+    def get_facts(self, study: Study) -> dict[str, list[dict[str, str]]]:
+        return selectors.facts(study)
 
     def get_plan_hash(self, study: Study) -> str:
         awaits_list = study.plan_json["panel_mode"] == "list" and not study.list_ready

@@ -29,7 +29,9 @@ class SessionView(APIView):
 
     permission_classes = (AllowAny,)
 
-    @extend_schema(request=serializers.SignIn, responses={200: serializers.Person})
+    @extend_schema(
+        request=serializers.SignIn, responses={200: serializers.Person, 429: serializers.ErrorAnswer}
+    )
     def post(self, request: Request) -> Response:
         """Sign in. The answer sets the session's cookie and the one for X-CSRFToken."""
         form = serializers.SignIn(data=request.data)
@@ -52,7 +54,7 @@ class SessionView(APIView):
 
 
 class PasswordView(APIView):
-    @extend_schema(request=serializers.ChangedPassword, responses={204: None, 400: serializers.ErrorAnswer})
+    @extend_schema(request=serializers.ChangedPassword, responses={204: None, 429: serializers.ErrorAnswer})
     def post(self, request: Request) -> Response:
         """Change your own password. Your other sessions end."""
         form = serializers.ChangedPassword(data=request.data)
@@ -75,7 +77,7 @@ class FirstRunView(APIView):
 
     @extend_schema(
         request=serializers.FirstAdministrator,
-        responses={200: serializers.Person, 400: serializers.ErrorAnswer, 409: serializers.ErrorAnswer},
+        responses={200: serializers.Person, 409: serializers.ErrorAnswer, 429: serializers.ErrorAnswer},
     )
     def post(self, request: Request) -> Response:
         """Create the first administrator, with the token that `unpooled up` printed, and sign in."""

@@ -20,7 +20,7 @@ from unpooled_webapp.api import serializers
 from unpooled_webapp.api.access import cohort_of, own, person, require_coordinator, visible
 from unpooled_webapp.api.parameters import number
 
-_ERRORS = {400: serializers.ErrorAnswer, 404: serializers.ErrorAnswer, 409: serializers.ErrorAnswer}
+_CONFLICT = {409: serializers.ErrorAnswer}
 
 
 def detail(request: Request, study: Study, status: int = 200) -> Response:
@@ -47,7 +47,7 @@ class StudiesView(APIView):
         rows = found.select_related("owner").prefetch_related("cohorts")
         return Response(serializers.StudyRow(rows, many=True).data)
 
-    @extend_schema(request=serializers.NewStudy, responses={201: serializers.StudyDetail, **_ERRORS})
+    @extend_schema(request=serializers.NewStudy, responses={201: serializers.StudyDetail, **_CONFLICT})
     def post(self, request: Request) -> Response:
         """Create a draft."""
         user = person(request)
@@ -67,12 +67,12 @@ class StudiesView(APIView):
 
 
 class StudyView(APIView):
-    @extend_schema(responses={200: serializers.StudyDetail, **_ERRORS})
+    @extend_schema(responses=serializers.StudyDetail)
     def get(self, request: Request, study: str) -> Response:
         """One study."""
         return detail(request, visible(request, study))
 
-    @extend_schema(request=serializers.ChangedStudy, responses={200: serializers.StudyDetail, **_ERRORS})
+    @extend_schema(request=serializers.ChangedStudy, responses={200: serializers.StudyDetail, **_CONFLICT})
     def patch(self, request: Request, study: str) -> Response:
         """Change a study; its plan only before the first cohort has joined."""
         found = own(request, study)
@@ -86,7 +86,7 @@ class StudyView(APIView):
             found.observers.set(_people(observers))
         return detail(request, found)
 
-    @extend_schema(responses={204: None, **_ERRORS})
+    @extend_schema(responses={204: None, **_CONFLICT})
     def delete(self, request: Request, study: str) -> Response:
         """Delete a study that is not running, with its files."""
         studies.delete(own(request, study))
@@ -103,7 +103,7 @@ def _people(names: list[str]) -> list[User]:
 
 
 class StartView(APIView):
-    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_ERRORS})
+    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT})
     def post(self, request: Request, study: str) -> Response:
         """Start a study whose cohorts are all ready."""
         found = own(request, study)
@@ -112,7 +112,7 @@ class StartView(APIView):
 
 
 class PauseView(APIView):
-    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_ERRORS})
+    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT})
     def post(self, request: Request, study: str) -> Response:
         """Pause a running study: no further question is asked."""
         found = own(request, study)
@@ -121,7 +121,7 @@ class PauseView(APIView):
 
 
 class ResumeView(APIView):
-    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_ERRORS})
+    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT})
     def post(self, request: Request, study: str) -> Response:
         """Go on with a paused study."""
         found = own(request, study)
@@ -130,7 +130,7 @@ class ResumeView(APIView):
 
 
 class AbortView(APIView):
-    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_ERRORS})
+    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT})
     def post(self, request: Request, study: str) -> Response:
         """End a study without results. It cannot be taken up again, only duplicated."""
         found = own(request, study)
@@ -139,7 +139,7 @@ class AbortView(APIView):
 
 
 class DuplicateView(APIView):
-    @extend_schema(request=None, responses={201: serializers.StudyDetail, **_ERRORS})
+    @extend_schema(request=None, responses={201: serializers.StudyDetail, **_CONFLICT})
     def post(self, request: Request, study: str) -> Response:
         """A new draft of yours with the same plan."""
         found, user = visible(request, study), person(request)
@@ -148,14 +148,14 @@ class DuplicateView(APIView):
 
 
 class ArchiveView(APIView):
-    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_ERRORS})
+    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT})
     def post(self, request: Request, study: str) -> Response:
         """Put a study into the archive."""
         found = own(request, study)
         studies.archive(found, person(request).username, True)
         return detail(request, found)
 
-    @extend_schema(operation_id="studies_unarchive", responses={200: serializers.StudyDetail, **_ERRORS})
+    @extend_schema(operation_id="studies_unarchive", responses={200: serializers.StudyDetail, **_CONFLICT})
     def delete(self, request: Request, study: str) -> Response:
         """Take a study from the archive."""
         found = own(request, study)
@@ -165,7 +165,8 @@ class ArchiveView(APIView):
 
 class ListView(APIView):
     @extend_schema(
-        request={"text/plain": OpenApiTypes.BINARY}, responses={200: serializers.StudyDetail, **_ERRORS}
+        request={"text/plain": OpenApiTypes.BINARY},
+        responses={200: serializers.StudyDetail, 411: serializers.ErrorAnswer, **_CONFLICT},
     )
     def put(self, request: Request, study: str) -> Response:
         """The list of variants of a study in panel mode `list`: canonical text, or a .bim file."""
@@ -183,7 +184,7 @@ class InvitationsView(APIView):
         return Response(serializers.CohortRow(visible(request, study).cohorts.all(), many=True).data)
 
     @extend_schema(
-        request=serializers.NewInvitation, responses={201: serializers.IssuedInvitation, **_ERRORS}
+        request=serializers.NewInvitation, responses={201: serializers.IssuedInvitation, **_CONFLICT}
     )
     def post(self, request: Request, study: str) -> Response:
         """Invite a cohort. The answer holds the invitation, this once."""
@@ -196,7 +197,7 @@ class InvitationsView(APIView):
 
 
 class InvitationView(APIView):
-    @extend_schema(responses={204: None, **_ERRORS})
+    @extend_schema(responses={204: None, **_CONFLICT})
     def delete(self, request: Request, study: str, cohort: str) -> Response:
         """Withdraw an invitation that nobody has used."""
         found = own(request, study)
@@ -205,7 +206,7 @@ class InvitationView(APIView):
 
 
 class RevokeView(APIView):
-    @extend_schema(request=None, responses={200: serializers.CohortRow, **_ERRORS})
+    @extend_schema(request=None, responses={200: serializers.CohortRow, **_CONFLICT})
     def post(self, request: Request, study: str, cohort: str) -> Response:
         """Admit nobody with this invitation any more."""
         found = own(request, study)
@@ -214,7 +215,7 @@ class RevokeView(APIView):
 
 
 class ReissueView(APIView):
-    @extend_schema(request=None, responses={200: serializers.IssuedInvitation, **_ERRORS})
+    @extend_schema(request=None, responses={200: serializers.IssuedInvitation, **_CONFLICT})
     def post(self, request: Request, study: str, cohort: str) -> Response:
         """A new invitation for a cohort, shown this once; the former one ends."""
         found = own(request, study)
@@ -225,28 +226,28 @@ class ReissueView(APIView):
 
 
 class ProgressView(APIView):
-    @extend_schema(responses={200: serializers.Progress, **_ERRORS})
+    @extend_schema(responses=serializers.Progress)
     def get(self, request: Request, study: str) -> Response:
         """Steps, cohorts, and who is waited for."""
         return Response(serializers.Progress(selectors.progress(visible(request, study))).data)
 
 
 class TrafficView(APIView):
-    @extend_schema(responses={200: serializers.TrafficTable, **_ERRORS})
+    @extend_schema(responses=serializers.TrafficTable)
     def get(self, request: Request, study: str) -> Response:
         """Bytes per party, phase and direction."""
         return Response(selectors.traffic(visible(request, study)))
 
 
 class LeavingView(APIView):
-    @extend_schema(responses={200: serializers.Leaving(many=True), **_ERRORS})
+    @extend_schema(responses=serializers.Leaving(many=True))
     def get(self, request: Request, study: str) -> Response:
         """What leaves a cohort, who can read it: from the declarations of the study's steps."""
         return Response(selectors.leaving(visible(request, study)))
 
 
 class PartiesView(APIView):
-    @extend_schema(responses={200: serializers.Party(many=True), **_ERRORS})
+    @extend_schema(responses=serializers.Party(many=True))
     def get(self, request: Request, study: str) -> Response:
         """What each party got, how many bytes, and what it could read."""
         return Response(selectors.parties(visible(request, study)))
@@ -272,7 +273,7 @@ class TableView(APIView):
             OpenApiParameter("start", int, description="index of the first row; 0 if not given"),
             OpenApiParameter("count", int, description="rows, 1 to 10,000; 1,000 if not given"),
         ],
-        responses={200: serializers.ResultTable, **_ERRORS},
+        responses=serializers.ResultTable,
     )
     def get(self, request: Request, study: str) -> Response:
         """Rows of the result table, in the panel's order."""
@@ -286,11 +287,12 @@ class TableView(APIView):
 
 
 class ResultView(APIView):
-    @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY, **_ERRORS})
+    @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
     def get(self, request: Request, study: str, name: str) -> HttpResponseBase:
         """Download a result file."""
         found = visible(request, study)
         path = selectors.result_path(found, name)
         if path is None:
             raise Missing("no-result", f"This study has no result file {name[:120]!r}.")
-        return FileResponse(path.open("rb"), as_attachment=True, filename=name)
+        kind = "application/octet-stream"  # whatever its name ends in
+        return FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type=kind)

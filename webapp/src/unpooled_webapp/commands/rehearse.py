@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from unpooled import glm_columns
-from unpooled.algorithms import METHODS, TESTS
-from unpooled.plan import ALL_FILES, DEFAULT_CHUNK, EXACT, MEAN, NOT_REPORTED
+from unpooled.algorithms import ALGORITHMS, METHODS, TESTS
+from unpooled.plan import NOT_REPORTED
 from unpooled.protocol.messages import MIN_COHORTS
 from unpooled.schema import Column, read_schema, schema_of_header
+from unpooled_webapp.commands import study_flags
 from unpooled_webapp.rehearsal import Settings, covariates
 from unpooled_webapp.rehearsal import rehearse as run_rehearsal
 from unpooled_webapp.rehearsal.report import lines
@@ -33,7 +33,7 @@ PER_COHORT = (
 FLAGS = {"--1": "zero_one", "--one-class": "one_class"}
 """What every client is told as it is."""
 
-FOR_TABLES = {"normalize", "table", "schema", "quantiles", "elements"}
+FOR_TABLES = {"normalize", "table", "schema"}
 FOR_BOTH = {"out", "masking", "variance", "ring", "min_samples", "threads", "keep_home", "quiet"}
 
 
@@ -52,10 +52,14 @@ def _paths(context: click.Context, parameter: click.Parameter, values: Sequence[
 
 
 def _files(context: click.Context, parameter: click.Parameter, value: str | None) -> list[str]:
-    files = [word for word in (value or "").split(",") if word]
-    if (value is not None and not files) or not set(files) <= set(ALL_FILES):
-        raise click.BadParameter(f"want some of {','.join(ALL_FILES)}", context, parameter)
+    files, known = [word for word in (value or "").split(",") if word], _all_files()
+    if (value is not None and not files) or not set(files) <= set(known):
+        raise click.BadParameter(f"want some of {','.join(known)}", context, parameter)
     return files
+
+
+def _all_files() -> list[str]:
+    return list(dict.fromkeys(file for method in ALGORITHMS.values() for file in method.files))
 
 
 def _levels(
@@ -75,31 +79,20 @@ def _words(context: click.Context, parameter: click.Parameter, values: Sequence[
     return [word.strip() for value in values for word in value.split(",") if word.strip()]
 
 
-def _glm_columns(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
-    try:
-        return glm_columns.chosen(value) if value else ()
-    except ValueError as error:
-        raise click.BadParameter(str(error), context, parameter) from error
-
-
-def _numbers(kind: type[int] | type[float]) -> Callable[..., list[float]]:
-    """Reads numbers between commas."""
-
-    def read(context: click.Context, parameter: click.Parameter, value: str | None) -> list[float]:
-        try:
-            return [] if value is None else [kind(word) for word in value.split(",")]
-        except ValueError as error:
-            problem = f"got {value!r}; want numbers between commas"
-            raise click.BadParameter(problem, context, parameter) from error
-
-    return read
-
-
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.command()
-@click.option("--test", type=click.Choice(sorted(TESTS)), default="chi-square", help="The association test.")
+class _WithDeclared(click.Command):
+    """A command with a flag for each declared option of a study, too."""
+
+    def get_params(self, context: click.Context) -> list[click.Parameter]:
+        *own, shows_help = super().get_params(context)
+        return [*own, *study_flags.flags(), shows_help]
+
+
+@click.command(cls=_WithDeclared)
+@click.option("--test", type=click.Choice(sorted(TESTS)), default=next(iter(TESTS)), show_default=True,
+              help="The association test.")  # fmt: skip
 @click.option("--bfile", multiple=True, callback=_paths, metavar="PREFIX",
               help="PLINK files of one cohort; give it three times or more.")  # fmt: skip
 @click.option("--normalize", type=click.Choice(list(METHODS)), help="No test: normalize tables.")
@@ -107,10 +100,6 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
               help="The CSV or Parquet table of one cohort; give it three times or more.")  # fmt: skip
 @click.option("--schema", type=EXISTING, metavar="FILE",
               help="CSV with the lines name,type,unit of the columns.  [CSV: all numbers]")  # fmt: skip
-@click.option("--quantiles", callback=_numbers(float), metavar="Q,…",
-              help="For --normalize quantiles: from 0 to 1, such as 0.05,0.5,0.95.")  # fmt: skip
-@click.option("--elements", callback=_numbers(int), metavar="K,…",
-              help="Likewise: 1 is the smallest value of the pool, -1 the largest.")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="PREFIX", help="Result files.")
 @click.option(
     "--pheno", multiple=True, type=EXISTING, help="Phenotype file, once for all or once per cohort."
@@ -126,26 +115,6 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--categorical", multiple=True, callback=_levels, metavar="NAME=LEVEL,…",
               help="A covariate with levels, the reference first.")  # fmt: skip
-@click.option("--cohort-sums", is_flag=True,
-              help="A covariate may tell cohorts apart: the server sees sums over one cohort.")  # fmt: skip
-@click.option("--missing", type=click.Choice([EXACT, MEAN]), default=EXACT, show_default=True,
-              help="Missing calls in a regression: as PLINK, or taken as the pool's mean.")  # fmt: skip
-@click.option("--maf", type=float, metavar="X", help="Only variants at least this frequent in the pool.")
-@click.option(
-    "--geno", type=float, metavar="X", help="Only variants with at most this share of missing calls."
-)
-@click.option("--hwe", type=float, metavar="P", help="Only variants with at least this Hardy-Weinberg P.")
-@click.option("--mind", type=float, metavar="X", help="Only people with at most this share of missing calls.")
-@click.option(
-    "--ci", type=float, metavar="X", help="Standard errors and limits of this confidence, e.g. 0.95."
-)
-@click.option("--hide-covar", is_flag=True, help="No rows for covariates.")
-@click.option("--beta", is_flag=True, help="Logistic: coefficients, not odds ratios.")
-@click.option("--max-iterations", type=int, metavar="N", help="Logistic: steps at most.  [25]")
-@click.option("--tolerance", type=float, metavar="X",
-              help="Logistic: done, too, where the log-likelihood changes by no more.")  # fmt: skip
-@click.option("--glm-cols", callback=_glm_columns, metavar="NAME,…",
-              help="Columns of .glm files, as plink2's cols=, e.g. +a1freq.")  # fmt: skip
 @click.option("--adjust", is_flag=True, help="Also adjusted P values.")
 @click.option("--1", "zero_one", is_flag=True, help="Phenotypes are 0 and 1, not 1 and 2.")
 @click.option("--missing-phenotype", metavar="N", help="The code of a missing phenotype besides -9.")
@@ -163,7 +132,7 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
               help="Genome build of the positions, such as GRCh38.  [not reported]")  # fmt: skip
 @click.option("--chr-set", type=click.IntRange(1, 95), default=22, show_default=True, help="Autosomes.")
 @click.option("--files", callback=_files, metavar="FILE,…",
-              help=f"Result files, of {','.join(ALL_FILES)}.  [those usual for the test]")  # fmt: skip
+              help=f"Result files, of {','.join(_all_files())}.  [those usual for the test]")  # fmt: skip
 @click.option(
     "--panel-list", type=EXISTING, help="A .bim-like list of variants, instead of the cohorts' own."
 )
@@ -171,8 +140,8 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--variance", type=float, default=1e12, show_default=True, help="Of Gaussian masks.")
 @click.option("--ring", type=click.Choice(["32", "64", "128"]), default="32", show_default=True,
               help="Smallest masking ring, in bits.")  # fmt: skip
-@click.option("--chunk-size", type=click.IntRange(1), default=DEFAULT_CHUNK, show_default=True,
-              help="Variants asked at once.")  # fmt: skip
+@click.option("--chunk-size", type=click.IntRange(0), default=0,
+              help="Variants asked about at once. [default: by what a share takes]")  # fmt: skip
 @click.option(
     "--min-samples", type=click.IntRange(1), default=50, show_default=True, help="Each cohort's floor."
 )
@@ -228,7 +197,8 @@ def _refuse_options_of_the_other(kind: str) -> None:
         for name in context.params
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
     }
-    wrong = typed - FOR_BOTH - FOR_TABLES if kind == "table" else typed & FOR_TABLES
+    of_tables = FOR_TABLES | study_flags.names(METHODS.values())
+    wrong = typed - FOR_BOTH - of_tables if kind == "table" else typed & of_tables
     if wrong:
         named = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(wrong))
         raise click.UsageError(f"{named}: not in a study of {'tables' if kind == 'table' else 'variants'}")
@@ -239,7 +209,6 @@ def _plan_of_tables(options: dict[str, Any]) -> dict[str, Any]:
         "test": options["normalize"],
         "schema": [column.to_json() for column in _schema(options)],
         "cohorts": len(options["table"]),
-        **{name: options[name] for name in ("quantiles", "elements") if options[name]},
         **_common(options),
     }
 
@@ -271,8 +240,9 @@ def _schema_of_parquet(path: Path) -> str:
 
 
 def _common(options: dict[str, Any]) -> dict[str, Any]:
-    """What every plan says."""
+    """What every plan says, and what is asked of its options."""
     return {
+        **study_flags.asked(options, ALGORITHMS[options["normalize"] or options["test"]]),
         "min_samples": options["min_samples"],
         "masking": options["masking"],
         "variance": options["variance"],
@@ -282,7 +252,7 @@ def _common(options: dict[str, Any]) -> dict[str, Any]:
 
 def _plan(options: dict[str, Any]) -> dict[str, Any]:
     return {
-        **_regression(options),
+        **_covariates(options),
         **_common(options),
         "test": options["test"],
         "trait": TESTS[options["test"]].traits[0],
@@ -300,30 +270,19 @@ def _plan(options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _regression(options: dict[str, Any]) -> dict[str, Any]:
-    """Fields of the plan that not every test has; what is not asked for is left out."""
-    names = ("maf", "geno", "hwe", "mind", "ci", "max_iterations", "tolerance")
-    fields = {name: options[name] for name in names if options[name] is not None}
-    if "missing" in TESTS[options["test"]].options:
-        fields["missing"] = options["missing"]
-    fields |= {name: True for name in ("cohort_sums", "hide_covar", "beta") if options[name]}
-    if options["glm_cols"]:
-        fields["glm_cols"] = options["glm_cols"]
-    if options["covar"]:
-        fields["covariates"] = _covariates(options)
-    elif options["covar_name"] or options["covar_number"] or options["categorical"]:
-        raise click.UsageError("--covar-name, --covar-number and --categorical are about a --covar file")
-    return fields
-
-
-def _covariates(options: dict[str, Any]) -> list[dict[str, object]]:
+def _covariates(options: dict[str, Any]) -> dict[str, Any]:
+    """The covariates that a --covar file has, as they are chosen."""
+    if not options["covar"]:
+        if options["covar_name"] or options["covar_number"] or options["categorical"]:
+            raise click.UsageError("--covar-name, --covar-number and --categorical are about a --covar file")
+        return {}
     if options["covar_name"] and options["covar_number"]:
         raise click.UsageError("--covar-name and --covar-number exclude one another")
     try:
         names = covariates.chosen(
             covariates.names_in(options["covar"][0]), options["covar_name"], options["covar_number"]
         )
-        return covariates.planned(names, options["categorical"])
+        return {"covariates": covariates.planned(names, options["categorical"])}
     except covariates.NoSuchCovariate as error:
         raise click.BadParameter(str(error), param_hint="--covar") from error
 

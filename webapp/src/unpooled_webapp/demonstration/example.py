@@ -10,6 +10,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+from unpooled.algorithms.chi_square import CHI_SQUARE
 from unpooled.simulate import SimulationReport, simulate
 
 
@@ -31,7 +32,7 @@ EFFECTS = (1.8, 1.7, 1.6)  # odds ratios of the planted variants
 VARIANTS = 10_000
 NAME = "Demo: three generated cohorts"
 PLAN: dict[str, Any] = {
-    "test": "chi-square",
+    "test": CHI_SQUARE.name,
     "phenotype": "case/control, generated",
     "cohorts": len(PLACES),
 }
@@ -85,7 +86,9 @@ def _add(packed: zipfile.ZipFile, name: str, data: bytes) -> None:
 def readme(planted: tuple[str, ...]) -> str:
     people = "\n".join(f"  {place.prefix:8} {place.people} people" for place in PLACES)
     odds = "\n".join(f"  {name:14} odds ratio {odds}" for name, odds in zip(planted, EFFECTS, strict=True))
-    return _README.format(variants=VARIANTS, people=people, planted=odds, first=PLACES[0].prefix)
+    return _README.format(
+        test=CHI_SQUARE.title, variants=VARIANTS, people=people, planted=odds, first=PLACES[0].prefix
+    )
 
 
 _README = dedent("""\
@@ -97,7 +100,7 @@ _README = dedent("""\
     {people}
 
     In the browser
-      1. Create a study of the test "chi-square", with three cohorts.
+      1. Create a study of the test "{test}", with three cohorts.
       2. Invite Graz, Munich and Tartu. Save each invitation as a file: graz.txt, munich.txt, tartu.txt.
 
     In three terminals, one for each cohort, in the folder of these files. The client is installed from a

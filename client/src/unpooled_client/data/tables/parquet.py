@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unpooled.errors import DataProblem
 from unpooled.scaler import Scaler
 from unpooled.schema import NUMBER, TEXT, Column
 from unpooled_client.data.report import EXAMPLES, Code
@@ -43,8 +44,6 @@ def is_one(path: Path) -> bool:
 
 def read(path: Path, schema: Sequence[Column], faults: Faults) -> np.ndarray | None:
     """The schema's numbers, float64 (rows, features); None if there is any error, which `faults` tells."""
-    import pyarrow as pa
-
     try:
         with _opened(path) as file:
             header = file.schema_arrow.names
@@ -53,7 +52,7 @@ def read(path: Path, schema: Sequence[Column], faults: Faults) -> np.ndarray | N
             ):
                 return None
             values = _numbers(file, features_of(schema))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+    except _damage() as error:
         faults.tell(Code.PARQUET, why=error)
         return None
     _check_values(values, schema, header, faults)
@@ -63,12 +62,10 @@ def read(path: Path, schema: Sequence[Column], faults: Faults) -> np.ndarray | N
 
 def schema_of(path: Path, faults: Faults) -> tuple[Column, ...] | None:
     """The columns by their types: numbers, and of everything else text."""
-    import pyarrow as pa
-
     try:
         with _opened(path) as file:
             fields = file.schema_arrow
-    except pa.ArrowInvalid as error:
+    except _damage() as error:
         faults.tell(Code.PARQUET, why=error)
         return None
     index = _index(fields)
@@ -81,13 +78,11 @@ def schema_of(path: Path, faults: Faults) -> tuple[Column, ...] | None:
 
 def cells_of(path: Path, faults: Faults) -> list[tuple[str, dict[bytes, int], int]] | None:
     """Of each column its name, its different cells and their counts, and how many are missing."""
-    import pyarrow as pa
-
     try:
         with _opened(path) as file:
             names = file.schema_arrow.names
             return [(name, *counted(file.read(columns=[name]).column(0))) for name in names]
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+    except _damage() as error:
         faults.tell(Code.PARQUET, why=error)
         return None
 
@@ -105,8 +100,24 @@ def write(path: Path, target: Path, schema: Sequence[Column], values: np.ndarray
         with pq.ParquetWriter(out, fields, compression=_codec(file), use_dictionary=others) as writer:
             for group, rows in _groups(file):
                 scaled = scaler.transform(values[rows])
-                table = _replaced(file.read_row_group(group, columns=stay), fields, places, scaled)
+                table = _replaced(_row_group(file, path, group, stay), fields, places, scaled)
                 writer.write_table(table, row_group_size=len(table) or None)
+
+
+def _row_group(file: pq.ParquetFile, path: Path, group: int, columns: Sequence[str]) -> pa.Table:
+    """Some columns, of which nobody has read those of text before; DataProblem if they are damaged."""
+    failures: tuple[type[Exception], ...] = (*_damage(), OSError)
+    try:
+        return file.read_row_group(group, columns=columns)
+    except failures as error:
+        raise DataProblem(f"the table cannot be read: {error}", file=path, remedy="Write it anew.") from error
+
+
+def _damage() -> tuple[type[Exception], ...]:
+    """What may come of a file that is no Parquet, or a damaged one; names of columns may be no text."""
+    import pyarrow as pa
+
+    return pa.ArrowException, UnicodeDecodeError
 
 
 def _opened(path: Path) -> pq.ParquetFile:

@@ -1,0 +1,197 @@
+"""What the questions about single variants of linear and of logistic regression have in common.
+
+They name the variants of a chunk that are still to be fitted, say how copies are counted and what a missing
+call counts as, and how covariates (in a linear regression the phenotype, too) are standardised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.shared import plausible
+from unpooled.algorithms.shared.chunks import Chunk
+from unpooled.algorithms.shared.coding import PLACES, X2_KNOWN, called_words, fits, most_copies, sexes
+from unpooled.algorithms.shared.standardise import column_names, fraction_bits
+from unpooled.cohort import Cohort, blocks
+from unpooled.plan import EXACT, Plan
+from unpooled.question import Asking, Count, Filled, Question, Real
+
+NOT_ASKED, FIRST, SECOND, INCOMPLETE, TIED = 0, 1, 2, 4, 8
+"""What is asked of a variant: nothing; copies of the panel's first allele, or of its second; and, added,
+whether it has missing calls, and whether A1 is to be settled: until then it is the first allele."""
+
+
+def flags(chunk: Chunk, variants: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """What is asked of each variant of a chunk, uint8, given what of some of them (panel indices)."""
+    asked = np.zeros(chunk.variants, np.uint8)
+    asked[variants - chunk.start] = wanted
+    return asked
+
+
+class Bounded:
+    """Bounds of sums over at most `people` people; 64 bits."""
+
+    ring_bits: ClassVar[int] = 64
+    people: int
+    cohorts: int
+
+    @property
+    def bound(self) -> int:
+        return 4 * max(self.people, 1)
+
+    @property
+    def bits(self) -> int:
+        return fraction_bits(self.bound, self.cohorts, 64)
+
+
+@dataclass(frozen=True, eq=False)
+class AboutVariants(Bounded, Question):
+    """A question about some variants of a chunk."""
+
+    most_rounds: ClassVar[int] = 1
+    """How often it is asked about a variant."""
+    alleles: ClassVar[frozenset[int]] = frozenset({FIRST, SECOND})
+    """Which allele's copies may be counted."""
+    each: ClassVar[dict[str, str]] = {
+        "tied": "tie",
+        "variants": "variant",
+        "incomplete": "variant with missing calls",
+        "sexes": "sex",
+        "columns": "column",
+    }
+
+    start: int
+    asked: np.ndarray
+    """Flags, as above, of each variant of the chunk: uint8."""
+    chromosome: str
+    exact: bool
+    fill: np.ndarray
+    """By the rule `mean`, of each variant with missing calls and each of the `sexes`, how many copies a
+    missing call counts as: from 0 to 2, or to 1 where there is one. float64 (lacking, s)."""
+    people: int
+    centre: np.ndarray
+    exponent: np.ndarray
+    cohorts: int
+
+    def __post_init__(self) -> None:
+        complete = {*self.alleles, FIRST + TIED}
+        known = {NOT_ASKED, *complete, *(flags + INCOMPLETE for flags in complete)}
+        good = (
+            self.asked.dtype == np.uint8
+            and self.asked.ndim == 1
+            and set(np.unique(self.asked).tolist()) <= known
+            and self.chromosome in PLACES
+            and plausible.columns(self.centre, self.exponent)
+            and plausible.copies(self.fill, (0 if self.exact else self.lacking, self.sexes))
+            and plausible.pool(self.people, self.cohorts)
+            and self.start >= 0
+        )
+        plausible.require(good, "variants")
+
+    @property
+    def reach(self) -> int:
+        return self.start + len(self.asked)
+
+    @property
+    def variants(self) -> int:
+        return int(np.count_nonzero(self.asked))
+
+    @property
+    def lacking(self) -> int:
+        return int(np.count_nonzero(self.asked & INCOMPLETE))
+
+    @property
+    def incomplete(self) -> int:
+        """Of how many variants sums over the people without a call are sent."""
+        return self.lacking if self.exact else 0
+
+    @property
+    def tied(self) -> int:
+        return int(np.count_nonzero(self.asked & TIED))
+
+    @property
+    def sexes(self) -> int:
+        return len(sexes(self.chromosome))
+
+    def flagged(self, flag: int) -> np.ndarray:
+        """Which of the variants that are asked about have a flag: bool (m,)."""
+        return np.asarray((self.asked[self.asked > 0] & flag) > 0)
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
+        return tuple(array for array in cls.sends if plan.missing == EXACT or array.name != "missing")
+
+    @classmethod
+    def foreseen_fields(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:
+        """The fields of a question about all variants of a chunk, where all lack calls and all are ties."""
+        exact, count = plan.missing == EXACT, chunk.variants
+        columns = len(column_names(plan))
+        return {
+            "start": chunk.start,
+            "asked": np.full(count, FIRST + INCOMPLETE + TIED, np.uint8),
+            "chromosome": chunk.chromosome,
+            "exact": exact,
+            "fill": np.zeros((0 if exact else count, len(sexes(chunk.chromosome)))),
+            "people": 0,
+            "centre": np.zeros(columns),
+            "exponent": np.zeros(columns, np.int64),
+            "cohorts": plan.cohorts,
+        }
+
+    def agrees(self, plan: Plan) -> bool:
+        """About the plan's columns, and values of single people only by its rule for missing calls."""
+        allowed = self.exact == (plan.missing == EXACT) and (self.exact or self.chromosome != X2_KNOWN)
+        return allowed and (len(self.centre), self.cohorts) == (len(column_names(plan)), plan.cohorts)
+
+    @property
+    def items(self) -> np.ndarray:
+        """The panel indices of what is asked about: int64 (m,)."""
+        return np.asarray(self.start + np.flatnonzero(self.asked))
+
+    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
+        return super().fits_panel(chromosomes, plan) and fits(self.chromosome, chromosomes[self.items], plan)
+
+    def asking(self) -> Asking:
+        return Asking(self.chromosome, self.items, self.most_rounds)
+
+    def filled(self) -> Filled | None:
+        if self.exact:
+            return None
+        table = np.zeros((self.variants, 3))
+        table[:, 0] = self.asked[self.asked > 0] & (INCOMPLETE | SECOND)
+        table[self.flagged(INCOMPLETE), 1 : 1 + self.sexes] = self.fill / most_copies(self.chromosome)
+        return Filled(self.items, table)
+
+    def parts(self, cohort: Cohort) -> Iterator[AboutVariants]:
+        places, lacking = np.flatnonzero(self.asked), np.cumsum(self.flagged(INCOMPLETE))
+        for part in blocks(len(places), len(cohort.samples)):
+            if part.stop - part.start == len(places):
+                yield self
+                return
+            low, high = int(places[part.start]), int(places[part.stop - 1]) + 1
+            lacks = slice(int(lacking[part.start - 1]) if part.start else 0, int(lacking[part.stop - 1]))
+            fill = self.fill if self.exact else self.fill[lacks]
+            yield replace(
+                self, start=self.start + low, asked=self.asked[low:high], fill=fill, **self.fields_of(part)
+            )
+
+    def fields_of(self, part: slice) -> dict[str, Any]:
+        """Of some of the variants that are asked about, the fields that say something of each."""
+        return {}
+
+    def words_of(self, cohort: Cohort) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Genotypes of what is asked about, whether the file's A2 counts, and which lack calls."""
+        packed = cohort.packed(self.items)
+        words = called_words(packed.words, cohort.samples, self.chromosome, self.exact)
+        return words, packed.swapped ^ self.flagged(SECOND), self.flagged(INCOMPLETE)
+
+    def first_of_ties(self, second: np.ndarray) -> np.ndarray:
+        """1 where this cohort's files call the first allele of a tie A1; `second` as of `words_of`.
+
+        Of a tie copies of the first allele are counted: where `second`, that is the file's A2.
+        """
+        return np.asarray(1 - second[self.flagged(TIED)].astype(np.int64))

@@ -1,0 +1,372 @@
+"""The questions of logistic regression: the covariates' model, and models of the variants of a chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.regression.about_variants import AboutVariants
+from unpooled.algorithms.regression.ascent import MOST_EVALUATIONS
+from unpooled.algorithms.regression.people import LikelihoodBounded, People
+from unpooled.algorithms.regression.pool import TIES, Pool, everyone, foreseen_chunks
+from unpooled.algorithms.regression.symmetric import pairs
+from unpooled.algorithms.shared import plausible
+from unpooled.algorithms.shared.chunks import DIPLOID, MT, Chunk, X, Y
+from unpooled.algorithms.shared.coding import MT2, PLACES, X2, X2_KNOWN, Y2, has_place, on_x, sexes
+from unpooled.algorithms.shared.groups import CASE, COMPLETE, CONTROL
+from unpooled.algorithms.shared.standardise import Columns
+from unpooled.cohort import Cohort
+from unpooled.kernels import products as kernel
+from unpooled.kernels.logistic import Design, evaluate
+from unpooled.plan import EXACT, Plan
+from unpooled.question import Arrays, Asking, Count, Foreseen, Question, Real
+from unpooled.sizes import Sizes
+
+_SHARED = {MT: DIPLOID, MT2: DIPLOID, X2: X, Y2: Y}
+"""Codings that have the covariates' model of another: how copies count makes no difference to it."""
+
+
+def model_of(coding: str) -> str:
+    """The coding whose covariates' model a coding has."""
+    return _SHARED.get(coding, coding)
+
+
+def models_of(chunks: Iterable[Chunk]) -> list[str]:
+    """The codings that have a covariates' model of their own, among those of some chunks."""
+    found = {model_of(chunk.chromosome) for chunk in chunks}
+    return [coding for coding in (DIPLOID, X, X2_KNOWN, Y) if coding in found]
+
+
+_NULL_TELLS = "how the covariates go with being a case in the pool, step by step"
+
+
+@dataclass(frozen=True, eq=False)
+class FitCovariates(LikelihoodBounded, Question):
+    """Log-likelihood, gradient and Hessian of the model without genotype."""
+
+    name: ClassVar[str] = "logistic/null"
+    title: ClassVar[str] = "Fit covariates"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "likelihood",
+            (),
+            "likelihoods",
+            "likelihood_bits",
+            "log-likelihood of the covariates' model",
+            "how well the covariates tell cases from controls in the pool",
+        ),
+        Real("gradient", ("parameters",), "bound", "bits", "its gradient", _NULL_TELLS),
+        Real("hessian", ("triangle",), "bound", "bits", "its second derivatives", _NULL_TELLS),
+    )
+    each: ClassVar[dict[str, str]] = {"parameters": "parameter", "triangle": "pair of parameters"}
+
+    chromosome: str
+    with_sex: bool
+    people: int
+    centre: np.ndarray
+    exponent: np.ndarray
+    beta: np.ndarray
+    cohorts: int
+    iteration: int
+    """Which step leads here; 0 where the iteration begins. Cohorts are told it for the people who watch."""
+    evaluation: int
+    """From 1: it is more where a trial was refused."""
+
+    def __post_init__(self) -> None:
+        good = (
+            self.chromosome in PLACES
+            and plausible.pool(self.people, self.cohorts)
+            and plausible.columns(self.centre, self.exponent)
+            and plausible.real(self.beta, (1 + len(self.centre) + self.with_sex,))
+        )
+        plausible.require(good, "covariates")
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        asked = foreseen_chunks(plan, sizes)
+        if asked is None:
+            return None
+        count = len(plan.covariate_columns)
+        columns = Columns(np.zeros(count), np.zeros(count, np.int64))
+        questions = [cls.first(plan, everyone(plan), columns, coding) for coding in models_of(asked)]
+        return Foreseen(questions, MOST_EVALUATIONS, exact=False, usual_rounds=6)
+
+    @classmethod
+    def first(cls, plan: Plan, pool: Pool, columns: Columns, coding: str) -> FitCovariates:
+        """The first question: all coefficients are 0, but for the intercept."""
+        with_sex = on_x(coding) and pool.sex_varies
+        cases, controls = (
+            sum(pool.of(COMPLETE, phenotype, *filter(None, [sex])) for sex in sexes(coding))
+            for phenotype in (CASE, CONTROL)
+        )
+        beta = np.zeros(1 + len(columns.centre) + with_sex)
+        beta[0] = np.log(cases / controls) if cases and controls else 0.0
+        return cls(
+            chromosome=coding,
+            with_sex=with_sex,
+            people=cases + controls,
+            centre=columns.centre,
+            exponent=columns.exponent,
+            beta=beta,
+            cohorts=plan.cohorts,
+            iteration=0,
+            evaluation=1,
+        )
+
+    @property
+    def turn(self) -> int:
+        return self.iteration
+
+    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
+        """People are apart by sex only where there are variants on X or Y."""
+        return has_place(self.chromosome, chromosomes, plan)
+
+    def asking(self) -> Asking:
+        return Asking(self.chromosome, most=MOST_EVALUATIONS)
+
+    @property
+    def parameters(self) -> int:
+        return len(self.beta)
+
+    @property
+    def triangle(self) -> int:
+        return self.parameters * (self.parameters + 1) // 2
+
+    def local(self, cohort: Cohort) -> Arrays:
+        people = People.of(cohort.samples, self.chromosome, self.with_sex, self.centre, self.exponent)
+        x, weight, residual, likelihood = people.null(self.beta)
+        i, j = pairs(self.parameters)
+        return {
+            "likelihood": np.array(likelihood.sum()),
+            "gradient": np.einsum("n,ni->i", residual, x),  # as in People.null: not by BLAS
+            "hessian": np.einsum("n,ni,ni->i", weight, x[:, i], x[:, j]),
+        }
+
+    def agrees(self, plan: Plan) -> bool:
+        """Without people of unknown sex only by the rule that shows single people."""
+        allowed = plan.missing == EXACT or self.chromosome != X2_KNOWN
+        allowed &= 0 <= self.iteration <= plan.max_iterations and 1 <= self.evaluation <= MOST_EVALUATIONS
+        return allowed and (len(self.centre), self.cohorts) == (len(plan.covariate_columns), plan.cohorts)
+
+
+@dataclass(frozen=True, eq=False)
+class OfModels(LikelihoodBounded, AboutVariants):
+    """A question about models of some variants of a chunk."""
+
+    usual_rounds: ClassVar[int] = 1
+    """How often as a rule: about most variants less often."""
+
+    with_sex: bool
+    beta: np.ndarray
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        chunks = foreseen_chunks(plan, sizes)
+        if chunks is None:
+            return None
+        questions = (
+            cls(**cls.foreseen_fields(plan, chunk), **cls.foreseen_models(plan, chunk)) for chunk in chunks
+        )
+        return Foreseen(questions, cls.most_rounds, exact=False, usual_rounds=cls.usual_rounds)
+
+    @classmethod
+    def foreseen_models(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:
+        """The other fields of a question about a chunk."""
+        raise NotImplementedError
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        plausible.require(plausible.real(self.beta, self.coefficients), "models")
+
+    @property
+    def coefficients(self) -> tuple[int, ...]:
+        """The shape of `beta`."""
+        raise NotImplementedError
+
+    @property
+    def parameters(self) -> int:
+        """Intercept, genotype, covariates."""
+        return 2 + len(self.centre) + self.with_sex
+
+    @property
+    def triangle(self) -> int:
+        return self.parameters * (self.parameters + 1) // 2
+
+    def people_of(self, cohort: Cohort) -> People:
+        return People.of(cohort.samples, self.chromosome, self.with_sex, self.centre, self.exponent)
+
+
+_MODEL_TELLS = (
+    "the pool's estimate of each variant, step by step; of a variant that one person carries, that person's "
+    "covariates and phenotype, without name or cohort"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Start(OfModels):
+    """Sums at the null model, which all variants share."""
+
+    name: ClassVar[str] = "logistic/start"
+    title: ClassVar[str] = "Start from the covariates' model"
+    sends: ClassVar[tuple[Count | Real, ...]] = (
+        TIES,
+        Real(
+            "genotype",
+            ("variants", "genotype_sums"),
+            "bound",
+            "bits",
+            "per variant: sums of genotype times residual, weight, and weighted covariate, and of its square "
+            "times weight",
+            "how each variant goes with being a case and with the covariates in the pool; of a variant that "
+            "one person carries, that person's covariates and phenotype, without name or cohort",
+        ),
+        Real(
+            "missing",
+            ("incomplete", "missing_sums"),
+            "likelihoods",
+            "likelihood_bits",
+            "per variant with missing calls, by the rule `exact` only: sums over the people without a call "
+            "of residuals, weights, their products with covariates, and log-likelihoods. With few missing "
+            "calls these are values of single people, without name or cohort",
+            "covariates and phenotype of people without a call: with few of them, of single people",
+        ),
+    )
+
+    @classmethod
+    def foreseen_models(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:
+        with_sex = on_x(chunk.chromosome)
+        return {"with_sex": with_sex, "beta": np.zeros(1 + len(plan.covariate_columns) + with_sex)}
+
+    @property
+    def coefficients(self) -> tuple[int, ...]:
+        return (self.parameters - 1,)  # without genotype
+
+    @property
+    def genotype_sums(self) -> int:
+        return 3 + len(self.beta) - 1
+
+    @property
+    def missing_sums(self) -> int:
+        q = len(self.beta)
+        return 1 + q + q * (q + 1) // 2
+
+    def local(self, cohort: Cohort) -> Arrays:
+        people = self.people_of(cohort)
+        words, second, lacking = self.words_of(cohort)
+        x, weight, residual, likelihood = people.null(self.beta)
+        unit = people.unit[:, None]
+        columns = np.column_stack([residual, weight[:, None] * x]) * unit
+        squared = weight[:, None] * unit**2
+        sums = kernel.products(words, second, columns, squared)
+        first = self.first_of_ties(second)
+        if self.exact:
+            i, j = pairs(len(self.beta))
+            each = np.column_stack([likelihood, x * residual[:, None], x[:, i] * x[:, j] * weight[:, None]])
+            return {"first": first, "genotype": sums, "missing": kernel.over_missing(words[lacking], each)}
+        for k in range(self.fill.shape[1]):
+            among = (people.group == k)[:, None]
+            whole = np.column_stack([residual, weight[:, None] * x, weight])
+            over = kernel.over_missing(words[lacking], np.ascontiguousarray(whole * among))
+            fill = self.fill[:, k : k + 1]
+            sums[lacking] += over * np.concatenate([np.repeat(fill, x.shape[1] + 1, axis=1), fill**2], axis=1)
+        return {"first": first, "genotype": sums, "missing": np.zeros((0, self.missing_sums))}
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluate(OfModels):
+    """Log-likelihood, gradient and Hessian of each variant at its own coefficients, (m, parameters)."""
+
+    most_rounds: ClassVar[int] = MOST_EVALUATIONS
+    usual_rounds: ClassVar[int] = 3
+    name: ClassVar[str] = "logistic/evaluate"
+    title: ClassVar[str] = "Fit model"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "likelihood",
+            ("variants",),
+            "likelihoods",
+            "likelihood_bits",
+            "per variant: log-likelihood",
+            "how well each variant with the covariates tells cases from controls in the pool",
+        ),
+        Real(
+            "gradient", ("variants", "parameters"), "bound", "bits", "per variant: its gradient", _MODEL_TELLS
+        ),
+        Real(
+            "hessian",
+            ("variants", "triangle"),
+            "bound",
+            "bits",
+            "per variant: its second derivatives",
+            _MODEL_TELLS,
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {
+        **OfModels.each,
+        "parameters": "parameter",
+        "triangle": "pair of parameters",
+    }
+
+    iteration: int
+    """From 1. Cohorts are told it for the people who watch."""
+    evaluation: int
+    """From 1, too: it is more where a trial was refused."""
+
+    @classmethod
+    def foreseen_models(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:
+        with_sex = on_x(chunk.chromosome)
+        beta = np.zeros((chunk.variants, 2 + len(plan.covariate_columns) + with_sex))
+        return {"with_sex": with_sex, "beta": beta, "iteration": 1, "evaluation": 1}
+
+    @property
+    def coefficients(self) -> tuple[int, ...]:
+        return self.variants, self.parameters
+
+    @property
+    def turn(self) -> int:
+        return self.iteration
+
+    def agrees(self, plan: Plan) -> bool:
+        within = self.iteration <= plan.max_iterations and self.evaluation <= MOST_EVALUATIONS
+        return super().agrees(plan) and within and min(self.iteration, self.evaluation) >= 1
+
+    def local(self, cohort: Cohort) -> Arrays:
+        people = self.people_of(cohort)
+        words, second, lacking = self.words_of(cohort)
+        fill = np.zeros((self.variants, 2))
+        if not self.exact:
+            fill[lacking, : self.sexes] = self.fill
+        likelihood, gradient, hessian = evaluate(
+            words, second, lacking, self.design_of(people), self.beta, fill, self.exact
+        )
+        return {"likelihood": likelihood, "gradient": gradient, "hessian": hessian}
+
+    def fields_of(self, part: slice) -> dict[str, Any]:
+        return {"beta": self.beta[part]}
+
+    def design_of(self, people: People) -> Design:
+        return Design.of(people.covariates, people.inside, people.case, people.unit, people.group)
+
+
+@dataclass(frozen=True, eq=False)
+class Approach(Evaluate):
+    """Gradient and Hessian in single precision, one step from the null model: nothing is decided by them."""
+
+    most_rounds: ClassVar[int] = 1
+    usual_rounds: ClassVar[int] = 1
+    name: ClassVar[str] = "logistic/approach"
+    title: ClassVar[str] = "Approach the estimates"
+    sends: ClassVar[tuple[Real, ...]] = tuple(array for array in Evaluate.sends if array.name != "likelihood")
+
+    def local(self, cohort: Cohort) -> Arrays:
+        return {name: sums for name, sums in super().local(cohort).items() if name != "likelihood"}
+
+    @property
+    def turn(self) -> int:
+        return 0
+
+    def design_of(self, people: People) -> Design:
+        return super().design_of(people).in_single_precision()

@@ -1,0 +1,425 @@
+"""What linear and logistic regression have in common: who is in, which allele is A1, which variants remain.
+
+The genotype counts of a chunk come first. From these follow A1, the filters, the number of calls, and the
+sums of the genotype and of its square: no later question asks for them again. What is asked then about those
+that remain settles ties, too; `OrderAlleles` is only for ties that are reported without being fitted. On X
+and Y men are kept apart; `unpooled.algorithms.shared.coding` says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.shared import chunks, filters, genotype_counts, groups, summary
+from unpooled.algorithms.shared.chunks import DIPLOID, MT, Chunk, Y
+from unpooled.algorithms.shared.coding import (
+    PLACES,
+    X2_KNOWN,
+    by_plink2,
+    fits,
+    haploid,
+    heterozygous_missing,
+    sexes,
+    with_plink2,
+)
+from unpooled.algorithms.shared.filters import COUNTED
+from unpooled.algorithms.shared.genotype_counts import (
+    FIRST_ALLELE_TELLS,
+    MOST_PEOPLE,
+    Counted,
+    most_say_first,
+)
+from unpooled.algorithms.shared.genotype_table import GenotypeTable
+from unpooled.algorithms.shared.groups import (
+    CASE,
+    COMPLETE,
+    CONTROL,
+    FOUNDER,
+    INCOMPLETE,
+    MEN,
+    NONFOUNDER,
+    NOT_MEN,
+    PHENOTYPES,
+    UNKNOWN,
+    WOMEN,
+    Group,
+)
+from unpooled.cohort import Cohort
+from unpooled.columns import Chosen
+from unpooled.errors import DisclosureError
+from unpooled.plan import EXACT, FEWEST_AT_A_LEVEL, FEWEST_COHORTS, Plan
+from unpooled.procedure import Asks, Rows, Study
+from unpooled.question import Arrays, Count, Foreseen, Question, Real
+from unpooled.sizes import Sizes
+
+TABLE = summary.VARIANTS
+"""A row per variant that passes the filters. Columns, beside those of `GenotypeTable`:
+
+variant, first_is_a1    the panel index; whether the panel's first allele is A1
+n                       people in this variant's regression
+a1_freq                 frequency of A1 among them
+beta, se                (m, tests): effect per copy of A1 and per unit of each covariate; NaN without a result
+neg_log10_p             (m, tests)
+code                    why there is no result, or none in PLINK 1.9's files: `unpooled.kernels.least_squares`
+
+`tests` are ADD, then, unless they are hidden, the covariates and, if X is in the panel and there are men and
+women, SEX.
+"""
+
+TABLE_BY_PLINK2 = "variants by plink2"
+"""The same for variants that plink2 codes in another way."""
+
+
+def table_of(chromosome: str) -> str:
+    return TABLE_BY_PLINK2 if by_plink2(chromosome) else TABLE
+
+
+def columns_of(file: str, tables: Mapping[str, Arrays]) -> Arrays:
+    """The result columns that a file is written from."""
+    columns = filters.lines(file, tables)
+    if file != "glm" or TABLE_BY_PLINK2 not in tables:
+        return columns
+    others = tables[TABLE_BY_PLINK2]
+    order = np.arange(len(columns["variant"]))
+    replaced = np.searchsorted(columns["variant"][:], others["variant"])
+    order[replaced] = len(order) + np.arange(len(replaced))
+    return Chosen(columns, others, order)
+
+
+_QUANTITATIVE: tuple[Group, ...] = tuple(
+    (completeness, founder, *sex)
+    for completeness in (COMPLETE, INCOMPLETE)
+    for founder in (FOUNDER, NONFOUNDER)
+    for sex in ((MEN,), (NOT_MEN, WOMEN), (NOT_MEN, UNKNOWN))
+)
+_CASE_CONTROL: tuple[Group, ...] = tuple(
+    (phenotype, *group) for phenotype in PHENOTYPES for group in _QUANTITATIVE
+)
+
+
+def finest(trait: str) -> tuple[Group, ...]:
+    """The groups of which all others are unions; together they are everyone."""
+    return _QUANTITATIVE if trait == "quantitative" else _CASE_CONTROL
+
+
+def count_people(study: Study) -> Asks[Pool]:
+    """How many people there are; refuses levels of covariates that too few people or cohorts have."""
+    plan = study.plan
+    sums = yield Census(plan.trait, plan.dummies)
+    refuse_rare_levels(plan, sums)
+    pool = Pool(plan.trait, tuple(sums["people"].tolist()))
+    yield pool.rows()
+    return pool
+
+
+@dataclass(frozen=True)
+class Census(Question):
+    """How many people there are in each group."""
+
+    name: ClassVar[str] = "regression/census"
+    title: ClassVar[str] = "Count people"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "people",
+            ("group_count",),
+            MOST_PEOPLE,
+            "number of people by phenotype (if case/control), complete data or not, founder or not, sex",
+            "how many people of the pool are in each group",
+        ),
+        Count(
+            "levels",
+            ("level_count",),
+            MOST_PEOPLE,
+            "per level of a categorical covariate: number of people with complete data",
+            f"how many people of the pool have each level; fewer than {FEWEST_AT_A_LEVEL} end the study",
+        ),
+        Count(
+            "enough",
+            ("level_count",),
+            1,
+            f"per level of a categorical covariate: 1 if these are {FEWEST_AT_A_LEVEL} or more, else 0",
+            f"how many cohorts have so many people at each level; fewer than {FEWEST_COHORTS} end the study, "
+            "unless the plan says that sums over one cohort may be seen",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"group_count": "group of people", "level_count": "level"}
+    ring_bits: ClassVar[int] = 64
+
+    trait: str
+    dummies: tuple[tuple[int, ...], ...]
+    """Of each categorical covariate the columns that say whether somebody has a level: all but the first."""
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
+        return cls.sends if plan.dummies else cls.sends[:1]
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls(plan.trait, plan.dummies)])
+
+    @property
+    def group_count(self) -> int:
+        return len(finest(self.trait))
+
+    @property
+    def level_count(self) -> int:
+        return sum(1 + len(columns) for columns in self.dummies)
+
+    def agrees(self, plan: Plan) -> bool:
+        """The groups are those of the plan's trait, and the server has to look at every level."""
+        return (self.trait, self.dummies) == (plan.trait, plan.dummies)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        samples = cohort.samples
+        sizes = [np.count_nonzero(groups.members(group, samples)) for group in finest(self.trait)]
+        levels = at_each_level(samples.covariates[groups.complete(samples)], self.dummies)
+        enough = (levels >= FEWEST_AT_A_LEVEL).astype(np.int64)
+        return {"people": np.array(sizes), "levels": levels, "enough": enough}
+
+
+def at_each_level(covariates: np.ndarray, dummies: Sequence[Sequence[int]]) -> np.ndarray:
+    """How many people have each level of each categorical covariate, the first included: int64 (levels,).
+
+    `covariates`, (n, c), are of people who have all of them: whoever has no other level has the first.
+    """
+    found: list[int] = []
+    for columns in dummies:
+        others = np.count_nonzero(covariates[:, list(columns)] == 1, axis=0).tolist()
+        found += [len(covariates) - sum(others), *others]
+    return np.array(found, np.int64)
+
+
+def refuse_rare_levels(plan: Plan, total: Arrays) -> None:
+    """DisclosureError if too few people, or too few cohorts, have some level of a categorical covariate.
+
+    `total` is what `Census` asks for, summed.
+    """
+    levels = [(level, covariate.title) for covariate in plan.covariates for level in covariate.levels]
+    for (level, title), people, cohorts in zip(
+        levels, total["levels"].tolist(), total["enough"].tolist(), strict=True
+    ):
+        at = f"the level {level} of the covariate {title}"
+        if people < FEWEST_AT_A_LEVEL:
+            raise DisclosureError(
+                f"fewer than {FEWEST_AT_A_LEVEL} people of the pool have {at}, and sums over so few would "
+                f"tell of single people. {_WITHOUT_THE_LEVEL}"
+            )
+        if cohorts < FEWEST_COHORTS and not plan.cohort_sums:
+            raise DisclosureError(
+                f"fewer than {FEWEST_COHORTS} cohorts have at least {FEWEST_AT_A_LEVEL} people each with "
+                f"{at}, and sums over these would tell of one cohort. {_WITHOUT_THE_LEVEL}; or let the plan "
+                "say that sums over one cohort may be seen, which every cohort is then asked to accept"
+            )
+
+
+_WITHOUT_THE_LEVEL = (
+    "Duplicate the study, and join the level to another in the files and in the plan, or do without the "
+    "covariate"
+)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """How many people the pool has, in the finest groups."""
+
+    name: ClassVar[str] = "pool"
+
+    trait: str
+    people: tuple[int, ...]
+
+    def of(self, *words: str) -> int:
+        """How many are in all the groups of these words."""
+        named = zip(finest(self.trait), self.people, strict=True)
+        return sum(size for group, size in named if set(words) <= set(group))
+
+    def rows(self) -> Rows:
+        """Those with complete data, as a result has them."""
+        classes = () if self.trait == "quantitative" else (CASE, CONTROL)
+        return summary.pool(self.of(COMPLETE), *(self.of(COMPLETE, word) for word in classes))
+
+    @property
+    def sex_varies(self) -> bool:
+        """Whether sex becomes a covariate on X: there are men and women with complete data."""
+        return bool(self.of(COMPLETE, WOMEN) and self.of(COMPLETE, MEN))
+
+
+def chunks_of(study: Study, pool: Pool) -> tuple[Chunk, ...]:
+    """The chunks to ask about."""
+    return asked_chunks(chunks.chunks_of(study), pool, study.plan)
+
+
+def asked_chunks(chunks: Iterable[Chunk], pool: Pool, plan: Plan) -> tuple[Chunk, ...]:
+    """The chunks to ask about; with plink2's report those that it codes in another way once more.
+
+    People of unknown sex may be few: what is known with them and without them is known of them. So they are
+    left out, as plink2 does, only by the rule that shows single people anyway.
+    """
+    if "glm" not in plan.files:
+        return tuple(chunks)
+    unknown = bool(pool.of(COMPLETE, UNKNOWN)) and pool.sex_varies and plan.missing == EXACT
+    return tuple(with_plink2(chunks, unknown))
+
+
+def wanted_groups(chromosome: str, pool: Pool, plan: Plan) -> dict[Group, int]:
+    """The groups to count genotypes in, on a class of chromosomes, with the number of people in the pool."""
+    dropped = {FOUNDER, NONFOUNDER} if plan.nonfounders else set()
+    dropped |= {MEN, NOT_MEN} if PLACES[chromosome] in (DIPLOID, MT) else set()
+    everyone_matters = plan.nonfounders or plan.geno < 1 or "lmiss" in plan.files
+    wanted: dict[Group, int] = {}
+    for finest_group, size in zip(finest(pool.trait), pool.people, strict=True):
+        if not size or (PLACES[chromosome] == Y and MEN not in finest_group):
+            continue
+        if {INCOMPLETE, NONFOUNDER} <= set(finest_group) and not everyone_matters:
+            continue
+        known = chromosome == X2_KNOWN and COMPLETE in finest_group
+        left_out = dropped if known else dropped | {WOMEN, UNKNOWN}
+        group = tuple(word for word in finest_group if word not in left_out)
+        wanted[group] = wanted.get(group, 0) + size
+    return wanted
+
+
+def everyone(plan: Plan) -> Pool:
+    """A pool with people in every group: it is asked everything that a study of a plan can ask."""
+    return Pool(plan.trait, (1,) * len(finest(plan.trait)))
+
+
+def foreseen_chunks(plan: Plan, sizes: Sizes | None) -> tuple[Chunk, ...] | None:
+    """The chunks of a panel with all of a cohort's variants, as often as they can be asked about."""
+    found = chunks.foreseen_chunks(plan, sizes)
+    return None if found is None else asked_chunks(found, everyone(plan), plan)
+
+
+@dataclass(frozen=True)
+class CountGenotypes(genotype_counts.CountGenotypes):
+    """Genotype counts of one chunk in each group."""
+
+    name: ClassVar[str] = "regression/genotypes"
+
+    @classmethod
+    def foreseen_chunks(cls, plan: Plan, sizes: Sizes | None) -> tuple[Chunk, ...] | None:
+        return foreseen_chunks(plan, sizes)
+
+    @classmethod
+    def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
+        return tuple(wanted_groups(chromosome, everyone(plan), plan))
+
+    def agrees(self, plan: Plan) -> bool:
+        """Unknown sex apart only by the rule that shows single people."""
+        allowed = self.chromosome in PLACES and (plan.missing == EXACT or self.chromosome != X2_KNOWN)
+        return allowed and super().agrees(plan)
+
+    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
+        return self.reach <= len(chromosomes) and fits(
+            self.chromosome, chromosomes[self.start : self.stop], plan
+        )
+
+
+def count_genotypes(study: Study, chunk: Chunk, pool: Pool) -> Asks[tuple[Counted, Counted]]:
+    """Count the genotypes of a chunk, and report the variants that do not pass the filters.
+
+    Returns those that pass, and the ties among the others, which are reported once they are ordered.
+    """
+    plan, wanted = study.plan, wanted_groups(chunk.chromosome, pool, study.plan)
+    most = max(wanted.values(), default=0)
+    sums = yield CountGenotypes(chunk.start, chunk.stop, tuple(wanted), most, chunk.chromosome)
+    table = _table(plan, sums["genotypes"], wanted, chunk.chromosome)
+    found = Counted.of(chunk, table)
+    passing = filters.passing(table, plan)
+    # What plink2 counts in another way is in PLINK 1.9's reports by the first counts.
+    told = ~passing & (filters.reports_filtered(plan) and not by_plink2(chunk.chromosome))
+    first_is_a1, tied = found.order()
+    if (ready := told & ~tied).any():
+        yield from report_filtered(study, found.some(ready), first_is_a1[ready])
+    return found.some(passing), found.some(told & tied)
+
+
+def report_filtered(study: Study, found: Counted, first_is_a1: np.ndarray) -> Iterator[Rows]:
+    """Rows of variants that do not pass the filters."""
+    yield filters.filtered(study.plan, found.variants, found.table, first_is_a1)
+
+
+def _table(plan: Plan, counts: np.ndarray, wanted: Mapping[Group, int], chromosome: str) -> GenotypeTable:
+    files = tuple(file for file in COUNTED if file == "frq" or file in plan.files)
+    if "glm" in plan.files and plan.trait != "quantitative":
+        files += ("glm",)
+    place, halves = PLACES[chromosome], by_plink2(chromosome) and plan.missing == EXACT
+    return GenotypeTable(counts, tuple(wanted), sum(wanted.values()), place, files, hwe_rows(plan), halves)
+
+
+def hwe_rows(plan: Plan) -> tuple[str, ...]:
+    """Who the Hardy-Weinberg tests of a report are about."""
+    return ("all",) if plan.trait == "quantitative" else ("all", "case", "control")
+
+
+TIES = Count(
+    "first",
+    ("tied",),
+    1,
+    "per variant of two equally frequent alleles: 1 if this cohort's files call its first allele A1",
+    FIRST_ALLELE_TELLS,
+)
+
+
+def settled(first_is_a1: np.ndarray, tied: np.ndarray, first: np.ndarray, cohorts: int) -> np.ndarray:
+    """Which variants' first allele is A1, once the sums of `TIES` are known: bool (m,)."""
+    found = first_is_a1.copy()
+    found[tied] = most_say_first(first, cohorts)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class OrderAlleles(genotype_counts.AlleleOrder):
+    """Which allele is A1 where both are equally frequent, of variants that are reported, but not fitted."""
+
+    name: ClassVar[str] = "regression/allele-order"
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
+        return cls.sends if filters.reports_filtered(plan) else ()
+
+
+@dataclass(frozen=True, eq=False)
+class Calls:
+    """Of m variants, in each of s sexes: calls of people with complete data, sums of copies and squares.
+
+    Copies of the panel's first allele, 0 to 2, or 0 to 1 where haploid. int64 (m, s) each; `people` (s,).
+    """
+
+    people: np.ndarray
+    called: np.ndarray
+    copies: np.ndarray
+    squares: np.ndarray
+
+    @classmethod
+    def of(
+        cls, counts: np.ndarray, counted: tuple[Group, ...], chromosome: str, pool: Pool, exact: bool
+    ) -> Calls:
+        """From counts (m, groups, 3). `exact` is the rule for missing calls."""
+        people, called, copies, squares = [], [], [], []
+        for sex in sexes(chromosome):
+            every = {COMPLETE, *([sex] if sex else [])}
+            inside = [k for k, group in enumerate(counted) if every <= set(group)]
+            two, one, none = np.moveaxis(counts[:, inside].sum(axis=1), 1, 0)
+            single = haploid(chromosome, sex)
+            people.append(pool.of(*every))
+            if heterozygous_missing(chromosome, sex, exact):
+                one = np.zeros_like(one)
+            called.append(two + one + none)
+            copies.append(two if single else 2 * two + one)
+            squares.append(two if single else 4 * two + one)
+        return cls(np.array(people), *(np.stack(column, axis=1) for column in (called, copies, squares)))
+
+    @property
+    def means(self) -> np.ndarray:
+        """Mean copies among those called, float64 (m, s); 0 where nobody is."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.nan_to_num(self.copies / self.called))
+
+    @property
+    def incomplete(self) -> np.ndarray:
+        """Which variants lack a call of anyone with complete data: bool (m,)."""
+        return np.asarray((self.called < self.people).any(axis=1))

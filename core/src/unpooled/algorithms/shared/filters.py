@@ -1,0 +1,91 @@
+"""Which variants pass --geno, --hwe and --maf, by the counts of the pool; and what is told of the others.
+
+As in PLINK 1.9 allele frequencies and missing calls are reported of all variants, the Hardy-Weinberg test of
+those that pass --geno, and the association test of those that pass all three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from unpooled.algorithms.shared.genotype_table import GenotypeTable
+from unpooled.algorithms.shared.summary import VARIANTS
+from unpooled.columns import Chosen
+from unpooled.plan import FILES, Plan
+from unpooled.procedure import Rows
+from unpooled.question import Arrays
+
+FILTERED = "filtered"
+"""The result table of variants that do not pass: `variant`, the columns of the counted reports, and whether
+they pass --geno."""
+
+COUNTED = tuple(file for file in FILES if file != "assoc")
+"""Reports of genotype counts alone, that have lines about variants which do not pass."""
+
+_TOLERANCE = 2.0**-44
+
+
+def reports_filtered(plan: Plan) -> bool:
+    """Whether a report of the study has lines about variants that do not pass."""
+    return not set(COUNTED).isdisjoint(plan.files)
+
+
+def passing_geno(table: GenotypeTable, plan: Plan) -> np.ndarray:
+    """Which variants have no more than the allowed share of missing calls: bool (m,).
+
+    As in PLINK 1.9 the share of nobody's calls, on Y in a pool without men, is more than any.
+    """
+    if plan.geno >= 1 or not table.people:
+        return np.full(len(table.counts), plan.geno >= 1)
+    missing = table.people - table.counts.sum(axis=(1, 2))
+    return np.asarray(missing <= table.people * plan.geno * (1 + _TOLERANCE))
+
+
+def passing(table: GenotypeTable, plan: Plan) -> np.ndarray:
+    """Which variants pass --geno, --hwe and --maf: bool (m,)."""
+    found = passing_geno(table, plan)
+    found &= _passing_hwe(table, plan)
+    found &= _passing_maf(table, plan)
+    return found
+
+
+def _passing_hwe(table: GenotypeTable, plan: Plan) -> np.ndarray:
+    """By the test of everyone, or of a case/control trait's controls; where there is none they pass."""
+    if plan.hwe <= 0:
+        return np.ones(len(table.counts), bool)
+    row = "all" if plan.trait == "quantitative" else "control"
+    some_order = np.ones(len(table.counts), bool)
+    p = replace(table, files=("hwe",), hwe_rows=(row,)).columns(some_order)[f"{row}_hwe_p"]
+    return np.asarray(~(p < plan.hwe))
+
+
+def _passing_maf(table: GenotypeTable, plan: Plan) -> np.ndarray:
+    """With PLINK's tolerance. Without founders the frequency is 0/0, and the variant stays."""
+    if plan.maf <= 0:
+        return np.ones(len(table.counts), bool)
+    first, second = table.frequency_alleles()
+    with np.errstate(invalid="ignore"):
+        return np.asarray(~(np.minimum(first, second) / (first + second) < plan.maf * (1 - _TOLERANCE)))
+
+
+def filtered(plan: Plan, variants: np.ndarray, table: GenotypeTable, first_is_a1: np.ndarray) -> Rows:
+    """Rows of variants (panel indices) that do not pass."""
+    reported = replace(table, files=tuple(file for file in table.files if file in COUNTED))
+    columns = reported.columns(first_is_a1)
+    return Rows(FILTERED, {"variant": variants, **columns, "passes_geno": passing_geno(table, plan)})
+
+
+def lines(file: str, tables: Mapping[str, Arrays]) -> Arrays:
+    """Result columns of the variants that a report has lines about, in the order of the panel."""
+    rows = tables[VARIANTS]
+    if file not in COUNTED or FILTERED not in tables:
+        return rows
+    others = tables[FILTERED]
+    # By their places in both tables one after the other.
+    told = np.arange(len(others["variant"])) if file != "hwe" else np.flatnonzero(others["passes_geno"])
+    places = np.append(np.arange(len(rows["variant"])), len(rows["variant"]) + told)
+    variant = np.append(rows["variant"], others["variant"][told])
+    return Chosen(rows, others, places[np.argsort(variant, kind="stable")])

@@ -1,0 +1,202 @@
+"""Genotype counts of the pool, and which of two equally frequent alleles is A1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.shared import groups as people
+from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chromosome_class, foreseen_chunks
+from unpooled.algorithms.shared.genotype_table import GenotypeTable
+from unpooled.algorithms.shared.groups import Group
+from unpooled.cohort import Cohort, blocks
+from unpooled.errors import ProtocolError
+from unpooled.kernels.counts import count_genotypes, group_masks
+from unpooled.plan import Plan
+from unpooled.procedure import Asks, Rows, Study
+from unpooled.question import Arrays, Asking, Count, Foreseen, Question
+from unpooled.sizes import Sizes
+
+FIRST_ALLELE_TELLS = "how many cohorts' files call which allele A1"
+
+MOST_PEOPLE = (1 << 30) - 1  # more than are in any pool; their alleles can still be counted in 32 bits
+
+
+@dataclass(frozen=True)
+class CountGenotypes(Question):
+    """Genotype counts of one chunk in each group. Subclasses say which groups a plan has."""
+
+    title: ClassVar[str] = "Count genotypes"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "genotypes",
+            ("variants", "group_count", 3),
+            "most",
+            "per variant and group of people: how many have two copies of an allele, one, none",
+            "the genotypes of each group of the pool; of a group of one person, that person's",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"variants": "variant", "group_count": "group of people"}
+
+    start: int
+    stop: int
+    groups: tuple[Group, ...]
+    most: int
+    chromosome: str = DIPLOID
+    """The class of chromosomes that the variants are on."""
+
+    def __post_init__(self) -> None:
+        people.check(self.groups)
+        if not 0 <= self.start <= self.stop or not 0 <= self.most <= MOST_PEOPLE:
+            raise ProtocolError("a question about variants has bounds that cannot be")
+
+    @property
+    def variants(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def group_count(self) -> int:
+        return len(self.groups)
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        chunks = cls.foreseen_chunks(plan, sizes)
+        if chunks is None:
+            return None
+        questions = (
+            cls(chunk.start, chunk.stop, cls.foreseen_groups(chunk.chromosome, plan), 0) for chunk in chunks
+        )
+        return Foreseen(questions, exact=False)
+
+    @classmethod
+    def foreseen_chunks(cls, plan: Plan, sizes: Sizes | None) -> Iterable[Chunk] | None:
+        """The chunks that can be asked about; None if the sizes do not tell."""
+        return foreseen_chunks(plan, sizes)
+
+    @classmethod
+    def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
+        """The groups that are asked for if the pool has people in all of them."""
+        raise NotImplementedError
+
+    def agrees(self, plan: Plan) -> bool:
+        """Only groups that the plan has on these chromosomes: others may set few people apart."""
+        return set(self.groups) <= set(self.foreseen_groups(self.chromosome, plan))
+
+    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
+        """On X, Y and MT people count by sex: elsewhere these would be other groups."""
+        codes = np.unique(chromosomes[self.start : self.stop]).tolist()
+        places = {chromosome_class(code, plan.autosomes) for code in codes}
+        return super().fits_panel(chromosomes, plan) and places <= {self.chromosome}
+
+    def asking(self) -> Asking:
+        return Asking(self.chromosome, np.arange(self.start, self.stop))
+
+    def parts(self, cohort: Cohort) -> Iterator[CountGenotypes]:
+        for part in blocks(self.variants, len(cohort.samples)):
+            yield replace(self, start=self.start + part.start, stop=self.start + part.stop)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        packed = cohort.packed(slice(self.start, self.stop))
+        inside = [people.members(group, cohort.samples) for group in self.groups]
+        masks = group_masks(np.array(inside, bool).reshape(len(inside), len(cohort.samples)))
+        counts = count_genotypes(packed.words, masks)
+        counts[packed.swapped] = counts[packed.swapped, :, ::-1]
+        return {"genotypes": counts}
+
+
+@dataclass(frozen=True, eq=False)
+class AlleleOrder(Question):
+    """Which allele is A1 where both are equally frequent: as in most cohorts' files, else the alphabet.
+
+    Asked about ties alone, of many chunks at once: of all variants it would show cohorts' rarer alleles.
+    """
+
+    title: ClassVar[str] = "Order the alleles of ties"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "first",
+            ("count",),
+            1,
+            "per variant: 1 if this cohort's files call its first allele A1",
+            FIRST_ALLELE_TELLS,
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"count": "variant of two equally frequent alleles"}
+
+    variants: np.ndarray
+    """Panel indices, (m,)."""
+
+    @property
+    def count(self) -> int:
+        return len(self.variants)
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        chunks = foreseen_chunks(plan, sizes)
+        if chunks is None:
+            return None
+        # All in one question, however many chunks they are of.
+        return Foreseen([cls(np.arange(sum(chunk.variants for chunk in chunks)))], exact=False)
+
+    @property
+    def reach(self) -> int:
+        return int(self.variants.max()) + 1 if len(self.variants) else 0
+
+    def asking(self) -> Asking:
+        return Asking(items=self.variants.astype(np.int64))
+
+    def local(self, cohort: Cohort) -> Arrays:
+        return {"first": 1 - cohort.packed(self.variants).swapped.astype(np.int64)}
+
+
+def most_say_first(first: np.ndarray, cohorts: int) -> np.ndarray:
+    """Whether the panel's first allele is A1, given how many cohorts' files call it so: bool (m,)."""
+    # On a tie here, too, the first allele: the panel's pairs are in alphabetical order.
+    return np.asarray(2 * first >= cohorts)
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Variants whose genotypes are counted."""
+
+    name: ClassVar[str] = "counted"
+
+    variants: np.ndarray
+    """Panel indices, uint32 (m,)."""
+    table: GenotypeTable
+    """Of these variants."""
+
+    @classmethod
+    def of(cls, chunk: Chunk, table: GenotypeTable) -> Counted:
+        """All variants of a chunk."""
+        return cls(np.arange(chunk.start, chunk.stop, dtype=np.uint32), table)
+
+    def some(self, which: np.ndarray) -> Counted:
+        """Some of them: bool (m,)."""
+        return Counted(self.variants[which], self.table.take(which))
+
+    def order(self) -> tuple[np.ndarray, np.ndarray]:
+        """Whether the first allele is A1, and whether both are as frequent: bool (m,)."""
+        first, second = self.table.frequency_alleles()
+        return np.asarray(first < second), np.asarray(first == second)
+
+
+Report = Callable[[Study, Counted, np.ndarray], Iterator[Rows]]
+"""Rows of variants, given the study, and whether the first allele of each is A1."""
+
+
+def order_ties(study: Study, kind: type[AlleleOrder], ties: Sequence[Counted], report: Report) -> Asks[None]:
+    """Find out which allele is A1 of the ties of all chunks, in one question; then report them."""
+    variants = np.concatenate([np.zeros(0, np.uint32), *(some.variants for some in ties)])
+    if not len(variants):
+        return
+    sums = yield kind(variants)
+    first_is_a1 = most_say_first(sums["first"], study.plan.cohorts)
+    # Rows of one chunk stay together: tables are merged chunk by chunk.
+    ends = np.cumsum([len(some.variants) for some in ties])[:-1]
+    for some, order in zip(ties, np.split(first_is_a1, ends), strict=True):
+        if len(order):
+            yield from report(study, some, order)

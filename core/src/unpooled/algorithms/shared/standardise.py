@@ -1,0 +1,362 @@
+"""Centre and scale real columns by the pool, so that every later sum has a small bound known beforehand.
+
+A column x becomes z = (x - centre) / 2^exponent, where 2^exponent is the smallest power of two that is not
+below the standard deviation. So the sum of z^2 is at most the number of people n, and by Cauchy-Schwarz the
+sum of any product of two columns is at most n too, outliers included. Scaling by powers of two is exact, and
+the centre is one float64 for all cohorts; so no rounding differs between them, however large the mean.
+
+No cohort's largest value is ever sent: masked counts of the values that are at most 2^e, for 32 exponents e,
+tell which power of two covers the pool. Two rounds of them cover all of float64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.shared import plausible
+from unpooled.algorithms.shared.groups import complete
+from unpooled.cohort import Cohort, Samples
+from unpooled.errors import ColumnError, ProtocolError, listed
+from unpooled.kernels.columns import moments, within_powers
+from unpooled.plan import Plan
+from unpooled.procedure import Asks, Study
+from unpooled.question import Arrays, Asking, Count, Foreseen, Question, Real
+from unpooled.sizes import Sizes
+
+THRESHOLDS = 32
+"""Exponents that are asked about in one round."""
+
+COARSE, FINE = 64, 2  # distances of exponents in the two rounds; 32 of the one span one of the other
+_WIDE = 2 * FINE
+"""The second distance here: it reaches 2^60 below the largest value or further, to where the others are."""
+_LARGEST = 1024  # all finite numbers are below 2^1024
+
+FAR = 20
+"""A column whose largest value is 2^20 times as large as nearly everybody's, or more, is refused: sums of
+float64, taken together, lose what the others say. It is a code for a missing value or another mistake."""
+
+_CONSTANT = 1e-4
+"""A column whose squared deviations from its own mean are at most this share of those from the rounded mean,
+differs by rounding only: it is constant."""
+
+_MOST_HIDDEN = 0.25
+"""Share of a deviation that masks may hide: it only decides on a column's scale, a power of two."""
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """How the real columns of a study are standardised."""
+
+    name: ClassVar[str] = "columns"
+
+    centre: np.ndarray
+    """float64 (c,)"""
+    exponent: np.ndarray
+    """int64 (c,)"""
+
+    def apply(self, values: np.ndarray) -> np.ndarray:
+        """Standardised columns, (n, c) from (n, c)."""
+        return np.asarray(np.ldexp(values - self.centre, -self.exponent.astype(np.int32)))
+
+
+def standardise(study: Study, people: int) -> Asks[Columns]:
+    """Standardise the covariates, and a phenotype that is a number, of so many people with complete data."""
+    names, cohorts = column_names(study.plan), study.plan.cohorts
+    about = people, len(names), is_number(study.plan)
+    if not names:
+        return Columns(np.zeros(0), np.zeros(0, np.int64))
+
+    highest = first_exponents(len(names))
+    sums = yield Magnitude(*about, highest, COARSE, cohorts)
+    zeros, highest = sums["within"][:, -1], covering(sums["within"], people, exponents(highest, COARSE))
+
+    sums = yield Magnitude(*about, highest, _WIDE, cohorts)
+    powers = exponents(highest, _WIDE)
+    refuse([names[k] for k in np.flatnonzero(outlying(sums["within"], people, powers, zeros))])
+    magnitude = covering(sums["within"], people, powers)
+
+    sums = yield Mean(*about, magnitude, cohorts)
+    centre = np.ldexp(sums["sum"] / max(people, 1), magnitude.astype(np.int32))
+
+    magnitude = magnitude + 1
+    sums = yield Spread(*about, centre, magnitude, cohorts)
+    centre, deviation, constant = settle(sums, people, centre, magnitude)
+    _, lost = errors(study.plan.noise, people, deviation)
+    refuse_what_masks_hide(names, lost > _MOST_HIDDEN * deviation)
+    exponent = np.frexp(deviation * (1 + 1e-6))[1].astype(np.int64) + magnitude
+    return Columns(centre, np.where(constant, 0, exponent))
+
+
+def real_columns(samples: Samples, phenotype: bool) -> np.ndarray:
+    """The covariates and, if it is one, the real-valued phenotype of everyone: float64 (n, columns)."""
+    columns = [samples.covariates, samples.phenotype[:, None]] if phenotype else [samples.covariates]
+    return np.asarray(np.concatenate(columns, axis=1))
+
+
+def _values(cohort: Cohort, columns: int, phenotype: bool) -> np.ndarray:
+    values = real_columns(cohort.samples, phenotype)[complete(cohort.samples)]
+    if values.shape[1] != columns:
+        raise ProtocolError("the question has another number of columns than this cohort's data")
+    return np.asarray(values)
+
+
+def first_exponents(columns: int) -> np.ndarray:
+    """What `exponents` begins with for each column: all finite numbers are below 2 to this power."""
+    return np.full(columns, _LARGEST, np.int64)
+
+
+def exponents(highest: np.ndarray, distance: int) -> np.ndarray:
+    """int64 (columns, 32), falling from `highest`, int64 (columns,), by `distance`."""
+    return np.asarray(highest[:, None] - distance * np.arange(THRESHOLDS))
+
+
+def covering(within: np.ndarray, people: int | np.ndarray, powers: np.ndarray) -> np.ndarray:
+    """The smallest of each column's powers within which `people` of the pool are: int64 (columns,)."""
+    covers = within >= np.reshape(people, (-1, 1))
+    covers[:, 0] = True  # all finite numbers are below the highest
+    smallest = THRESHOLDS - 1 - np.argmax(covers[:, ::-1], axis=1)
+    return np.asarray(powers[np.arange(len(powers)), smallest])
+
+
+def most(people: int) -> int:
+    """Nearly all of some people: all but the farthest one or one in a hundred."""
+    return people - max(1, people // 100)
+
+
+def outlying(within: np.ndarray, people: int, powers: np.ndarray, zeros: np.ndarray) -> np.ndarray:
+    """Whether the largest values of a column are beyond what nearly everybody has: bool (columns,).
+
+    `zeros`, int64 (columns,), says of how many people a column is 0: a column is allowed to be 0 for nearly
+    everybody. Columns with a large mean may have outliers, in deviations, that these counts do not show.
+    """
+    covered = np.where(within >= most(people), within, people).min(axis=1)
+    distance = covering(within, people, powers) - covering(within, most(people), powers)
+    return np.asarray((distance >= FAR + _WIDE) & (covered > zeros))
+
+
+def settle(
+    total: Arrays, people: int | np.ndarray, centre: np.ndarray, magnitude: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of each column of the pool the mean, the deviation in units of 2^magnitude, and whether it is constant.
+
+    `total` has the sums of the deviations from `centre` and of their squares, in units of 2^magnitude and of
+    its square. The centre is a mean that was rounded; the one that is returned is right to the last bit or
+    so, and of a constant column it is the column's value.
+    """
+    n = np.maximum(people, 1)
+    mean = total["deviations"] / n
+    squares = total["squares"] - total["deviations"] * mean
+    constant = squares <= _CONSTANT * total["squares"]
+    deviation = np.sqrt(np.maximum(squares, 0) / n)
+    return centre + np.ldexp(mean, magnitude.astype(np.int32)), deviation, constant
+
+
+def errors(noise: float, n: int | np.ndarray, deviation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """By how much masks that change sums by `noise` may have changed means, and deviations, of n numbers."""
+    of_mean = np.full(deviation.shape, noise / np.maximum(n, 1))  # and of the mean square
+    lost = np.divide(of_mean, 2 * deviation, out=np.full(deviation.shape, np.inf), where=deviation > 0)
+    return of_mean, np.minimum(lost, np.sqrt(of_mean))
+
+
+def refuse_what_masks_hide(titles: Sequence[str], hidden: np.ndarray) -> None:
+    """ColumnError if there is a column, by `titles`, of which the deviation is `hidden`: bool (columns,)."""
+    if names := [titles[k] for k in range(len(hidden)) if hidden[k]]:
+        raise ColumnError(
+            f"the values of {listed(names)} lie so close together, beside their size, that Gaussian masks "
+            "of this variance hide their deviation. Duplicate the study with modular masks, or without these"
+        )
+
+
+def fraction_bits(bound: int, cohorts: int, ring_bits: int = 128) -> int:
+    """The most bits after the point with which `cohorts` numbers of size up to `bound` cannot overflow."""
+    return ring_bits - 2 - math.ceil(math.log2(bound * cohorts + 1))
+
+
+class OfColumns:
+    """A question about the real columns of everyone with complete data."""
+
+    people: int
+    columns: int
+    phenotype: bool
+    cohorts: int
+
+    sends: ClassVar[tuple[Count | Real, ...]]
+    each: ClassVar[Mapping[str, str]] = {"columns": "column"}
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
+        return cls.sends if column_names(plan) else ()
+
+    def columns_under(self, plan: Plan) -> tuple[str, ...]:
+        return column_names(plan)
+
+    def agrees(self, plan: Plan) -> bool:
+        """About the plan's covariates, and its phenotype if that is a number."""
+        asked = self.columns, self.phenotype, self.cohorts
+        return asked == (len(column_names(plan)), is_number(plan), plan.cohorts)
+
+
+def is_number(plan: Plan) -> bool:
+    """Whether the phenotype is a number, and one of the columns."""
+    return plan.trait == "quantitative"
+
+
+def column_names(plan: Plan) -> tuple[str, ...]:
+    """The real columns of a plan: its covariates' and, if it is a number, the phenotype."""
+    return plan.covariate_columns + ((plan.phenotype,) if is_number(plan) else ())
+
+
+@dataclass(frozen=True, eq=False)
+class Magnitude(OfColumns, Question):
+    """How many values of each column are at most 2^e, for e = highest, highest - distance, ... ."""
+
+    name: ClassVar[str] = "standardise/magnitude"
+    title: ClassVar[str] = "Find the magnitude of covariates"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "within",
+            ("columns", THRESHOLDS),
+            "people",
+            "per covariate, and phenotype if it is a number: of how many people it is at most 2^e, for 32 e",
+            "the size of the pool's values to a power of two; no single value",
+        ),
+    )
+
+    people: int
+    columns: int
+    phenotype: bool
+    highest: np.ndarray
+    distance: int
+    cohorts: int
+
+    def __post_init__(self) -> None:
+        good = plausible.pool(self.people, self.cohorts) and self.distance in (COARSE, _WIDE)
+        plausible.require(good and plausible.exponents(self.highest, self.columns), "magnitudes")
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        columns = len(column_names(plan))
+        return Foreseen([cls(0, columns, False, first_exponents(columns), COARSE, plan.cohorts)], rounds=2)
+
+    def agrees(self, plan: Plan) -> bool:
+        """The first question is about all of float64, and the second about a part of that."""
+        first = bool(np.all(self.highest == _LARGEST))
+        return super().agrees(plan) and (self.distance != COARSE or first)
+
+    def asking(self) -> Asking:
+        return Asking(str(self.distance))
+
+    def local(self, cohort: Cohort) -> Arrays:
+        values = _values(cohort, self.columns, self.phenotype)
+        return {"within": within_powers(values, exponents(self.highest, self.distance))}
+
+
+def refuse(columns: Sequence[str]) -> None:
+    """ColumnError if there is any column, by its name, with values beyond all others."""
+    if columns:
+        raise ColumnError(
+            f"{listed(columns)}: the values of a few people of the pool are {2**FAR:,} times as large as "
+            "those of nearly all others, or more. Most likely they are a code for a missing value, such as "
+            "-999999999. Each cohort finds it with `unpooled-client check`; write NA, or say "
+            "--missing-phenotype, and duplicate the study"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Mean(OfColumns, Question):
+    """Sums of the columns in units of their magnitude."""
+
+    name: ClassVar[str] = "standardise/mean"
+    title: ClassVar[str] = "Average covariates"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "sum",
+            ("columns",),
+            "people",
+            "bits",
+            "per covariate, and phenotype if it is a number: the sum",
+            "the mean of each column of the pool",
+        ),
+    )
+    ring_bits: ClassVar[int] = 128
+
+    people: int
+    columns: int
+    phenotype: bool
+    magnitude: np.ndarray
+    cohorts: int
+
+    def __post_init__(self) -> None:
+        good = plausible.pool(self.people, self.cohorts)
+        plausible.require(good and plausible.exponents(self.magnitude, self.columns), "means")
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        columns = len(column_names(plan))
+        return Foreseen([cls(0, columns, False, np.zeros(columns, np.int64), plan.cohorts)])
+
+    @property
+    def bits(self) -> int:
+        return fraction_bits(self.people, self.cohorts)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        values = _values(cohort, self.columns, self.phenotype)
+        return {"sum": moments(values, np.zeros(self.columns), self.magnitude)[0]}
+
+
+@dataclass(frozen=True, eq=False)
+class Spread(OfColumns, Question):
+    """Sums of the deviations from a centre, and of their squares, in units of 2^magnitude and its square."""
+
+    name: ClassVar[str] = "standardise/spread"
+    title: ClassVar[str] = "Measure the spread of covariates"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "deviations",
+            ("columns",),
+            "people",
+            "bits",
+            "per such column: the sum of x - mean",
+            "the last digits of each mean",
+        ),
+        Real(
+            "squares",
+            ("columns",),
+            "people",
+            "bits",
+            "per such column: the sum of (x - mean)^2",
+            "the standard deviation of each column of the pool",
+        ),
+    )
+    ring_bits: ClassVar[int] = 128
+
+    people: int
+    columns: int
+    phenotype: bool
+    centre: np.ndarray
+    magnitude: np.ndarray
+    cohorts: int
+
+    def __post_init__(self) -> None:
+        good = plausible.pool(self.people, self.cohorts) and self.columns == len(self.centre)
+        plausible.require(good and plausible.columns(self.centre, self.magnitude), "deviations")
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        columns = len(column_names(plan))
+        nothing = np.zeros(columns, np.int64)
+        return Foreseen([cls(0, columns, False, np.zeros(columns), nothing, plan.cohorts)])
+
+    @property
+    def bits(self) -> int:
+        return fraction_bits(self.people, self.cohorts)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        values = _values(cohort, self.columns, self.phenotype)
+        deviations, squares = moments(values, self.centre, self.magnitude)
+        return {"deviations": deviations, "squares": squares}

@@ -1,0 +1,254 @@
+"""Normalization of tables: the parameters that the pooled table would give.
+
+Each method begins with the number of values of each feature. What follows are sums (`moments`, `yeo_johnson`)
+or nothing but counts (`order`). The parameters file and what it does to a table are in `unpooled.scaler`; a
+study of quantiles only finds them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, BinaryIO, ClassVar
+
+import numpy as np
+
+from unpooled import shared_options as options
+from unpooled.algorithms.algorithm import Algorithm, Writer
+from unpooled.algorithms.tables.census import CountValues, count_values
+from unpooled.algorithms.tables.moments import Average, FindMagnitude, MeasureSpread, measure
+from unpooled.algorithms.tables.order import Narrow, interpolated, report_elements
+from unpooled.algorithms.tables.search import MeasureTransformed, Search
+from unpooled.algorithms.tables.table import FEATURES
+from unpooled.algorithms.tables.yeo_johnson import AverageLogarithms, FindRange, yeo_johnson
+from unpooled.panel import Panel
+from unpooled.plan import NONE, PARAMETERS_FILE, QUANTILES_FILE, Plan
+from unpooled.procedure import Asks, Procedure, Study, procedure
+from unpooled.question import Arrays, Question
+from unpooled.scaler import (
+    MIN_MAX,
+    NOTES,
+    PARAMETERS,
+    QUANTILES,
+    ROBUST,
+    YEO_JOHNSON,
+    Z_SCORE,
+    order_statistics,
+    parameters,
+)
+
+Found = Callable[[Arrays], Mapping[str, np.ndarray]]
+"""The parameters by name, float64 (features,) each, from the columns of the table `FEATURES`."""
+
+ALSO_CLOSE = (
+    "the server sees other single values that lie close to these, and a coarse histogram of the column"
+)
+
+MOST_AT_ONCE = 250_000
+"""Elements, over all features, of one question: each takes a kilobyte of the answer."""
+
+
+@procedure("z-score")
+def z_score(study: Study) -> Asks[None]:
+    """Count the values of each feature; then report mean and deviation."""
+    n = yield from count_values(study)
+    yield from measure(study, n)
+
+
+@procedure("min-max")
+def min_max(study: Study) -> Asks[None]:
+    """Report the smallest and the largest value of each feature."""
+    yield from report_elements(study, FindEnds)
+
+
+@procedure("robust")
+def robust(study: Study) -> Asks[None]:
+    """Report the values that median and quartiles of each feature lie between."""
+    yield from report_elements(study, FindQuartiles)
+
+
+@procedure("quantiles")
+def quantiles(study: Study) -> Asks[None]:
+    """Report the values that the plan's quantiles lie between, and its elements."""
+    yield from report_elements(study, Narrow)
+
+
+ENDS = {"min": 0.0, "max": 1.0}
+QUARTILES = {"lower_quartile": 0.25, "median": 0.5, "upper_quartile": 0.75}
+"""Parameters that are quantiles."""
+
+
+@dataclass(frozen=True, eq=False)
+class FindEnds(Narrow):
+    """The same question about the smallest and the largest value."""
+
+    name: ClassVar[str] = "normalization/ends"
+
+    @classmethod
+    def quantiles(cls, plan: Plan) -> Sequence[float]:
+        return tuple(ENDS.values())
+
+
+@dataclass(frozen=True, eq=False)
+class FindQuartiles(Narrow):
+    """The same question about median and quartiles."""
+
+    name: ClassVar[str] = "normalization/quartiles"
+
+    @classmethod
+    def quantiles(cls, plan: Plan) -> Sequence[float]:
+        return tuple(QUARTILES.values())
+
+
+def _columns(names: Sequence[str], columns: Arrays) -> Arrays:
+    return {name: columns[name] for name in names}
+
+
+def _quantiles(quantiles: Sequence[float], columns: Arrays) -> list[np.ndarray]:
+    """Each quantile of all features, float64 (features,). Its elements stand in pairs."""
+    features, count = len(columns["n"]), len(quantiles)
+    pairs = columns["elements"][:, : 2 * count].reshape(features, count, 2)
+    return [interpolated(quantile, columns["n"], *pairs[:, k].T) for k, quantile in enumerate(quantiles)]
+
+
+def _named_quantiles(names: Mapping[str, float], columns: Arrays) -> Mapping[str, np.ndarray]:
+    return dict(zip(names, _quantiles(tuple(names.values()), columns), strict=True))
+
+
+def _write_parameters(of: Found, out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
+    marks = {note: columns[name] for name, note in NOTES.items() if name in columns}
+    _write(out, parameters(plan.test, plan.features, columns["n"], of(columns), marks))
+
+
+def _write_quantiles(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
+    quantiles = dict(zip(plan.quantiles, _quantiles(plan.quantiles, columns), strict=True))
+    places = range(2 * len(plan.quantiles), columns["elements"].shape[1])
+    elements = {k: columns["elements"][:, place] for k, place in zip(plan.elements, places, strict=True)}
+    _write(out, order_statistics(plan.features, columns["n"], quantiles, elements))
+
+
+def _write(out: BinaryIO, found: Mapping[str, Any]) -> None:
+    out.write(json.dumps(found, indent=2, allow_nan=False).encode() + b"\n")
+
+
+def _method(
+    name: str,
+    title: str,
+    method: str,
+    asks: tuple[type[Question], ...],
+    procedure: Procedure[[], None],
+    write: Writer,
+    file: str = PARAMETERS_FILE,
+    **more: Any,
+) -> Algorithm:
+    return Algorithm(
+        name=name,
+        title=title,
+        method=method,
+        traits=(NONE,),
+        asks=(CountValues, *asks),
+        procedure=procedure,
+        files={file: write},
+        usual_files=(file,),
+        file_name=lambda file, plan: f"{file}.json",
+        table=FEATURES,
+        summarise=lambda tables: None,
+        **more,
+    )
+
+
+def _by_sums(
+    name: str,
+    title: str,
+    method: str,
+    procedure: Procedure[[], None],
+    *asks: type[Question],
+    **more: Any,
+) -> Algorithm:
+    write = partial(_write_parameters, partial(_columns, PARAMETERS[name]))
+    return _method(name, title, method, asks, procedure, write, **more)
+
+
+def _by_quantiles(
+    name: str,
+    title: str,
+    method: str,
+    procedure: Procedure[[], None],
+    kind: type[Narrow],
+    quantiles: Mapping[str, float],
+    tells: str,
+) -> Algorithm:
+    write = partial(_write_parameters, partial(_named_quantiles, quantiles))
+    return _method(name, title, method, (kind,), procedure, write, tells=f"{tells}; {ALSO_CLOSE}")
+
+
+def _needs_modular_masks(plan: Plan) -> dict[str, str]:
+    if plan.masking == "modular":
+        return {}
+    return {"masking": "modular only: under normal noise the sign of a derivative is lost"}
+
+
+def _needs_quantiles(plan: Plan) -> dict[str, str]:
+    if not plan.quantiles and not plan.elements:
+        return {"quantiles": "name quantiles from 0 to 1, or elements"}
+    if (2 * len(plan.quantiles) + len(plan.elements)) * len(plan.features) > MOST_AT_ONCE:
+        return {"quantiles": f"too many for so many columns: at most {MOST_AT_ONCE:,} elements in all"}
+    return {}
+
+
+NORMALIZATIONS = (
+    _by_sums(
+        Z_SCORE,
+        "Normalization to mean 0, deviation 1",
+        "Of each column the mean of all cohorts' values was subtracted; the rest was divided by their "
+        "standard deviation.",
+        z_score,
+        *(FindMagnitude, Average, MeasureSpread),
+    ),
+    _by_quantiles(
+        MIN_MAX,
+        "Normalization to the range 0 to 1",
+        "Each column was scaled so that the smallest of all cohorts' values became 0 and the largest 1.",
+        min_max,
+        FindEnds,
+        ENDS,
+        "the smallest and the largest value of each column are in the results, and each is a single person's",
+    ),
+    _by_quantiles(
+        ROBUST,
+        "Normalization by median and quartiles",
+        "Of each column the median of all cohorts' values was subtracted; the rest was divided by their "
+        "interquartile range.",
+        robust,
+        FindQuartiles,
+        QUARTILES,
+        "median and quartiles of each column are in the results: single people's values, or between two",
+    ),
+    _by_sums(
+        YEO_JOHNSON,
+        "Normalization by Yeo and Johnson's power transform",
+        "Each column was transformed after Yeo and Johnson (2000), with the lambda that is most likely given "
+        "all cohorts' values; their mean was subtracted, and the rest divided by their standard deviation.",
+        yeo_johnson,
+        *(AverageLogarithms, FindRange, Search, MeasureTransformed),
+        rules=_needs_modular_masks,
+        tells="the server sees how far the smallest and the largest value of each column lie from its "
+        "centre, to 12 bits, and sums in which few of such values may outweigh all others: it may know them "
+        "exactly",
+    ),
+    _method(
+        QUANTILES,
+        "Quantiles and k-th elements; no table is changed",
+        "Of each column quantiles, or elements in the order of their size, were found of all cohorts' "
+        "values together.",
+        (Narrow,),
+        quantiles,
+        _write_quantiles,
+        file=QUANTILES_FILE,
+        options=(options.QUANTILES, options.ELEMENTS),
+        tells=f"the quantiles and elements that the plan names are in the results; {ALSO_CLOSE}",
+        rules=_needs_quantiles,
+    ),
+)

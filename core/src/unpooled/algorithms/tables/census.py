@@ -1,0 +1,83 @@
+"""The first question to tables: how many values each feature has, and in how many cohorts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
+from unpooled.algorithms.tables.table import table_values
+from unpooled.cohort import Table
+from unpooled.errors import DisclosureError
+from unpooled.plan import FEWEST_COHORTS as FEWEST_COHORTS
+from unpooled.plan import Plan
+from unpooled.procedure import Asks, Study
+from unpooled.question import Arrays, Count, Foreseen, Question
+from unpooled.sizes import Sizes
+
+FEWEST_VALUES = 10
+"""A feature is refused that has values, but in fewer cohorts than `FEWEST_COHORTS` so many: sums over a few
+values are records, and a sum over one cohort is its own."""
+
+
+def count_values(study: Study) -> Asks[np.ndarray]:
+    """How many values each feature has: int64 (features,); refuses features that too few cohorts have."""
+    sums = yield CountValues(len(study.plan.features))
+    refuse_rare_features(study, sums)
+    return np.asarray(sums["values"])
+
+
+@dataclass(frozen=True)
+class CountValues(Question):
+    """How many values of each feature there are that are not missing."""
+
+    name: ClassVar[str] = "normalization/values"
+    title: ClassVar[str] = "Count values"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "values",
+            ("features",),
+            MOST_PEOPLE,
+            "per feature: number of rows in which it is not missing",
+            "how many values of each feature the pool has",
+        ),
+        Count(
+            "enough",
+            ("features",),
+            1,
+            f"per feature: 1 if these are {FEWEST_VALUES} or more, else 0",
+            "how many cohorts have so many values of each feature",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"features": "feature"}
+    ring_bits: ClassVar[int] = 64
+
+    features: int
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls(len(plan.features))])
+
+    def agrees(self, plan: Plan) -> bool:
+        return self.features == len(plan.features)
+
+    def local(self, table: Table) -> Arrays:
+        values = np.sum(~np.isnan(table_values(table, self.features)), axis=0)
+        return {"values": values, "enough": (values >= FEWEST_VALUES).astype(np.int64)}
+
+
+def refuse_rare_features(study: Study, sums: Arrays) -> None:
+    """DisclosureError if too few cohorts have enough values of a feature; none at all tell of nobody.
+
+    `sums` are what `CountValues` asks for.
+    """
+    titles = [feature.title for feature in study.plan.features]
+    for title, n, cohorts in zip(titles, sums["values"].tolist(), sums["enough"].tolist(), strict=True):
+        if n and cohorts < FEWEST_COHORTS:
+            raise DisclosureError(
+                f"fewer than {FEWEST_COHORTS} cohorts have at least {FEWEST_VALUES} values of {title} each, "
+                "and sums over these would tell of single people, or of one cohort to another. Duplicate the "
+                "study, and call the column text in its schema, or have more cohorts that have values of it"
+            )

@@ -1,0 +1,311 @@
+"""Mean and standard deviation of each feature of the pool.
+
+The same sums, and the same reasons for them, as in `unpooled.algorithms.shared.standardise`; here each
+feature has missing values of its own. The deviation is that of the population: squares are divided by n,
+as in scikit-learn's StandardScaler.
+
+Values that lie close together far from 0 have deviations of which few bits are left in units of their
+magnitude, and fewer of the squares. So `MeasureSpread` asks for each sum twice: to the last bit of the ring,
+and for the rest below it. Both together are exact where the deviations are a few units in the last place.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.shared import plausible
+from unpooled.algorithms.shared.standardise import (
+    COARSE,
+    FINE,
+    THRESHOLDS,
+    covering,
+    errors,
+    exponents,
+    first_exponents,
+    fraction_bits,
+    refuse_what_masks_hide,
+)
+from unpooled.algorithms.tables.table import FEATURES, table_values, titles_of
+from unpooled.cohort import Table
+from unpooled.kernels.columns import exact_moments, moments, within_powers
+from unpooled.plan import Plan
+from unpooled.procedure import Asks, Rows, Study, procedure
+from unpooled.question import Arrays, Asking, Count, Foreseen, Question, Real
+from unpooled.sizes import Sizes
+
+_REST_BITS = 52
+"""A rest is below this many bits of the largest sum, and has as many more."""
+
+_LEAST_SURE = 1e-3
+"""A deviation of which the masks may have changed a larger share is none."""
+_SMALLEST = 1e-300
+"""A smaller error hides nothing: one over such a deviation may be no number."""
+
+
+@procedure("tables/moments")
+def measure(study: Study, n: np.ndarray) -> Asks[None]:
+    """Report mean and deviation of each feature, of `n` values each: int64 (features,)."""
+    features, cohorts = len(n), study.plan.cohorts
+    highest = first_exponents(features)
+    for distance in (COARSE, FINE):
+        sums = yield FindMagnitude(n, cohorts, highest, distance)
+        highest = covering(sums["within"], n, exponents(highest, distance))
+
+    sums = yield Average(n, cohorts, highest)
+    centre = np.ldexp(sums["sum"] / np.maximum(n, 1), highest.astype(np.int32))
+
+    magnitude = highest + 1
+    sums = yield MeasureSpread(n, cohorts, centre, magnitude)
+    mean, deviation = _settled(study, n, centre, magnitude, sums)
+    yield Rows(
+        FEATURES,
+        {
+            "feature": np.arange(features),
+            "n": n,
+            "mean": mean,
+            "deviation": deviation,
+            "blurred": np.full(features, study.plan.noise > 0),
+        },
+    )
+
+
+def _settled(
+    study: Study, n: np.ndarray, centre: np.ndarray, magnitude: np.ndarray, sums: Arrays
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and deviation, NaN of features without values, from the sums that `MeasureSpread` asks for."""
+    noise = study.plan.noise
+    # Under noise a rest says nothing, and would only add to it.
+    rests = [sums[f"{name}_rest"] * (noise == 0) for name in ("deviations", "squares")]
+    each = zip(n, sums["deviations"], rests[0], sums["squares"], rests[1], strict=True)
+    numbers = np.array([settled(*of_feature) for of_feature in each]).T
+    lost = np.array(errors(noise, n, numbers[1]))
+    numbers, lost = (np.ldexp(found, magnitude.astype(np.int32)) for found in (numbers, lost))
+    numbers[0] += centre
+    hidden = (n > 0) & (lost[1] > _LEAST_SURE * numbers[1]) & (lost[1] > _SMALLEST)
+    refuse_what_masks_hide(titles_of(study.plan), hidden)
+    mean, deviation = np.where(n > 0, rounded(numbers, lost), np.nan)
+    return mean, deviation
+
+
+@dataclass(frozen=True, eq=False)
+class OfFeatures(Question):
+    """About features, of which the pool has so many values each."""
+
+    each: ClassVar[dict[str, str]] = {"features": "feature"}
+
+    values: np.ndarray
+    """int64 (features,)"""
+    cohorts: int
+
+    @classmethod
+    def foreseen_fields(cls, plan: Plan) -> tuple[np.ndarray, int]:
+        """`values` and `cohorts` of a question about all features."""
+        return np.zeros(len(plan.features), np.int64), plan.cohorts
+
+    def __post_init__(self) -> None:
+        good = self.values.dtype == np.int64 and self.values.ndim == 1 and self.values.size > 0
+        good = good and plausible.pool(int(self.values.min()), self.cohorts)
+        plausible.require(good and plausible.pool(self.most, self.cohorts) and self._plausible(), "features")
+
+    def _plausible(self) -> bool:
+        """Whether the other fields are of a question that can be."""
+        raise NotImplementedError
+
+    @property
+    def features(self) -> int:
+        return len(self.values)
+
+    @property
+    def most(self) -> int:
+        """The largest number of values of a feature."""
+        return max(1, int(self.values.max()))
+
+    @property
+    def bits(self) -> int:
+        return fraction_bits(self.most, self.cohorts)
+
+    def columns_under(self, plan: Plan) -> tuple[str, ...]:
+        return titles_of(plan)
+
+    def agrees(self, plan: Plan) -> bool:
+        return self.features == len(plan.features) and self.cohorts == plan.cohorts
+
+
+@dataclass(frozen=True, eq=False)
+class FindMagnitude(OfFeatures):
+    """How many values of each feature are at most 2^e, for e = highest, highest - distance, ... ."""
+
+    name: ClassVar[str] = "normalization/magnitude"
+    title: ClassVar[str] = "Find the magnitude of features"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "within",
+            ("features", THRESHOLDS),
+            "most",
+            "per feature: how many values are at most 2^e in size, for 32 e",
+            "the size of the pool's values to a power of two; no single value",
+        ),
+    )
+
+    highest: np.ndarray
+    distance: int
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        highest = first_exponents(len(plan.features))
+        return Foreseen([cls(*cls.foreseen_fields(plan), highest, COARSE)], rounds=2)
+
+    def agrees(self, plan: Plan) -> bool:
+        """The first question is about all of float64, and the second about a part of that."""
+        first = np.array_equal(self.highest, first_exponents(self.features))
+        return super().agrees(plan) and (self.distance != COARSE or first)
+
+    def asking(self) -> Asking:
+        return Asking(str(self.distance))
+
+    def _plausible(self) -> bool:
+        return self.distance in (COARSE, FINE) and plausible.exponents(self.highest, self.features)
+
+    def local(self, table: Table) -> Arrays:
+        values = table_values(table, self.features)
+        return {"within": within_powers(values, exponents(self.highest, self.distance))}
+
+
+@dataclass(frozen=True, eq=False)
+class Average(OfFeatures):
+    """Sums of the features in units of their magnitude."""
+
+    name: ClassVar[str] = "normalization/mean"
+    title: ClassVar[str] = "Average features"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "sum",
+            ("features",),
+            "most",
+            "bits",
+            "per feature: the sum of its values",
+            "the mean of each feature of the pool",
+        ),
+    )
+    ring_bits: ClassVar[int] = 128
+
+    magnitude: np.ndarray
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        values, cohorts = cls.foreseen_fields(plan)
+        return Foreseen([cls(values, cohorts, np.zeros_like(values))])
+
+    def _plausible(self) -> bool:
+        return plausible.exponents(self.magnitude, self.features)
+
+    def local(self, table: Table) -> Arrays:
+        values = table_values(table, self.features)
+        return {"sum": moments(values, np.zeros(self.features), self.magnitude)[0]}
+
+
+@dataclass(frozen=True, eq=False)
+class MeasureSpread(OfFeatures):
+    """Sums of the deviations from a centre, and of their squares, in units of 2^magnitude and its square."""
+
+    name: ClassVar[str] = "normalization/spread"
+    title: ClassVar[str] = "Measure the spread of features"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "deviations",
+            ("features",),
+            "most",
+            "bits",
+            "per feature: the sum of x - mean",
+            "the last digits of each mean",
+        ),
+        Real(
+            "squares",
+            ("features",),
+            "most",
+            "bits",
+            "per feature: the sum of (x - mean)^2",
+            "the standard deviation of each feature of the pool",
+        ),
+        Real(
+            "deviations_rest",
+            ("features",),
+            "least",
+            "rest_bits",
+            "per feature: the digits of the sum of x - mean that follow",
+            "the last digits of each mean",
+        ),
+        Real(
+            "squares_rest",
+            ("features",),
+            "least",
+            "rest_bits",
+            "per feature: the digits of the sum of (x - mean)^2 that follow",
+            "the last digits of each standard deviation",
+        ),
+    )
+    ring_bits: ClassVar[int] = 128
+
+    centre: np.ndarray
+    magnitude: np.ndarray
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        values, cohorts = cls.foreseen_fields(plan)
+        return Foreseen([cls(values, cohorts, np.zeros(len(values)), np.zeros_like(values))])
+
+    def _plausible(self) -> bool:
+        return len(self.centre) == self.features and plausible.columns(self.centre, self.magnitude)
+
+    @property
+    def least(self) -> float:
+        """Of the largest sum so much may be left below its last bit, or float64's."""
+        return math.ldexp(self.most, -_REST_BITS)
+
+    @property
+    def rest_bits(self) -> int:
+        return self.bits + _REST_BITS
+
+    def local(self, table: Table) -> Arrays:
+        values = table_values(table, self.features)
+        deviations, squares = exact_moments(values, self.centre, self.magnitude)
+        return {
+            "deviations": deviations[0],
+            "deviations_rest": self._rest(*deviations),
+            "squares": squares[0],
+            "squares_rest": self._rest(*squares),
+        }
+
+    def _rest(self, sums: np.ndarray, lost: np.ndarray) -> np.ndarray:
+        """What is left of sums, given what their rounding lost, below the last bit that is sent of them."""
+        sent = np.ldexp(np.rint(np.ldexp(sums, self.bits)), -self.bits)
+        return np.asarray(sums - sent + lost)
+
+
+def settled(
+    n: int, deviations: float, deviations_rest: float, squares: float, squares_rest: float
+) -> tuple[float, float]:
+    """Mean and deviation of n numbers, given their sum and that of their squares, each in two parts.
+
+    They are computed exactly: numbers may differ by a unit in the last place only, and lie as far from 0,
+    where what was subtracted of them is a mean that was rounded.
+    """
+    n = max(int(n), 1)
+    mean = (Fraction(deviations) + Fraction(deviations_rest)) / n
+    variance = (Fraction(squares) + Fraction(squares_rest)) / n - mean * mean
+    return float(mean), math.sqrt(max(float(variance), 0.0))
+
+
+def rounded(numbers: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """Numbers without the decimals that are smaller than their errors: as `numbers`."""
+    places = np.floor(np.log10(errors, out=np.full(errors.shape, -400.0), where=errors > 0)).astype(int)
+    found = [
+        round(number, -place)
+        for number, place in zip(numbers.ravel().tolist(), places.ravel().tolist(), strict=True)
+    ]
+    return np.where(np.abs(numbers) > errors, np.reshape(found, numbers.shape), 0.0)

@@ -1,0 +1,203 @@
+"""Order statistics of each feature of the pool, exactly, from counts alone.
+
+Every float64 maps to a 64-bit integer of the same order (`keys`). A round asks, for each feature and each
+wanted element, how many values are at most each of 255 thresholds; the sum tells one byte of the element,
+from the highest to the lowest. So 8 rounds give the k-th smallest value of the pool, for all features and all
+wanted k at once, and no cohort ever states a value of its own, not even its smallest or largest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.shared import plausible
+from unpooled.algorithms.tables.census import count_values
+from unpooled.algorithms.tables.table import FEATURES, derived, known, table_values
+from unpooled.cohort import Table
+from unpooled.plan import Plan
+from unpooled.procedure import Asks, Each, Go, Rows, Study, procedure
+from unpooled.question import Arrays, Asking, Count, Foreseen, Question
+from unpooled.sizes import Sizes
+
+THRESHOLDS = 255
+TOP_BYTE = 56
+_SIGN = np.uint64(1 << 63)
+
+
+def keys(values: np.ndarray) -> np.ndarray:
+    """Integers of the same order as the values, none of them NaN: uint64 from float64. Both zeros are one."""
+    bits = (values + 0.0).view(np.uint64)
+    return np.where(bits & _SIGN, ~bits, bits | _SIGN)
+
+
+def values_of(found: np.ndarray) -> np.ndarray:
+    """The values whose `keys` these are."""
+    return np.where(found & _SIGN, found ^ _SIGN, ~found).view(np.float64)
+
+
+def report_elements(study: Study, kind: type[Narrow], table: str = FEATURES) -> Asks[None]:
+    """Count the values, and report those that the plan's quantiles of this kind, and its elements, are of."""
+    n = yield from count_values(study)
+    wanted = [between(kind.quantiles(study.plan), n), ranks(study.plan.elements, n)]
+    elements = yield from find_elements(study, kind, n, np.concatenate(wanted, axis=1))
+    yield Rows(table, {"feature": np.arange(len(n)), "n": n, "elements": elements})
+
+
+def find_elements(study: Study, kind: type[Narrow], n: np.ndarray, wanted: np.ndarray) -> Asks[np.ndarray]:
+    """The `wanted` elements, from 1, int64 (features, elements), of `n` values each: float64, NaN for 0."""
+    each, column = np.unique(wanted, axis=1, return_inverse=True)  # what is wanted twice is asked once
+    first = kind(max(1, int(n.max())), np.zeros(each.shape, np.uint64), TOP_BYTE)
+    (found,) = yield Each([narrow(study, first, each)])
+    return np.where(each > 0, values_of(found), np.nan)[:, column]
+
+
+@procedure("tables/narrow")
+def narrow(study: Study, asked: Narrow, wanted: np.ndarray) -> Asks[np.ndarray]:
+    """The bytes of the keys of the wanted elements, one from each round: uint64, as `wanted`."""
+    sums = yield asked
+    byte = np.sum(sums["within"] < wanted[:, :, None], axis=2).astype(np.uint64)
+    prefix = asked.prefix | byte << np.uint64(asked.shift)
+    if asked.shift == asked.lowest_shift:
+        return np.asarray(prefix)
+    return (yield from Go(narrow(study, replace(asked, prefix=prefix, shift=asked.shift - 8), wanted)))
+
+
+@dataclass(frozen=True, eq=False)
+class Narrow(Question):
+    """Asks for one byte of the key of each wanted element, given the bytes above it."""
+
+    name: ClassVar[str] = "normalization/narrow"
+    title: ClassVar[str] = "Narrow down order statistics"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "within",
+            ("features", "elements", THRESHOLDS),
+            "most",
+            "per feature and wanted element: how many values are at most each of 255 thresholds, which lie "
+            "closer together from round to round around the element",
+            "a coarse histogram of each column, the wanted elements, and single values close to them",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"features": "feature", "elements": "element"}
+    lowest_shift: ClassVar[int] = 0
+    """The shift of the last question."""
+
+    most: int
+    """The largest number of values of a feature."""
+    prefix: np.ndarray
+    """uint64 (features, elements): the bytes that are known, and zeros below them."""
+    shift: int
+    """Number of bits below the byte that is asked for."""
+
+    def __post_init__(self) -> None:
+        good = self.prefix.ndim == 2 and self.prefix.size > 0 and self.prefix.dtype == np.uint64
+        good = good and self.shift in range(0, 64, 8) and self.most >= 1 and plausible.pool(self.most, 1)
+        good = good and not np.any(self.prefix & np.uint64((256 << self.shift) - 1))
+        plausible.require(good, "order statistics")
+
+    @property
+    def features(self) -> int:
+        return len(self.prefix)
+
+    @property
+    def elements(self) -> int:
+        return int(self.prefix.shape[1])
+
+    def agrees(self, plan: Plan) -> bool:
+        """About no more elements than the method needs, and none to more digits.
+
+        Each question is looked at alone; whether two may be of one study tells `goes_on_from`.
+        """
+        most = self.asked_under(plan)
+        return (
+            self.features == len(plan.features) and self.elements <= most and self.shift >= self.lowest_shift
+        )
+
+    @classmethod
+    def asked_under(cls, plan: Plan) -> int:
+        """How many elements of a feature a study may ask for."""
+        return 2 * len(cls.quantiles(plan)) + len(plan.elements)
+
+    @classmethod
+    def quantiles(cls, plan: Plan) -> Sequence[float]:
+        """Between whose two elements are asked for."""
+        return tuple(plan.quantiles)
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        unknown = np.zeros((len(plan.features), cls.asked_under(plan)), np.uint64)
+        rounds = (TOP_BYTE - cls.lowest_shift) // 8 + 1
+        return Foreseen([cls(1, unknown, TOP_BYTE)], rounds=rounds, exact=False)
+
+    def asking(self) -> Asking:
+        return Asking(str(self.shift))
+
+    def goes_on_from(self, earlier: Narrow) -> bool:
+        """Whether both can ask for bytes of the same elements: what is known in both is the same."""
+        known = np.uint64(max(self.shift, earlier.shift))
+        own, others = (asked.prefix >> known >> np.uint64(8) for asked in (self, earlier))
+        return np.array_equal(own, others)
+
+    def local(self, table: Table) -> Arrays:
+        own = self.sorted_keys(table)
+        counts = [
+            [np.searchsorted(column, thresholds, side="right") for thresholds in of_feature]
+            for column, of_feature in zip(own, self._thresholds(), strict=True)
+        ]
+        return {"within": np.array(counts, np.int64)}
+
+    def sorted_keys(self, table: Table) -> Iterable[np.ndarray]:
+        """The keys of each column of a table in their order, without its missing values."""
+        values = table_values(table, self.features)
+        return derived(
+            table,
+            "sorted keys",
+            lambda: [keys(np.sort(known(values, feature))) for feature in range(self.features)],
+        )
+
+    def _thresholds(self) -> np.ndarray:
+        """The largest keys with a byte of 0 to 254 behind the prefix: uint64 (features, elements, 255)."""
+        below = np.uint64((1 << self.shift) - 1)
+        asked = np.arange(THRESHOLDS, dtype=np.uint64) << np.uint64(self.shift)
+        return np.asarray(self.prefix[:, :, None] | asked | below)
+
+
+def between(quantiles: Sequence[float], n: np.ndarray) -> np.ndarray:
+    """The two elements that each quantile of `n` values lies between: int64 (features, 2 quantiles).
+
+    They are one where the quantile is an element.
+    """
+    place = np.array(quantiles) * (n[:, None] - 1)
+    pairs = np.stack([np.floor(place), np.ceil(place)], axis=2).astype(np.int64) + 1
+    return np.where(n[:, None] > 0, pairs.reshape(len(n), -1), 0)
+
+
+def ranks(elements: Sequence[int], n: np.ndarray) -> np.ndarray:
+    """The k-th of `n` values, counted from the largest if k is negative: int64 (features, elements).
+
+    0 where there are fewer values than that.
+    """
+    k, count = np.array(elements, np.int64), n[:, None]
+    place = np.where(k < 0, count + 1 + k, k)
+    return np.asarray(np.where((place >= 1) & (place <= count), place, 0))
+
+
+def interpolated(quantile: float, n: np.ndarray, below: np.ndarray, above: np.ndarray) -> np.ndarray:
+    """The quantile between two elements, rounded as by `numpy.quantile`, or in the middle `numpy.median`."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = _between(quantile, n, below, above)
+        # Sum or distance may be no number where the quantile is one.
+        return np.where(np.isfinite(found), found, 2 * _between(quantile, n, below / 2, above / 2))
+
+
+def _between(quantile: float, n: np.ndarray, below: np.ndarray, above: np.ndarray) -> np.ndarray:
+    if quantile == 0.5:
+        return np.asarray((below + above) / 2)
+    place = quantile * (n - 1)
+    t = place - np.floor(place)
+    distance = above - below
+    return np.asarray(np.where(t < 0.5, below + distance * t, above - distance * (1 - t)))

@@ -1,0 +1,425 @@
+"""The search for the lambda of Yeo and Johnson's transform, given how far values lie from a centre.
+
+Why the sums that `Search` asks for tell whether the likelihood grows with lambda is in `yeo_johnson`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from unpooled import yeo_johnson as transform
+from unpooled.algorithms.shared import plausible
+from unpooled.algorithms.shared.standardise import fraction_bits
+from unpooled.algorithms.tables.bracket import ASKED, START, Brackets
+from unpooled.algorithms.tables.table import FEATURES, derived, known, table_values, titles_of
+from unpooled.cohort import Table
+from unpooled.errors import ColumnError, listed
+from unpooled.kernels.bends import bend_sums
+from unpooled.plan import Plan
+from unpooled.procedure import Asks, Go, Rows, Study, procedure
+from unpooled.question import Arrays, Asking, Foreseen, Question, Real
+from unpooled.scaler import PARAMETERS, YEO_JOHNSON, is_nearly_constant
+from unpooled.sizes import Sizes
+
+_LARGEST_POWER = 700.0
+"""Of e: beyond it the transform, and what is computed on the way, may be no number."""
+_SMALLEST_EXPONENT = -1000
+"""Of two, and beside 1 + |centre|: in smaller units what is computed on the way may be no number."""
+
+_STEPS = 10
+"""Doublings of the search's first step, or more, that lead to where lambda - 1 is one over the width."""
+_LARGEST_STEP = 900
+"""As a power of two: all lambdas of the search are numbers still."""
+
+_FLAT = 1e-9
+"""Of the range of a feature: what the inverse may lose without a note."""
+
+_LOST = 1e-9
+"""A variance of this share of the mean square, or less, is rounding."""
+_NEEDED_BITS = 45
+"""Of a mean square behind the point; with fewer of them the variance is rounding."""
+
+
+@procedure("yeo-johnson/search")
+def search(study: Study, pool: Pool, brackets: Brackets) -> Asks[None]:
+    """Ask for signs until lambda is known of each feature; then measure and report what it makes of them."""
+    if not len(brackets.open):
+        asked = pool.transformed(study.plan, brackets)
+        sums = yield asked
+        yield _found(asked, pool, brackets, sums)
+        return
+    question = pool.search(study.plan, brackets)
+    sums = yield question
+    signs = np.where(question.powers == brackets.questions(), question.signs(sums, pool), 0)
+    yield from Go(search(study, pool, brackets.narrowed(signs)))
+
+
+def _found(asked: MeasureTransformed, pool: Pool, brackets: Brackets, sums: Arrays) -> Rows:
+    """The parameters of all features, NaN of those without values."""
+    n, power = pool.n[asked.asked], asked.powers[:, 0]
+    mean, square = (sums[name][:, 0] / np.maximum(n, 1) for name in ("g", "squares"))
+    variance = square - mean * mean
+    spread = np.sqrt(np.where(variance > _LOST * square, variance, 0))
+    mean, spread = np.ldexp([mean, spread], asked.size[:, 0].astype(np.int32))
+    found = {name: np.full(asked.features, np.nan) for name in PARAMETERS[YEO_JOHNSON]}
+    flat = np.zeros(asked.features, bool)
+    if pool.n.any():
+        own = _parameters(power, asked.centre, mean, spread)
+        for name, values in own.items():
+            found[name][asked.asked] = values
+        flat[asked.asked] = pool.flat(asked.asked, power, own["centre"])
+    marks = {"edge": brackets.edge, "flat": flat}
+    return Rows(FEATURES, {"feature": np.arange(asked.features), "n": pool.n, **found, **marks})
+
+
+def sorted_offsets(
+    table: Table, features: int, asked: Iterable[int], centre: np.ndarray
+) -> Iterator[np.ndarray]:
+    """phi(x) - phi(centre) of all values of each feature that is asked, in their order."""
+    values = table_values(table, features)
+    kept: dict[int, tuple[float, np.ndarray]] = derived(table, "offsets", dict)
+    for feature, around in zip(asked, centre.tolist(), strict=True):
+        if feature not in kept or kept[feature][0] != around:
+            kept[feature] = around, np.sort(transform.offsets(known(values, feature), around))
+        yield kept[feature][1]
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """What is known of the pool when the search begins."""
+
+    name: ClassVar[str] = "tables/search-pool"
+
+    n: np.ndarray
+    """int64 (features,)"""
+    lowest: np.ndarray
+    highest: np.ndarray
+    """Between these all offsets, phi(x) - phi(centre), lie: float64 (features,)."""
+    centre: np.ndarray
+    """float64 (features,)"""
+
+    @property
+    def width(self) -> np.ndarray:
+        """No offset is larger: float64 (features,)."""
+        return np.asarray(np.maximum(np.abs(self.lowest), np.abs(self.highest)))
+
+    def first_step(self) -> np.ndarray:
+        """The first step of the search, a power of two: float64 (features,). 1, or if more 2^-10 / width.
+
+        No lambda is computable beyond 1 +- 700 n / width, for the width of one side is at least a share of
+        1 / n of the other's: the offsets' mean is 0.
+        """
+        exponent = np.frexp(self.width)[1].astype(np.int64)
+        doublings = np.clip(-exponent - _STEPS, 0, _LARGEST_STEP).astype(np.int32)
+        return np.asarray(np.ldexp(1.0, doublings))
+
+    def search(self, plan: Plan, brackets: Brackets) -> Search:
+        """The next question of the search."""
+        asked, powers = brackets.open, brackets.questions()
+        powers = np.where(self._computable(asked, powers), powers, START)
+        width = _exponent(self.width[asked], np.ones(len(asked)))
+        return Search(**self._fields(plan, asked, powers), width=width)
+
+    def transformed(self, plan: Plan, brackets: Brackets) -> MeasureTransformed:
+        """The question after it."""
+        asked = np.flatnonzero(self.n) if self.n.any() else np.arange(len(self.n))
+        return MeasureTransformed(**self._fields(plan, asked, brackets.found[asked, None]))
+
+    def _fields(self, plan: Plan, asked: np.ndarray, powers: np.ndarray) -> dict[str, Any]:
+        if not (good := self._computable(asked, powers).all(axis=1)).all():
+            titles = titles_of(plan)
+            raise ColumnError(
+                f"the values of {listed([titles[k] for k in asked[~good]])} are too large for this "
+                "transform. Duplicate the study, and give such columns in a larger unit, or call them text "
+                "in its schema"
+            )
+        return {
+            "features": len(self.n), "cohorts": plan.cohorts, "most": max(1, int(self.n.max())),
+            "asked": asked, "centre": self.centre[asked], "powers": powers,
+            "size": _exponent(
+                np.maximum(*map(np.abs, self.bends(asked, powers))), 1 + np.abs(self.centre[asked, None])
+            ),
+        }  # fmt: skip
+
+    def bends(self, asked: np.ndarray, powers: np.ndarray) -> list[np.ndarray]:
+        """The least and the largest that the transform about the centre may be: float64, as `powers`."""
+        centre = self.centre[asked, None]
+        return [
+            transform.from_offsets(end[asked, None], centre, powers) for end in (self.lowest, self.highest)
+        ]
+
+    def flat(self, asked: np.ndarray, power: np.ndarray, middle: np.ndarray) -> np.ndarray:
+        """Whether the inverse, at an end of the range, loses more than its billionth: bool (asked,).
+
+        A value transformed about the `middle` is rounded to a share of its size; the slope there tells what
+        this is in x.
+        """
+        shift = transform.offsets(middle, self.centre[asked])
+        ends = [end[asked] - shift for end in (self.lowest, self.highest)]
+        low, high = (transform.from_offsets(end, middle, START) for end in ends)  # x - middle
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            sizes = [np.abs(transform.from_offsets(end, middle, power)) for end in ends]
+            slopes = [np.exp((power - 1) * end) for end in ends]
+            lost = [transform.ROUNDING * size / slope for size, slope in zip(sizes, slopes, strict=True)]
+        return np.asarray(np.maximum(*lost) > _FLAT * (high - low))
+
+    def _computable(self, asked: np.ndarray, powers: np.ndarray) -> np.ndarray:
+        """At which lambdas nothing overflows, not even on the way: as `powers`, bool."""
+        # As in `unpooled.yeo_johnson`: mirrored, so that centres are not negative, in two parts at 0.
+        mirror = np.where(self.centre[asked, None] < 0, -1.0, 1.0)
+        middle = np.abs(transform.logarithm(self.centre[asked, None]))
+        powers = np.where(mirror < 0, 2 - powers, powers)
+        good = np.ones(powers.shape, bool)
+        for end in (self.lowest, self.highest):
+            s = mirror * end[asked, None]
+            above = middle + np.maximum(powers * np.maximum(s, -middle), 0)
+            below = (1 - powers) * middle + np.maximum((powers - 2) * (s + middle), 0)
+            good &= (above < _LARGEST_POWER) & ((s >= -middle) | (below < _LARGEST_POWER))
+        return good
+
+
+@dataclass(frozen=True, eq=False)
+class _OfBends(Question):
+    """About some features, each transformed about a centre at some lambdas."""
+
+    most_rounds: ClassVar[int] = 1
+    """How often it is asked about a feature."""
+    ring_bits: ClassVar[int] = 128
+    each: ClassVar[dict[str, str]] = {"count": "feature"}
+
+    features: int
+    """Of the table."""
+    cohorts: int
+    most: int
+    """The largest number of values of a feature."""
+    asked: np.ndarray
+    """int64 (asked,), ascending: the features that this is about."""
+    centre: np.ndarray
+    """float64 (asked,)"""
+    powers: np.ndarray
+    """float64 (asked, lambdas)"""
+    size: np.ndarray
+    """int64 (asked, lambdas): no transformed value is larger than 2 to this power."""
+
+    def __post_init__(self) -> None:
+        good = self.asked.dtype == np.int64 and self.asked.ndim == 1 and 0 < len(self.asked) <= self.features
+        good = (
+            good
+            and self.asked[0] >= 0
+            and self.asked[-1] < self.features
+            and bool(np.all(np.diff(self.asked) > 0))
+        )
+        good = (
+            good and plausible.pool(self.most, self.cohorts) and plausible.real(self.centre, self.asked.shape)
+        )
+        good = good and self.powers.ndim == 2 and plausible.real(self.powers, (len(self.asked), self.lambdas))
+        good = good and self.size.shape == self.powers.shape
+        plausible.require(good and plausible.exponents(self.size.ravel(), self.size.size), "transforms")
+
+    @classmethod
+    def foreseen_fields(cls, plan: Plan, lambdas: int) -> dict[str, Any]:
+        """The fields of a question about all features, at so many lambdas."""
+        features = len(plan.features)
+        return {
+            "features": features,
+            "cohorts": plan.cohorts,
+            "most": 1,
+            "asked": np.arange(features),
+            "centre": np.zeros(features),
+            "powers": np.zeros((features, lambdas)),
+            "size": np.zeros((features, lambdas), np.int64),
+        }
+
+    @property
+    def lambdas(self) -> int:
+        """How many are asked of a feature."""
+        raise NotImplementedError
+
+    @property
+    def count(self) -> int:
+        return len(self.asked)
+
+    def asking(self) -> Asking:
+        return Asking(items=self.asked, most=self.most_rounds)
+
+    @property
+    def bits(self) -> int:
+        return fraction_bits(self.most, self.cohorts)
+
+    def columns_under(self, plan: Plan) -> tuple[str, ...]:
+        return tuple(plan.features[k].title for k in self.asked)
+
+    def agrees(self, plan: Plan) -> bool:
+        return self.features == len(plan.features) and self.cohorts == plan.cohorts
+
+    def _offsets(self, table: Table) -> Iterator[np.ndarray]:
+        return sorted_offsets(table, self.features, self.asked.tolist(), self.centre)
+
+
+_SEARCH_TELLS = (
+    "mean and spread of the pool's values bent at each lambda; at one far from 1, the smallest or the "
+    "largest values of single people"
+)
+_MOST_ROUNDS = 12
+"""Of the search, at all numbers of values that a study can have: docs/normalization.md."""
+
+
+@dataclass(frozen=True, eq=False)
+class Search(_OfBends):
+    """Asks for the sums that tell at which lambdas the likelihood grows."""
+
+    most_rounds: ClassVar[int] = _MOST_ROUNDS
+    name: ClassVar[str] = "normalization/search"
+    title: ClassVar[str] = "Search for lambda"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "offsets",
+            ("count",),
+            "most",
+            "bits",
+            "per feature: the sum of phi(x) - phi(centre)",
+            "the last digits of the mean logarithm",
+        ),
+        Real(
+            "g",
+            ("count", ASKED),
+            "most",
+            "bits",
+            "per feature and lambda: the sum of the transformed values g",
+            _SEARCH_TELLS,
+        ),
+        Real("squares", ("count", ASKED), "most", "bits", "likewise: the sum of g^2", _SEARCH_TELLS),
+        Real(
+            "slopes",
+            ("count", ASKED),
+            "most",
+            "bits",
+            "likewise: the sum of g', the derivative by lambda",
+            _SEARCH_TELLS,
+        ),
+        Real("products", ("count", ASKED), "most", "bits", "likewise: the sum of g g'", _SEARCH_TELLS),
+    )
+
+    width: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    """int64 (asked,): no phi(x) - phi(centre) is larger than 2 to this power."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        plausible.require(plausible.exponents(self.width, len(self.asked)), "transforms")
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        width = np.zeros(len(plan.features), np.int64)
+        return Foreseen([cls(**cls.foreseen_fields(plan, ASKED), width=width)], cls.most_rounds, exact=False)
+
+    @property
+    def lambdas(self) -> int:
+        return ASKED
+
+    def local(self, table: Table) -> Arrays:
+        sums, offsets = np.empty((self.count, ASKED, 4)), np.empty(self.count)
+        for k, s in enumerate(self._offsets(table)):
+            offsets[k] = np.ldexp(np.sum(s), -self.width[k])
+            sums[k] = bend_sums(s, self.centre[k], self.powers[k], self.size[k], int(self.width[k]))
+        g, squares, slopes, products = np.moveaxis(sums, 2, 0)
+        return {"offsets": offsets, "g": g, "squares": squares, "slopes": slopes, "products": products}
+
+    def signs(self, sums: Arrays, pool: Pool) -> np.ndarray:
+        """Whether the likelihood grows at each lambda, as `growing` has it; of a constant, nowhere."""
+        n = pool.n[self.asked]
+        signs = growing(sums, n, self.bits)
+        signs[self._nearly_constant(sums, n), 0] = 0
+        return signs
+
+    def _nearly_constant(self, total: Arrays, n: np.ndarray) -> np.ndarray:
+        """Which features do not vary but for rounding: bool (asked,); only the first round tells.
+
+        Its first lambda is 1, at which the transform is x - centre.
+        """
+        plain, size = self.powers[:, 0] == START, self.size[:, 0].astype(np.int32)
+        mean, squares = (total[name][:, 0] / n for name in ("g", "squares"))
+        deviation = np.ldexp(np.sqrt(np.maximum(squares - mean * mean, 0)), size)
+        return np.asarray(plain & is_nearly_constant(n, self.centre + np.ldexp(mean, size), deviation))
+
+
+def growing(total: Arrays, n: np.ndarray, bits: int) -> np.ndarray:
+    """Whether the likelihood grows with lambda: int8 (asked, lambdas), 1, or -1 if it falls, 0 if unknown.
+
+    `total` has the sums that `Search` asks for, in units of 2^-bits; `n` int64 (asked,) is how many values
+    each feature has. Nothing else of these sums is used.
+    """
+    n = n[:, None]
+    g, squares, slope, product = (total[name] / n for name in ("g", "squares", "slopes", "products"))
+    variance, covariance = squares - g * g, product - g * slope
+    derivative = total["offsets"][:, None] / n * variance - covariance
+    known = (variance > _LOST * squares) & (squares > 2.0 ** (_NEEDED_BITS - bits))
+    return np.where(known, np.where(derivative >= 0, 1, -1), 0).astype(np.int8)
+
+
+@dataclass(frozen=True, eq=False)
+class MeasureTransformed(_OfBends):
+    """Sums of the transformed values and of their squares, at the lambda that was found."""
+
+    name: ClassVar[str] = "normalization/transformed"
+    title: ClassVar[str] = "Measure the transformed features"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "g",
+            ("count", 1),
+            "most",
+            "bits",
+            "per feature: the sum of the transformed values g",
+            "the mean of each transformed feature of the pool",
+        ),
+        Real(
+            "squares",
+            ("count", 1),
+            "most",
+            "bits",
+            "per feature: the sum of g^2",
+            "the standard deviation of each transformed feature of the pool",
+        ),
+    )
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls(**cls.foreseen_fields(plan, 1))], exact=False)
+
+    @property
+    def lambdas(self) -> int:
+        return 1
+
+    def local(self, table: Table) -> Arrays:
+        columns = zip(self._offsets(table), self.centre, self.powers, self.size, strict=True)
+        sums = np.array([bend_sums(s, centre, powers, size, 0)[:, :2] for s, centre, powers, size in columns])
+        return {"g": sums[:, :, 0], "squares": sums[:, :, 1]}
+
+
+def _parameters(power: np.ndarray, centre: np.ndarray, mean: np.ndarray, spread: np.ndarray) -> Arrays:
+    """The parameters of features, given mean and deviation of their transform about `centre`.
+
+    Mean and deviation of Psi are infinite, or 0, where they are no numbers. The value whose transform is the
+    mean, rounded, takes the place of the centre; there `spread` is the deviation in units of the feature, and
+    `rest` what is left of the mean, in deviations.
+    """
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        slope = transform.derivative(centre, power)
+        middle = transform.inverse(mean, centre, power)
+        return {
+            "lambda": power,
+            "mean": transform.transformed(centre, power) + slope * mean,
+            "deviation": slope * spread,
+            "centre": middle,
+            "spread": spread * np.exp((1 - power) * transform.offsets(middle, centre)),
+            "rest": np.where(spread > 0, (mean - transform.about(middle, centre, power)) / spread, 0.0),
+        }
+
+
+def _exponent(bound: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    """int64: of a power of two that is above the bound. What is far below the `unit` counts as constant."""
+    above, least = (np.frexp(size * (1 + 1e-6))[1].astype(np.int64) for size in (bound, unit))
+    return np.maximum(above, least + _SMALLEST_EXPONENT)

@@ -1,0 +1,337 @@
+"""What all cohorts are asked, and what leaves them: a question, the same for every cohort.
+
+         cohort                                                     server
+    question.local(cohort) -> arrays   ── masked, added, unmasked ──▶   sums, to the procedure that asked
+
+A question is a frozen dataclass, and its fields are exactly what cohorts receive. `sends` declares every
+array that leaves a cohort. From it follow the upload's exact length, the proof that no sum can overflow, the
+screen on which a person consents, and the table in the documentation. What asks, and goes on from the sums,
+is in `unpooled.procedure`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from unpooled.check import check_of
+from unpooled.errors import BoundError, CodecError, ProtocolError, listed
+from unpooled.plan import Plan
+from unpooled.protocol import codec
+from unpooled.protocol.masking import Scheme
+from unpooled.sizes import Sizes
+
+__all__ = [
+    "Arrays",
+    "Asking",
+    "Count",
+    "Filled",
+    "Foreseen",
+    "Question",
+    "Real",
+    "at_turn",
+    "check_fits",
+    "pack",
+    "unpack",
+    "without_turn",
+    "words",
+]
+
+Arrays: TypeAlias = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Count:
+    """Declares an array of whole numbers from 0 to `bound` that leaves a cohort.
+
+    `dims` and `bound` are numbers, or names of attributes of the question; `meaning` is read by people. A
+    bound that is an attribute sizes the sum; it does not decide whether a cohort answers. `learns` says for
+    people what the sum over all cohorts tells whoever reads it.
+    """
+
+    name: str
+    dims: tuple[str | int, ...]
+    bound: str | int
+    meaning: str
+    learns: str
+
+
+@dataclass(frozen=True)
+class Real:
+    """Declares an array of real numbers of magnitude up to `bound`, sent in units of 2^-fraction_bits."""
+
+    name: str
+    dims: tuple[str | int, ...]
+    bound: str | float
+    fraction_bits: str | int
+    meaning: str
+    learns: str
+
+
+@dataclass(frozen=True, eq=False)
+class Asking:
+    """What a cohort counts of a question, so that none is asked more often than an honest study asks it.
+
+    Without a word of its own a kind of question is asked once.
+    """
+
+    search: str = ""
+    """Questions of one kind are counted apart where this differs."""
+    items: np.ndarray | None = None
+    """int64: what it is about, panel indices or features; None where it is not about single ones."""
+    most: int = 1
+    """How often each may be asked about."""
+
+
+@dataclass(frozen=True, eq=False)
+class Filled:
+    """What a question takes missing calls for."""
+
+    variants: np.ndarray
+    """Panel indices, (m,)."""
+    values: np.ndarray
+    """float64 (m, 3): flags of the question, and as what share of all copies that a person of up to two
+    groups can have a missing call counts: the same however copies are counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Foreseen:
+    """What can be known of a kind of questions before a study: how large the answers will be."""
+
+    questions: Iterable[Question]
+    """Those of one round. Only the fields that decide the shape of an answer mean anything."""
+    rounds: int = 1
+    exact: bool = True
+    """Whether these are the questions; else they are the largest, and the most rounds, that there can be."""
+    usual_rounds: int | None = None
+    """How many rounds there are as a rule, where that is far from the most."""
+
+
+class Question:
+    """Base of all questions. Subclasses are frozen dataclasses that their algorithm lists."""
+
+    name: ClassVar[str]  # in messages, e.g. "chi-square/genotypes"
+    title: ClassVar[str]  # for people, e.g. "Count genotypes"
+    sends: ClassVar[tuple[Count | Real, ...]]
+    each: ClassVar[Mapping[str, str]] = {}
+    """For people, what there is one of along a dimension in `sends`: "variants" is of a "variant"."""
+    ring_bits: ClassVar[int] = 32
+
+    @property
+    def reach(self) -> int:
+        """Panel index behind the last variant that is asked about; 0 where it is about none."""
+        return int(getattr(self, "stop", 0))
+
+    @property
+    def turn(self) -> int:
+        """Of a question that is iterated, which iteration it is of, from 1; else 0."""
+        return 0
+
+    @classmethod
+    def goes_over_variants(cls) -> bool:
+        """Whether questions of this kind are each about a stretch of the panel, from `start` on."""
+        return "start" in getattr(cls, "__dataclass_fields__", {})
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
+        """Those of `sends` that this question can have numbers for under a plan."""
+        return cls.sends
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        """What a cohort with data of these sizes will be asked; None where the sizes do not tell."""
+        return None
+
+    def agrees(self, plan: Any) -> bool:
+        """Whether the accepted plan allows this question: asked at the cohort, before `local`."""
+        return True
+
+    def columns_under(self, plan: Plan) -> Sequence[str]:
+        """Of a question about columns of a plan, the name for each row of its arrays; else none."""
+        return ()
+
+    def fits_panel(self, chromosomes: np.ndarray, plan: Any) -> bool:
+        """Whether the agreed variants, of these chromosome codes, are what the question takes them for."""
+        return self.reach <= len(chromosomes)
+
+    def asking(self) -> Asking:
+        """What is counted of this question in the cohort's book."""
+        return Asking()
+
+    def goes_on_from(self, earlier: Any) -> bool:
+        """Whether one study can ask both this and an earlier question of the same kind."""
+        return True
+
+    def filled(self) -> Filled | None:
+        """What missing calls are taken for, where the question says so: a cohort keeps to the first."""
+        return None
+
+    def local(self, cohort: Any) -> Arrays:
+        """At the cohort, a `Cohort` or a `Table`: the declared arrays, of int64 or float64."""
+        raise NotImplementedError
+
+    def parts(self, cohort: Any) -> Iterable[Question]:
+        """The question in parts that fit a memory: the rows of their arrays follow one another."""
+        return (self,)
+
+
+def at_turn(title: str, plan: Plan, first: int, last: int) -> str:
+    """A title for people, with the iterations that its questions are of: none if these are 0."""
+    if not last:
+        return title
+    at = f"iteration {last}" if first == last else f"iterations {first} to {last}"
+    return f"{title}: {at} of at most {plan.max_iterations}"
+
+
+def without_turn(title: str) -> str:
+    """A title without what `at_turn` has added."""
+    return title.partition(": iteration")[0]
+
+
+def answer(question: Question, cohort: Any) -> Arrays:
+    """What a cohort answers: the arrays of `local`, computed part by part."""
+    parts = [part.local(cohort) for part in question.parts(cohort)] or [question.local(cohort)]
+    if len(parts) == 1:
+        return parts[0]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def shape(question: Question, array: Count | Real) -> tuple[int, ...]:
+    return tuple(_resolve(question, dim) for dim in array.dims)
+
+
+def words(question: Question, scheme: Scheme) -> int:
+    """Exact number of words in one cohort's share of a question."""
+    return scheme.check_words + sum(math.prod(shape(question, array)) for array in question.sends)
+
+
+def check_fits(question: Question, scheme: Scheme, cohorts: int) -> None:
+    """BoundError unless the sum over `cohorts` of every declared array fits the scheme."""
+    for array in question.sends:
+        if not scheme.fits(cohorts, _resolve(question, array.bound), _fraction_bits(question, array)):
+            text = f"{question.title}: the sum of {array.name} over {cohorts} cohorts could overflow"
+            raise BoundError(text, array.name)
+
+
+def pack(
+    question: Question, arrays: Arrays, scheme: Scheme, cohorts: int, salt: bytes, columns: Sequence[str] = ()
+) -> np.ndarray:
+    """One cohort's share before masking: the check by the round's salt, then every array as declared.
+
+    Raises BoundError if an element cannot be summed safely; of the question's `columns` it names those.
+    """
+    check_fits(question, scheme, cohorts)
+    parts = [scheme.zeros(scheme.check_words)]
+    for array in question.sends:
+        values = np.asarray(arrays[array.name])
+        _check_form(question, array, values)
+        if not _may_be_sent(question, array, values, scheme, cohorts):
+            rows = zip(columns, values, strict=True) if columns else ()
+            bad = [column for column, row in rows if not _may_be_sent(question, array, row, scheme, cohorts)]
+            raise _beyond(question, array, bad)
+        parts.append(_encode(question, array, values, scheme))
+    share = scheme.concatenate(parts)
+    scheme.set_check(share, check_of(share, scheme, salt))
+    return share
+
+
+def unpack(
+    question: Question, total: np.ndarray, scheme: Scheme, cohorts: int, salt: bytes
+) -> dict[str, np.ndarray]:
+    """The sums in an unmasked total, as int64 and float64 arrays of the declared shapes.
+
+    Raises ProtocolError if the check is not that of the sums: then the masks did not cancel, because cohorts
+    answered different questions, a share was damaged, or what was taken for the sum of the masks is not.
+    """
+    if len(total) != (want := words(question, scheme)):
+        raise ProtocolError(f"{question.title}: got {len(total)} words; want {want}")
+    if not scheme.has_check(total, check_of(total, scheme, salt, cohorts)):
+        raise ProtocolError(
+            "the masks of this round do not cancel: the cohorts were not asked the same question, "
+            "a share was damaged, or the compensator's answer is false"
+        )
+    sums, at = {}, scheme.check_words
+    for array in question.sends:
+        size = math.prod(shape(question, array))
+        sums[array.name] = _decode(question, array, total[at : at + size], scheme, cohorts)
+        at += size
+    return sums
+
+
+def _check_form(question: Question, array: Count | Real, values: np.ndarray) -> None:
+    if values.shape != (want := shape(question, array)):
+        raise ValueError(f"{question.name}: {array.name} has shape {values.shape}; want {want}")
+    if isinstance(array, Count) and values.dtype.kind not in "biu":  # a float would be cut off without a word
+        raise ValueError(f"{question.name}: {array.name} is of {values.dtype}; want whole numbers")
+
+
+def _encode(question: Question, array: Count | Real, values: np.ndarray, scheme: Scheme) -> np.ndarray:
+    if isinstance(array, Count):
+        return scheme.encode_integers(values)
+    return scheme.encode_reals(values, _fraction_bits(question, array))
+
+
+def _may_be_sent(
+    question: Question, array: Count | Real, values: np.ndarray, scheme: Scheme, cohorts: int
+) -> bool:
+    """Whether a cohort's numbers may go into the sum. NaN may not, and no count below 0.
+
+    A bound that the question names is the server's to choose: a cohort that stopped at it would tell,
+    question by question, how large its numbers are. There only what the ring holds counts. Of real numbers
+    the server also chooses the bits after the point, hence what the ring holds: so a question can still find
+    out whether a cohort stops. Without the stop an honest study would end with wrong numbers, and no one
+    would know.
+    """
+    if not values.size:
+        return True
+    if isinstance(array, Count) and values.min() < 0:
+        return False
+    largest = np.abs(values).max()
+    if isinstance(array.bound, str):
+        return scheme.fits(cohorts, largest.item(), _fraction_bits(question, array))
+    return bool(largest <= array.bound)
+
+
+def _decode(
+    question: Question, array: Count | Real, vector: np.ndarray, scheme: Scheme, cohorts: int
+) -> np.ndarray:
+    if isinstance(array, Real):
+        return scheme.decode_reals(vector, _fraction_bits(question, array)).reshape(shape(question, array))
+    counts = scheme.decode_integers(vector)
+    if counts.size and not 0 <= counts.min() <= counts.max() <= cohorts * _resolve(question, array.bound):
+        raise ProtocolError(f"{question.title}: a sum of {array.name} is outside what the cohorts may send")
+    return counts.reshape(shape(question, array))
+
+
+def _beyond(question: Question, array: Count | Real, columns: Sequence[str]) -> BoundError:
+    of = f" of {listed(columns)}" if columns else ""
+    return BoundError(
+        f"{question.title}: {array.name}{of} is beyond the bound that the study agreed on. "
+        f"Check the units and missing codes{of} in this cohort's files.",
+        array.name,
+    )
+
+
+def _fraction_bits(question: Question, array: Count | Real) -> int:
+    return int(_resolve(question, array.fraction_bits)) if isinstance(array, Real) else 0
+
+
+def _resolve(question: Question, value: str | int | float) -> Any:
+    return getattr(question, value) if isinstance(value, str) else value
+
+
+def encode(question: Question) -> bytes:
+    """A question as cohorts receive it."""
+    return codec.encode(question)
+
+
+def decode(data: bytes, kinds: Sequence[type[Question]]) -> Question:
+    """The question in `data`, of one of the given kinds; CodecError for any other bytes."""
+    question = codec.decode(data, kinds)
+    if not isinstance(question, Question):
+        raise CodecError("got a value that is no question")
+    return question

@@ -1,0 +1,84 @@
+"""Procedures run in one process, without masks: for tests that look at what is asked, and at the sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from unpooled.algorithms import algorithm, with_chunks
+from unpooled.cohort import Cohort, Table
+from unpooled.driver import Running
+from unpooled.panel import Panel
+from unpooled.plan import Plan
+from unpooled.procedure import Call, Each, Rows, Study
+from unpooled.question import Arrays, Question, answer
+
+NOBODY = Panel.of([])
+
+
+@dataclass(eq=False)
+class Followed:
+    """What a procedure did, its branches one after the other."""
+
+    answers: list[tuple[Any, Arrays]] = field(default_factory=list)
+    """Each question with its sums."""
+    rows: list[Rows] = field(default_factory=list)
+    value: Any = None
+
+    @property
+    def questions(self) -> list[Any]:
+        return [question for question, _ in self.answers]
+
+
+def sums_over(cohorts: Sequence[Cohort | Table]) -> Callable[[Question], Arrays]:
+    """What a question has as answer: the sums over cohorts, in clear."""
+
+    def sums(question: Question) -> Arrays:
+        answers = [answer(question, cohort) for cohort in cohorts]
+        return {name: np.sum([one[name] for one in answers], axis=0) for name in answers[0]}
+
+    return sums
+
+
+def follow(call: Call[Any], sums: Callable[[Question], Arrays], kinds: Sequence[type[Question]]) -> Followed:
+    """Run a procedure to its end."""
+    found = Followed()
+    found.value = _follow(call, sums, kinds, found)
+    return found
+
+
+def _follow(
+    call: Call[Any], sums: Callable[[Question], Arrays], kinds: Sequence[type[Question]], found: Followed
+) -> Any:
+    running = Running(call, kinds)
+    outcome = running.go_on()
+    while True:
+        found.rows += outcome.rows
+        match outcome.waits_for:
+            case Question() as question:
+                total = sums(question)
+                found.answers.append((question, total))
+                outcome = running.go_on(total)
+            case Each(calls=calls):
+                outcome = running.go_on([_follow(each, sums, kinds, found) for each in calls])
+            case None:
+                return outcome.value
+
+
+def study_of(plan: Plan, panel: Panel = NOBODY) -> Study:
+    """What the procedures of a study are given."""
+    return Study(with_chunks(plan), lambda: panel)
+
+
+def followed(
+    plan: Plan,
+    panel: Panel,
+    cohorts: Sequence[Cohort | Table],
+    sums: Callable[[Question], Arrays] | None = None,
+) -> Followed:
+    """Run the whole study of a plan, with the sums of these cohorts unless others are given."""
+    test = algorithm(plan.test)
+    return follow(test.procedure(study_of(plan, panel)), sums or sums_over(cohorts), test.asks)

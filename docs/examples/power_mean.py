@@ -1,0 +1,126 @@
+"""A method of tables with one option, whole: the power mean of each column, (sum of x^p / n)^(1/p)."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, ClassVar
+
+import numpy as np
+
+from unpooled.algorithms import ALGORITHMS
+from unpooled.algorithms.algorithm import Algorithm
+from unpooled.algorithms.shared.standardise import fraction_bits
+from unpooled.algorithms.tables.census import CountValues, count_values
+from unpooled.cohort import ArrayTable, Table
+from unpooled.options import Whole
+from unpooled.panel import Panel
+from unpooled.plan import NONE, Plan
+from unpooled.procedure import Asks, Rows, Study, procedure
+from unpooled.question import Arrays, Foreseen, Question, Real
+from unpooled.run import run
+from unpooled.schema import Column
+from unpooled.sizes import Sizes
+
+POWER = Whole(
+    name="power",
+    label="Power",
+    hint="1 is the mean, 2 the root mean square.",
+    default=2,
+    least=1,
+    most=4,
+    methods="Means were of the power {}.",
+)
+
+
+@procedure("power-mean")
+def power_mean(study: Study) -> Asks[None]:
+    """Count values, sum their powers, take the root."""
+    n = yield from count_values(study)  # refuses columns that too few cohorts have
+    sums = yield SumPowers(len(n), study.plan.power, study.plan.cohorts)
+    mean = (sums["powers"] / np.maximum(n, 1)) ** (1 / study.plan.power)
+    yield Rows("features", {"feature": np.arange(len(n)), "n": n, "mean": mean})
+
+
+@dataclass(frozen=True)
+class SumPowers(Question):
+    """Its fields are all that a cohort receives; `sends` is all that leaves it."""
+
+    name: ClassVar[str] = "power-mean/sums"
+    title: ClassVar[str] = "Sum powers"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "powers",
+            ("features",),
+            2**40,
+            "bits",
+            "per feature: the sum of its values, each to the power",
+            "the power mean of each feature of the pool",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"features": "feature"}
+    ring_bits: ClassVar[int] = 128
+
+    features: int
+    power: int
+    cohorts: int
+
+    @property
+    def bits(self) -> int:
+        return fraction_bits(2**40, self.cohorts)
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls(len(plan.features), plan.power, plan.cohorts)])
+
+    def agrees(self, plan: Plan) -> bool:
+        """A cohort answers only what its plan says."""
+        return (self.features, self.power) == (len(plan.features), plan.power)
+
+    def local(self, table: Table) -> Arrays:
+        return {"powers": np.nansum(table.values**self.power, axis=0)}
+
+
+def write(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
+    names = [feature.title for feature in plan.features]
+    out.write(json.dumps(dict(zip(names, columns["mean"].tolist(), strict=True))).encode() + b"\n")
+
+
+POWER_MEAN = Algorithm(
+    name="power-mean",
+    title="Power mean of each column",
+    method="Of each column the power mean of all cohorts' values was computed.",
+    traits=(NONE,),
+    asks=(CountValues, SumPowers),
+    procedure=power_mean,
+    options=(POWER,),
+    files={"means": write},
+    usual_files=("means",),
+    file_name=lambda file, plan: f"{file}.json",
+    table="features",
+    summarise=lambda tables: None,
+)
+ALGORITHMS[POWER_MEAN.name] = POWER_MEAN  # in the program this is the line in the registry
+
+
+def tables() -> Iterator[ArrayTable]:
+    random = np.random.default_rng(1)
+    for people in (40, 25, 60):
+        yield ArrayTable(random.gamma(2, size=(people, 2)))
+
+
+asked: dict[str, Any] = {"test": "power-mean", "trait": NONE, "phenotype": "", "panel_mode": NONE, "power": 3}
+plan = Plan(
+    **asked,
+    cohorts=3,
+    compensator_key=bytes(32),
+    files=("means",),
+    schema=(Column("dose"), Column("weight")),
+)
+cohorts = list(tables())
+found = run(plan, Panel.of([]), cohorts)["features"]["mean"]
+pooled = np.concatenate([table.values for table in cohorts])
+wanted = (pooled**3).mean(axis=0) ** (1 / 3)
+print("federated", found)
+print("pooled   ", wanted)
+if not np.allclose(found, wanted, rtol=1e-12):
+    raise SystemExit("they differ")

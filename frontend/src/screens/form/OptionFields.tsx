@@ -1,0 +1,75 @@
+/** Fields of the declared options: one widget for each kind. */
+import { ChoiceField, CheckField, NumberField, TextField } from "../../ui/Field";
+import { Columns } from "../../ui/Layout";
+import { CovariateRows } from "./Entries";
+import { isMeant, type Covariate, type Option, type Place, type Typed } from "./options";
+import type { Part } from "./part";
+
+/** Those of a method's options that stand at a place, in their order; narrow ones side by side. */
+export function OptionFields({ place, ...part }: Part & { place: Place }) {
+  const shown = part.method.options.filter(
+    (option) => option.place === place && isMeant(option, part.form.options),
+  );
+  return runs(shown).map((run) => {
+    const [first] = run;
+    const fields = run.map((option) => <OptionField key={option.name} {...part} option={option} />);
+    return run.length > 1 || isNarrow(first) ? <Columns key={first.name}>{fields}</Columns> : fields;
+  });
+}
+
+type Run = [Option, ...Option[]];
+
+const isNarrow = ({ kind }: Option) => !["switch", "choice", "covariates"].includes(kind);
+const isBeside = (one: Option, other: Option) =>
+  (isNarrow(one) && isNarrow(other)) || (one.kind === "switch" && other.kind === "switch");
+
+/** Options that follow each other and stand side by side. */
+function runs(options: readonly Option[]): Run[] {
+  const found: Run[] = [];
+  for (const option of options) {
+    const last = found.at(-1);
+    if (last && isBeside(last[0], option)) last.push(option);
+    else found.push([option]);
+  }
+  return found;
+}
+
+function OptionField({ option, form, set, wrong }: Part & { option: Option }) {
+  const { name, hint } = option;
+  const label = option.flag ? `${option.title} (${option.flag})` : option.title;
+  const typed = form.options[name] ?? "";
+  const error = wrong(`plan.${name}`);
+  const change = (value: Typed) => set({ options: { ...form.options, [name]: value } });
+  switch (option.kind) {
+    case "covariates":
+      return <CovariateRows legend={label} rows={typed as Covariate[]} onChange={change} error={error} />;
+    case "switch":
+      return <CheckField label={label} hint={hint} checked={Boolean(typed)} onChange={change} />;
+    case "choice":
+      return (
+        <ChoiceField
+          legend={label}
+          value={typed as string}
+          options={option.answers.map(({ value, title, hint }) => ({ value, label: title, hint }))}
+          error={error}
+          onChange={change}
+        />
+      );
+    case "number":
+    case "whole":
+      return (
+        <NumberField label={label} hint={hint} value={typed as string} onChange={change} error={error} />
+      );
+    default:
+      return (
+        <TextField
+          label={label}
+          hint={hint}
+          value={typed as string}
+          onChange={change}
+          error={error}
+          autoComplete="off"
+        />
+      );
+  }
+}

@@ -1,0 +1,237 @@
+"""A study's procedures in the database: begun, gone on with and ended, each change in one transaction.
+
+A branch is always run again from what is kept of it, also where this very process has run it before: so what
+happens after a crash is what happens always. What it does next is found out first; then it is stored, under
+the study's lock, if nobody else was faster.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from unpooled import driver, procedure
+from unpooled import question as questions
+from unpooled.algorithms import questions_of, with_chunks
+from unpooled.driver import Entry, Outcome, Running
+from unpooled.procedure import PROCEDURES, Call, Each
+from unpooled.protocol import codec, masking
+from unpooled.question import Question
+from unpooled_server import doorbell, store
+from unpooled_server.errors import OtherRelease
+from unpooled_server.models import Asked, Branch, Kept, Round, RowFile, Study
+from unpooled_server.names import LIVE, UNFINISHED, BranchState
+from unpooled_server.services import panels
+from unpooled_server.services.guarding import guarded
+from unpooled_server.services.joining import locked
+from unpooled_server.services.transitions import touch
+
+RELEASE = version("unpooled-core")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a branch did until it had to wait, or ended. Its rows are on disk; nothing else is stored yet."""
+
+    call: Call[Any]
+    outcome: Outcome
+    rows: Sequence[RowFile]
+    children: Sequence[Progress]
+    """The branches that it waits for, begun."""
+
+    @property
+    def state(self) -> BranchState:
+        match self.outcome.waits_for:
+            case Question():
+                return BranchState.ASKING
+            case Each():
+                ended = all(child.state == BranchState.ENDED for child in self.children)
+                return BranchState.DUE if ended else BranchState.WAITING
+        return BranchState.ENDED
+
+
+def given(study: Study) -> procedure.Study:
+    """What the study's procedures are given."""
+    return procedure.Study(with_chunks(study.plan), lambda: panels.agreed(study))
+
+
+def begun(study: Study, call: Call[Any]) -> Progress:
+    """Begin a branch. Nothing is stored."""
+    running = Running(call, questions_of(study.plan))
+    return _progress(study, running, running.go_on())
+
+
+class OvertakenError(Exception):
+    """Another worker has gone on with the branch meanwhile: there is nothing left to do."""
+
+
+def gone_on(study: Study, branch_id: int, waited_for: bytes, came: bytes) -> Progress:
+    """Go on with a branch by what it has waited for, of which `waited_for` is the digest. Nothing is stored.
+
+    Raises OvertakenError if it waits for something else by now, OtherRelease, and ProtocolError where it does
+    not ask again what it has asked.
+    """
+    # One statement, so that the branch and what is kept of it are of one moment.
+    kept = Kept.objects.filter(branch=branch_id, branch__waits_for=waited_for)
+    entries = list(kept.values_list("asked", "data", "branch__procedure", "branch__release"))
+    if not entries:
+        raise OvertakenError
+    (_, arguments, name, release), *journal = entries
+    if release != RELEASE:
+        raise OtherRelease(release, RELEASE)
+    call = PROCEDURES[name].call(given(study), bytes(arguments))
+    before = [Entry(bytes(asked), bytes(data)) for asked, data, *_ in journal]
+    running = Running.again(call, before, questions_of(study.plan), waited_for)
+    return _progress(study, running, running.go_on(running.read(came)))
+
+
+def _progress(study: Study, running: Running, outcome: Outcome) -> Progress:
+    rows = [
+        RowFile(
+            study=study,
+            name=store.keep_rows(study.pk, part.columns),
+            table=part.table,
+            columns=list(part.columns),
+        )
+        for part in outcome.rows
+    ]
+    calls = outcome.waits_for.calls if isinstance(outcome.waits_for, Each) else ()
+    return Progress(running.call, outcome, rows, [begun(study, call) for call in calls])
+
+
+def store_first(study: Study, progress: Progress) -> None:
+    """Store a branch that nobody waits for."""
+    _store_new(study, None, [progress])
+
+
+def store_next(study: Study, branch: Branch, came: bytes, progress: Progress) -> None:
+    """Store what a branch did with what came, inside the transaction in which that is settled.
+
+    BoundError if the sum of a new question could overflow.
+    """
+    outcome = progress.outcome
+    if outcome.replaced or outcome.waits_for is None:
+        branch.kept.all().delete()
+        _keep([(branch, progress)])
+    else:
+        number = branch.kept.count()
+        Kept.objects.create(branch=branch, number=number, asked=branch.waits_for, data=came)
+    Branch.objects.filter(pk=branch.pk).update(
+        state=progress.state,
+        procedure=progress.call.procedure.name,
+        waits_for=driver.digest(outcome.waits_for),
+    )
+    _store_doings(study, [(branch, progress)])
+    if progress.state == BranchState.ENDED and branch.parent_id is not None:
+        _tell_parent(branch.parent_id)
+    unfinished = Round.objects.filter(study=study, state__in=UNFINISHED)
+    if Branch.objects.filter(study=study, state=BranchState.DUE).exists() or not unfinished.exists():
+        touch(study.pk, last_sum_at=timezone.now())
+        doorbell.ring_study(study.pk)
+
+
+def _store_new(study: Study, parent: Branch | None, started: Sequence[Progress]) -> None:
+    branches = Branch.objects.bulk_create(
+        Branch(
+            study=study,
+            parent=parent,
+            place=place,
+            procedure=progress.call.procedure.name,
+            release=RELEASE,
+            state=progress.state,
+            waits_for=driver.digest(progress.outcome.waits_for),
+        )
+        for place, progress in enumerate(started)
+    )
+    pairs = list(zip(branches, started, strict=True))
+    _keep(pairs)
+    _store_doings(study, pairs)
+
+
+def _keep(pairs: Iterable[tuple[Branch, Progress]]) -> None:
+    """Keep the arguments of branches, or the values of those that have ended."""
+    Kept.objects.bulk_create(
+        Kept(
+            branch=branch,
+            number=0,
+            data=codec.encode(
+                progress.outcome.value if progress.state == BranchState.ENDED else progress.call.arguments
+            ),
+        )
+        for branch, progress in pairs
+    )
+
+
+def _store_doings(study: Study, pairs: Sequence[tuple[Branch, Progress]]) -> None:
+    """Store the rows of branches, and ask what they wait for."""
+    RowFile.objects.bulk_create(row for _, progress in pairs for row in progress.rows)
+    asked = [(branch, progress.outcome.waits_for) for branch, progress in pairs]
+    _open_rounds(study, [(branch, found) for branch, found in asked if isinstance(found, Question)])
+    for branch, progress in pairs:
+        if progress.children:
+            _store_new(study, branch, progress.children)
+
+
+def _open_rounds(study: Study, asked: Iterable[tuple[Branch, Question]]) -> None:
+    opened = [_round(study, branch, question) for branch, question in asked]
+    Round.objects.bulk_create(opened)
+    Asked.objects.bulk_create(one.asked for one in opened)
+
+
+def _round(study: Study, branch: Branch, question: Question) -> Round:
+    plan, salt, message = study.plan, os.urandom(masking.SALT_BYTES), questions.encode(question)
+    scheme = plan.scheme(question.ring_bits)
+    questions.check_fits(question, scheme, plan.cohorts)
+    opened = Round(
+        study=study,
+        branch=branch,
+        step_name=question.name,
+        turn=question.turn,
+        salt=salt,
+        question=masking.question(salt, message, bytes.fromhex(study.panel_digest)),
+        scheme=scheme.label,
+        words=questions.words(question, scheme),
+    )
+    opened.asked = Asked(round=opened, message=message)
+    return opened
+
+
+def _tell_parent(parent_id: int) -> None:
+    """Note that a branch can go on, if this was the last of those that it waits for."""
+    # The study's lock makes branches that end together see each other.
+    at_work = [BranchState.ASKING, BranchState.WAITING, BranchState.DUE]
+    if not Branch.objects.filter(parent=parent_id, state__in=at_work).exists():
+        Branch.objects.filter(pk=parent_id, state=BranchState.WAITING).update(state=BranchState.DUE)
+
+
+def resume_due(study: Study) -> bool:
+    """Go on with the branches whose own branches have ended; whether there was any."""
+    due = list(Branch.objects.filter(study=study, state=BranchState.DUE))
+    for branch in due:
+        with guarded(study, "Go on from the sums"), suppress(OvertakenError):
+            _resume(study, branch)
+    return bool(due)
+
+
+def _resume(study: Study, branch: Branch) -> None:
+    children = branch.children.filter(state=BranchState.ENDED)
+    values = dict(
+        Kept.objects.filter(branch__in=children).order_by("branch__place").values_list("branch", "data")
+    )
+    came = driver.values_bytes(map(bytes, values.values()))
+    progress = gone_on(study, branch.pk, bytes(branch.waits_for), came)
+    with transaction.atomic():
+        if locked(study.pk).state not in LIVE:
+            return
+        if not Branch.objects.filter(pk=branch.pk, state=BranchState.DUE).update(state=BranchState.WAITING):
+            return
+        children.update(state=BranchState.TAKEN)
+        Kept.objects.filter(branch__in=values).delete()
+        store_next(study, branch, came, progress)

@@ -1,0 +1,91 @@
+"""The declared options in the API: as fields of a plan, and as what a form for them is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rest_framework import serializers
+
+from unpooled.algorithms import ALGORITHMS
+from unpooled.options import (
+    Choice,
+    Covariates,
+    Number,
+    Numbers,
+    Option,
+    Switch,
+    Whole,
+    Wholes,
+    Words,
+)
+
+Field = serializers.Field[Any, Any, Any, Any]
+
+
+class PlanCovariate(serializers.Serializer[Any]):
+    """A covariate: a number, or one of several levels."""
+
+    name = serializers.CharField(max_length=200)
+    levels = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="of a categorical covariate all levels, the reference first",
+    )
+
+
+_FIELDS: dict[type[Option], Callable[..., Field]] = {
+    Number: lambda option, **said: serializers.FloatField(**_bounds(option), **said),
+    Whole: lambda option, **said: serializers.IntegerField(**_bounds(option), **said),
+    Switch: lambda option, **said: serializers.BooleanField(**said),
+    Choice: lambda option, **said: serializers.ChoiceField([each.value for each in option.answers], **said),
+    Numbers: lambda option, **said: serializers.ListField(
+        child=serializers.FloatField(**_bounds(option)), **said
+    ),
+    Wholes: lambda option, **said: serializers.ListField(child=serializers.IntegerField(), **said),
+    Words: lambda option, **said: serializers.ListField(child=_word(option), **said),
+    Covariates: lambda option, **said: PlanCovariate(many=True, **said),
+}
+KINDS = [kind.kind for kind in _FIELDS]
+
+
+def fields() -> dict[str, Field]:
+    """A field for each option that any method has."""
+    listed = {option.name: option for method in ALGORITHMS.values() for option in method.options}
+    return {
+        name: _FIELDS[type(option)](option, required=False, help_text=_help(option))
+        for name, option in listed.items()
+    }
+
+
+def _help(option: Option) -> str:
+    flag = f" ({option.flag})" if option.flag else ""
+    return f"{option.label}{flag}. {option.hint}".strip()
+
+
+def _bounds(option: Any) -> dict[str, Any]:
+    least = option.least if getattr(option, "none", None) is None else min(option.least, option.none)
+    return {"min_value": least, "max_value": option.most}
+
+
+def _word(option: Words) -> Field:
+    return serializers.ChoiceField(option.among) if option.among else serializers.CharField()
+
+
+def described(option: Option) -> dict[str, Any]:
+    """What a form's field is made from."""
+    answers = getattr(option, "answers", ())
+    return {
+        "name": option.name,
+        "kind": option.kind,
+        "title": option.label,
+        "hint": option.hint,
+        "flag": option.flag,
+        "place": option.place,
+        "needs": option.needs,
+        "wanted": option.wanted,
+        "least": getattr(option, "least", None),
+        "most": getattr(option, "most", None),
+        "answers": [{"value": each.value, "title": each.label, "hint": each.hint} for each in answers],
+        "among": getattr(option, "among", ()),
+    }

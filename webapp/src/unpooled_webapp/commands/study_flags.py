@@ -1,0 +1,67 @@
+"""Flags of `unpooled rehearse` that are made from the declared options of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+
+from unpooled.algorithms import ALGORITHMS
+from unpooled.algorithms.algorithm import Algorithm
+from unpooled.options import Choice, Covariates, Entries, Number, Option, Switch, Whole
+
+
+def flags() -> list[click.Option]:
+    """One for each option of any algorithm, but for covariates: those are chosen from files."""
+    return [_flag(option) for option in _options(ALGORITHMS.values()).values()]
+
+
+def names(methods: Iterable[Algorithm]) -> set[str]:
+    """Of the parameters that are about some algorithms."""
+    return set(_options(methods))
+
+
+def asked(given: dict[str, Any], method: Algorithm) -> dict[str, Any]:
+    """What a plan says of options: what was typed, and PLINK's own answer where nothing was."""
+    named = _options(ALGORITHMS.values())
+    typed = {name: given[name] for name in named if given[name] is not None and given[name] is not False}
+    choices = [option for option in method.options if isinstance(option, Choice)]
+    return {option.name: option.as_plink for option in choices if option.as_plink} | typed
+
+
+def _options(methods: Iterable[Algorithm]) -> dict[str, Option]:
+    listed = {option.name: option for method in methods for option in method.options}
+    return {name: option for name, option in listed.items() if not isinstance(option, Covariates)}
+
+
+def _flag(option: Option) -> click.Option:
+    flag = option.flag or f"--{option.name.replace('_', '-')}"
+    shown: dict[str, Any] = {"help": f"{option.label}. {option.hint}".strip()}
+    match option:
+        case Switch():
+            shown |= {"is_flag": True}
+        case Choice():
+            answers = {answer.value: answer.label for answer in option.answers}
+            shown |= {"type": click.Choice(list(answers))}
+            meant = "; ".join(f"{value}: {label[0].lower()}{label[1:]}" for value, label in answers.items())
+            shown["help"] = f"{option.label}. {meant}.  [{option.as_plink or option.default}]"
+        case Number():
+            shown |= {"type": float, "metavar": "X"}
+        case Whole():
+            shown |= {"type": int, "metavar": "N"}
+        case Entries():
+            shown |= {"callback": _entries(option), "metavar": "X,…"}
+    return click.Option([flag, option.name], **shown)
+
+
+def _entries(option: Entries) -> Callable[..., list[Any] | None]:
+    """Reads entries between commas."""
+
+    def read(context: click.Context, parameter: click.Parameter, value: str | None) -> list[Any] | None:
+        try:
+            return None if value is None else list(option.read(value))
+        except ValueError as error:
+            raise click.BadParameter(str(error), context, parameter) from error
+
+    return read
