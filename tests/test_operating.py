@@ -8,9 +8,11 @@ import re
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psycopg
@@ -78,8 +80,15 @@ def test_a_hundred_connections_are_enough(platform: Federation, postgres: Postgr
         return Invitation.from_text(answer["invitation"]).token
 
     tokens = [invite(number) for number in range(90)]
-    version = platform.coordinator.call("GET", f"studies/{study}")  # nothing changes from here on
-    assert version
+
+    def patient(http: httpx.Client, path: str, **params: Any) -> httpx.Response:
+        """As the client asks: a platform that has no connection for 3 s says so, and is asked again."""
+        for _ in range(10):
+            answer = http.get(path, params=params)
+            if answer.status_code != 503:
+                break
+            time.sleep(float(answer.headers.get("Retry-After", 1)))
+        return answer
 
     def wait(token: str) -> int:
         headers = {
@@ -88,11 +97,12 @@ def test_a_hundred_connections_are_enough(platform: Federation, postgres: Postgr
             "Unpooled-Protocol": str(VERSION),
         }
         with httpx.Client(base_url=platform.address, headers=headers, timeout=60, trust_env=False) as http:
-            seen = http.get("/api/v1/cohort/study").json()["version"]
-            return http.get("/api/v1/cohort/study", params={"seen": seen, "wait": 6}).status_code
+            seen = patient(http, "/api/v1/cohort/study").json()["version"]
+            return patient(http, "/api/v1/cohort/study", seen=seen, wait=6).status_code
 
     def ask(_: int) -> int:
-        return httpx.get(f"{platform.address}/health", timeout=60, trust_env=False).status_code
+        with httpx.Client(base_url=platform.address, timeout=60, trust_env=False) as http:
+            return patient(http, "/health").status_code
 
     with ThreadPoolExecutor(190) as pool:
         waiting = [pool.submit(wait, token) for token in tokens]
@@ -124,14 +134,14 @@ def test_without_its_database_it_says_so_in_a_line_and_comes_back(
             for path in ("/api/v1/studies", "/api/v1/session"):
                 answer = http.get(path)
                 assert (answer.status_code, answer.json()["error"]["code"]) == (503, "database")
-                assert answer.headers["Retry-After"] == "5"
+                assert answer.headers.get("Retry-After", 1) == "5"
             token = {
                 "Authorization": "Bearer x",
                 "Unpooled-Client": "0" * 32,
                 "Unpooled-Protocol": str(VERSION),
             }
             answer = http.get("/api/v1/cohort/study", headers=token)
-            assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+            assert (answer.status_code, answer.headers.get("Retry-After", 1)) == (503, "5")
             assert http.get("/health").status_code == 503
             until(lambda: "does not answer" in platform.worker.said()[before[1] :], platform.worker.said)
         finally:

@@ -322,7 +322,7 @@ def test_what_the_inverse_loses_has_a_note(sign: int) -> None:
 
 
 def test_under_gaussian_masks_there_is_no_sign() -> None:
-    with pytest.raises(PlanError, match="want modular"):
+    with pytest.raises(PlanError, match="masking: modular only"):
         check(plan_of("yeo-johnson", 2, masking="gaussian"))
 
 

@@ -68,6 +68,14 @@ class Asked:
     body: bytes
 
 
+def usual_headers() -> dict[str, str]:
+    return {
+        "Unpooled-Protocol": str(VERSION),
+        "Content-Type": "application/octet-stream",
+        "Unpooled-Nonce": os.urandom(16).hex(),
+    }
+
+
 @st.composite
 def requests(draw: st.DrawFn, world: World) -> tuple[str, Asked]:
     """Whose token it carries, by the state of the study, and a request."""
@@ -83,14 +91,9 @@ def requests(draw: st.DrawFn, world: World) -> tuple[str, Asked]:
         "Content-Length": st.sampled_from(["", "-1", "x", "99999999", "0"]),
     }
     method, place, body = draw(sound() | st.tuples(METHODS, nowhere, st.binary(max_size=40)))
-    usual = {
-        "Unpooled-Protocol": str(VERSION),
-        "Content-Type": "application/octet-stream",
-        "Unpooled-Nonce": os.urandom(16).hex(),
-    }
     for name in draw(st.sampled_from([(), (), *((name,) for name in spoilt)])):
         headers[name] = draw(spoilt[name])
-    return state, Asked(method, place, usual | headers, body)
+    return state, Asked(method, place, usual_headers() | headers, body)
 
 
 latin = st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=40)
@@ -143,11 +146,16 @@ def ask(world: World, state: str, asked: Asked, before: dict[str, tuple[Any, Any
     )
 
 
-def run(world: World, length: Length) -> None:
-    before = {
+def recorded(world: World) -> dict[str, tuple[Any, Any]]:
+    """By the state of a study: what is recorded of the other studies, and of this one."""
+    return {
         state: (rows_of_others(others(world, state), None), settled(world, state))
         for state in [*world.cohorts, "nobody"]
     }
+
+
+def run(world: World, length: Length) -> None:
+    before = recorded(world)
     length.each(USUAL, requests(world), lambda request: ask(world, request[0], request[1], before), times=40)
 
 
@@ -162,6 +170,7 @@ def test_what_is_recorded_of_another_cohort_is_noticed(world: World, monkeypatch
         Cohort.objects.update(timing={"compute": 1})
 
     monkeypatch.setattr(joining, "report_timing", of_everybody)
+    before = recorded(world)
     with pytest.raises(AssertionError):
-        for _ in range(5):  # by chance nobody reports a time
-            run(world, Length())
+        for state, headers in world.cohorts.items():
+            ask(world, state, Asked("POST", "timing", usual_headers() | headers, b'{"compute": 1}'), before)
