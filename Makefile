@@ -25,6 +25,7 @@ check:
 	@scripts/setup dev
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
+	@.venv/bin/lint-imports --no-cache >/dev/null || .venv/bin/lint-imports --no-cache
 	@scripts/typecheck
 	@scripts/test-frontend check
 

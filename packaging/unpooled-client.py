@@ -1,5 +1,5 @@
 """The command line, as PyInstaller wants it: a file."""
 
-from unpooled_client.cli import main
+from unpooled_client.commands.cli import main
 
 main()

@@ -26,11 +26,11 @@ from types import ModuleType
 from typing import Any
 
 # Where a party may be held, in the order of a study.
-JOIN = "unpooled_client.joining:join"
-ACCEPT = "unpooled_client.joining:accept"
-DELIVER_SEED = "unpooled_client.api:Api.accept"
+JOIN = "unpooled_client.study.joining:join"
+ACCEPT = "unpooled_client.study.joining:accept"
+DELIVER_SEED = "unpooled_client.network.api:Api.accept"
 SETTLE_PANEL = "unpooled_server.services.panels:settle_panel"
-PUT_SHARE = "unpooled_client.api:Api.put_share"
+PUT_SHARE = "unpooled_client.network.api:Api.put_share"
 COMMIT = "unpooled_server.services.uploads:commit"
 ENTER = "unpooled_server.services.uploads:_enter"
 MARK_RELEASED = "unpooled_server.services.rounds:_mark_released"
@@ -40,7 +40,7 @@ TOTAL = "unpooled_server.services.rounds:_total"
 CONCLUDE = "unpooled_server.services.rounds:_conclude"
 WRITE_RESULT = "unpooled_server.store:write_result"
 PUBLISH = "unpooled_server.services.results:_publish"
-FETCH = "unpooled_client.delivery:fetch"
+FETCH = "unpooled_client.study.delivery:fetch"
 PLACES = (
     JOIN,
     ACCEPT,

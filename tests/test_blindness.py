@@ -39,7 +39,7 @@ MASKS = {
     "unpooled.protocol.masking:mask": "no_mask",
     "unpooled.protocol.masking:mask_blocks": "no_mask_blocks",
 }
-NONCE = {"unpooled_client.rounds:Answerer.share": "telling_nonce"}
+NONCE = {"unpooled_client.study.rounds:Answerer.share": "telling_nonce"}
 
 
 class Keeper:

@@ -21,7 +21,7 @@ from unpooled.algorithms.regression.about_variants import INCOMPLETE as LACKS_CA
 from unpooled.algorithms.regression.linear import SumWithGenotypes
 from unpooled.algorithms.shared.coding import X2
 from unpooled.algorithms.shared.genotype_table import DIPLOID, X
-from unpooled_client.events import Exit
+from unpooled_client.state.events import Exit
 
 from .federation import Federation
 from .lying import Asking, NotAnswered
@@ -56,11 +56,11 @@ BY_LIST: dict[str, Any] = {
     "panel_list": list_of(0, LISTED).canonical,
 }
 
-BOOK = {"unpooled_client.book:Book._check": "checks_nothing"}
+BOOK = {"unpooled_client.study.book:Book._check": "checks_nothing"}
 GROUPS = {"unpooled.algorithms.chi_square:CountGenotypes.agrees": "agrees_with_everything"}
 PLACES = {"unpooled.algorithms.chi_square:CountGenotypes.fits_panel": "agrees_with_everything"}
 # Without the first, the book still knows how much was released: the answers about a short list.
-LIST = {"unpooled_client.reading:_check_listed": "checks_nothing"} | BOOK
+LIST = {"unpooled_client.study.reading:_check_listed": "checks_nothing"} | BOOK
 
 
 AGAIN, NOT_ALLOWED = "asks again what was answered", "the accepted plan does not allow"

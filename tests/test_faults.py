@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from unpooled_client.events import Exit
+from unpooled_client.state.events import Exit
 
 from . import launch, services
 from .federation import SMALL_CHUNK, Cohort, Federation, Trial, UnpooledUp, federation

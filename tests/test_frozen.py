@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from unpooled_client.cli import cli
+from unpooled_client.commands.cli import cli
 
 from .federation import Federation
 from .parties import until

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
-from unpooled_client.cli import _COMMANDS
+from unpooled_client.commands.cli import _COMMANDS
 
 from .test_compose import check_command, instructions
 
@@ -125,13 +125,13 @@ def recipe() -> dict[str, Any]:
 
 WITHOUT = """
 import importlib, pkgutil, sys
-import unpooled, unpooled_client, unpooled_client.cli
+import unpooled, unpooled_client, unpooled_client.commands.cli
 sys.modules.update(dict.fromkeys(sys.argv.pop(1).split(",")))  # they cannot be imported
 for package in (unpooled, unpooled_client):
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-unpooled_client.cli.main()
+unpooled_client.commands.cli.main()
 """
 
 

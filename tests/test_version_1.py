@@ -22,7 +22,7 @@ import pytest
 from unpooled.plan import Plan
 from unpooled.protocol import VERSION
 from unpooled.protocol.invitation import Invitation
-from unpooled_client.state import StateFolder
+from unpooled_client.state.folder import StateFolder
 
 from .federation import PASSWORD, Federation, Trial
 from .services import Stores

@@ -18,8 +18,8 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
+from unpooled_client.commands.check import check
 from unpooled_client.data.check import BINS
-from unpooled_client.data.check_command import check
 from unpooled_client.data.check_page import as_page
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import (

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from unpooled.errors import DataProblem
-from unpooled_client.data.columns_command import columns
+from unpooled_client.commands.columns import columns
 from unpooled_client.data.report import Report
 from unpooled_client.data.seen import columns_of
 

@@ -61,7 +61,8 @@ def test_the_first_line_says_how_to_install_it(shell: str) -> None:
 def test_names_of_commands_are_completed_without_loading_them() -> None:
     asked = {"_UNPOOLED_CLIENT_COMPLETE": "zsh_complete", "COMP_WORDS": "unpooled-client ", "COMP_CWORD": "1"}
     code = (
-        "import sys, unpooled_client.cli as c\ntry: c.main()\nfinally: print(*sys.modules, file=sys.stderr)"
+        "import sys\nfrom unpooled_client.commands.cli import main\n"
+        "try: main()\nfinally: print(*sys.modules, file=sys.stderr)"
     )
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | asked)

@@ -10,7 +10,7 @@ import pytest
 
 from unpooled.errors import DataProblem
 from unpooled.panel import Panel
-from unpooled_client.data.fingerprint import BLOCK, Fingerprint, check_unchanged, fingerprints
+from unpooled_client.state.fingerprint import BLOCK, Fingerprint, check_unchanged, fingerprints
 
 # Out of order, with a comment, a negative position and a variant that no panel has.
 BIM = "2 b 0 9 T C\n2 c 0 9 A G\n#x\n1 z 0 50 0 G\n1 y 0 -1 A C\n1 x 0 50 G A\nX w 0 1 A T\n"

@@ -9,7 +9,7 @@ import pytest
 
 from unpooled.plan import Plan
 from unpooled_client.data.completeness import kept_by_mind, missing_calls
-from unpooled_client.reading import Alignments, DataRefused
+from unpooled_client.study.reading import Alignments, DataRefused
 
 BIM = "".join(f"{c} v{c}_{k} 0 {k + 1} A G\n" for c in (1, 5, 23, 24, 26) for k in range(40))
 

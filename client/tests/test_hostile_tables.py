@@ -113,6 +113,8 @@ def test_any_csv(content: bytes) -> None:
 
 
 @given(st.sampled_from([parquet(), parquet(compression="none", version="1.0")]).flatmap(damaged))
+@example(parquet().replace(b"\x16\x06\x19\x1c", b"\x16\x01\x19\x1c"))  # -1 row, says the file
+@example(parquet().replace(b"\x16\x06\x19\x1c", b"\x16\x00\x19\x1c"))
 @example(b"PAR1PAR1")
 @example(b"PAR1" + bytes(4) + b"PAR1")
 @example(b"PAR1" + b"\xff" * 8 + b"PAR1")

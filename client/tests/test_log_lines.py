@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from unpooled.plan import Covariate, Plan
-from unpooled_client.events import (
+from unpooled_client.state.events import (
     Accepted,
     Agreed,
     Checked,
@@ -25,8 +25,8 @@ from unpooled_client.events import (
     Unreachable,
     Waiting,
 )
-from unpooled_client.pace import FEWEST, Pace, last_pass
-from unpooled_client.sparing import MOST, Sparing
+from unpooled_client.study.remaining import FEWEST, Pace, last_pass
+from unpooled_client.words.log_lines import MOST, Sparing
 
 VARIANTS, CHUNK = 1_000_000, 20_000
 COHORTS = ("Graz", "Oulu", "Tartu", "Turin", "Utrecht")

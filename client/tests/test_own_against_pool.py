@@ -19,11 +19,11 @@ from unpooled.panel import reconcile
 from unpooled.plan import Covariate, Plan
 from unpooled.run import run
 from unpooled.simulate import simulate
+from unpooled_client.compare.estimates import Contrast
+from unpooled_client.compare.pool import strongest
+from unpooled_client.compare.this_cohort import ABSENT, ALL_CASES, compare, telling
 from unpooled_client.data.cohort import PlinkData, open_cohort
 from unpooled_client.data.options import DataOptions
-from unpooled_client.own.estimates import Contrast
-from unpooled_client.own.here import ABSENT, ALL_CASES, compare, telling
-from unpooled_client.own.pool import strongest
 
 COUNT = 12
 CASE_CONTROL = Plan(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree
 
-from unpooled_client.page import (
+from unpooled_client.words.page import (
     Html,
     columns,
     document,

@@ -24,7 +24,7 @@ from unpooled.pictures.associations import p_text
 from unpooled.plan import Plan
 from unpooled.question import Arrays
 from unpooled.run import run
-from unpooled_client.data.check_command import check
+from unpooled_client.commands.check import check
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import DataOptions
 

@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from unpooled.schema import Column, read_schema
+from unpooled_client.commands.schema import schema
 from unpooled_client.data.report import Code, Finding, Report, Severity
-from unpooled_client.data.schema_command import schema
 from unpooled_client.data.tables import cells_of, open_table, schema_of
 
 SCHEMA = (Column("age", "integer"), Column("site", "text"), Column("mean.glucose"))

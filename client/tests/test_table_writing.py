@@ -17,7 +17,7 @@ from unpooled.plan import Plan
 from unpooled.scaler import Scaler
 from unpooled.schema import Column
 from unpooled_client.data.tables import csv_table, csv_write
-from unpooled_client.transforming import beside, write_to
+from unpooled_client.study.normalizing import beside, write_to
 
 FEATURES = [{"name": "age", "unit": "", "n": 9, "mean": 0.1, "deviation": 3.0},
             {"name": "bmi", "unit": "", "n": 9, "mean": -7.0, "deviation": 3.0}]  # fmt: skip

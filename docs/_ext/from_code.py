@@ -131,7 +131,7 @@ class CommandHelp(SphinxDirective):
 
     MODULES = {  # noqa: RUF012
         "unpooled": "unpooled_webapp.cli",
-        "unpooled-client": "unpooled_client.cli",
+        "unpooled-client": "unpooled_client.commands.cli",
         "unpooled-compensator": "unpooled_compensator.cli",
     }
 

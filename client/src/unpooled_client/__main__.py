@@ -1,5 +1,5 @@
 """`python -m unpooled_client`, the same as `unpooled-client`."""
 
-from unpooled_client.cli import main
+from unpooled_client.commands.cli import main
 
 main()

@@ -10,10 +10,10 @@ from pathlib import Path
 from unpooled import question as questions
 from unpooled.protocol import masking, messages
 from unpooled.question import Question
-from unpooled_client.book import Book, open_book
-from unpooled_client.rounds import Answerer
-from unpooled_client.state import StateFolder
-from unpooled_client.trust import Terms
+from unpooled_client.state.folder import StateFolder
+from unpooled_client.study.book import Book, open_book
+from unpooled_client.study.rounds import Answerer
+from unpooled_client.study.trust import Terms
 
 SIZES = {"variants": 900, "variants_autosomal": 300, "variants_x": 300, "variants_mt": 300, "listed": 900}
 _ROUNDS = itertools.count(1)

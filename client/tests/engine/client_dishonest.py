@@ -14,7 +14,7 @@ from unpooled.plan import Plan
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.sealing import SigningKey, fingerprint
-from unpooled_client.state import Agreement, Saved, StateFolder
+from unpooled_client.state.folder import Agreement, Saved, StateFolder
 
 KEY = bytes(range(32))
 PLAN = Plan(test="chi-square", phenotype="asthma", cohorts=3, compensator_key=KEY)

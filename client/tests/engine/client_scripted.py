@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from unpooled.protocol.invitation import Invitation
-from unpooled_client.api import Api
+from unpooled_client.network.api import Api
 
 FINGERPRINT = " ".join(["ab12"] * 8)
 

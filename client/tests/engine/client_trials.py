@@ -18,9 +18,9 @@ import httpx
 
 from unpooled.protocol.invitation import Invitation
 from unpooled_client.data.options import DataOptions
-from unpooled_client.engine import Engine
-from unpooled_client.events import Event, ReleaseNeeded, ReviewNeeded
-from unpooled_client.state import StateFolder
+from unpooled_client.state.events import Event, ReleaseNeeded, ReviewNeeded
+from unpooled_client.state.folder import StateFolder
+from unpooled_client.study.engine import Engine
 
 PASSWORD = "only-for-tests"
 HOST = "cohort.test"

@@ -17,10 +17,10 @@ from unpooled.cohort import ArrayCohort, Samples
 from unpooled.leaving import most_bytes_of
 from unpooled.plan import Covariate, Plan
 from unpooled.protocol.messages import Roster
-from unpooled_client.book import Book, BookLost, knows_of_a_release, open_book
-from unpooled_client.rounds import Answerer
-from unpooled_client.state import StateFolder
-from unpooled_client.trust import Distrust, Terms
+from unpooled_client.state.folder import StateFolder
+from unpooled_client.study.book import Book, BookLost, knows_of_a_release, open_book
+from unpooled_client.study.rounds import Answerer
+from unpooled_client.study.trust import Distrust, Terms
 
 PANEL = bytes(32)
 AGE = (Covariate("age"),)

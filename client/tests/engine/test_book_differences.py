@@ -23,8 +23,8 @@ from unpooled.algorithms.shared.groups import members
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.errors import UnpooledError
 from unpooled.question import Question
-from unpooled_client.reading import Alignments
-from unpooled_client.rounds import Answerer
+from unpooled_client.study.reading import Alignments
+from unpooled_client.study.rounds import Answerer
 
 FEWEST = 10
 CODES = np.repeat(np.array([1, 23, 24, 26], np.uint8), 3)
@@ -143,7 +143,7 @@ def test_no_two_answers_differ_by_a_few_people(seed: int) -> None:
 
 def test_without_the_book_they_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """The weakened client: it agrees with every question, and keeps no book."""
-    monkeypatch.setattr("unpooled_client.book.Book._check", lambda book, asked: None)
+    monkeypatch.setattr("unpooled_client.study.book.Book._check", lambda book, asked: None)
     caught = 0
     for seed in range(25):
         try:

@@ -15,13 +15,13 @@ import psutil
 import pytest
 from client_trials import Member, Trial
 
-from unpooled_client import background, preparing
 from unpooled_client.data.options import DataOptions
-from unpooled_client.events import Agreed, Finished, Joined, ReviewNeeded, Started
-from unpooled_client.journal import Journal
-from unpooled_client.stage import Stage, stage_of
-from unpooled_client.state import StateError
-from unpooled_client.words import grouped
+from unpooled_client.state.events import Agreed, Finished, Joined, ReviewNeeded, Started
+from unpooled_client.state.files import StateError
+from unpooled_client.state.journal import Journal
+from unpooled_client.state.stage import Stage, stage_of
+from unpooled_client.study import background, before_run
+from unpooled_client.words.sentences import grouped
 
 MakeStudy = Callable[..., Trial]
 
@@ -59,7 +59,7 @@ def test_a_study_step_by_step(study: MakeStudy, pooled: dict[str, bytes]) -> Non
     page = member.out.with_name("check.html")
     good = client("check", *state, "--bfile", member.bfile, "--html", page)
     assert good.returncode == 0, good.stdout
-    _, agreement = preparing.agreement_of(member.state)
+    _, agreement = before_run.agreement_of(member.state)
     assert grouped(agreement.plan.hash().hex()) in page.read_text("utf-8")
     assert stage_of(member.state.load()) == Stage.REVIEW
     shown = client("review", *state)
@@ -81,13 +81,13 @@ def test_a_study_step_by_step(study: MakeStudy, pooled: dict[str, bytes]) -> Non
 def _check_otherwise_and_release_again(member: Member) -> None:
     """As long as nothing was sent, other files or options withdraw the release of those before."""
     shown = member.state.load()
-    preparing.check_for_study(member.state, DataOptions(bfile=member.bfile, missing_phenotype=-8), 1)
+    before_run.check_for_study(member.state, DataOptions(bfile=member.bfile, missing_phenotype=-8), 1)
     assert stage_of(member.state.load()) == Stage.REVIEW
     with pytest.raises(StateError, match="changed meanwhile"):
-        preparing.release(member.state, shown)
-    preparing.check_for_study(member.state, DataOptions(bfile=member.bfile), 1)
-    preparing.release(member.state, member.state.load())
-    preparing.check_for_study(member.state, DataOptions(bfile=member.bfile), 1)
+        before_run.release(member.state, shown)
+    before_run.check_for_study(member.state, DataOptions(bfile=member.bfile), 1)
+    before_run.release(member.state, member.state.load())
+    before_run.check_for_study(member.state, DataOptions(bfile=member.bfile), 1)
     assert stage_of(member.state.load()) == Stage.RUN
 
 

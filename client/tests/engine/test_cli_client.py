@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from client_trials import Member, Trial
 
-from unpooled_client.engine import Until
+from unpooled_client.study.engine import Until
 
 MakeStudy = Callable[..., Trial]
 
@@ -55,7 +55,7 @@ def test_every_command_has_help(command: str) -> None:
 
 
 def test_help_loads_nothing_slow() -> None:
-    code = "import sys; from unpooled_client.cli import cli\n"
+    code = "import sys; from unpooled_client.commands.cli import cli\n"
     code += "cli(['--help'], standalone_mode=False); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())

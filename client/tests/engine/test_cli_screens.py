@@ -10,8 +10,8 @@ import pytest
 from unpooled.leaving import what_leaves
 from unpooled.plan import Plan
 from unpooled.protocol.messages import Roster
-from unpooled_client import screen, words
-from unpooled_client.events import (
+from unpooled_client.commands import screen
+from unpooled_client.state.events import (
     Accepted,
     Agreed,
     Checked,
@@ -34,6 +34,7 @@ from unpooled_client.events import (
     Unreachable,
     Waiting,
 )
+from unpooled_client.words import sentences
 
 PLAN = Plan(test="chi-square", phenotype="asthma", cohorts=3, compensator_key=bytes(32))
 FINGERPRINT = " ".join(["ab12"] * 8)
@@ -79,7 +80,7 @@ EVENTS: list[Event] = [
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
 def test_an_event_has_words_and_json(event: Event) -> None:
-    assert words.lines(event)
+    assert sentences.lines(event)
     assert Event.from_json(json.loads(json.dumps(event.to_json()))) == event
 
 
@@ -123,7 +124,7 @@ def test_without_a_terminal_what_is_asked_is_shown_to_be_answered(capsys: pytest
         shown.show(review)
         assert len(capsys.readouterr().err.splitlines()) == 1
         assert shown.ask("Accept?") is None
-    assert capsys.readouterr().err.splitlines() == words.lines(review)
+    assert capsys.readouterr().err.splitlines() == sentences.lines(review)
 
 
 def test_quiet_shows_what_goes_wrong_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,7 +133,7 @@ def test_quiet_shows_what_goes_wrong_and_nothing_else(capsys: pytest.CaptureFixt
             shown.show(event)
     out, err = capsys.readouterr()
     assert not out
-    assert err.splitlines() == [words.failure(EVENTS[-1])]  # type: ignore[arg-type]
+    assert err.splitlines() == [sentences.failure(EVENTS[-1])]  # type: ignore[arg-type]
 
 
 def test_quiet_shows_what_is_to_be_accepted(
@@ -183,22 +184,23 @@ def test_a_terminal_has_bars_and_a_line_for_waiting(
     ],
 )
 def test_sizes_are_short(count: float, text: str) -> None:
-    assert words.size(int(count)) == text
+    assert sentences.size(int(count)) == text
 
 
 def test_times_are_short() -> None:
-    assert [words.duration(s) for s in (3, 89, 360, 7200)] == ["3 s", "89 s", "6 min", "2.0 h"]
+    assert [sentences.duration(s) for s in (3, 89, 360, 7200)] == ["3 s", "89 s", "6 min", "2.0 h"]
 
 
 def test_the_coordinators_words_are_marked_line_by_line() -> None:
     """They come from the server unsigned: a line of them must not pass for one of the program's own."""
     (review,) = (event for event in EVENTS if isinstance(event, ReviewNeeded))
-    said = words.lines(review)
+    said = sentences.lines(review)
     begin = next(k for k, line in enumerate(said) if "COORDINATOR'S WORDS" in line)
     theirs = said[begin + 1 : said.index("PLAN") - 1]
     assert theirs[:3] == ["  | Of asthma in adults.", "  |", "  | COMPENSATOR"]
     assert all(line.startswith("  |") and len(line) <= 100 for line in theirs)
     assert sum("ee55" in line for line in theirs) == sum("ee55" in line for line in said) > 1
     assert not any(
-        "COORDINATOR'S WORDS" in line for line in words.lines(dataclasses.replace(review, description=" "))
+        "COORDINATOR'S WORDS" in line
+        for line in sentences.lines(dataclasses.replace(review, description=" "))
     )

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from client_trials import Member, Trial
 
-from unpooled_client import ledger
-from unpooled_client.engine import Engine
-from unpooled_client.events import Agreed, Checked, Failed, Finished, ReleaseNeeded, ReviewNeeded
+from unpooled_client.state import ledger
+from unpooled_client.state.events import Agreed, Checked, Failed, Finished, ReleaseNeeded, ReviewNeeded
+from unpooled_client.study.engine import Engine
 
 MakeStudy = Callable[..., Trial]
 BEFORE_RELEASE = {"Public signing key"}

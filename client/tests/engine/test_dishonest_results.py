@@ -12,11 +12,11 @@ from client_dishonest import PLAN, Cohort
 from client_scripted import Scripted
 
 from unpooled.algorithms.result_files import METHODS, most_bytes
-from unpooled_client import delivery
-from unpooled_client.engine import Engine
-from unpooled_client.events import Event, Exit, Failed, Results
-from unpooled_client.own.report import Place, Study, write_tables
-from unpooled_client.written import NotOurs, Written
+from unpooled_client.compare.report import Place, Study, write_tables
+from unpooled_client.state.events import Event, Exit, Failed, Results
+from unpooled_client.state.written import NotOurs, Written
+from unpooled_client.study import delivery, engine
+from unpooled_client.study.engine import Engine
 
 LIE = b"from the server\n"
 OWN = b"family of one\n"
@@ -56,10 +56,10 @@ def deliver(cohort: Cohort, *files: tuple[str, bytes]) -> Event:
 def weaken(monkeypatch: pytest.MonkeyPatch, *checks: str) -> None:
     """Leave these checks out: the attack is seen to be one."""
     stubs = {
-        "names": (delivery, "check_offered", lambda files, plan, sizes: None),
+        "names": (engine, "check_offered", lambda files, plan, sizes: None),
         "sizes": (delivery, "most_bytes", lambda name, plan, sizes: 1 << 40),
         "origin": (Written, "refuse_foreign", lambda self, path: None),
-        "agreement": (delivery, "agreed_plan", lambda study, saved: study.plan),
+        "agreement": (engine, "agreed_plan", lambda study, saved: study.plan),
     }
     for check in checks:
         monkeypatch.setattr(*stubs[check])

@@ -21,7 +21,7 @@ from cryptography.x509.oid import NameOID
 
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.problems import Problem
-from unpooled_client.api import (
+from unpooled_client.network.api import (
     Api,
     Conflict,
     Over,

@@ -15,12 +15,12 @@ from distributed import LocalCluster
 
 from unpooled.algorithms.chi_square import CountGenotypes
 from unpooled.simulate import SimulationReport
-from unpooled_client import cluster as clusters
-from unpooled_client.cluster import Cluster, ClusterProblem, Compute, NoCluster, Task
 from unpooled_client.data.cohort import PlinkCohort, open_cohort
-from unpooled_client.data.fingerprint import Fingerprint
 from unpooled_client.data.options import DataOptions
-from unpooled_client.events import Exit, Failed, Finished
+from unpooled_client.state.events import Exit, Failed, Finished
+from unpooled_client.state.fingerprint import Fingerprint
+from unpooled_client.study import cluster as clusters
+from unpooled_client.study.cluster import Cluster, ClusterProblem, Compute, NoCluster, Task
 
 NOWHERE = "tcp://127.0.0.1:9"
 QUESTION = CountGenotypes(start=0, stop=100, groups=(("case",), ("control",)), most=1000)

@@ -17,9 +17,10 @@ from client_scripted import Scripted
 from client_trials import Platform, Trial
 
 from unpooled.protocol import VERSION
-from unpooled_client import doctor_command, machine
-from unpooled_client.cli import cli
-from unpooled_client.engine import Until
+from unpooled_client.commands import doctor as doctor_command
+from unpooled_client.commands.cli import cli
+from unpooled_client.network import machine
+from unpooled_client.study.engine import Until
 
 Seen = dict[str, dict[str, str]]
 
@@ -27,7 +28,7 @@ Seen = dict[str, dict[str, str]]
 @pytest.fixture(autouse=True)
 def profile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A profile in which no study was joined."""
-    monkeypatch.setattr("unpooled_client.state.default_root", lambda: tmp_path / "profile")
+    monkeypatch.setattr("unpooled_client.state.folder.default_root", lambda: tmp_path / "profile")
     return tmp_path / "profile"
 
 

@@ -12,8 +12,8 @@ import pytest
 from client_cable import Cable
 from client_trials import Member, Trial
 
-from unpooled_client import ledger
-from unpooled_client.events import (
+from unpooled_client.state import ledger
+from unpooled_client.state.events import (
     Accepted,
     Event,
     Exit,

@@ -10,10 +10,11 @@ from client_cable import Cable
 from client_trials import Trial
 from test_engine_faults import await_event, kill_after
 
-from unpooled_client import api, joining
-from unpooled_client.engine import Until
-from unpooled_client.events import Exit, Failed, Finished, Joined, Proposal, ReviewNeeded, Sent, Waiting
-from unpooled_client.state import StateFolder
+from unpooled_client.network import api
+from unpooled_client.state.events import Exit, Failed, Finished, Joined, Proposal, ReviewNeeded, Sent, Waiting
+from unpooled_client.state.folder import StateFolder
+from unpooled_client.study import joining
+from unpooled_client.study.engine import Until
 
 MakeStudy = Callable[..., Trial]
 

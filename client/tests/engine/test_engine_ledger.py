@@ -15,10 +15,10 @@ from client_trials import Member, Trial
 
 from unpooled.leaving import PROBLEM, TIMING
 from unpooled.simulate import SimulationReport, simulate
-from unpooled_client import ledger
 from unpooled_client.data.options import DataOptions
-from unpooled_client.events import Finished, ReleaseNeeded
-from unpooled_client.ledger import Entry
+from unpooled_client.state import ledger
+from unpooled_client.state.events import Finished, ReleaseNeeded
+from unpooled_client.state.ledger import Entry
 
 SMALL = {"min_samples": 20, "min_per_class": 5, "chunk_size": 100}
 AGE = [{"name": "AGE", "levels": []}]

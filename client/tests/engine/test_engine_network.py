@@ -18,10 +18,10 @@ from client_trials import Trial
 from test_engine_doctor import examined
 
 from unpooled.protocol.invitation import Invitation
-from unpooled_client import network
-from unpooled_client.api import Api, TokenRefused, Unanswered, Unusable
-from unpooled_client.engine import Network, Until
-from unpooled_client.events import Failed, Finished, Joined
+from unpooled_client.network import connection
+from unpooled_client.network.api import Api, Network, TokenRefused, Unanswered, Unusable
+from unpooled_client.state.events import Failed, Finished, Joined
+from unpooled_client.study.engine import Until
 
 YESTERDAY, TOMORROW = (datetime.now(UTC) + timedelta(days=d) for d in (-1, 1))
 
@@ -72,7 +72,7 @@ def test_a_study_behind_a_proxy_with_a_password_and_a_private_authority(
 def test_a_client_that_is_too_old_says_so_and_ends_with_3(
     study: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("unpooled_client.api.VERSION", 0)
+    monkeypatch.setattr("unpooled_client.network.api.VERSION", 0)
     last = study().members[0].run()
     assert isinstance(last, Failed)
     assert last.exit == 3
@@ -205,7 +205,7 @@ def test_a_setting_that_is_no_proxy_is_named_without_its_password(
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", text)
     with pytest.raises(Unusable, match="HTTPS_PROXY") as caught:
-        network.proxy_for("https://studies.example.org")
+        connection.proxy_for("https://studies.example.org")
     assert "cret" not in str(caught.value)
     assert caught.value.__cause__ is None and caught.value.__suppress_context__
 
@@ -230,12 +230,12 @@ def test_which_proxy_is_taken(
 ) -> None:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    found = network.proxy_for(server)
+    found = connection.proxy_for(server)
     assert (found and f"{found.address} {found.source}") == want
 
 
 def test_a_password_may_hold_any_character(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", f"http://{USER}:{QUOTED}@proxy:3128")
-    found = network.proxy_for("https://studies.example.org")
+    found = connection.proxy_for("https://studies.example.org")
     assert found and (found.user, found.password) == (USER, PASSWORD)
     assert PASSWORD not in repr(found)

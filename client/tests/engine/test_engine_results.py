@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 from client_trials import Member, Trial
 
-from unpooled_client import background, ledger
-from unpooled_client.engine import Until
-from unpooled_client.events import Compared, Finished
+from unpooled_client.state import ledger
+from unpooled_client.state.events import Compared, Finished
+from unpooled_client.study import background
+from unpooled_client.study.engine import Until
 
 MakeStudy = Callable[..., Trial]
 

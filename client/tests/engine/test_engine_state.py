@@ -14,14 +14,22 @@ import pytest
 
 from unpooled.leaving import Form
 from unpooled.protocol.invitation import Invitation
-from unpooled_client import ledger, reading, state
-from unpooled_client.api import ResultFile
-from unpooled_client.data.fingerprint import Fingerprint
 from unpooled_client.data.options import DataOptions
-from unpooled_client.delivery import DeliveryError, fetch
-from unpooled_client.ledger import Ledger, LedgerError
-from unpooled_client.session import Session
-from unpooled_client.state import Acceptance, Saved, StateError, StateFolder
+from unpooled_client.network.api import ResultFile
+from unpooled_client.state import ledger
+from unpooled_client.state.files import StateError
+from unpooled_client.state.fingerprint import Fingerprint
+from unpooled_client.state.folder import (
+    Acceptance,
+    Saved,
+    StateFolder,
+    folder_of,
+    known_folders,
+    with_invitation,
+)
+from unpooled_client.state.ledger import Ledger, LedgerError
+from unpooled_client.study.delivery import DeliveryError, fetch
+from unpooled_client.study.session import Session
 
 INVITATION = Invitation("https://studies.example.org", "s1", "t" * 43, " ".join(["ab12"] * 8))
 
@@ -31,7 +39,7 @@ def full() -> Saved:
         Saved.new(INVITATION),
         cohort="Tartu",
         acceptance=Acceptance(b"p" * 32, b"r" * 32, b"s" * 32, b"box", b"signature"),
-        options=reading.to_json(DataOptions(bfile=Path("x"), pheno=Path("y"), covar_name=("age",), one=True)),
+        options=DataOptions(bfile=Path("x"), pheno=Path("y"), covar_name=("age",), one=True).to_json(),
         files={"bed": Fingerprint(5, 6, "ab", True)},
     )
 
@@ -40,7 +48,7 @@ def test_a_state_comes_back_as_it_was(tmp_path: Path) -> None:
     folder, saved = StateFolder(tmp_path / "s"), full()
     folder.save(saved)
     assert folder.load() == saved
-    options = reading.from_json(saved.options)
+    options = DataOptions.from_json(saved.options)
     assert (options.pheno, options.covar_name, options.one) == (Path("y").absolute(), ("age",), True)
 
 
@@ -105,20 +113,20 @@ def test_only_one_holds_a_state(tmp_path: Path) -> None:
 
 
 def test_each_token_has_a_folder_of_its_own(tmp_path: Path) -> None:
-    one = state.find(INVITATION, tmp_path)
-    other = state.find(replace(INVITATION, token="u" * 43), tmp_path)
+    one = folder_of(INVITATION, tmp_path)
+    other = folder_of(replace(INVITATION, token="u" * 43), tmp_path)
     assert one.path != other.path
     one.save(full())
-    assert [folder.path for folder in state.folders(tmp_path)] == [one.path]
+    assert [folder.path for folder in known_folders(tmp_path)] == [one.path]
 
 
 def test_an_invitation_issued_anew_is_taken_for_the_same_study_only() -> None:
     saved = full()
     anew = replace(INVITATION, token="u" * 43)
-    assert state.with_invitation(saved, anew).invitation == anew
-    assert state.with_invitation(saved, anew).signing_key == saved.signing_key
+    assert with_invitation(saved, anew).invitation == anew
+    assert with_invitation(saved, anew).signing_key == saved.signing_key
     with pytest.raises(StateError, match="another study"):
-        state.with_invitation(saved, replace(INVITATION, study="s2"))
+        with_invitation(saved, replace(INVITATION, study="s2"))
 
 
 # The ledger

@@ -11,8 +11,8 @@ from client_trials import Trial
 
 from unpooled.panel import Panel
 from unpooled.simulate import SimulationReport
-from unpooled_client import ledger
-from unpooled_client.events import (
+from unpooled_client.state import ledger
+from unpooled_client.state.events import (
     Accepted,
     Checked,
     Failed,

@@ -15,9 +15,9 @@ from sklearn.datasets import load_wine
 from sklearn.preprocessing import MinMaxScaler, PowerTransformer, RobustScaler, StandardScaler
 
 from unpooled.protocol.invitation import Invitation
-from unpooled_client import ledger
 from unpooled_client.data.options import DataOptions
-from unpooled_client.events import (
+from unpooled_client.state import ledger
+from unpooled_client.state.events import (
     Checked,
     Exit,
     Failed,
@@ -27,8 +27,8 @@ from unpooled_client.events import (
     ReleaseNeeded,
     Transformed,
 )
-from unpooled_client.words import lines
-from unpooled_client.written import Written
+from unpooled_client.state.written import Written
+from unpooled_client.words.sentences import lines
 
 REFERENCES: dict[str, Any] = {
     "z-score": StandardScaler,

@@ -25,10 +25,10 @@ from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Question, Roster
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import SigningKey, fingerprint
-from unpooled_client.api import Study
-from unpooled_client.reading import Alignments
-from unpooled_client.state import Saved
-from unpooled_client.trust import Distrust, Terms, check_compensator, check_identity, terms
+from unpooled_client.network.api import Study
+from unpooled_client.state.folder import Saved
+from unpooled_client.study.reading import Alignments
+from unpooled_client.study.trust import Distrust, Terms, check_compensator, check_identity, terms
 
 KEY = bytes(range(32))
 LINEAR: dict[str, Any] = {"test": "linear", "trait": "quantitative", "files": ("assoc",)}

@@ -18,13 +18,12 @@ from unpooled.leaving import COHORT_SUMS, SERVER, what_leaves, what_parties_get
 from unpooled.plan import Covariate, Plan
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Roster
-from unpooled_client import words
-from unpooled_client.data.fingerprint import Fingerprint
+from unpooled_client.commands.review import command
 from unpooled_client.data.options import DataOptions
-from unpooled_client.reading import to_json
-from unpooled_client.review import review_page
-from unpooled_client.review_command import command
-from unpooled_client.state import Agreement, Saved, StateFolder
+from unpooled_client.state.fingerprint import Fingerprint
+from unpooled_client.state.folder import Agreement, Saved, StateFolder
+from unpooled_client.words import sentences
+from unpooled_client.words.review import review_page
 
 PLAN = Plan(
     test="logistic", phenotype="asthma", cohorts=3, compensator_key=bytes(32), files=("assoc",),
@@ -69,11 +68,11 @@ def review(folder: StateFolder, *options: object) -> Result:
 
 def test_the_table_fits_a_terminal_and_has_every_quantity_with_its_size() -> None:
     rows = what_leaves(PLAN, SIZES)
-    shown = words.leaves(rows)
+    shown = sentences.leaves(rows)
     assert max(map(len, shown)) <= 100
     text = " ".join(" ".join(shown).split())
     for row in rows:
-        for part in (row.what, row.shape, row.learns, words.how_much(row)):
+        for part in (row.what, row.shape, row.learns, sentences.how_much(row)):
             assert part in text, part
     assert "in at most 100 rounds, as a rule in 6" in text and "a round" in text
 
@@ -90,7 +89,7 @@ def test_sums_over_one_cohort_are_told_of_wherever_a_plan_allows_them(
     told = {
         "plan": "may be seen" in dict(plan_facts(plan).all).get(COHORT_SUMS, ""),
         "consent": any(row.what == COHORT_SUMS and row.readable_by == SERVER for row in rows),
-        "below it": "but for its sums" in " ".join(words.leaves(rows)),
+        "below it": "but for its sums" in " ".join(sentences.leaves(rows)),
         "page": "one exception" in review_page(CHECKED, replace(AGREED, plan=plan), datetime(2026, 5, 4)),
         "can read": "sums over one cohort" in server.reads,
         "never gets": "one cohort's numbers" not in server.never,
@@ -112,7 +111,7 @@ def test_without_a_terminal_it_says_how_to_release(keep: Keep) -> None:
 
 
 def test_a_data_file_is_never_written_over(keep: Keep, tmp_path: Path) -> None:
-    folder = keep(replace(CHECKED, options=to_json(DataOptions(bfile=tmp_path / "own"))))
+    folder = keep(replace(CHECKED, options=DataOptions(bfile=tmp_path / "own").to_json()))
     done = review(folder, "--release", "--html", tmp_path / "own.bed")
     assert done.exit_code == 2 and "one of the data files" in done.output
     assert not folder.load().is_released and not (tmp_path / "own.bed").exists()
@@ -139,7 +138,7 @@ def test_json_has_what_the_engine_asks_with(keep: Keep) -> None:
     assert not found["released"]
     rows = what_leaves(PLAN, SIZES)
     assert [row["bytes"] for row in found["leaves"]] == [row.bytes for row in rows]
-    assert {row["amount"] for row in found["leaves"]} == {words.how_much(row) for row in rows}
+    assert {row["amount"] for row in found["leaves"]} == {sentences.how_much(row) for row in rows}
 
 
 class Tags(HTMLParser):

@@ -24,8 +24,8 @@ from unpooled.protocol.messages import Roster
 from unpooled.protocol.problems import Problem
 from unpooled.question import Question
 from unpooled.schema import Column
-from unpooled_client.rounds import Answerer
-from unpooled_client.trust import Distrust, Terms
+from unpooled_client.study.rounds import Answerer
+from unpooled_client.study.trust import Distrust, Terms
 
 COHORTS, FEATURES = 3, 2
 

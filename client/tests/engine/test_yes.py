@@ -11,12 +11,13 @@ import pytest
 from client_dishonest import PLAN, Cohort
 from client_scripted import Scripted
 
-from unpooled_client import background, run_command
-from unpooled_client.engine import Engine, Until
-from unpooled_client.events import Exit, Failed, ReleaseNeeded
-from unpooled_client.joining import UNANSWERED, Unanswered
-from unpooled_client.journal import Journal
-from unpooled_client.screen import JsonScreen
+from unpooled_client.commands import run as run_command
+from unpooled_client.commands.screen import JsonScreen
+from unpooled_client.state.events import Exit, Failed, ReleaseNeeded
+from unpooled_client.state.journal import Journal
+from unpooled_client.study import background
+from unpooled_client.study.engine import Engine, Until
+from unpooled_client.study.joining import UNANSWERED, Unanswered
 
 CHANGES: dict[str, dict[str, Any]] = {
     "the roster": {"another": True},

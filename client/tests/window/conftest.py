@@ -14,7 +14,8 @@ import pytest
 from client_trials import Member, Platform, Trial, make_trial
 
 from unpooled.simulate import SimulationReport, simulate
-from unpooled_client import background, state
+from unpooled_client.state.folder import known_folders
+from unpooled_client.study import background
 
 if TYPE_CHECKING:
     from window_desk import Desk
@@ -47,7 +48,7 @@ def desk(qtbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     made = Desk(qtbot)
     yield made
     made.window.close()
-    for folder in state.folders():
+    for folder in known_folders():
         background.stop(folder)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from unpooled.plan import Covariate, Plan
 from unpooled.protocol.messages import Roster
-from unpooled_client.events import (
+from unpooled_client.state.events import (
     Agreed,
     Event,
     Exit,
@@ -22,10 +22,10 @@ from unpooled_client.events import (
     Unreachable,
     Waiting,
 )
-from unpooled_client.stage import Stage
+from unpooled_client.state.stage import Stage
 from unpooled_client.window import documents
 from unpooled_client.window.form import DataForm, covariates_found, prefix_of
-from unpooled_client.window.model import Progress, Step, Tone, step_lines
+from unpooled_client.window.model import Progress, Tone, stage_lines
 from unpooled_client.window.where import where
 
 PLAN = Plan(
@@ -76,9 +76,9 @@ def test_every_failure_says_what_where_and_who_can_act() -> None:
 def test_a_roster_that_changed_after_the_release_is_accepted_before_anything_else() -> None:
     asked = ReviewNeeded(PLAN, "", "", False, (), Roster(()), "", "Graz", changed="the roster")
     unanswered = Failed(Exit.USAGE, "nobody to ask.", "", code="unanswered")
-    assert where(Stage.RUN, after(asked), is_alive=True).step is Step.RUN
-    assert where(Stage.RUN, after(asked, unanswered), is_alive=False).step is Step.JOIN
-    assert where(Stage.RUN, after(asked, Agreed("", "")), is_alive=False).step is Step.RUN
+    assert where(Stage.RUN, after(asked), is_alive=True).stage is Stage.RUN
+    assert where(Stage.RUN, after(asked, unanswered), is_alive=False).stage is Stage.JOIN
+    assert where(Stage.RUN, after(asked, Agreed("", "")), is_alive=False).stage is Stage.RUN
 
 
 def test_iterations_share_a_bar_and_traffic_adds_up() -> None:
@@ -89,7 +89,7 @@ def test_iterations_share_a_bar_and_traffic_adds_up() -> None:
 
 
 def test_steps_before_are_done_and_later_ones_cannot_be_opened() -> None:
-    lines = step_lines(Step.REVIEW, Tone.NOW)
+    lines = stage_lines(Stage.REVIEW, Tone.NOW)
     assert [line.tone for line in lines] == [*[Tone.GOOD] * 3, Tone.NOW, Tone.LATER, Tone.LATER]
     assert [line.can_open for line in lines] == [True] * 4 + [False] * 2
 

@@ -19,14 +19,15 @@ from test_engine_faults import kill_after, lines
 from window_desk import PICTURES, Desk
 
 from unpooled.protocol import VERSION
-from unpooled_client import background, preparing, state
 from unpooled_client.data.options import DataOptions
-from unpooled_client.engine import Engine, Until
-from unpooled_client.events import Event, Exit, Failed, Paused, Proposal, ReviewNeeded, Started
-from unpooled_client.journal import Journal
-from unpooled_client.state import Saved, StateFolder
+from unpooled_client.state.events import Event, Exit, Failed, Paused, Proposal, ReviewNeeded, Started
+from unpooled_client.state.folder import Saved, StateFolder, folder_of
+from unpooled_client.state.journal import Journal
+from unpooled_client.state.stage import Stage
+from unpooled_client.study import background, before_run
+from unpooled_client.study.engine import Engine, Until
 from unpooled_client.window.connection import ConnectionTest
-from unpooled_client.window.model import Step, Tone
+from unpooled_client.window.model import Tone
 
 MakeStudy = Callable[..., Trial]
 
@@ -45,14 +46,14 @@ def join(desk: Desk, member: Member) -> None:
 
 def released(member: Member, *others: Member) -> StateFolder:
     """The folder of a study that was joined, agreed to, checked and released, in a moment."""
-    folder = state.find(member.invitation)
+    folder = folder_of(member.invitation)
     for other in others:
         other.run(other.engine(until=Until.JOINED))
     mine = dataclasses.replace(member, events=[])
     last = mine.run(Engine(folder, invitation=mine.invitation, until=Until.AGREED))
     assert mine.told(ReviewNeeded), last
-    assert preparing.check_for_study(folder, DataOptions(bfile=member.bfile), 1).ok
-    preparing.release(folder, folder.load())
+    assert before_run.check_for_study(folder, DataOptions(bfile=member.bfile), 1).ok
+    before_run.release(folder, folder.load())
     return folder
 
 
@@ -108,13 +109,13 @@ def test_all_by_keyboard(desk: Desk, study: MakeStudy) -> None:
     desk.type(Qt.Key.Key_J, Qt.KeyboardModifier.AltModifier)
     desk.reads("Accept the plan and the roster?")
     desk.type(Qt.Key.Key_A, Qt.KeyboardModifier.AltModifier)
-    desk.at(Step.DATA)
+    desk.at(Stage.DATA)
     desk.until(desk.view.data.bfile.edit.hasFocus)
     desk.bot.keyClicks(desk.view.data.bfile.edit, f"{me.bfile}.bed")
     desk.type(Qt.Key.Key_C, Qt.KeyboardModifier.AltModifier)
     desk.reads("Ready")
     desk.type(Qt.Key.Key_Return)
-    desk.at(Step.REVIEW)
+    desk.at(Stage.REVIEW)
 
 
 def test_a_revoked_invitation(desk: Desk, study: MakeStudy) -> None:
@@ -132,7 +133,7 @@ def test_an_invitation_used_on_another_computer_and_joined_anew(desk: Desk, stud
     member.run(member.engine(until=Until.JOINED))
     # The server takes a new instance for a second client for a minute; a test need not wait so long.
     new = dataclasses.replace(Saved.new(member.invitation), instance=member.state.load().instance)
-    folder = state.find(member.invitation)
+    folder = folder_of(member.invitation)
     folder.path.mkdir(parents=True)
     folder.save(new)
     join(desk, member)
@@ -188,19 +189,19 @@ def test_bad_files_are_told_with_their_place_and_nothing_typed_is_lost(
         (tmp_path / f"bad.{kind}").write_bytes(data.replace(b" 2\n", b" X\n") if kind == "fam" else data)
     join(desk, me)
     desk.press(desk.view.join.accept_button)
-    desk.at(Step.DATA)
+    desk.at(Stage.DATA)
     desk.press(desk.view.data.check_button)
     desk.reads("Choose the genotypes")
     desk.view.data.bfile.set_path(str(tmp_path / "bad.bed"))
     desk.press(desk.view.data.check_button)
-    desk.at(Step.CHECK)
+    desk.at(Stage.CHECK)
     desk.reads("Not ready")
     assert "bad.fam" in desk.view.check.document.toPlainText()
     assert not desk.view.check.next_button.isEnabled()
-    assert tones(desk)[Step.CHECK.number] == Tone.PROBLEM.word
+    assert tones(desk)[Stage.CHECK.number] == Tone.PROBLEM.word
     desk.look("state-bad-files")
     desk.press(desk.view.check.back_button)
-    desk.at(Step.DATA)
+    desk.at(Stage.DATA)
     assert desk.view.data.bfile.path == str(tmp_path / "bad")
     desk.view.data.more.setChecked(True)
     desk.look("data-more")
@@ -248,7 +249,7 @@ def test_a_roster_that_changed_after_the_release_is_accepted_anew(desk: Desk, st
     assert isinstance(come_anew(others[0]), Proposal)
     desk.window.open_study(folder)
     desk.press(desk.view.run.start_button)
-    desk.at(Step.JOIN)
+    desk.at(Stage.JOIN)
     desk.reads("Accept what has changed?")
     assert "Changed since you accepted: the roster." in desk.view.join.document.toPlainText()
     desk.look("state-roster-changed")
@@ -258,7 +259,7 @@ def test_a_roster_that_changed_after_the_release_is_accepted_anew(desk: Desk, st
     desk.reads("You declined")
     desk.press(desk.view.join.again_button)
     desk.press(desk.view.join.accept_button)
-    desk.at(Step.RUN)
+    desk.at(Stage.RUN)
     desk.press(desk.view.run.start_button)
     desk.reads("Waiting for cohort2, cohort3 since")
 
@@ -283,7 +284,7 @@ def test_aborted_by_the_coordinator(desk: Desk, study: MakeStudy) -> None:
     trial.call("POST", "abort", json={"reason": "found a mistake in the phenotype"})
     desk.reads("The study has ended without results", "aborted")
     desk.look("state-aborted")
-    assert tones(desk)[Step.RUN.number] == Tone.PROBLEM.word
+    assert tones(desk)[Stage.RUN.number] == Tone.PROBLEM.word
 
 
 def test_a_study_that_failed_says_why(desk: Desk, study: MakeStudy, beside: Callable[..., None]) -> None:
@@ -300,7 +301,7 @@ def test_a_study_that_failed_says_why(desk: Desk, study: MakeStudy, beside: Call
     assert isinstance(come_anew(third), Failed)
     desk.reads("The study has ended without results", "came back with another key", "can duplicate the study")
     desk.look("state-failed")
-    assert tones(desk)[Step.RUN.number] == Tone.PROBLEM.word
+    assert tones(desk)[Stage.RUN.number] == Tone.PROBLEM.word
     assert not desk.view.run.start_button.isVisible()
     desk.window.show_home()
     assert "ended without results" in desk.window.home.list.topLevelItem(0).text(2)
@@ -341,7 +342,7 @@ def test_paused_closed_killed_and_gone_on(desk: Desk, study: MakeStudy, beside: 
     assert desk.view.run.threads.value() == 1
     desk.look("state-gone-on")
     beside(third)
-    desk.at(Step.RESULTS)
+    desk.at(Stage.RESULTS)
 
 
 def kill_all(folder: StateFolder) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 from client_trials import Platform, Trial, make_trial
 from window_desk import Desk
 
-from unpooled_client import state
-from unpooled_client.window.model import Step
+from unpooled_client.state.folder import known_folders
+from unpooled_client.state.stage import Stage
 
 MakeStudy = Callable[..., Trial]
 
@@ -48,7 +48,7 @@ def test_a_whole_study_with_nothing_but_the_window(
         join(desk, me.invitation.to_text())
         desk.look("join-accept")
         desk.press(desk.view.join.accept_button)
-        desk.at(Step.DATA)
+        desk.at(Stage.DATA)
         desk.bot.keyClicks(desk.view.data.bfile.edit, f"{me.bfile}.bim")
         desk.look("data")
         desk.press(desk.view.data.check_button)
@@ -57,24 +57,24 @@ def test_a_whole_study_with_nothing_but_the_window(
         for kind in ("html", "json", "txt"):
             desk.view.check.save_report(tmp_path / f"check.{kind}")
         desk.press(desk.view.check.next_button)
-        desk.at(Step.REVIEW)
+        desk.at(Stage.REVIEW)
         desk.reads("Nothing of your data has left")
         desk.look("review")
         desk.view.review.keep(tmp_path / "review.html")
         desk.until((tmp_path / "review.html").is_file)
         desk.press(desk.view.review.release_button)
-        desk.at(Step.RUN)
+        desk.at(Stage.RUN)
         desk.look("run-before")
         desk.press(desk.view.run.start_button)
         desk.until(lambda: bool(desk.view.study.progress.bars))
         desk.look("run")
-        desk.at(Step.RESULTS)
+        desk.at(Stage.RESULTS)
         desk.until(lambda: "Verified" in desk.view.results.ledger.toPlainText())
     assert "study.assoc" in desk.view.results.files.toPlainText()
     for number, name in enumerate(("files", "own", "ledger")):
         desk.view.results.tabs.setCurrentIndex(number)
         desk.look(f"results-{name}")
-    desk.view.show_step(Step.RUN)
+    desk.view.show_stage(Stage.RUN)
     desk.look("run-done")
     desk.view.run.save_log(tmp_path / "log.txt")
     assert "Count genotypes" in (tmp_path / "log.txt").read_text(encoding="utf-8")
@@ -83,7 +83,7 @@ def test_a_whole_study_with_nothing_but_the_window(
         assert told in (tmp_path / f"check.{kind}").read_text(encoding="utf-8")
     desk.window.show_home()
     desk.look("home")
-    assert state.folders()[0].load().delivered
+    assert known_folders()[0].load().delivered
 
 
 def join(desk: Desk, invitation: str) -> None:
@@ -112,7 +112,7 @@ def test_a_study_of_tables(
     beside(*others, data="--table")
     desk.window.join(me.invitation)
     desk.press(desk.view.join.accept_button)
-    desk.at(Step.DATA)
+    desk.at(Stage.DATA)
     assert not desk.view.data.bfile.isVisible()
     desk.view.data.table.set_path(str(me.bfile))
     desk.until(lambda: desk.view.data.table_note.text().startswith("✓ All 3 columns"))
@@ -121,7 +121,7 @@ def test_a_study_of_tables(
     desk.press(desk.view.check.next_button)
     desk.press(desk.view.review.release_button)
     desk.press(desk.view.run.start_button)
-    desk.at(Step.RESULTS)
+    desk.at(Stage.RESULTS)
     desk.until(lambda: "Verified" in desk.view.results.ledger.toPlainText())
     assert "glucose" in desk.view.results.own.toPlainText()
     desk.view.results.tabs.setCurrentIndex(1)

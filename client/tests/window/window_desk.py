@@ -22,8 +22,8 @@ except ImportError as error:
         allow_module_level=True,
     )
 
+from unpooled_client.state.stage import Stage
 from unpooled_client.window.application import Window
-from unpooled_client.window.model import Step
 from unpooled_client.window.parts import Page
 from unpooled_client.window.study_view import StudyView
 
@@ -76,7 +76,7 @@ class Desk:
         """Press a key where the focus is."""
         self.bot.keyClick(QApplication.focusWidget() or self.window, key, modifier)
 
-    def at(self, step: Step) -> None:
+    def at(self, step: Stage) -> None:
         """Wait until the window shows this step."""
         self.until(lambda: self.view.pages.currentIndex() == step.number)
 

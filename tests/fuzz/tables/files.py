@@ -15,7 +15,7 @@ from unpooled.cohort import ArrayTable
 from unpooled.scaler import Scaler
 from unpooled_client.data.report import Report
 from unpooled_client.data.tables import csv_table, open_table
-from unpooled_client.transforming import beside, write_to
+from unpooled_client.study.normalizing import beside, write_to
 
 from .columns import Random
 from .federation import Federation

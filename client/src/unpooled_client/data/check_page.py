@@ -9,7 +9,18 @@ from typing import Any
 from unpooled_client.data.report import Finding, Report, Severity
 from unpooled_client.data.show import WORDS, details, headline, in_words, verdict
 from unpooled_client.data.table import MATCHING
-from unpooled_client.page import Html, columns, document, facts, joined, mark, section, share, table, tag
+from unpooled_client.words.page import (
+    Html,
+    columns,
+    document,
+    facts,
+    joined,
+    mark,
+    section,
+    share,
+    table,
+    tag,
+)
 
 _TONES = {Severity.ERROR: "bad", Severity.WARNING: "warning", Severity.NOTE: "plain"}
 _TITLES = {

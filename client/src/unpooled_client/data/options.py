@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -73,6 +73,20 @@ class DataOptions:
     from_plan: bool = False
     """`covariates` are all that the plan has, in its order: --covar-name and --covar-number do not choose."""
 
+    def to_json(self) -> dict[str, Any]:
+        """As they are kept with the state; paths absolute, so that the folder does not matter."""
+        return {name: _plain(value) for name, value in dataclasses.asdict(self).items()}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> DataOptions:
+        """The options that `to_json` wrote."""
+        paths = {field.name for field in dataclasses.fields(cls) if "Path" in str(field.type)}
+        found: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+        }
+        found |= {name: Path(found[name]) for name in paths if found[name] is not None}
+        return cls(**found)
+
     def file(self, kind: str) -> Path:
         """The .bed, .bim or .fam: as given, else beside --bfile."""
         given: Path | None = getattr(self, kind)
@@ -111,6 +125,12 @@ class DataOptions:
             min_samples=max(plan.min_samples, self.min_samples or 0),
             min_per_class=max(plan.min_per_class, self.min_per_class or 0),
         )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value.absolute())
+    return list(value) if isinstance(value, tuple) else value
 
 
 def check_options(options: DataOptions, report: Report) -> bool:

@@ -2,7 +2,7 @@
 
 It never computes and opens no socket. What is to be done, a child process of the command line does
 (`unpooled_client.window.child`); how a run goes on, the window reads from the run's log
-(`unpooled_client.journal`). So closing it stops nothing that runs in the background.
+(`unpooled_client.state.journal`). So closing it stops nothing that runs in the background.
 
 `model` and `documents` say what is shown, and know nothing of Qt; the pages only lay it out.
 """

@@ -18,8 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from unpooled.protocol.invitation import Invitation
-from unpooled_client import state
-from unpooled_client.state import StateFolder
+from unpooled_client.state.folder import StateFolder, folder_of
 from unpooled_client.window.home import HomePage
 from unpooled_client.window.invite import InvitePage
 from unpooled_client.window.parts import button
@@ -76,7 +75,7 @@ class Window(QMainWindow):
     def join(self, invitation: Invitation) -> None:
         """Join the study of an invitation, or go on with it if it was joined before."""
         self.invite.clear()
-        self.open_study(state.find(invitation), invitation)
+        self.open_study(folder_of(invitation), invitation)
 
     def show_invite(self) -> None:
         self.pages.setCurrentWidget(self.invite)

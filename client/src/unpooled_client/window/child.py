@@ -9,7 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment
 
-from unpooled_client import background
+from unpooled_client.study import background
 
 _END_SOON = 3000
 """Milliseconds that a child may take to end before the window closes."""

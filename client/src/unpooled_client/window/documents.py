@@ -10,11 +10,11 @@ from unpooled.facts import plan_facts
 from unpooled.plan import Plan
 from unpooled.protocol.messages import Roster, digest
 from unpooled.protocol.sealing import fingerprint
-from unpooled_client import words
-from unpooled_client.events import Proposal, ReviewNeeded
-from unpooled_client.page import Html, joined, tag
-from unpooled_client.state import Agreement
+from unpooled_client.state.events import Proposal, ReviewNeeded
+from unpooled_client.state.folder import Agreement
 from unpooled_client.window.model import Card
+from unpooled_client.words import sentences
+from unpooled_client.words.page import Html, joined, tag
 
 ONE_OPERATOR = (
     "One operator: not blind. Server and compensator are run by the same people, "
@@ -72,7 +72,7 @@ def proposal(event: Proposal, *, study: str = "", server: str = "") -> str:
     rows = [(name, value) for name, value in (("Study", study), ("Server", server)) if value]
     parts = [facts(rows)] if rows else []
     if isinstance(event, ReviewNeeded) and event.changed:
-        parts.append(paragraph(words.changed(event)))
+        parts.append(paragraph(sentences.changed(event)))
     parts.append(_warning(event.one_operator))
     if event.description.strip():
         parts += [heading("In the coordinator's words (not part of the plan)"), _quote(event.description)]
@@ -101,7 +101,7 @@ def _plan(plan: Plan, plan_hash: str) -> str:
     return (
         heading("What is asked for: the plan")
         + facts(plan_facts(plan).all)
-        + paragraph(f"Plan hash, the same at every cohort: {words.grouped(plan_hash)}")
+        + paragraph(f"Plan hash, the same at every cohort: {sentences.grouped(plan_hash)}")
     )
 
 
@@ -110,7 +110,7 @@ def _roster(roster: Roster, roster_hash: str, cohort: str) -> str:
     return (
         heading("With whom: compare these fingerprints by telephone")
         + table(("Cohort", "Fingerprint of its key"), rows)
-        + paragraph(f"Roster hash, the same at every cohort: {words.grouped(roster_hash)}")
+        + paragraph(f"Roster hash, the same at every cohort: {sentences.grouped(roster_hash)}")
     )
 
 
@@ -252,9 +252,9 @@ def ledger(entries: Sequence[Mapping[str, Any]], *, most: int, is_whole: bool) -
     by_form: dict[str, int] = {}
     for entry in entries:
         by_form[entry["form"]] = by_form.get(entry["form"], 0) + entry["bytes"]
-    sums = [(f"Of these {form}", words.size(count)) for form, count in by_form.items()]
+    sums = [(f"Of these {form}", sentences.size(count)) for form, count in by_form.items()]
     head = facts(
-        [("In all", f"{words.size(total)} in {len(entries):,} messages"), *sums, ("Ledger", verdict)]
+        [("In all", f"{sentences.size(total)} in {len(entries):,} messages"), *sums, ("Ledger", verdict)]
     )
     rows = [
         (

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem
 
-from unpooled_client import state
-from unpooled_client.state import StateFolder
+from unpooled_client.state.folder import StateFolder, known_folders
 from unpooled_client.window.parts import Page, label
 from unpooled_client.window.study import Study
 
@@ -43,7 +42,7 @@ class HomePage(Page):
         """Read again which studies there are."""
         self.list.clear()
         items = []
-        for folder in state.folders():
+        for folder in known_folders():
             study = Study(folder)
             study.refresh()
             if study.saved is None:

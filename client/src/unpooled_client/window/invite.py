@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QFileDialog, QFormLayout, QLabel, QPlainTextEdit, QWidget
 
 from unpooled.protocol.invitation import Invitation, InvitationError
-from unpooled_client.run_command import text_of_file
+from unpooled_client.study.invitation import text_of_file
 from unpooled_client.window.model import Card, Tone
 from unpooled_client.window.parts import Page, button, label
 

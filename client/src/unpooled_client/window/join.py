@@ -6,11 +6,12 @@ from typing import Any
 
 from PySide6.QtWidgets import QMessageBox
 
-from unpooled_client.events import Event, Exit, Failed
+from unpooled_client.state.events import Event, Exit, Failed
+from unpooled_client.state.stage import Stage
 from unpooled_client.window import documents
 from unpooled_client.window.child import Child, Ended
 from unpooled_client.window.connection import ConnectionTest
-from unpooled_client.window.model import Card, Progress, Step, Tone, trouble
+from unpooled_client.window.model import Card, Progress, Tone, trouble
 from unpooled_client.window.parts import Document, Page
 from unpooled_client.window.study import Study
 
@@ -105,7 +106,7 @@ class JoinPage(Page):
 
     def refresh(self) -> None:
         """Show how the joining stands, or what was agreed to."""
-        agreed = self._study.where.step is not Step.JOIN and not self.is_joining
+        agreed = self._study.where.stage is not Stage.JOIN and not self.is_joining
         asks, failed = self.progress.asks is not None, self.progress.failed
         if not agreed:
             self.card.show_card(self._trouble or self._card())

@@ -1,7 +1,7 @@
 """What the window shows of a study, made from what the engine told. Nothing here knows of Qt.
 
 `Progress` adds up the events of a run, a `Card` says one thing that a person should know now, and
-`step_lines` gives the list at the left.
+`stage_lines` gives the list at the left.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
-from unpooled_client import words
-from unpooled_client.events import (
+from unpooled_client.state.events import (
     Agreed,
     Event,
     Exit,
@@ -32,21 +31,8 @@ from unpooled_client.events import (
     Unreachable,
     Waiting,
 )
-
-
-class Step(Enum):
-    """The steps at the left, in their order."""
-
-    JOIN = "Join"
-    DATA = "Data"
-    CHECK = "Check"
-    REVIEW = "Review what leaves"
-    RUN = "Run"
-    RESULTS = "Results"
-
-    @property
-    def number(self) -> int:
-        return list(Step).index(self)
+from unpooled_client.state.stage import Stage
+from unpooled_client.words import sentences
 
 
 class Tone(Enum):
@@ -69,28 +55,28 @@ class Tone(Enum):
 
 
 @dataclass(frozen=True)
-class StepLine:
-    """A step at the left with its state in words."""
+class StageLine:
+    """A stage at the left with its state in words."""
 
-    step: Step
+    stage: Stage
     tone: Tone
     can_open: bool
 
     @property
     def text(self) -> str:
-        return f"{self.step.number + 1}  {self.step.value}\n{self.tone.sign}  {self.tone.word}"
+        return f"{self.stage.number + 1}  {self.stage}\n{self.tone.sign}  {self.tone.word}"
 
 
-def step_lines(at: Step, tone: Tone) -> tuple[StepLine, ...]:
-    """The steps of a study that has come to step `at`, which is in the state `tone`."""
+def stage_lines(at: Stage, tone: Tone) -> tuple[StageLine, ...]:
+    """The stages of a study that has come to stage `at`, which is in the state `tone`."""
 
-    def line(step: Step) -> StepLine:
-        if step is at:
-            return StepLine(step, tone, True)
-        done = step.number < at.number
-        return StepLine(step, Tone.GOOD if done else Tone.LATER, done)
+    def line(stage: Stage) -> StageLine:
+        if stage is at:
+            return StageLine(stage, tone, True)
+        done = stage.number < at.number
+        return StageLine(stage, Tone.GOOD if done else Tone.LATER, done)
 
-    return tuple(map(line, Step))
+    return tuple(map(line, Stage))
 
 
 @dataclass(frozen=True)
@@ -177,7 +163,7 @@ def waiting(event: Waiting) -> Card:
     whom = ", ".join(event.names) or event.what
     return Card(
         Tone.WAITING,
-        f"Waiting for {whom} since {words.clock(event.since)}",
+        f"Waiting for {whom} since {sentences.clock(event.since)}",
         f"For {event.what}. Nothing is wrong, and there is nothing for you to do." if event.names else "",
         who=f"{whom}; the coordinator can ask them" if event.names else COORDINATOR,
     )
@@ -186,7 +172,7 @@ def waiting(event: Waiting) -> Card:
 def unreachable(event: Unreachable) -> Card:
     return Card(
         Tone.WAITING,
-        f"The server has not answered since {words.clock(event.since)}",
+        f"The server has not answered since {sentences.clock(event.since)}",
         f"{_sentence(event.reason)}. This program keeps trying, and goes on by itself.",
         event.server,
         "Look at this computer's network and its proxy. “Test the connection” tells which part fails.",
@@ -251,7 +237,7 @@ class Progress:
         if isinstance(event, Started):
             self.__init__()  # type: ignore[misc]  # another run begins
         self.last = event
-        self.log += words.lines(event)
+        self.log += sentences.lines(event)
         if isinstance(event, StepProgress | Sent | PanelAgreed | Results | ReviewNeeded | Finished):
             self._waiting = None
         match event:
@@ -303,9 +289,10 @@ class Progress:
     def traffic(self) -> str:
         """Sent and received, as far as it is known."""
         if self.finished is not None:
-            return f"{words.size(self.finished.sent)} sent, {words.size(self.finished.received)} received"
+            sent, received = sentences.size(self.finished.sent), sentences.size(self.finished.received)
+            return f"{sent} sent, {received} received"
         messages = "message" if self.messages == 1 else "messages"
-        return f"{words.size(self.sent)} sent in {self.messages:,} {messages}" if self.messages else ""
+        return f"{sentences.size(self.sent)} sent in {self.messages:,} {messages}" if self.messages else ""
 
     @property
     def is_over(self) -> bool:
@@ -333,5 +320,5 @@ class Progress:
 
 
 def _note(event: StepProgress) -> str:
-    left = words.left(event)
-    return f"{words.amount(event)}, {left}" if left else words.amount(event)
+    left = sentences.left(event)
+    return f"{sentences.amount(event)}, {left}" if left else sentences.amount(event)

@@ -10,14 +10,14 @@ from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QTabWidget, QVBoxLayout, QWidget
 
-from unpooled_client import words
-from unpooled_client.own.report import NAME as OWN
-from unpooled_client.stage import Stage
+from unpooled_client.compare.report import NAME as OWN
+from unpooled_client.state.stage import Stage
 from unpooled_client.window import documents
 from unpooled_client.window.child import Ended
 from unpooled_client.window.model import Card, Tone, trouble
 from unpooled_client.window.parts import Document, Page, button, save_as
 from unpooled_client.window.study import Study
+from unpooled_client.words import sentences
 
 _SHOWN = 500
 """Lines of the ledger in the table; the file has all."""
@@ -57,7 +57,7 @@ class ResultsPage(Page):
             return
         self._is_loaded = not self._study.is_alive
         files = sorted(path for path in self.folder.glob("*") if path.is_file())
-        rows = [(path.name, words.size(path.stat().st_size)) for path in files]
+        rows = [(path.name, sentences.size(path.stat().st_size)) for path in files]
         self.files.show_html(
             documents.facts([("Folder", str(self.folder))]) + documents.table(("File", "Size"), rows)
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from unpooled_client.stage import Stage
+from unpooled_client.state.stage import Stage
 from unpooled_client.window import documents
 from unpooled_client.window.child import Ended
 from unpooled_client.window.model import Card, Tone, trouble

@@ -19,10 +19,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from unpooled_client import background
-from unpooled_client.events import Exit
-from unpooled_client.run_command import MOST_THREADS
-from unpooled_client.stage import Stage
+from unpooled_client.state.events import Exit
+from unpooled_client.state.stage import Stage
+from unpooled_client.study import background
+from unpooled_client.study.answering import MOST_THREADS
 from unpooled_client.window.child import Ended
 from unpooled_client.window.connection import ConnectionTest
 from unpooled_client.window.model import Bar, Card, Tone, trouble

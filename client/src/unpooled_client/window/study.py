@@ -10,10 +10,11 @@ from PySide6.QtCore import QObject, QStandardPaths, QTimer, Signal
 
 from unpooled.plan import Plan
 from unpooled.protocol.invitation import Invitation
-from unpooled_client import background
-from unpooled_client.journal import Journal
-from unpooled_client.stage import Stage, stage_of
-from unpooled_client.state import Saved, StateError, StateFolder, write_atomically
+from unpooled_client.state.files import StateError, write_atomically
+from unpooled_client.state.folder import Saved, StateFolder
+from unpooled_client.state.journal import Journal
+from unpooled_client.state.stage import Stage, stage_of
+from unpooled_client.study import background
 from unpooled_client.window.child import Child, Ended
 from unpooled_client.window.form import DataForm
 from unpooled_client.window.model import Progress

@@ -1,15 +1,16 @@
-"""One study in the window: its steps at the left, the page of the chosen step at the right."""
+"""One study in the window: its steps at the left, the page of the chosen stage at the right."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QListWidget, QListWidgetItem, QStackedWidget, QWidget
 
+from unpooled_client.state.stage import Stage
 from unpooled_client.window.check import CheckPage
 from unpooled_client.window.data import DataPage
 from unpooled_client.window.form import DataForm
 from unpooled_client.window.join import JoinPage
-from unpooled_client.window.model import Step, Tone, step_lines
+from unpooled_client.window.model import Tone, stage_lines
 from unpooled_client.window.parts import Page
 from unpooled_client.window.results import ResultsPage
 from unpooled_client.window.review import ReviewPage
@@ -18,48 +19,50 @@ from unpooled_client.window.study import Study
 
 
 class StudyView(QWidget):
-    """Goes with a study from step to step; a person may look back at what is done."""
+    """Goes with a study from stage to stage; a person may look back at what is done."""
 
     def __init__(self, study: Study) -> None:
         super().__init__()
         self.study = study
         self.join = JoinPage(study)
         self.data = DataPage(study, self._start_check)
-        self.check = CheckPage(study, lambda: self.show_step(Step.DATA), lambda: self.show_step(Step.REVIEW))
-        self.review = ReviewPage(study, lambda: self.show_step(Step.RUN))
+        self.check = CheckPage(
+            study, lambda: self.show_stage(Stage.DATA), lambda: self.show_stage(Stage.REVIEW)
+        )
+        self.review = ReviewPage(study, lambda: self.show_stage(Stage.RUN))
         self.run = RunPage(study)
         self.results = ResultsPage(study)
         self.steps = QListWidget()
         self.steps.setAccessibleName("Steps of the study")
         self.steps.setSpacing(4)
         self.pages = QStackedWidget()
-        self._pages: dict[Step, Page] = {
-            Step.JOIN: self.join,
-            Step.DATA: self.data,
-            Step.CHECK: self.check,
-            Step.REVIEW: self.review,
-            Step.RUN: self.run,
-            Step.RESULTS: self.results,
+        self._pages: dict[Stage, Page] = {
+            Stage.JOIN: self.join,
+            Stage.DATA: self.data,
+            Stage.CHECK: self.check,
+            Stage.REVIEW: self.review,
+            Stage.RUN: self.run,
+            Stage.RESULTS: self.results,
         }
         for page in self._pages.values():
             self.pages.addWidget(page)
-        for step in Step:
-            self.steps.addItem(QListWidgetItem(step.value))
+        for stage in Stage:
+            self.steps.addItem(QListWidgetItem(stage.value))
         self.steps.setFixedWidth(self.steps.sizeHintForColumn(0) + 4 * self.fontMetrics().height())
         self.steps.currentRowChanged.connect(self._choose)
         row = QHBoxLayout(self)
         row.setContentsMargins(9, 0, 0, 9)
         row.addWidget(self.steps)
         row.addWidget(self.pages, 1)
-        self._at: Step | None = None
+        self._at: Stage | None = None
         self._is_checking = False
         study.changed.connect(self.refresh)
 
     def begin(self) -> None:
-        """Read what is on disk, go to the step that is next, and go on with what goes on by itself."""
+        """Read what is on disk, go to the stage that is next, and go on with what goes on by itself."""
         self.study.open()
         if (
-            self.study.where.step is Step.RUN
+            self.study.where.stage is Stage.RUN
             and not self.study.is_alive
             and self.study.progress.was_interrupted
         ):
@@ -70,53 +73,53 @@ class StudyView(QWidget):
         for page in (self.join, self.data, self.review, self.run, self.results):
             page.refresh()
         at, tone = self._place()
-        for line in step_lines(at, tone):
-            item = self.steps.item(line.step.number)
+        for line in stage_lines(at, tone):
+            item = self.steps.item(line.stage.number)
             item.setText(line.text)
             flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
             item.setFlags(flags if line.can_open else Qt.ItemFlag.NoItemFlags)
         if at is not self._at:
             self._at = at
             self._go(at)
-            if at is Step.JOIN and not self.join.is_joining:
+            if at is Stage.JOIN and not self.join.is_joining:
                 self.join.join()
 
-    def _place(self) -> tuple[Step, Tone]:
-        """The step that the study has come to, and how it stands there."""
+    def _place(self) -> tuple[Stage, Tone]:
+        """The stage that the study has come to, and how it stands there."""
         where = self.study.where
         # A changed roster is accepted anew in a study that was released: the joining is no run.
-        step = Step.JOIN if self.join.is_joining else where.step
-        if self._is_checking and step in (Step.DATA, Step.REVIEW):
-            return Step.CHECK, self._check_tone()
-        shown = {Step.JOIN: self.join, Step.RUN: self.run}.get(step)
+        stage = Stage.JOIN if self.join.is_joining else where.stage
+        if self._is_checking and stage in (Stage.DATA, Stage.REVIEW):
+            return Stage.CHECK, self._check_tone()
+        shown = {Stage.JOIN: self.join, Stage.RUN: self.run}.get(stage)
         card = shown.card.shown if shown is not None else None
-        return step, card.tone if card is not None else where.tone
+        return stage, card.tone if card is not None else where.tone
 
-    def show_step(self, step: Step) -> None:
-        """Go to a step's page, as the person wishes; the study's next step takes them from there."""
-        if step in (Step.DATA, Step.REVIEW):
+    def show_stage(self, stage: Stage) -> None:
+        """Go to a stage's page, as the person wishes; the study's next stage takes them from there."""
+        if stage in (Stage.DATA, Stage.REVIEW):
             self.check.stop()
             self._is_checking = False
         self._at, _ = self._place()
-        self._go(step)
+        self._go(stage)
         self.refresh()
 
-    def _go(self, step: Step) -> None:
-        page = self._pages[step]
-        if step is Step.REVIEW and self.pages.currentWidget() is not page:
+    def _go(self, stage: Stage) -> None:
+        page = self._pages[stage]
+        if stage is Stage.REVIEW and self.pages.currentWidget() is not page:
             self.review.load()
-        self.steps.setCurrentRow(step.number)
+        self.steps.setCurrentRow(stage.number)
         self.pages.setCurrentWidget(page)
         page.focus()
 
     def _choose(self, row: int) -> None:
         if row >= 0 and self.pages.currentIndex() != row:
-            self.show_step(list(Step)[row])
+            self.show_stage(list(Stage)[row])
 
     def _start_check(self, form: DataForm) -> None:
         self._is_checking = True
         self.check.start(form)
-        self._go(Step.CHECK)
+        self._go(Stage.CHECK)
         self.refresh()
 
     def _check_tone(self) -> Tone:

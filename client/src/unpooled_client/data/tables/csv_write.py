@@ -22,7 +22,7 @@ from unpooled_client.data.report import Report
 from unpooled_client.data.tables.columns import places_of
 from unpooled_client.data.tables.csv_table import WHOLE, Start, opened, parsed
 from unpooled_client.data.tables.faults import Faults
-from unpooled_client.state import replacing
+from unpooled_client.state.files import replacing
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -25,7 +25,7 @@ from unpooled_client.data.tables.columns import (
     warn_of_empty,
 )
 from unpooled_client.data.tables.faults import Faults, Tally
-from unpooled_client.state import replacing
+from unpooled_client.state.files import replacing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -100,15 +100,15 @@ def write(path: Path, target: Path, schema: Sequence[Column], values: np.ndarray
         with pq.ParquetWriter(out, fields, compression=_codec(file), use_dictionary=others) as writer:
             for group, rows in _groups(file):
                 scaled = scaler.transform(values[rows])
-                table = _replaced(_row_group(file, path, group, stay), fields, places, scaled)
+                table = _replaced(_row_group(file, path, group, rows, stay), fields, places, scaled)
                 writer.write_table(table, row_group_size=len(table) or None)
 
 
-def _row_group(file: pq.ParquetFile, path: Path, group: int, columns: Sequence[str]) -> pa.Table:
+def _row_group(file: pq.ParquetFile, path: Path, group: int, rows: slice, columns: Sequence[str]) -> pa.Table:
     """Some columns, of which nobody has read those of text before; DataProblem if they are damaged."""
     failures: tuple[type[Exception], ...] = (*_damage(), OSError)
     try:
-        return file.read_row_group(group, columns=columns)
+        return _rows(file, group, rows, columns)
     except failures as error:
         raise DataProblem(f"the table cannot be read: {error}", file=path, remedy="Write it anew.") from error
 
@@ -153,23 +153,36 @@ def _check_types(file: pq.ParquetFile, schema: Sequence[Column], faults: Faults)
 
 
 def _numbers(file: pq.ParquetFile, features: Sequence[Column]) -> np.ndarray:
-    values = np.empty((file.metadata.num_rows, len(features)), order="F")
-    for group, rows in _groups(file):
+    groups = list(_groups(file))
+    values = np.empty((groups[-1][1].stop if groups else 0, len(features)), order="F")
+    for group, rows in groups:
         for first in range(0, len(features), AT_ONCE):
             titles = [column.title for column in features[first : first + AT_ONCE]]
-            table = file.read_row_group(group, columns=titles)
+            table = _rows(file, group, rows, titles)
             for k, title in enumerate(titles, first):
                 values[rows, k] = _floats(table.column(title))
     return values
 
 
 def _groups(file: pq.ParquetFile) -> Iterator[tuple[int, slice]]:
-    """The row groups, and which rows each has."""
+    """The row groups, and which rows each says to have."""
     at = 0
     for group in range(file.num_row_groups):
-        rows = slice(at, at + file.metadata.row_group(group).num_rows)
+        rows = slice(at, at + max(0, file.metadata.row_group(group).num_rows))
         yield group, rows
         at = rows.stop
+
+
+def _rows(file: pq.ParquetFile, group: int, rows: slice, columns: Sequence[str]) -> pa.Table:
+    """Some columns of a row group; ArrowInvalid if it has not the rows that it says to have."""
+    import pyarrow as pa
+
+    table = file.read_row_group(group, columns=columns)
+    if columns and table.num_rows != rows.stop - rows.start:
+        raise pa.ArrowInvalid(
+            f"row group {group} says {rows.stop - rows.start} rows and has {table.num_rows}"
+        )
+    return table
 
 
 def _floats(column: pa.ChunkedArray) -> np.ndarray:

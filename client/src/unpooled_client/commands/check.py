@@ -1,0 +1,94 @@
+"""`unpooled-client check`: reads the files, sends nothing, and says what to mend."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from unpooled.schema import read_schema
+from unpooled_client.data.check_page import as_page
+from unpooled_client.data.cohort import open_cohort
+from unpooled_client.data.options import DataOptions, data_options, options_from, plan_options
+from unpooled_client.data.report import Report
+from unpooled_client.data.show import as_json, show
+from unpooled_client.data.tables import open_table, schema_of
+from unpooled_client.words.page import write as keep
+
+_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
+
+
+@click.command()
+@data_options
+@plan_options
+@click.option("--table", type=_FILE, metavar="FILE", help="Check a table, CSV or Parquet, instead.")
+@click.option("--schema", type=_FILE, metavar="FILE",
+              help="CSV with the lines name,type,unit of its columns.  [CSV: all numbers]")  # fmt: skip
+@click.option("--state", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="As the study in this folder wants them; what passes is kept for the review.")  # fmt: skip
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="The report as a page to keep, too.")  # fmt: skip
+@click.option("--json", "to_json", is_flag=True, help="Findings and summary as JSON.")
+def check(to_json: bool, html: Path | None, schema: Path | None, state: Path | None, **given: Any) -> None:
+    """Check PLINK files, or a table, offline: everything that would stop a study, with file, line and remedy.
+
+    Ends with status 1 if there are errors, with 0 otherwise. Nothing leaves this computer.
+    """
+    options = options_from(given)
+    if html is not None and options.reads(html):
+        raise click.BadParameter(f"{html} is one of the data files", param_hint="--html")
+    if state is not None:
+        report = _check_for_study(state, options)
+    elif options.table is None:
+        report = open_cohort(options)[1]
+    else:
+        report = _check_table(options.table, schema, options)
+    report.summary = {"files": _sizes(options)} | report.summary
+    if html is not None:
+        keep(html, as_page(report, datetime.now()))
+    if to_json:
+        click.echo(as_json(report))
+    else:
+        show(report, Console(file=sys.stdout))
+    sys.exit(0 if report.ok else 1)
+
+
+def _sizes(options: DataOptions) -> dict[str, str]:
+    """Which files were read, with their sizes, as far as they are there."""
+    found = {}
+    for name, path in options.paths.items():
+        with contextlib.suppress(OSError):
+            found[name] = f"{path.absolute()} ({path.stat().st_size:,} bytes)"
+    return found
+
+
+def _check_for_study(state: Path, options: DataOptions) -> Report:
+    from unpooled_client.state.folder import StateFolder
+    from unpooled_client.study.before_run import agreement_of, check_for_study
+    from unpooled_client.words.sentences import grouped
+
+    folder = StateFolder(state)
+    report = check_for_study(folder, options, os.cpu_count() or 1)
+    _, agreement = agreement_of(folder)
+    about = {"name": agreement.study, "plan hash": grouped(agreement.plan.hash().hex())}
+    report.summary = {"study": about} | report.summary
+    return report
+
+
+def _check_table(table: Path, schema: Path | None, options: DataOptions) -> Report:
+    """What a study would say of a table whose columns are those of the schema, or else all numbers."""
+    report = Report()
+    if schema is not None:
+        columns = read_schema(schema.read_text("utf-8", errors="replace"), str(schema))
+    elif (found := schema_of(table, report)) is not None:
+        columns = found
+    else:
+        return report
+    open_table(table, columns, options.min_samples, report, os.cpu_count() or 1)
+    return report

@@ -1,0 +1,118 @@
+"""The command `unpooled-client`: a face of the engine. Each command is loaded only when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import sys
+import traceback
+
+import click
+from click.shell_completion import CompletionItem
+
+from unpooled.errors import DataProblem, UnpooledError
+from unpooled.memory import share_one_heap
+
+PROGRAM = "unpooled-client"
+COMPLETE_VARIABLE = "_UNPOOLED_CLIENT_COMPLETE"
+"""By which a shell asks for completions; click derives it from the program's name."""
+
+_COMMANDS = {
+    "check": ("unpooled_client.commands.check:check", "Check data files offline; sends nothing."),
+    "columns": (
+        "unpooled_client.commands.columns:columns",
+        "The columns of a file, and what stands there.",
+    ),
+    "schema": ("unpooled_client.commands.schema:schema", "The schema of a table, to begin a plan with."),
+    "join": (
+        "unpooled_client.commands.run:join",
+        "Join a study with an invitation, and see who asks for what.",
+    ),
+    "review": ("unpooled_client.commands.review:command", "What will leave this computer, and its release."),
+    "run": ("unpooled_client.commands.run:run", "Take part in a study until its results are here."),
+    "status": ("unpooled_client.commands.status:status", "Where the study is, and for whom it waits."),
+    "results": (
+        "unpooled_client.commands.results:results",
+        "The results of a study that is done, and this cohort against the pool.",
+    ),
+    "doctor": (
+        "unpooled_client.commands.doctor:doctor",
+        "What is wrong with this computer, or on the way to the server.",
+    ),
+    "ledger": ("unpooled_client.commands.ledger:ledger", "Everything that has left this computer."),
+    "completion": (
+        "unpooled_client.commands.completion:completion",
+        "Have your shell complete commands, options and file names.",
+    ),
+    "window": ("unpooled_client.commands.window:window", "The same steps in a desktop window."),
+}
+
+EXIT_CODES = """\b
+Exit status:
+  0  done
+  1  a problem with this cohort's data
+  2  a problem with the command, or nobody to ask
+  3  refused: by the server, by this client's own checks, or by you
+  4  the study was aborted, or it failed
+  5  interrupted: the same command goes on
+  6  this program failed"""
+
+
+class _Lazy(click.Group):
+    """Commands by name and short help; their modules are imported when they run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, name = _COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_text) for name, (_, help_text) in _COMMANDS.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        names = ((name, text) for name, (_, text) in _COMMANDS.items() if name.startswith(incomplete))
+        commands = [CompletionItem(name, help=text) for name, text in names]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]  # a group's loads them all
+
+
+@click.group(cls=_Lazy, epilog=EXIT_CODES)
+@click.version_option(package_name="unpooled-client", prog_name=PROGRAM)
+def cli() -> None:
+    """A cohort's side of a federated study: your data stay on this computer.
+
+    Start with `unpooled-client check --bfile PREFIX`, then `unpooled-client run INVITATION --bfile PREFIX`.
+    """
+
+
+def main() -> None:
+    """Run a command; errors become one message with its remedy, and an exit status that means something."""
+    share_one_heap()
+    for stream in (sys.stdout, sys.stderr):  # a terminal that lacks a character is no reason to fail
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = cli.main(prog_name=PROGRAM, standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Stopped. The same command goes on where this one was.", err=True)
+        code = 5
+    except UnpooledError as error:
+        click.echo(f"Error: {error}", err=True)
+        code = 1 if isinstance(error, DataProblem) else 2
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more can be printed
+        code = 5
+    except Exception:
+        traceback.print_exc()
+        click.echo("This program failed. Please report the lines above to its makers.", err=True)
+        code = 6
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,69 @@
+"""`unpooled-client review`: what will leave this computer, and its release. Offline."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from unpooled_client.commands.cli import EXIT_CODES
+from unpooled_client.commands.options import state_option
+from unpooled_client.commands.run import state_folder
+from unpooled_client.data.options import DataOptions
+from unpooled_client.state.events import Exit
+from unpooled_client.state.folder import Agreement, Saved, StateFolder
+from unpooled_client.study import before_run
+from unpooled_client.words import page, review, sentences
+
+
+@click.command("review", epilog=EXIT_CODES)
+@state_option()
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Also keep the review as a page, for the ethics file.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option(
+    "--release", "wanted", is_flag=True, help="Release it without asking: from then on it may leave."
+)
+def command(folder: Path | None, html: Path | None, as_json: bool, wanted: bool) -> int:
+    """What will leave this computer under the plan that you accepted, of the files that were checked.
+
+    At a terminal you are asked whether it may leave; with --release you say so. Nothing computed from your
+    data is sent before. Nothing is sent by this command; `unpooled-client run` goes on.
+    """
+    place = state_folder(folder, None)
+    saved, agreement = before_run.checked(place)
+    if html is not None and DataOptions.from_json(saved.options).reads(html):
+        raise click.BadParameter(f"{html} is one of the data files", param_hint="--html")
+    if wanted and not saved.is_released:
+        saved = before_run.release(place, saved)
+    _show(saved, agreement, as_json=as_json)
+    if not saved.is_released and not as_json:
+        saved = _ask(place, saved)
+    if html is not None:
+        page.write(html, review.review_page(saved, agreement, datetime.now()))
+        click.echo(f"Kept in {html}", err=True)
+    return int(Exit.DONE)
+
+
+def _show(saved: Saved, agreement: Agreement, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(review.as_json(saved, agreement), indent=2))
+        return
+    click.echo("\n".join(sentences.leaves(review.leaves_of(saved, agreement))))
+    if saved.is_released:
+        click.echo("This is released. Go on with: unpooled-client run")
+
+
+def _ask(place: StateFolder, saved: Saved) -> Saved:
+    """Have the person at the terminal decide; where there is none, say how to release."""
+    if not sys.stdin.isatty():
+        click.echo(f"Nothing is released yet. To do it: unpooled-client review --release {place.as_option}")
+    elif click.confirm("Release this: may it leave this computer?", default=False, err=True):
+        saved = before_run.release(place, saved)
+        click.echo(f"Released. Go on with: unpooled-client run {place.as_option}")
+    else:
+        click.echo("Not released: nothing of your data leaves this computer.")
+    return saved

@@ -1,0 +1,182 @@
+"""How the command line shows events: JSON lines, lines of text, or bars on a terminal.
+
+Progress goes to standard error; the names of result files, and JSON, to standard output.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self
+
+import click
+
+from unpooled_client.state.events import (
+    Compared,
+    Event,
+    Failed,
+    Proposal,
+    ReleaseNeeded,
+    Results,
+    Sent,
+    StepProgress,
+)
+from unpooled_client.words import sentences
+from unpooled_client.words.log_lines import Sparing
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.progress import TaskID
+
+
+class Screen(Protocol):
+    """A place to show events."""
+
+    def show(self, event: Event) -> None: ...
+    def ask(self, question: str) -> bool | None:
+        """What a person answers; None if there is nobody to ask."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def screen_for(*, as_json: bool, quiet: bool) -> Screen:
+    """The screen for these options and this standard error."""
+    if as_json:
+        return JsonScreen()
+    if quiet:
+        return QuietScreen()
+    return TerminalScreen() if sys.stderr.isatty() else LineScreen()
+
+
+class _Base:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def ask(self, question: str) -> bool | None:
+        return click.confirm(question, default=False, err=True) if sys.stdin.isatty() else None
+
+
+class JsonScreen(_Base):
+    """Every event as one line of JSON on standard output; a failure also as text on standard error.
+
+    What is asked is answered by another program: a line `yes` or `no` on standard input.
+    """
+
+    def show(self, event: Event) -> None:
+        print(json.dumps(event.to_json()), flush=True)
+        if isinstance(event, Failed):
+            click.echo(sentences.failure(event), err=True)
+
+    def ask(self, question: str) -> bool | None:
+        return {"yes": True, "no": False}.get(sys.stdin.readline().strip())
+
+
+class QuietScreen(_Base):
+    """What goes wrong; and what is asked for, if somebody must accept it."""
+
+    def __init__(self) -> None:
+        self._asked: list[str] = []
+
+    def show(self, event: Event) -> None:
+        if isinstance(event, Failed):
+            click.echo(sentences.failure(event), err=True)
+        self._keep(event)
+
+    def ask(self, question: str) -> bool | None:
+        click.echo("\n".join(self._asked), err=True)
+        return super().ask(question)
+
+    def _keep(self, event: Event) -> None:
+        if isinstance(event, Proposal | ReleaseNeeded):
+            self._asked = sentences.lines(event)
+
+
+class LineScreen(QuietScreen):
+    """Lines with the time, few enough for a log. What is asked for is shown at length only to be answered."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sparing = Sparing()
+
+    def show(self, event: Event) -> None:
+        self._keep(event)
+        for line in self._sparing.lines(event, time.monotonic()):
+            click.echo(f"{time.strftime('%H:%M:%S')} {line}", err=True)
+        if isinstance(event, Results | Compared):
+            for file in event.files:
+                click.echo(file)
+
+
+class TerminalScreen(_Base):
+    """Lines for what happens, a bar for each step, and a last line that says what is waited for."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.spinner import Spinner
+
+        self._console = Console(stderr=True)
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=30),
+            TextColumn("{task.fields[note]}"),
+        )
+        self._bars = Progress(*columns, TimeElapsedColumn(), console=self._console)
+        self._tasks: dict[str, TaskID] = {}
+        self._status, self._waits = Spinner("dots"), False
+        self._live = Live(get_renderable=self._draw, console=self._console, refresh_per_second=6)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop()
+
+    def show(self, event: Event) -> None:
+        status = sentences.status(event)
+        self._waits = bool(status)
+        if status:
+            self._status.update(text=status)
+            self._live.start()
+        elif isinstance(event, StepProgress):
+            self._bar(event)
+        elif not (isinstance(event, Sent) and event.round is not None):
+            for line in sentences.lines(event):
+                self._console.print(line, highlight=False, markup=False, soft_wrap=True)
+        if isinstance(event, Results | Compared):
+            self._stop()
+            for file in event.files:
+                click.echo(file)
+
+    def ask(self, question: str) -> bool | None:
+        self._stop()
+        return super().ask(question)
+
+    def _bar(self, event: StepProgress) -> None:
+        note = ", ".join(filter(None, [sentences.amount(event), sentences.left(event)]))
+        # Where nobody knows how much there is, what came so far is all.
+        total = event.done if event.total is None else event.total
+        if event.step not in self._tasks:
+            self._tasks[event.step] = self._bars.add_task(event.title, total=total, note=note)
+        task = self._tasks[event.step]  # of all its iterations
+        self._bars.update(task, description=event.title, completed=event.done, total=total, note=note)
+        self._live.start()
+
+    def _draw(self) -> Group:
+        from rich.console import Group
+
+        return Group(self._bars, self._status) if self._waits else Group(self._bars)
+
+    def _stop(self) -> None:
+        self._waits = False
+        self._live.stop()

@@ -1,0 +1,314 @@
+"""A cohort against the pool, as a table for programs and as a page for people. Both stay in this folder."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from unpooled.chromosomes import chromosome_name
+from unpooled.pictures.associations import p_text
+from unpooled.plan import Plan
+from unpooled_client.compare.estimates import Contrast, Estimate
+from unpooled_client.compare.pool import confidence
+from unpooled_client.compare.tables import Beside
+from unpooled_client.state.written import Written
+from unpooled_client.words.page import Html, document, encoded, facts, mark, section, table, tag
+
+NAME = "own-against-pool"
+TITLE = "This cohort against the pool"
+_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Study:
+    """What both files are headed with."""
+
+    name: str
+    cohort: str
+    plan: Plan
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where both files go."""
+
+    folder: Path
+    written: Written
+
+    @property
+    def paths(self) -> tuple[Path, Path]:
+        return self.folder / f"{NAME}.tsv", self.folder / f"{NAME}.html"
+
+    def refuse_foreign(self) -> None:
+        """NotOurs if somebody else's files stand there: to be known before anything is computed."""
+        for path in self.paths:
+            self.written.refuse_foreign(path)
+
+
+def write_variants(
+    place: Place, study: Study, compared: Sequence[Contrast], *, odds: bool, left_out: Sequence[str]
+) -> tuple[Path, Path]:
+    """Write both files about variants; their paths. Raises NotOurs. `left_out` are columns of covariates."""
+    percent = int(confidence(study.plan) * 100 + 1e-9)
+    effect = "OR" if odds else "BETA"
+    names = ("N", "FREQ", effect, "SE", f"L{percent}", f"U{percent}", "P")
+    head = [
+        *("CHR", "BP", "SNP", "A1", "A2"),
+        *(f"{whose}_{name}" for whose in ("POOL", "OWN") for name in names),
+        *("SAME_DIRECTION", "IN_POOL_LIMITS", "IN_OWN_LIMITS", "NOTE"),
+    ]
+    rows = [_line(one, study.plan, odds=odds) for one in compared]
+    page = document(
+        TITLE,
+        section("How to read this", *_reading(study, percent, left_out, odds=odds)),
+        section("The strongest variants", _forest_table(compared, study.plan, percent, odds=odds)),
+        about=_about(study),
+    )
+    return _write(place, [head, *rows], page)
+
+
+def write_tables(place: Place, study: Study, compared: Sequence[Beside]) -> tuple[Path, Path]:
+    """Write both files about columns; their paths. Raises NotOurs."""
+    head = ["COLUMN", "UNIT", "WHAT", "POOL", "OWN"]
+    rows = [[one.feature, one.unit, one.what, _full(one.pool), _full(one.own)] for one in compared]
+    page = document(
+        TITLE,
+        section(
+            "How to read this",
+            tag(
+                "p",
+                "Of each column what the study found of all cohorts together, and what the same method finds "
+                "of this cohort's table alone. A column of which this cohort has fewer than some thirty "
+                "values has no number of its own.",
+            ),
+        ),
+        *(
+            section(feature, _numbers_table(list(some)))
+            for feature, some in groupby(compared, key=lambda one: one.feature)
+        ),
+        about=_about(study),
+    )
+    return _write(place, [head, *rows], page)
+
+
+def _write(place: Place, rows: Iterable[Iterable[str]], page: str) -> tuple[Path, Path]:
+    lines, shown = place.paths
+    place.written.put(lines, "".join("\t".join(row) + "\n" for row in rows).encode("utf-8"))
+    place.written.put(shown, encoded(page))
+    return lines, shown
+
+
+def _about(study: Study) -> str:
+    return (
+        f"Study “{study.name}”, cohort {study.cohort}. Computed on this computer after the study; "
+        "nothing of it was sent."
+    )
+
+
+def _line(one: Contrast, plan: Plan, *, odds: bool) -> list[str]:
+    variant = one.variant
+    return [
+        chromosome_name(variant.chromosome, plan.autosomes),
+        str(variant.position),
+        variant.name,
+        variant.a1,
+        variant.a2 or "NA",
+        *_numbers(one.pool),
+        *(_numbers(one.own) if one.own else ["NA"] * 7),
+        *(
+            {True: "yes", False: "no", None: "NA"}[answer]
+            for answer in (one.same_direction(odds=odds), one.in_pool_limits, one.in_own_limits)
+        ),
+        one.note or ".",
+    ]
+
+
+def _numbers(of: Estimate) -> list[str]:
+    numbers = (of.frequency, of.effect, of.se, of.lower, of.upper)
+    return ["NA" if of.n is None else str(of.n), *map(_plain, numbers), _p(of.neg_log10_p)]
+
+
+def _plain(value: float) -> str:
+    return f"{value:.{_DIGITS}g}" if math.isfinite(value) else "NA"
+
+
+def _full(value: float) -> str:
+    return repr(value) if math.isfinite(value) else "NA"
+
+
+def _p(neg_log10_p: float) -> str:
+    if math.isnan(neg_log10_p):
+        return "NA"
+    return "0" if math.isinf(neg_log10_p) else p_text(neg_log10_p)
+
+
+# The page
+
+
+def _reading(study: Study, percent: int, left_out: Sequence[str], *, odds: bool) -> list[Html]:
+    effect = "Odds ratio" if odds else "Effect"
+    said = [
+        tag(
+            "p",
+            "The variants of the smallest P in the pool, one in each million base pairs. Beside the pool's "
+            "estimate stands what the same test finds in this cohort's data alone. This cohort is part of "
+            "the pool.",
+        ),
+        facts(
+            [
+                ("Estimates", f"{effect} per copy of A1, with limits of {percent} %"),
+                ("In line", "this cohort's limits hold the pool's effect"),
+                ("Apart", f"they do not. By chance alone about {100 - percent} in 100 are"),
+                ("Other way", "apart, and this cohort's effect has the other direction"),
+            ]
+        ),
+    ]
+    if left_out:
+        more = "Not in this cohort's own model, as all here have the same or other covariates say it: "
+        said.append(tag("p", f"{more}{', '.join(left_out)}."))
+    return said
+
+
+def _forest_table(compared: Sequence[Contrast], plan: Plan, percent: int, *, odds: bool) -> Html:
+    scale = _Scale.of(compared, odds=odds)
+    effect = "odds ratio" if odds else "beta"
+    heads = ["Variant", "A1", "", f"{effect} ({percent} %)", "A1 freq.", "P", "picture", "verdict"]
+    rows = [_row(one, plan, scale, odds=odds) for one in compared]
+    if scale is not None:
+        rows.append([tag("span", "scale", class_="muted"), "", "", "", "", "", scale.axis(), ""])
+    caption = "Pool: diamond over its limits. This cohort: square on the line of its limits."
+    return table(caption, heads, rows, numbers={4, 5})
+
+
+def _row(one: Contrast, plan: Plan, scale: _Scale | None, *, odds: bool) -> list[str]:
+    variant = one.variant
+    place = f"{chromosome_name(variant.chromosome, plan.autosomes)}:{variant.position:,}"
+    own = one.own if one.own and one.own.is_known else None
+    return [
+        tag("span", variant.name, Html("<br>"), tag("span", place, class_="muted", style=_ONE_LINE)),
+        variant.a1,
+        _two("pool", "here"),
+        _two(_with_limits(one.pool), _with_limits(own) if own else "none"),
+        _two(_short(one.pool.frequency), _short(one.own.frequency if one.own else math.nan)),
+        _two(_p(one.pool.neg_log10_p), _p(own.neg_log10_p) if own else ""),
+        scale.picture(one.pool, own) if scale else "",
+        _verdict(one, odds=odds),
+    ]
+
+
+_ONE_LINE = "white-space: nowrap"
+
+
+def _two(first: str, second: str) -> Html:
+    """The pool's over this cohort's."""
+    return tag("span", first, Html("<br>"), second, style=_ONE_LINE)
+
+
+def _with_limits(of: Estimate) -> str:
+    limits = f" ({_short(of.lower)} to {_short(of.upper)})" if math.isfinite(of.se) else ""
+    return f"{_short(of.effect)}{limits}"
+
+
+def _short(value: float) -> str:
+    return "" if math.isnan(value) else "∞" if value == math.inf else f"{value:.3g}"
+
+
+def _verdict(one: Contrast, *, odds: bool) -> Html:
+    if one.in_own_limits is None:
+        return tag("span", mark("plain", "none"), Html("<br>"), tag("span", one.note, class_="muted"))
+    if one.in_own_limits:
+        return mark("good", "in line")
+    return mark("warning", "apart" if one.same_direction(odds=odds) else "other way")
+
+
+_WIDTH, _HEIGHT, _MARGIN = 220, 40, 8
+_POOL_Y, _OWN_Y = 11, 29
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """Where on the pictures an effect stands; odds ratios by their logarithms."""
+
+    low: float
+    high: float
+    odds: bool
+
+    @classmethod
+    def of(cls, compared: Sequence[Contrast], *, odds: bool) -> _Scale | None:
+        """Wide enough for the pool's limits and all effects, and for this cohort's limits unless these are
+        far wider; None if there is nothing to show."""
+        own = [one.own for one in compared if one.own and one.own.is_known]
+        inner = [value for one in compared for value in (one.pool.lower, one.pool.effect, one.pool.upper)]
+        ends = _finite([*inner, *(of.effect for of in own)], odds)
+        if not ends:
+            return None
+        low, high = min(0.0, *ends), max(0.0, *ends)
+        span = high - low or 1.0
+        wide = _finite([value for of in own for value in (of.lower, of.upper)], odds)
+        low, high = max(min([low, *wide]), low - span), min(max([high, *wide]), high + span)
+        room = (high - low or 1.0) * 0.04
+        return cls(low - room, high + room, odds)
+
+    def x(self, effect: float) -> float:
+        share = (_place(effect, self.odds) - self.low) / (self.high - self.low)
+        return round(_MARGIN + min(max(share, 0.0), 1.0) * (_WIDTH - 2 * _MARGIN), 1)
+
+    def picture(self, pool: Estimate, own: Estimate | None) -> Html:
+        none = self.x(1.0 if self.odds else 0.0)
+        shapes = [tag("line", class_="axis", x1=none, x2=none, y1=0, y2=_HEIGHT)]
+        if pool.is_known:
+            left, middle, right = (self.x(value) for value in (pool.lower, pool.effect, pool.upper))
+            left, right = min(left, middle - 4), max(right, middle + 4)
+            points = f"{left},{_POOL_Y} {middle},{_POOL_Y - 6} {right},{_POOL_Y} {middle},{_POOL_Y + 6}"
+            shapes.append(tag("polygon", class_="bar", points=points))
+        if own is not None:
+            x = self.x(own.effect)
+            if math.isfinite(own.se):
+                ends = {"x1": self.x(own.lower), "x2": self.x(own.upper), "y1": _OWN_Y, "y2": _OWN_Y}
+                shapes.append(tag("line", stroke="currentColor", stroke_width=1.5, **ends))
+            shapes.append(tag("rect", fill="currentColor", x=x - 4, y=_OWN_Y - 4, width=8, height=8))
+        return self._svg(_HEIGHT, *shapes, aria_hidden="true")
+
+    def axis(self) -> Html:
+        """The scale itself: its ends, and where there is no effect."""
+        none = 1.0 if self.odds else 0.0
+        words = [tag("line", class_="axis", x1=0, x2=_WIDTH, y1=2, y2=2)]
+        for value in (self._effect(self.low), none, self._effect(self.high)):
+            x = self.x(value)
+            anchor = "start" if x < 40 else "end" if x > _WIDTH - 40 else "middle"
+            if value == none or abs(x - self.x(none)) > 60:
+                words.append(tag("text", f"{value:.2g}", x=x, y=17, text_anchor=anchor))
+        return self._svg(20, *words, role="img", aria_label="scale of the pictures")
+
+    def _effect(self, place: float) -> float:
+        return math.exp(place) if self.odds else place
+
+    def _svg(self, height: int, *shapes: str, **more: str) -> Html:
+        return tag(
+            "svg",
+            *shapes,
+            width=_WIDTH,
+            height=height,
+            viewBox=f"0 0 {_WIDTH} {height}",
+            style=f"min-width: {_WIDTH}px",
+            **more,
+        )
+
+
+def _finite(effects: Iterable[float], odds: bool) -> list[float]:
+    return [place for place in (_place(effect, odds) for effect in effects) if math.isfinite(place)]
+
+
+def _place(effect: float, odds: bool) -> float:
+    if not odds:
+        return effect
+    return math.log(effect) if effect > 0 else math.nan
+
+
+def _numbers_table(some: Sequence[Beside]) -> Html:
+    unit = f", {some[0].unit}" if some[0].unit else ""
+    rows = [[one.what, f"{one.pool:.6g}", _plain(one.own) if math.isfinite(one.own) else ""] for one in some]
+    return table(f"The pool, and this cohort's table{unit}", ["", "pool", "here"], rows, numbers={1, 2})

@@ -1,0 +1,453 @@
+"""The one network seam: every request to the server, what its answers mean, and patience when there is none.
+
+    ServerError
+    ├── Unanswered      there is no answer (only to a client that is not patient)
+    ├── Unusable        the server's certificate or answer is of no use: trying again does not help
+    └── Refused         the server says no, with its code, message and remedy
+        ├── TokenRefused    the token is unknown or was revoked (401)
+        ├── Conflict        not in this state of the study (409)
+        └── Over            the study has ended (410)
+    Stopped             this client was told to stop while it waited
+
+A lost connection, or a server that is being restarted, is no error here: the request is sent again, with the
+same bytes, until it is answered or the client is stopped. `Api.trouble` says since when.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote, urlsplit
+
+import httpx
+
+from unpooled import panel
+from unpooled.errors import CodecError, UnpooledError
+from unpooled.plan import Plan
+from unpooled.protocol import VERSION, bodies, messages
+from unpooled.protocol.invitation import Invitation
+from unpooled.protocol.messages import Questions, Roster
+from unpooled.protocol.problems import Problem
+from unpooled_client.network import connection
+from unpooled_client.network.connection import Answer
+from unpooled_client.network.connection import (
+    ServerError as ServerError,  # with those below, what asking may raise
+)
+from unpooled_client.network.connection import Unanswered as Unanswered
+from unpooled_client.network.connection import Unusable as Unusable
+
+T = TypeVar("T")
+
+LONG_POLL = 20.0
+"""Seconds that the server may hold a question without an answer."""
+
+_TIMEOUT = httpx.Timeout(60.0, connect=connection.CONNECTING)
+_SLOWEST_RETRY = 5.0
+
+# Bytes of the largest answers: a server that sends more is not read to its end.
+_MOST_STUDY = 1 << 24
+_MOST_QUESTIONS = 1 << 29
+
+
+class Refused(ServerError):
+    """The server understood and said no."""
+
+    def __init__(self, status: int, code: str, message: str, remedy: str = "") -> None:
+        self.status, self.code = status, code
+        super().__init__(message, remedy)
+
+
+class TokenRefused(Refused):
+    """The token is unknown or was revoked."""
+
+
+class Conflict(Refused):
+    """The request does not fit the state of the study."""
+
+
+class Over(Refused):
+    """The study has ended."""
+
+
+class Stopped(UnpooledError):
+    """The client was told to stop."""
+
+
+@dataclass(frozen=True)
+class ResultFile:
+    """A result file as the server announces it."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Study:
+    """The server's answer to `GET study`, checked for form; `study/trust.py` checks what it claims."""
+
+    version: int
+    id: str
+    name: str
+    state: str
+    reason: str
+    plan: Plan | None
+    plan_hash: str
+    cohort: str
+    cohort_state: str
+    roster: Roster | None
+    roster_hash: str
+    compensator_key: bytes
+    one_operator: bool
+    panel_digest: str
+    waiting_for: tuple[str, ...]
+    results: tuple[ResultFile, ...]
+    description: str = ""
+    """The coordinator's words, which no hash holds."""
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Study:
+        study, plan, roster = values["study"], values["plan"], values["roster"]
+        return cls(
+            version=int(values["version"]),
+            id=_text(study["id"]),
+            name=_text(study["name"]),
+            description=_text(study.get("description") or ""),
+            state=_text(study["state"]),
+            reason=_text(study.get("reason") or ""),
+            plan=Plan.from_json(plan) if plan else None,
+            plan_hash=_text(values.get("plan_hash") or ""),
+            cohort=_text(values["cohort"]),
+            cohort_state=_text(values["cohort_state"]),
+            roster=_roster(roster) if roster else None,
+            roster_hash=_text(values.get("roster_hash") or ""),
+            compensator_key=bytes.fromhex(values["compensator"]["key"]),
+            one_operator=bool(values["compensator"].get("one_operator")),
+            panel_digest=_text(values.get("panel_digest") or ""),
+            waiting_for=tuple(map(_text, values.get("waiting_for") or ())),
+            results=tuple(map(_result_file, values.get("results") or ())),
+        )
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"got {type(value).__name__}; want text")
+    return "".join(c for c in value if c.isprintable() or c == "\n")  # it is shown on a terminal
+
+
+def _result_file(values: Any) -> ResultFile:
+    file = ResultFile(_text(values["name"]), values["bytes"], _text(values["sha256"]))
+    if type(file.bytes) is not int or file.bytes < 0:
+        raise TypeError(f"got a file of {file.bytes!r} bytes; want a number")
+    return file
+
+
+def _roster(members: Any) -> Roster:
+    return Roster(tuple((_text(member["name"]), bytes.fromhex(member["key"])) for member in members))
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Messages of this cohort that reached the server, and their bytes without headers."""
+
+    messages: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """The server does not answer: since when, and why."""
+
+    since: float
+    reason: str
+
+
+class Traffic:
+    """Bytes of requests and answers with the headers of HTTP/1.1, without TLS and TCP."""
+
+    def __init__(self) -> None:
+        self.sent = self.received = 0
+        self._lock = threading.Lock()
+
+    def count(self, request: httpx.Request, response: httpx.Response | None) -> None:
+        sent = len(request.method) + len(request.url.raw_path) + 12 + _size(request.headers)
+        received = 0
+        if response is not None:
+            line = 15 + len(response.reason_phrase)
+            received = line + _size(response.headers) + response.num_bytes_downloaded
+        with self._lock:
+            self.sent += sent + int(request.headers.get("Content-Length", 0))
+            self.received += received
+
+
+def _size(headers: httpx.Headers) -> int:
+    return sum(len(name) + len(value) + 4 for name, value in headers.raw) + 2
+
+
+@dataclass(frozen=True)
+class Network:
+    """How the server is reached, beside what the invitation says. Proxies are taken from the environment."""
+
+    ca_bundle: Path | None = None
+    allow_http: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return {"ca_bundle": self.ca_bundle and str(self.ca_bundle.absolute()), "allow_http": self.allow_http}
+
+    def or_saved(self, values: dict[str, Any]) -> Network:
+        """This, with what was said in an earlier run where nothing is said now."""
+        ca_bundle = values.get("ca_bundle")
+        return Network(
+            self.ca_bundle or (Path(ca_bundle) if ca_bundle else None),
+            self.allow_http or bool(values.get("allow_http")),
+        )
+
+
+class Api:
+    """A cohort's requests. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        invitation: Invitation,
+        instance: str,
+        *,
+        ca_bundle: Path | None = None,
+        allow_http: bool = False,
+        connections: int = 16,
+        patient: bool = True,
+    ) -> None:
+        """`patient`: try again for ever; else `Unanswered` at the first trouble."""
+        _refuse_plain_http(invitation.server, allow_http)
+        self.server = invitation.server
+        self.traffic = Traffic()
+        self.trouble: Trouble | None = None
+        self._patient = patient
+        self._answered = time.monotonic()
+        self._stop = threading.Event()
+        headers = {
+            "Authorization": f"Bearer {invitation.token}",
+            "Unpooled-Client": instance,
+            "Accept-Encoding": "identity",  # shares and lists gain nothing; sizes stay what they are
+            "Unpooled-Protocol": str(VERSION),
+            "User-Agent": "unpooled-client",
+        }
+        self._proxy = connection.proxy_for(self.server)
+        self._client = connection.open_client(
+            f"{self.server}/api/v1/cohort/",
+            self._proxy,
+            connection.trust_for(self.server, self._proxy, ca_bundle),
+            headers=headers,
+            timeout=_TIMEOUT,
+            limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
+        )
+
+    def keep_heard(self, every: float = 20.0) -> None:
+        """Ask something at times, until the client is stopped, so that the server knows that it lives.
+
+        For the time of a long computation, or while a person reads. Runs in a thread of its own.
+        """
+        while not self._stop.wait(every / 4):
+            if self.trouble is None and time.monotonic() - self._answered > every:
+                self.study()
+
+    def stop(self) -> None:
+        """Make every request that waits for the server give up with `Stopped`."""
+        self._stop.set()
+
+    def close(self) -> None:
+        self.stop()
+        self._client.close()
+
+    def study(self, wait: float = 0, seen: int | None = None) -> Study:
+        """The study as it is; with `seen`, once its version is another, or after `wait` seconds."""
+        query = {} if seen is None else {"wait": f"{wait:g}", "seen": str(seen)}
+        answer = self._ask("GET", "study", params=query, wait=wait, most=_MOST_STUDY)
+        return _parsed(answer, Study.from_json)
+
+    def join(self, public_key: bytes) -> None:
+        self._tell("POST", "join", bodies.joining(public_key))
+
+    def accept(self, plan_hash: bytes, roster_hash: bytes, sealed: bytes, signature: bytes) -> None:
+        self._tell("POST", "accept", bodies.acceptance(plan_hash, roster_hash, sealed, signature))
+
+    def put_panel_digest(self, digest: bytes) -> bool:
+        """Deliver the digest of this cohort's list; whether the list itself is wanted."""
+        answer = self._tell("PUT", "panel/digest", bodies.digest(digest))
+        return bool(_parsed(answer, lambda values: values["list_wanted"]))
+
+    def put_panel_list(self, canonical: bytes) -> None:
+        self._ask("PUT", "panel/list", content=canonical)
+
+    def panel(self) -> bytes:
+        """The agreed panel's canonical text."""
+        return self._ask("GET", "panel", most=panel.MAX_BYTES).content
+
+    def coordinators_list(self) -> bytes:
+        return self._ask("GET", "list", most=panel.MAX_BYTES).content
+
+    def questions(self, wait: float, seen: tuple[int, ...]) -> Questions:
+        """The rounds to answer without those in `seen`, which are at work; waits if there are none."""
+        query = {"wait": f"{wait:g}"} | ({"seen": ",".join(map(str, seen))} if seen else {})
+        answer = self._ask("GET", "questions", params=query, wait=wait, most=_MOST_QUESTIONS)
+        try:
+            found: Questions = messages.decode(answer.content, Questions)
+        except CodecError as error:
+            raise _unusable(error) from error
+        return found
+
+    def put_share(self, round_number: int, nonce: bytes, share: bytes) -> None:
+        self._ask("PUT", f"shares/{round_number}", content=share, headers={"Unpooled-Nonce": nonce.hex()})
+
+    def report_timing(self, seconds: Mapping[str, int]) -> None:
+        self._tell("POST", "timing", bodies.timing(seconds))
+
+    def report_problem(self, problem: Problem, name: str = "") -> None:
+        self._tell("POST", "problem", bodies.problem(problem.value, name))
+
+    def result(self, file: ResultFile, part: Path) -> None:
+        """Write a result file to `part`: no more bytes than were announced."""
+        self._ask("GET", f"results/{quote(file.name, safe='')}", most=file.bytes, into=part)
+
+    def counted(self) -> Counted:
+        """What the server counted of this cohort's messages."""
+        answer = self._ask("GET", "traffic")
+        return _parsed(answer, lambda values: Counted(int(values["messages"]), int(values["bytes"])))
+
+    def _tell(self, method: str, path: str, body: bytes) -> Answer:
+        """Send one of the small messages."""
+        return self._ask(method, path, content=body, headers={"Content-Type": "application/json"})
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        wait: float = 0,
+        most: int = connection.MOST,
+        into: Path | None = None,
+        **message: Any,
+    ) -> Answer:
+        """Send a request until there is an answer; raises what the answer means if it is a refusal.
+
+        An answer of more than `most` bytes is Unusable.
+        """
+        if isinstance(message.get("content"), bytes):
+            message["headers"] = {"Content-Type": "application/octet-stream"} | message.get("headers", {})
+        timeout = httpx.Timeout(60.0 if wait == 0 else wait + 15.0, connect=connection.CONNECTING)
+        request = self._client.build_request(method, path, timeout=timeout, **message)
+        for delay in _delays():
+            answer, reason = self._once(request, most, into)
+            if answer is not None and not reason:
+                self.trouble, self._answered = None, time.monotonic()
+                return _granted(answer)
+            if not self._patient:
+                raise Unanswered(f"{self.server} does not answer: {reason}.", connection.LOOK)
+            self.trouble = Trouble(self.trouble.since if self.trouble else time.time(), reason)
+            if self._stop.wait(max(delay, _retry_after(answer))):
+                break
+            if wait:  # ask for an answer at once, to learn whether the trouble is over
+                message["params"] = message["params"] | {"wait": "0"}
+                request = self._client.build_request(method, path, timeout=_TIMEOUT, **message)
+        raise Stopped("stopped")
+
+    def _once(self, request: httpx.Request, most: int, into: Path | None) -> tuple[Answer | None, str]:
+        """One try: the answer, and why it is none to be had now, if so."""
+        if self._stop.is_set():
+            raise Stopped("stopped")
+        response = None
+        try:
+            response = self._client.send(request, stream=True)
+            with contextlib.closing(response):
+                answer = connection.receive(response, most, into)
+        except httpx.RequestError as error:
+            if problem := connection.unusable(error, self.server, self._proxy):
+                raise problem from error
+            return None, str(connection.unanswered(error, self.server, self._proxy)).rstrip(".")
+        except RuntimeError as error:  # httpx says so of a client that was closed meanwhile
+            raise Stopped("stopped") from error
+        finally:
+            self.traffic.count(request, response)
+        if (
+            answer.status == 407
+            and self._proxy
+            and (problem := connection.refused_by_proxy(407, self.server, self._proxy))
+        ):
+            raise problem
+        if answer.status >= 500 or answer.status in (408, 425, 429):
+            return answer, f"it answers with status {answer.status}"
+        return answer, ""
+
+
+def _refuse_plain_http(server: str, allowed: bool) -> None:
+    address = urlsplit(server)
+    if address.scheme == "https" or allowed or connection.is_loopback(address.hostname or ""):
+        return
+    raise Unusable(
+        f"the invitation's server, {server}, has no https: others on the network could read the token.",
+        "Ask the coordinator for an https address. On a network of your own, --allow-http lets it pass.",
+    )
+
+
+def _delays() -> Iterator[float]:
+    """Short at first, so that a restart of the server costs little; then every few seconds."""
+    delay = 0.1
+    while True:
+        yield delay
+        delay = min(delay * 1.6, _SLOWEST_RETRY)
+
+
+def _retry_after(answer: Answer | None) -> float:
+    seconds = answer.headers.get("Retry-After", "") if answer is not None else ""
+    return min(float(seconds), 60.0) if seconds.isdecimal() else 0.0
+
+
+def _granted(answer: Answer) -> Answer:
+    status = answer.status
+    if status < 300:
+        return answer
+    if status < 400:
+        raise Unusable(
+            "the server's address has moved.", "Ask the coordinator for an invitation with the new address."
+        )
+    code, message, remedy = _explained(answer)
+    match status:
+        case 401:
+            raise TokenRefused(
+                status,
+                code,
+                "the server does not know this cohort's token, or it was revoked.",
+                remedy or "Ask the coordinator for a new invitation.",
+            )
+        case 409:
+            raise Conflict(status, code, message, remedy)
+        case 410:
+            raise Over(status, code, message, remedy)
+    raise Refused(status, code, message, remedy)
+
+
+def _explained(answer: Answer) -> tuple[str, str, str]:
+    try:
+        error = answer.json()["error"]
+        return _text(error["code"]), _text(error["message"]), _text(error.get("remedy") or "")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        what = f"the answer has status {answer.status} and is not this platform's."
+        return "", what, "Look whether the invitation's address, or a proxy on the way, is the right one."
+
+
+def _parsed(answer: Answer, parse: Callable[[Any], T]) -> T:
+    try:
+        return parse(answer.json())
+    except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, UnpooledError) as error:
+        raise _unusable(error) from error
+
+
+def _unusable(error: Exception) -> Unusable:
+    return Unusable(
+        f"the server's answer cannot be read: {error}.",
+        "Server and client may be of different versions: update this program, or tell the server's operator.",
+    )

@@ -1,1 +1,0 @@
-"""This cohort against the pool, computed here after a study. Nothing of it is sent."""

@@ -1,0 +1,304 @@
+"""What a cohort's client must not forget, in one folder per study and cohort.
+
+    state.json     keys, seed, what was agreed to and released, digests of the data files: secret, atomic
+    book           every question that was answered (unpooled_client.study.book)
+    ledger.jsonl   everything that was sent (unpooled_client.state.ledger)
+    client.log     every event with its time, and details of failures; never leaves this computer
+    lock           held while a client runs, so that two never share a state
+
+Everything else is asked of the server again, so a client that is killed at any time goes on when
+started anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+from filelock import FileLock, Timeout
+from platformdirs import user_state_path
+
+from unpooled.errors import UnpooledError
+from unpooled.plan import Plan
+from unpooled.protocol.invitation import Invitation
+from unpooled.protocol.messages import Roster
+from unpooled.protocol.sealing import SigningKey
+from unpooled_client.state.files import StateError, make_private_folder, write_atomically
+from unpooled_client.state.fingerprint import Fingerprint
+
+_FORMAT = 2
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """That this cohort's person accepted one plan and one roster, and the seed that was drawn for them."""
+
+    plan_hash: bytes
+    roster_hash: bytes
+    seed: bytes = field(repr=False)
+    sealed: bytes
+    signature: bytes
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The plan and the roster to which this cohort's person agreed, before any data file was opened."""
+
+    study: str
+    """The name that people know it by."""
+    plan: Plan
+    roster: Roster
+    one_operator: bool
+    """Server and compensator are run by the same people: masks then hide nothing from them."""
+
+    def changed_since(self, old: Agreement | None) -> str:
+        """What of an earlier one no longer holds, in words: "the plan, the roster"; empty without one."""
+        words = {
+            "study": "the study's name",
+            "plan": "the plan",
+            "roster": "the roster",
+            "one_operator": "who runs server and compensator",
+        }
+        return ", ".join(words[name] for name in words if old and getattr(self, name) != getattr(old, name))
+
+    def to_json(self) -> dict[str, Any]:
+        members = [[name, key.hex()] for name, key in self.roster.members]
+        return {
+            "study": self.study,
+            "plan": self.plan.to_json(),
+            "roster": members,
+            "one_operator": self.one_operator,
+        }
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Agreement:
+        members = tuple((name, bytes.fromhex(key)) for name, key in values["roster"])
+        return cls(values["study"], Plan.from_json(values["plan"]), Roster(members), values["one_operator"])
+
+
+@dataclass(frozen=True)
+class Saved:
+    """The content of state.json."""
+
+    invitation: Invitation
+    instance: str
+    signing_key: bytes = field(repr=False)
+    cohort: str = ""
+    network: dict[str, Any] = field(default_factory=dict)
+    """How the server is reached, as `unpooled_client.study.engine.Network` has it."""
+    agreement: Agreement | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    """The data options that passed the check, as `unpooled_client.study.reading` writes them."""
+    files: dict[str, Fingerprint] = field(default_factory=dict)
+    """The data files as they were then, by what they are."""
+    sizes: dict[str, int] = field(default_factory=dict)
+    """How much there is in them, as `unpooled_client.study.reading.sizes_of` says."""
+    released: bytes = b""
+    """Hash of the plan for which the person released what leaves of these files; empty before."""
+    acceptance: Acceptance | None = None
+    out: str = ""
+    """Folder for the results, once somebody named one."""
+    delivered: bool = False
+    """Whether the results are in that folder."""
+
+    @classmethod
+    def new(cls, invitation: Invitation) -> Saved:
+        """A fresh identity: a signing key and an instance number from the operating system."""
+        return cls(invitation, os.urandom(16).hex(), SigningKey.generate().private)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "format": _FORMAT,
+            "invitation": self.invitation.to_text(),
+            "instance": self.instance,
+            "signing_key": self.signing_key.hex(),
+            "cohort": self.cohort,
+            "network": self.network,
+            "agreement": self.agreement and self.agreement.to_json(),
+            "options": self.options,
+            "files": {name: vars(file) for name, file in self.files.items()},
+            "sizes": self.sizes,
+            "released": self.released.hex(),
+            "acceptance": self.acceptance and {k: v.hex() for k, v in vars(self.acceptance).items()},
+            "out": self.out,
+            "delivered": self.delivered,
+        }
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Saved:
+        if values.get("format") != _FORMAT:
+            raise ValueError("written by another version of this program")
+        acceptance, agreement = values["acceptance"], values["agreement"]
+        return cls(
+            invitation=Invitation.from_text(values["invitation"]),
+            instance=values["instance"],
+            signing_key=bytes.fromhex(values["signing_key"]),
+            cohort=values["cohort"],
+            network=values["network"],
+            agreement=agreement and Agreement.from_json(agreement),
+            options=values["options"],
+            files={name: Fingerprint(**file) for name, file in values["files"].items()},
+            sizes=values["sizes"],
+            released=bytes.fromhex(values["released"]),
+            acceptance=acceptance and Acceptance(**{k: bytes.fromhex(v) for k, v in acceptance.items()}),
+            out=values["out"],
+            delivered=values["delivered"],
+        )
+
+    @property
+    def is_released(self) -> bool:
+        """Whether a person released what leaves under the plan agreed to."""
+        return self.agreement is not None and self.released == self.agreement.plan.hash()
+
+
+class StateFolder:
+    """One folder of state, and the only way to it. Call `locked()` before writing."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def file(self) -> Path:
+        return self.path / "state.json"
+
+    @property
+    def as_option(self) -> str:
+        """How a person names it to a command."""
+        path = str(self.path)
+        return f"--state {subprocess.list2cmdline([path]) if os.name == 'nt' else shlex.quote(path)}"
+
+    @property
+    def ledger(self) -> Path:
+        return self.path / "ledger.jsonl"
+
+    @property
+    def book(self) -> Path:
+        """What was answered: `unpooled_client.study.book`."""
+        return self.path / "book"
+
+    @property
+    def log(self) -> Path:
+        return self.path / "client.log"
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder for one running client; StateError if another one has it."""
+        make_private_folder(self.path)
+        # Whoever asks `is_locked` holds it for a moment.
+        lock = FileLock(self.path / "lock", timeout=1, thread_local=False)
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise StateError(
+                f"another client is running with the state in {self.path}. "
+                "Let it go on, or stop it before you start this one."
+            ) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def is_locked(self) -> bool:
+        """Whether a client runs with this folder."""
+        if not (self.path / "lock").exists():
+            return False
+        try:
+            with FileLock(self.path / "lock", timeout=0, thread_local=False):
+                return False
+        except Timeout:
+            return True
+
+    def exists(self) -> bool:
+        return self.file.is_file()
+
+    def is_private(self) -> bool:
+        """Whether no other account of this computer may read or change the state.
+
+        So it is on Windows by itself: a profile is its owner's alone.
+        """
+        return os.name != "posix" or not self.exists() or not self.file.stat().st_mode & 0o077
+
+    def private_log(self) -> TextIO:
+        """The log, open for appending; only this account may read it."""
+        make_private_folder(self.path)
+        descriptor = os.open(self.log, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
+        return os.fdopen(descriptor, "a", encoding="utf-8")
+
+    def load(self) -> Saved:
+        """What was saved; StateError if there is nothing, nothing that can be read, or others may read it."""
+        self._refuse_shared()
+        try:
+            return Saved.from_json(json.loads(self.file.read_bytes()))
+        except FileNotFoundError as error:
+            raise StateError(
+                f"there is no study in {self.path}. Start with: unpooled-client run INVITATION"
+            ) from error
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, UnpooledError) as error:
+            raise StateError(
+                f"{self.file} cannot be read: {error}. Restore it from a backup. Without it this cohort "
+                "joins anew: move the folder away and run the invitation again; that works until the first "
+                "sum is released."
+            ) from error
+
+    def save(self, saved: Saved) -> None:
+        """Replace the state by a new one that is complete on disk."""
+        write_atomically(self.file, json.dumps(saved.to_json(), indent=1).encode(), private=True)
+        self._refuse_shared()  # some disks keep no permissions
+
+    def _refuse_shared(self) -> None:
+        """As ssh does of its keys: mending it silently would hide that they may be known."""
+        if not self.is_private():
+            raise StateError(
+                f"other accounts of this computer may read {self.file}, which holds this cohort's keys. "
+                f"If none of them did, say: chmod go= {self.file}\n"
+                "If one may have, tell the coordinator. Where chmod changes nothing, as on some network "
+                "disks, keep the state elsewhere: --state DIR."
+            )
+
+
+def default_root() -> Path:
+    """Where this system keeps the state of programs."""
+    return user_state_path("unpooled", appauthor=False) / "studies"
+
+
+def known_folders(root: Path | None = None) -> list[StateFolder]:
+    """The studies that this person's account takes part in, the latest first."""
+    root = root or default_root()
+    files = [path for path in root.glob("*/state.json") if path.is_file()]
+    return [StateFolder(path.parent) for path in sorted(files, key=_modified, reverse=True)]
+
+
+def folder_of(invitation: Invitation, root: Path | None = None) -> StateFolder:
+    """The folder for an invitation: the one that knows its token, else a new one named after both."""
+    root = root or default_root()
+    token = hashlib.sha256(invitation.token.encode()).hexdigest()[:8]
+    return StateFolder(root / f"{_slug(invitation.study)}-{token}")
+
+
+def with_invitation(saved: Saved, invitation: Invitation) -> Saved:
+    """The state under an invitation that was issued anew for the same study; StateError for another study."""
+    old = saved.invitation
+    if (old.study, old.compensator) != (invitation.study, invitation.compensator):
+        raise StateError(
+            "this folder holds the state of another study. Choose another folder with --state, "
+            "or leave --state out: each study then has a folder of its own."
+        )
+    return dataclasses.replace(saved, invitation=invitation)
+
+
+def _modified(path: Path) -> float:
+    return path.stat().st_mtime
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9-]+", "-", text)[:40]

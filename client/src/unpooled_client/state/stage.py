@@ -1,0 +1,52 @@
+"""Where a cohort is in a study, by what is kept on its disk, and the command that comes next."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from unpooled_client.state.folder import Saved, StateFolder
+
+
+class Stage(StrEnum):
+    """What a cohort does in a study, in its order, as the window lists it."""
+
+    JOIN = "Join"
+    """Accept the plan and the roster."""
+    DATA = "Data"
+    """Name the data files."""
+    CHECK = "Check"
+    """Check them; a study stands here only while they are read, or as long as they have faults."""
+    REVIEW = "Review what leaves"
+    """Release what will leave this computer."""
+    RUN = "Run"
+    RESULTS = "Results"
+    """Nothing: the results are here."""
+
+    @property
+    def number(self) -> int:
+        return list(Stage).index(self)
+
+
+def stage_of(saved: Saved) -> Stage:
+    """What is to be done in this study."""
+    if saved.delivered:
+        return Stage.RESULTS
+    if saved.agreement is None:
+        return Stage.JOIN
+    if saved.is_released:
+        return Stage.RUN
+    return Stage.REVIEW if saved.files else Stage.DATA
+
+
+def next_command(saved: Saved, folder: StateFolder) -> str:
+    """What to type next; empty where the study has ended."""
+    state = folder.as_option
+    of_tables = saved.agreement is not None and saved.agreement.plan.of_tables
+    files = "--table FILE" if of_tables else "--bfile PREFIX"
+    return {
+        Stage.JOIN: f"unpooled-client join --wait {state}",
+        Stage.DATA: f"unpooled-client check {state} {files}",
+        Stage.REVIEW: f"unpooled-client review {state}",
+        Stage.RUN: f"unpooled-client run {state}",
+        Stage.RESULTS: f"unpooled-client results {state}",
+    }[stage_of(saved)]

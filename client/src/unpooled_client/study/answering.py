@@ -1,0 +1,212 @@
+"""Answering questions until the study has ended: several at once, computing while others are being sent."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Generator, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from unpooled.leaving import TO_SERVER, Form
+from unpooled.protocol import messages
+from unpooled.protocol.messages import Questions
+from unpooled_client.data.options import DataOptions
+from unpooled_client.network.api import LONG_POLL, Refused, Study
+from unpooled_client.state.events import Event, Paused, Resumed, Sent, StepProgress
+from unpooled_client.study.book import open_book
+from unpooled_client.study.cluster import Cluster, Compute, compute_here
+from unpooled_client.study.joining import changed_terms
+from unpooled_client.study.reading import Alignments, Unaligned, announce, guard
+from unpooled_client.study.remaining import Pace, last_pass
+from unpooled_client.study.rounds import Answerer, Share
+from unpooled_client.study.session import OVER, Session
+from unpooled_client.study.trust import Terms, check_identity
+
+MOST_THREADS = 8
+"""A server has no more questions open at once."""
+
+FIRST_LOOK = 1.0
+"""Seconds that the first long poll may last: then people are told for whom the study waits."""
+
+SENDING = 3
+"""Questions beside those being computed, so that sending one does not stop the computing of the next."""
+
+_TIMING_EVERY = 30.0
+
+RUNNING, PAUSED, BEFORE = "running", "paused", ("draft", "open", "ready")
+
+
+@dataclass
+class Work:
+    """The questions of one study that this client is at, and what came of those before."""
+
+    session: Session
+    terms: Terms
+    alignments: Alignments | Unaligned
+    options: DataOptions
+    cluster: Cluster | None = None
+    running: dict[int, Future[Share | None]] = field(default_factory=dict)
+    done: Counter[str] = field(default_factory=Counter)
+    paces: dict[str, Pace] = field(default_factory=dict)
+    """Of the steps over variants, by their titles with the iteration."""
+    paused: str | None = None
+    idle: int = 0
+    reported: float = 0.0
+    stamps: list[tuple[int, int] | None] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        acceptance = self.session.saved.acceptance
+        if acceptance is None:
+            raise AssertionError("nothing was accepted")
+        compute: Compute = compute_here
+        if self.cluster is not None:
+            compute = self.cluster.reading(self.options.file("bed"), self.session.saved.files["bed"])
+        book = open_book(self.session.folder, acceptance.seed, self.terms.plan, self.session.saved.sizes)
+        self.answerer = Answerer(self.terms, acceptance.seed, book, compute)
+        self.last_pass = last_pass(self.terms.plan)
+        self.places = threading.Semaphore(self.session.threads)
+        self.outbox: list[Sent] = []
+
+    def answer_until_over(self) -> Iterator[Event]:
+        """Answer until the study is over, or until what was accepted no longer holds."""
+        asking: Future[Questions] | None = None
+        while True:
+            if asking is None and len(self.running) < self.session.threads + SENDING:
+                asking = self._ask()
+            started, idle = time.perf_counter(), not self.running
+            yield from self.session.until_one([*self.running.values(), *([asking] if asking else [])])
+            if idle:
+                self.session.count("waiting", time.perf_counter() - started)
+            yield from self._collect()
+            if asking is not None and asking.done():
+                found, asking = asking.result(), None
+                yield from self._begin(found)
+                if found.state in OVER and not self.running:
+                    return
+                if (yield from self._is_void(found)):
+                    return
+
+    def _ask(self) -> Future[Questions]:
+        wait = LONG_POLL if self.idle else FIRST_LOOK
+        return self.session.spawn(self.session.api.questions, wait, tuple(self.running))
+
+    def _begin(self, found: Questions) -> Iterator[Event]:
+        """Start on the questions that are new."""
+        if found.panel_digest:
+            yield from self.alignments.fetch_panel(self.session, found.panel_digest)
+        new = [question for question in found.items if question.round not in self.running]
+        self.idle = 0 if new or self.running else self.idle + 1
+        for question in new:
+            self.session.not_waiting()
+            self.running[question.round] = self.session.spawn(self._answer, question)
+        if self.cluster is not None and self.running and not self.cluster.threads():
+            yield from self.session.waiting(f"a worker of the Dask cluster at {self.cluster.address}", ())
+
+    def _answer(self, message: messages.Question) -> Share | None:
+        """Compute one share and deliver it; None if the round is gone. Runs in a thread of its own."""
+        self._check_files()
+        question = self.answerer.question(message)
+        with self.places:
+            share = self.answerer.share(message, question, *self.alignments.cohort_for(question))
+        self.session.count("computing", share.seconds)
+        quantity = f"{share.title}: {', '.join(share.arrays)}"
+        sent = self.session.record(
+            quantity, share.data, Form.MASKED, TO_SERVER, round=share.round, arrays=share.arrays
+        )
+        with self.session.clock("sending"):
+            delivered = self._deliver(share)
+        self.outbox.append(sent)
+        return share if delivered else None
+
+    def _check_files(self) -> None:
+        """DataChanged if a file is no longer the accepted one. Looks into none whose size and time stay."""
+        stamps = [_stamp(path) for path in self.options.paths.values()]
+        if stamps != self.stamps:
+            guard(self.session.saved.files, self.options.paths)
+            self.stamps = stamps
+
+    def _deliver(self, share: Share) -> bool:
+        """Whether the share was taken; False where the server no longer waits for it."""
+        try:
+            self.session.api.put_share(share.round, share.nonce, share.data)
+        except Refused as error:
+            if error.status not in (404, 409, 410):
+                raise
+            return False  # the next look at the study says why
+        return True
+
+    def _collect(self) -> Iterator[Event]:
+        """Take note of the questions that are answered; raises what went wrong with one."""
+        finished = [round_number for round_number, future in self.running.items() if future.done()]
+        for round_number in finished:
+            share = self.running.pop(round_number).result()
+            if share is not None:
+                yield self._progress(share)
+        while self.outbox:
+            yield self.outbox.pop(0)
+        if finished and not self.running:
+            yield from self._report_timing()
+
+    def _progress(self, share: Share) -> StepProgress:
+        """What of a step is answered, now that this share is delivered."""
+        title, working = share.progress, len(self.running)
+        if not share.variants:
+            self.done[title] += 1
+            return StepProgress(title, self.done[title], None, "questions", working)
+        now, total = time.monotonic(), self.alignments.variants
+        pace = self.paces.setdefault(title, Pace(now - share.seconds, share.start))
+        pace.add(share.start, share.variants)
+        return StepProgress(
+            title,
+            pace.done(total),
+            total,
+            "variants",
+            working,
+            left=pace.left(total, now),
+            is_last=title == self.last_pass,
+        )
+
+    def _report_timing(self) -> Iterator[Event]:
+        """Tell the coordinator now and then how long what takes; no answer is waited for."""
+        if time.monotonic() - self.reported > _TIMING_EVERY:
+            self.reported = time.monotonic()
+            yield from self.session.report_timing()
+
+    def _is_void(self, found: Questions) -> Generator[Event, None, bool]:
+        """Whether what was accepted no longer holds; tells also of pauses, and who is missing."""
+        if found.state == RUNNING and self.paused is not None:
+            self.paused = None
+            yield Resumed()
+        if found.items or self.running or found.state in OVER:
+            return False
+        study = yield from self.session.study()
+        check_identity(study, self.session.saved)
+        if study.state == PAUSED and study.reason != self.paused:
+            self.paused = study.reason
+            yield Paused(study.reason)
+        if study.state in BEFORE:
+            if study.cohort_state == "joined" or changed_terms(self.session, study):
+                return True
+            # The server may want the list after all: the cohort that had the same one left it out.
+            yield from announce(self.session, study, self.terms, self.alignments.data)
+        yield from self._tell_for_whom(study)
+        return False
+
+    def _tell_for_whom(self, study: Study) -> Iterator[Event]:
+        names = tuple(name for name in study.waiting_for if name != study.cohort)
+        if study.state == RUNNING:
+            yield from self.session.waiting("the sums of the other cohorts' answers", names)
+        elif study.state in BEFORE:
+            what = "the other cohorts to be ready" if names else "the study to start"
+            yield from self.session.waiting(what, names)
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns

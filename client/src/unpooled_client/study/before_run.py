@@ -1,0 +1,84 @@
+"""What a person does in a study before its run, offline: check the data files, and release what leaves."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from unpooled.errors import DataProblem
+from unpooled_client.data.options import DataOptions
+from unpooled_client.data.report import Report
+from unpooled_client.state.files import StateError
+from unpooled_client.state.fingerprint import fingerprints
+from unpooled_client.state.folder import Agreement, Saved, StateFolder
+from unpooled_client.study.reading import (
+    DataChanged,
+    guard,
+    open_under,
+    same_options,
+    sizes_of,
+)
+
+
+def agreement_of(folder: StateFolder) -> tuple[Saved, Agreement]:
+    """The state and what was agreed to in it; StateError if nothing was yet."""
+    saved = folder.load()
+    if saved.agreement is None:
+        raise StateError(
+            "the plan and the roster were not accepted yet, and no data file is opened before. "
+            f"Start with: unpooled-client join --wait {folder.as_option}"
+        )
+    return saved, saved.agreement
+
+
+def check_for_study(folder: StateFolder, options: DataOptions, threads: int) -> Report:
+    """Check the files as the study wants them, and remember them if they pass.
+
+    If what leaves was released for other files, and nothing was sent yet, that is withdrawn. Raises
+    StateError, or DataChanged if it is too late for other files.
+    """
+    saved, agreement = agreement_of(folder)
+    is_fixed = saved.is_released and saved.acceptance is not None
+    if is_fixed:
+        same_options(DataOptions.from_json(saved.options), options, agreement.plan)
+        guard(saved.files, options.paths)
+    data, report = open_under(agreement.plan, options, threads)
+    if data is None or is_fixed:
+        return report
+    try:
+        files = fingerprints(options.paths)
+    except DataProblem as error:
+        raise DataChanged(str(error)) from error
+    sizes = sizes_of(data, agreement.plan.autosomes)
+    checked = dataclasses.replace(saved, options=options.to_json(), files=files, sizes=sizes)
+    if (checked.options, checked.files) != (saved.options, saved.files):
+        checked = dataclasses.replace(checked, released=b"")
+    _replace(folder, saved, checked)
+    return report
+
+
+def _replace(folder: StateFolder, seen: Saved, saved: Saved) -> None:
+    """Remember this in place of what was `seen`; StateError if another command was quicker."""
+    with folder.locked():
+        if folder.load() != seen:
+            raise StateError("the plan, the roster or the files have changed meanwhile. Look at it again")
+        folder.save(saved)
+
+
+def checked(folder: StateFolder) -> tuple[Saved, Agreement]:
+    """The state and what was agreed to, once data files passed the check; StateError before."""
+    saved, agreement = agreement_of(folder)
+    if not saved.files:
+        command = f"unpooled-client check {folder.as_option} …"
+        raise StateError(f"no data files passed the check yet. Start with: {command}")
+    return saved, agreement
+
+
+def release(folder: StateFolder, shown: Saved) -> Saved:
+    """Remember that a person released what leaves, as it was `shown`; the state after it.
+
+    Raises StateError if the plan, the roster or the files are others by now.
+    """
+    _, agreement = checked(folder)
+    saved = dataclasses.replace(shown, released=agreement.plan.hash())
+    _replace(folder, shown, saved)
+    return saved

@@ -1,0 +1,116 @@
+"""Results: delivered by themselves into a folder, each file whole and as the server announced it.
+
+The server is not believed: nothing is stored before plan and roster were accepted here, under no name that
+does not follow from that plan, no larger than the plan gives, and in no place of a file of other origin.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Sequence
+from pathlib import Path
+
+from unpooled.algorithms.result_files import most_bytes, result_files
+from unpooled.plan import Plan
+from unpooled.sizes import Sizes
+from unpooled_client.network.api import ResultFile, ServerError, Study
+from unpooled_client.state.events import Event, Results
+from unpooled_client.state.folder import Saved
+from unpooled_client.state.written import NotOurs, Written, digest_of
+from unpooled_client.study.session import Session
+from unpooled_client.study.trust import checked_plan
+
+_NAME = re.compile(r"\w[\w.+-]{0,199}")
+# Names that Windows keeps for itself.
+_RESERVED = re.compile(r"(con|prn|aux|nul|(com|lpt)[\d¹²³])(\..*)?", re.IGNORECASE)
+_TELL = "Nothing was stored. Tell the server's operator."
+
+
+class DeliveryError(ServerError):
+    """A result file that cannot be stored, or is not what was announced."""
+
+
+def agreed_plan(study: Study, saved: Saved) -> Plan:
+    """The plan that was accepted here; DeliveryError unless the study is one of that plan."""
+    if saved.agreement is None or checked_plan(study).hash() != saved.agreement.plan.hash():
+        raise DeliveryError(
+            "the server offers results, and plan and roster of this study were not accepted here.",
+            "Nothing was stored. If they were accepted with another state folder, give it with --state.",
+        )
+    return saved.agreement.plan
+
+
+def check_offered(files: Sequence[ResultFile], plan: Plan, sizes: Sizes) -> None:
+    """DeliveryError unless each name follows from the plan, and stands once, and no file is too large."""
+    expected = set(result_files(plan))
+    for file in files:
+        if file.name not in expected or not is_plain(file.name):
+            raise DeliveryError(
+                f"the server names a result file {file.name!r}, which does not follow from the plan.", _TELL
+            )
+        expected.remove(file.name)  # once
+        if file.bytes > (most := most_bytes(file.name, plan, sizes)):
+            raise DeliveryError(
+                f"the server announces {file.bytes:,} bytes of {file.name}; by the plan it has "
+                f"{most:,} at most.",
+                _TELL,
+            )
+
+
+def is_plain(name: str) -> bool:
+    """Whether every system takes it for the name of a file, and of nothing else."""
+    return bool(_NAME.fullmatch(name)) and not name.endswith(".") and not _RESERVED.fullmatch(name)
+
+
+def deliver(
+    session: Session, files: Sequence[ResultFile], folder: Path
+) -> Generator[Event, None, tuple[Path, ...]]:
+    """Fetch the result files that are not there already; where they are.
+
+    Raises NotOurs, once all others are there, if files of other origin stand in their places.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DeliveryError(
+            f"the folder {folder} cannot be made: {error.strerror}.",
+            "Choose another with --out and start again.",
+        ) from error
+    left_alone: list[Path] = []
+    for file in files:
+        try:
+            yield from session.wait_for(fetch, session, file, folder)
+        except NotOurs as error:
+            left_alone += error.paths
+    if left_alone:
+        raise NotOurs(*left_alone)
+    paths = tuple(folder / file.name for file in files)
+    yield Results(tuple(map(str, paths)), str(folder))
+    return paths
+
+
+def fetch(session: Session, file: ResultFile, folder: Path) -> None:
+    """Put one result file in place, unless it is there.
+
+    Raises DeliveryError if it is not what was announced, and NotOurs if it would replace another.
+    """
+    target = folder / file.name
+    try:
+        if _has(target, file):
+            return
+        with Written(session.folder).draft(target) as part:
+            session.api.result(file, part)
+            if not _has(part, file):
+                raise DeliveryError(
+                    f"the result file {file.name} was damaged on its way.",
+                    "Start again: it is then fetched anew.",
+                )
+    except OSError as error:
+        raise DeliveryError(
+            f"the result file {target} cannot be written: {error.strerror}.",
+            "Make room or choose another folder with --out, and start again: the results stay available.",
+        ) from error
+
+
+def _has(path: Path, file: ResultFile) -> bool:
+    return path.is_file() and path.stat().st_size == file.bytes and digest_of(path) == file.sha256

@@ -1,0 +1,328 @@
+"""The engine of a cohort's client: from an invitation to the result files, as a stream of events.
+
+    engine = Engine(folder, invitation=invitation, options=options, out=out)
+    for event in engine.run():
+        if isinstance(event, ReviewNeeded | ReleaseNeeded):
+            engine.accept(event)  # or engine.decline(), as a person decides
+
+It never prints and never asks: the command line and the window do, from the same events. What it must not
+forget is on disk before anything depends on it, so it may be killed at any time and started again.
+
+    join → agree (a person accepts plan and roster) → read and check the data → release (a person lets the
+         results of the steps leave) → accept (the sealed seed goes) → agree on variants → answer questions …
+         → results
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import json
+import os
+import platform
+import traceback
+from collections.abc import Callable, Generator, Iterator
+from enum import IntEnum
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from unpooled import leaving
+from unpooled.cohort import ArrayTable
+from unpooled.leaving import Form
+from unpooled.plan import PARAMETERS_FILE, Plan
+from unpooled.protocol import bodies
+from unpooled.protocol.invitation import Invitation
+from unpooled.protocol.problems import Problem
+from unpooled_client.data.options import DataOptions
+from unpooled_client.network.api import Api, Network, Over, Refused, Study
+from unpooled_client.state.events import Event, Exit, Failed, Finished, ReleaseNeeded, ReviewNeeded, Started
+from unpooled_client.state.files import StateError
+from unpooled_client.state.folder import Saved, StateFolder, with_invitation
+from unpooled_client.state.journal import line_of
+from unpooled_client.study import joining, reading
+from unpooled_client.study.answering import Work
+from unpooled_client.study.cluster import Cluster
+from unpooled_client.study.comparing import TOP, compare_with_pool
+from unpooled_client.study.delivery import agreed_plan, check_offered, deliver
+from unpooled_client.study.failures import Explanation, NotDone, UsageProblem, explain
+from unpooled_client.study.normalizing import transform
+from unpooled_client.study.session import OVER, Session, StudyEnded
+from unpooled_client.study.trust import Terms, check_identity
+
+_LAST_WORD = 5.0  # seconds to tell the server why we stop
+
+
+class Until(IntEnum):
+    """How far a run goes."""
+
+    JOINED = 1
+    AGREED = 2
+    """Plan and roster are accepted."""
+    RESULTS = 3
+
+
+class Engine:
+    """One cohort's part in one study."""
+
+    def __init__(
+        self,
+        folder: StateFolder,
+        *,
+        invitation: Invitation | None = None,
+        options: DataOptions | None = None,
+        out: Path | None = None,
+        threads: int = 1,
+        dask: str | None = None,
+        network: Network | None = None,
+        join_anew: bool = False,
+        until: Until = Until.RESULTS,
+    ) -> None:
+        """`invitation` may be left out to go on with the study in `folder`; `options` too, once checked.
+
+        `out` is the folder for the results; `dask` the address of a scheduler whose workers compute.
+        """
+        self.folder, self.invitation, self.options, self.out = folder, invitation, options, out
+        self.threads, self.dask, self.network = max(1, threads), dask, network or Network()
+        self.join_anew, self.until = join_anew, until
+        self._speaks = True
+        """Whether the server is to be told of a failure."""
+        self._session: Session | None = None
+        self._cluster: Cluster | None = None
+        self._values: np.ndarray | None = None
+        """In a study of tables: the features as they were read."""
+
+    def accept(self, asked: ReviewNeeded | ReleaseNeeded) -> None:
+        """A person has read this and accepts. May be called from another thread."""
+        self._decide(True, asked)
+
+    def accept_unseen(self, asked: ReviewNeeded | ReleaseNeeded) -> None:
+        """Accept for somebody who will not look: what is asked first, and nothing that replaces it."""
+        if self._session is not None and self._session.asks_anew:
+            self.leave_unanswered()
+        else:
+            self.accept(asked)
+
+    def decline(self) -> None:
+        """A person declines: the run ends, and the server is told that it was declined."""
+        self._decide(False, self._session.asked if self._session else None)
+
+    def leave_unanswered(self) -> None:
+        """There is nobody to ask: the run ends, and says what must be accepted."""
+        if self._session is not None and not self._session.decision.done():
+            self._session.decision.set_exception(joining.Unanswered(self._session))
+
+    def keep_invitation(self) -> None:
+        """Remember the invitation in the state folder, so that a later run needs none. Raises StateError."""
+        if self.invitation is not None:
+            with self.folder.locked():
+                self.folder.save(self._saved())
+
+    def stop(self) -> None:
+        """End the run soon; it goes on when started again."""
+        if self._session is not None:
+            self._session.api.stop()
+
+    def run(self) -> Iterator[Event]:
+        """Do what is to be done, and tell it; nothing is raised.
+
+        The last event is `Finished` or `Failed`; `Proposal` or `Agreed` if it was to go no further.
+        """
+        yield from self._locked(self._phases)
+
+    def results(self, top: int | None = None) -> Iterator[Event]:
+        """Fetch the results of a study that is done, once more if need be, and do nothing else in it.
+
+        This cohort is then set against the pool, for `top` variants. The last event: `Finished` or `Failed`.
+        """
+        yield from self._locked(functools.partial(self._only_results, top))
+
+    def _locked(self, phases: Callable[[], Iterator[Event]]) -> Iterator[Event]:
+        try:
+            with self.folder.locked():
+                for event in self._told(phases):
+                    self._log(json.dumps(event.to_json()))
+                    yield event
+        except (StateError, OSError) as error:  # another client has the folder, and the log in it
+            yield self._failure(error)
+
+    def _told(self, phases: Callable[[], Iterator[Event]]) -> Iterator[Event]:
+        """The events of the run; whatever is raised in it is the last of them."""
+        try:
+            yield from phases()
+        except Exception as error:
+            yield self._failure(error)
+        finally:
+            if self._session is not None:
+                self._session.api.close()
+            if self._cluster is not None:
+                self._cluster.close()
+
+    def _decide(self, accepted: bool, asked: ReviewNeeded | ReleaseNeeded | None) -> None:
+        if self._session is None or asked is None or asked is not self._session.asked:
+            return  # a question that was replaced meanwhile is not answered by a late click
+        if not self._session.decision.done():
+            self._session.decision.set_result(accepted)
+
+    def _phases(self) -> Iterator[Event]:
+        yield _started()
+        session = self._session = self._begin()
+
+        try:
+            study = yield from joining.join(session, anew=self.join_anew)
+            session.spawn(session.api.keep_heard)
+            if self.until == Until.JOINED or (self.until == Until.AGREED and study.roster is None):
+                yield joining.proposal(study)
+            if self.until == Until.JOINED:
+                return
+            while study.state not in OVER:
+                study, terms = yield from joining.agree(session, study)
+                if self.until == Until.AGREED:
+                    return
+                yield from self._take_part(session, study, terms)
+                study = yield from session.study()
+        except Over:
+            study = yield from session.study()
+        yield from self._end(session, study)
+
+    def _begin(self) -> Session:
+        """Load the state, or make it, and connect."""
+        saved = self._saved()
+        network = self.network.or_saved(saved.network)
+        out = str(self.out.absolute()) if self.out else saved.out
+        saved = dataclasses.replace(saved, network=network.to_json(), out=out)
+        threads = self._connect_cluster()
+        api = Api(saved.invitation, saved.instance, **dataclasses.asdict(network), connections=threads + 8)
+        return Session(self.folder, saved, api, threads)
+
+    def _saved(self) -> Saved:
+        """The state that was found, or a new one, under the invitation that was given."""
+        if self.invitation is None:
+            return self.folder.load()
+        if not self.folder.exists():
+            return Saved.new(self.invitation)
+        saved = self.folder.load()
+        return saved if saved.invitation == self.invitation else with_invitation(saved, self.invitation)
+
+    def _connect_cluster(self) -> int:
+        """Connect to the Dask cluster, if one is to compute; how many questions are computed at once."""
+        if self.dask is None:
+            return self.threads
+
+        self._cluster = Cluster(self.dask)
+        # A second question waits for each thread there, so that none is idle while this computer masks.
+        return max(self.threads, 2 * self._cluster.threads())
+
+    def _take_part(self, session: Session, study: Study, terms: Terms) -> Iterator[Event]:
+        """Everything from the data files to the last answer."""
+        options = self._options(session)
+        released = session.saved.released == terms.plan_hash
+        data = yield from reading.open_data(session, terms, options, released=released)
+        alignments = reading.aligned(data, terms.plan)
+        yield from alignments.fetch_list(session, terms)
+        if not released and not (yield from joining.release(session, study, terms)):
+            return  # plan or roster changed
+        if not joining.is_accepted(session, terms) or study.cohort_state == "joined":
+            if not (yield from joining.accept(session, terms)):
+                return  # to read them again
+            study = yield from session.study()
+        yield from reading.announce(session, study, terms, data)
+        self._values = data.values if isinstance(data, ArrayTable) else None
+        yield from Work(session, terms, alignments, options, self._cluster).answer_until_over()
+
+    def _options(self, session: Session) -> DataOptions:
+        if self.options is not None:
+            # A worker of a cluster runs in another folder than this program.
+            return self.options if self.dask is None else DataOptions.from_json(self.options.to_json())
+        if session.saved.options:
+            return DataOptions.from_json(session.saved.options)
+        raise UsageProblem("no data files are given.", "Give --bfile PREFIX, or --table FILE.")
+
+    def _end(self, session: Session, study: Study) -> Iterator[Event]:
+        with session.clock("results"):
+            plan, files = yield from self._deliver(session, study)
+            if PARAMETERS_FILE in plan.files:
+                folder = Path(session.saved.out)
+                yield from transform(session, plan, self._options(session), folder, self._values)
+        reporting = yield from session.report_timing()
+        with contextlib.suppress(TimeoutError):
+            reporting.exception(timeout=_LAST_WORD)
+        yield from self._compare(session, files)
+        yield _finished(session)
+
+    def _only_results(self, top: int | None) -> Iterator[Event]:
+        yield _started()
+        session = self._session = self._begin()
+        self._speaks = False
+
+        study = yield from session.study()
+        check_identity(study, session.saved)
+        if study.state not in OVER:
+            raise NotDone(study)
+        with session.clock("results"):
+            _, files = yield from self._deliver(session, study)
+        yield from self._compare(session, files, top)
+        yield _finished(session)
+
+    def _deliver(
+        self, session: Session, study: Study
+    ) -> Generator[Event, None, tuple[Plan, tuple[Path, ...]]]:
+        """The plan that was accepted, and the result files in their folder; StudyEnded if there are none."""
+
+        if study.state != "done":
+            raise StudyEnded(study)
+        plan = agreed_plan(study, session.saved)
+        check_offered(study.results, plan, session.saved.sizes)
+        folder = Path(session.saved.out or f"unpooled-{session.saved.invitation.study}").absolute()
+        files = yield from deliver(session, study.results, folder)
+        session.save(out=str(folder), delivered=True)
+        return plan, files
+
+    def _compare(self, session: Session, files: tuple[Path, ...], top: int | None = None) -> Iterator[Event]:
+        """Set this cohort against the pool: nothing of that is sent."""
+        yield from compare_with_pool(session, files, top or TOP)
+
+    def _failure(self, error: Exception) -> Failed:
+        """What went wrong, for the person; the server gets no more than a code and the name of a quantity."""
+        found = explain(error)
+        if found is None:
+            self._log("".join(traceback.format_exception(error)))
+            found = Explanation(
+                Exit.INTERNAL,
+                f"this program failed: {type(error).__name__}.",
+                f"Start the same command again. If it stays so, the details are in {self.folder.log}.",
+                Problem.INTERNAL,
+            )
+        told = self._tell(found) if found.problem else False
+        code = str(found.problem.value) if found.problem and told else ""
+        refusal = error.code if isinstance(error, Refused) else ""
+        return Failed(found.exit, found.message, found.remedy, code, refusal)
+
+    def _tell(self, found: Explanation) -> bool:
+        session = self._session
+        if session is None or not session.saved.cohort or found.problem is None or not self._speaks:
+            return False
+        try:
+            told = bodies.problem(found.problem.value, found.quantity)
+            session.record(leaving.PROBLEM, told, Form.CLEAR, leaving.TO_COORDINATOR)
+            telling = session.spawn(session.api.report_problem, found.problem, found.quantity)
+            return telling.exception(timeout=_LAST_WORD) is None
+        except (OSError, TimeoutError):
+            return False
+
+    def _log(self, text: str) -> None:
+        """Add to the log of this cohort, which stays here."""
+        with contextlib.suppress(OSError), self.folder.private_log() as file:
+            file.write(line_of(text))
+
+
+def _started() -> Started:
+    return Started(os.getpid(), platform.node(), version("unpooled-client"))
+
+
+def _finished(session: Session) -> Finished:
+    traffic = session.api.traffic
+    seconds = {phase: round(value, 3) for phase, value in session.seconds.items()}
+    return Finished(traffic.sent, traffic.received, seconds)

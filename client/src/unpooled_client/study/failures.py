@@ -1,0 +1,100 @@
+"""What went wrong in a run: for the person what, where and what to do; for the server a code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from unpooled.errors import BoundError, DataProblem, UnpooledError
+from unpooled.protocol.invitation import InvitationError
+from unpooled.protocol.problems import Problem
+from unpooled_client.network.api import Refused, ServerError, Stopped, Study
+from unpooled_client.state.events import Exit
+from unpooled_client.state.files import StateError
+from unpooled_client.state.written import NotOurs
+from unpooled_client.study.cluster import NoCluster
+from unpooled_client.study.joining import Declined, Unanswered
+from unpooled_client.study.reading import DataChanged, DataRefused
+from unpooled_client.study.session import StudyEnded
+from unpooled_client.study.trust import Distrust
+
+_OUR_FAULT = (400, 411, 413, 415)  # what we sent was malformed; the other cohorts should not wait in vain
+
+
+class NotDone(UnpooledError):
+    """There are no results yet; says for whom the study waits."""
+
+    def __init__(self, study: Study) -> None:
+        waits = f", and waits for {', '.join(study.waiting_for)}" if study.waiting_for else ""
+        super().__init__(f"the study has no results yet: it is {study.state}{waits}.")
+
+
+class UsageProblem(UnpooledError):
+    """The command lacks something."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        self.message, self.remedy = message, remedy
+        super().__init__(f"{message} {remedy}")
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """An error as the person sees it, and what of it the server may know."""
+
+    exit: Exit
+    message: str
+    remedy: str = ""
+    problem: Problem | None = None
+    quantity: str = ""
+
+
+def explain(error: Exception) -> Explanation | None:
+    """None for an error that nobody has foreseen."""
+    match error:
+        case UsageProblem():
+            return Explanation(Exit.USAGE, error.message, error.remedy)
+        case StateError() | InvitationError():
+            return Explanation(Exit.USAGE, str(error))
+        case NoCluster():
+            return Explanation(Exit.USAGE, str(error))
+        case Declined():
+            return Explanation(Exit.REFUSED, error.message, error.remedy, Problem.DECLINED)
+        case Unanswered():
+            return Explanation(Exit.USAGE, error.message, error.remedy)
+        case StudyEnded():
+            remedy = "The coordinator can duplicate the study." if error.state == "failed" else ""
+            return Explanation(Exit.STUDY_ENDED, str(error), remedy)
+        case Stopped():
+            return Explanation(Exit.INTERRUPTED, "stopped.", "The same command goes on where this one was.")
+        case NotDone():
+            return Explanation(Exit.REFUSED, str(error), "Take part with: unpooled-client run")
+        case Refused():
+            problem = Problem.INTERNAL if error.status in _OUR_FAULT else None
+            return Explanation(Exit.REFUSED, error.message, error.remedy, problem)
+        case ServerError() | NotOurs():
+            return Explanation(Exit.REFUSED, error.message, error.remedy)
+    return _explain_data(error)
+
+
+def _explain_data(error: Exception) -> Explanation | None:
+    match error:
+        case DataRefused():
+            remedy = "Mend the files, then start the same command again; it goes on."
+            return Explanation(Exit.DATA, str(error), remedy, error.problem)
+        case DataChanged():
+            return Explanation(Exit.DATA, str(error), "", Problem.DATA_CHANGED)
+        case BoundError():
+            return Explanation(Exit.DATA, str(error), "", Problem.BOUND, error.quantity)
+        case DataProblem():
+            return Explanation(Exit.DATA, str(error), "", Problem.DATA)
+        case Distrust():
+            return Explanation(Exit.REFUSED, error.message, error.remedy, error.problem)
+        case UnpooledError():
+            return Explanation(Exit.REFUSED, str(error), "", Problem.INTERNAL)
+        case OSError() if error.strerror:
+            where = f"{error.filename}: " if error.filename else ""
+            remedy = "Look at the disk and its permissions, then start the same command again; it goes on."
+            return Explanation(Exit.INTERNAL, f"{where}{error.strerror}.", remedy, Problem.INTERNAL)
+        case MemoryError():
+            remedy = "Close other programs, or use fewer --threads, and start the same command again."
+            return Explanation(Exit.INTERNAL, "there is not enough memory.", remedy, Problem.INTERNAL)
+    return None

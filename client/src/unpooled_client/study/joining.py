@@ -1,0 +1,282 @@
+"""Joining a study: agreeing to its plan and roster before any data file is opened, releasing what leaves."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Generator, Iterator
+from concurrent.futures import Future
+
+from unpooled import leaving
+from unpooled.leaving import Form, what_leaves
+from unpooled.plan import Plan
+from unpooled.protocol import VERSION, bodies
+from unpooled.protocol.masking import SEED_BYTES
+from unpooled.protocol.problems import Problem
+from unpooled.protocol.sealing import SigningKey, fingerprint, seal_seed
+from unpooled_client.network.api import LONG_POLL, Conflict, Refused, Study
+from unpooled_client.state.events import (
+    Accepted,
+    Agreed,
+    Event,
+    Joined,
+    Proposal,
+    ReleaseNeeded,
+    ReviewNeeded,
+)
+from unpooled_client.state.folder import Acceptance, Agreement
+from unpooled_client.study.book import Book, BookLost, knows_of_a_release
+from unpooled_client.study.session import OVER, Session, StudyEnded
+from unpooled_client.study.trust import (
+    Distrust,
+    Terms,
+    check_compensator,
+    check_identity,
+    checked_plan,
+    terms,
+)
+
+SECOND_CLIENT = "second-client"
+UNANSWERED = "unanswered"
+# What the server answers to the acceptance of terms that are no longer the study's.
+_CHANGED = ("plan-changed", "roster-changed", "roster-incomplete")
+# The server gives a client up 60 s after its last request has ended, which may be a long poll.
+_PATIENCE_WITH_OTHERS = 60.0 + LONG_POLL + 15.0
+
+
+class Declined(Refused):
+    """This cohort's person declined the plan and the roster, or that anything of the data leaves."""
+
+    def __init__(self, session: Session) -> None:
+        before = "What was sent before is in the ledger: unpooled-client ledger"
+        nothing = "Nothing of this cohort's data was sent."
+        super().__init__(0, "declined", "you declined.", before if session.saved.acceptance else nothing)
+
+
+class Unanswered(Refused):
+    """Something must be accepted, and there is nobody to ask."""
+
+    def __init__(self, session: Session) -> None:
+        must, how = "what would leave this computer must be released", "unpooled-client run"
+        if isinstance(asked := session.asked, ReviewNeeded):
+            changed = f"{asked.changed} changed and must be accepted anew"
+            must = changed if asked.changed else "plan and roster must be accepted"
+            how = "unpooled-client join --wait"
+        scripts = (
+            "--yes does not answer this: it covers what is accepted first, and nothing that replaces it."
+            if session.asks_anew
+            else "For scripts there is --yes."
+        )
+        remedy = f"In a terminal, say: {how} {session.folder.as_option}. {scripts}"
+        super().__init__(0, UNANSWERED, f"{must}, and there is nobody to ask.", remedy)
+
+
+def join(session: Session, *, anew: bool) -> Generator[Event, None, Study]:
+    """Register this cohort's key with the study, unless that was done before.
+
+    `anew`: another client joined for this cohort before, and its state is lost.
+    """
+    yield from _wait_for_other_client(session)
+    study = yield from session.study()
+    check_identity(study, session.saved)
+    check_compensator(study, session.saved)
+    plan = checked_plan(study)
+    public = SigningKey(session.saved.signing_key).public
+    if study.state in OVER:
+        return study
+    _require_our_version(plan)
+    if study.cohort_state != "invited" and not session.saved.cohort and not anew:
+        raise Refused(
+            409,
+            "joined-elsewhere",
+            f"the cohort {study.cohort} has joined already, with a state that is not in this folder.",
+            "Go on with that state (--state DIR). If it is lost, --join-anew has all cohorts accept "
+            "again; once sums were released, it ends the study.",
+        )
+    if anew and _book_is_lost(session):
+        # Another key makes another roster, for which all cohorts accept again, and draw new seeds.
+        session.save(signing_key=SigningKey.generate().private, acceptance=None)
+        public = SigningKey(session.saved.signing_key).public
+    again = bool(session.saved.cohort)
+    session.save()  # a key that the server knows must not be lost
+    yield session.record(leaving.SIGNING_KEY, bodies.joining(public), Form.CLEAR, leaving.TO_COHORTS)
+    yield from session.wait_for(session.api.join, public)
+    session.save(cohort=study.cohort)
+    yield Joined(study.id, study.name, study.cohort, fingerprint(public), session.api.server, again)
+    return (yield from session.study())
+
+
+def _require_our_version(plan: Plan) -> None:
+    """Refused for a study under way of another version of the protocol: nothing of ours would fit."""
+    if plan.version != VERSION:
+        raise Refused(
+            0,
+            "other-version",
+            f"this study was planned for protocol version {plan.version}, and this program speaks {VERSION}.",
+            "To finish it, use the release of unpooled-client that began it, with a server of that release. "
+            "Or ask the coordinator to duplicate the study, and join the copy.",
+        )
+
+
+def _wait_for_other_client(session: Session) -> Iterator[Event]:
+    """A second client for a cohort is refused while the first lives; a dead one is given up in a minute."""
+    deadline = time.monotonic() + _PATIENCE_WITH_OTHERS
+    while True:
+        try:
+            yield from session.study()
+            return session.not_waiting()
+        except Conflict as error:
+            if error.code != SECOND_CLIENT or time.monotonic() > deadline:
+                raise
+        yield from session.waiting("another client of this cohort to end", ())
+        yield from session.wait_for(time.sleep, 2.0)
+
+
+def agree(session: Session, study: Study) -> Generator[Event, None, tuple[Study, Terms]]:
+    """Wait for the roster, and have a person accept it with the plan unless they did so before.
+
+    Raises Declined, or StudyEnded.
+    """
+    while study.state not in OVER:
+        found = terms(study, session.saved)
+        if found is None:
+            others = tuple(name for name in study.waiting_for if name != study.cohort)
+            yield from session.waiting("the other cohorts to join", others)
+            study = yield from session.wait_for(session.api.study, LONG_POLL, study.version)
+        else:
+            session.not_waiting()
+            agreement = Agreement(study.name, found.plan, found.roster, found.one_operator)
+            if session.saved.agreement == agreement:
+                yield Agreed(found.plan_hash.hex(), found.roster_hash.hex())
+                return study, found
+            if (yield from _ask(session, study, found, _review(session, study, found, agreement))):
+                session.save(agreement=agreement)
+            study = yield from session.study()
+    raise StudyEnded(study)
+
+
+def release(session: Session, study: Study, found: Terms) -> Generator[Event, None, bool]:
+    """Have a person release what will leave this computer; False if plan or roster changed meanwhile.
+
+    Raises Declined.
+    """
+    sizes = session.saved.sizes
+    leaves = what_leaves(found.plan, sizes, one_operator=found.one_operator)
+    asked = ReleaseNeeded(found.plan_hash.hex(), leaves, sizes)
+    if not (yield from _ask(session, study, found, asked)):
+        return False
+    session.save(released=found.plan_hash)
+    return True
+
+
+def is_accepted(session: Session, found: Terms) -> bool:
+    """Whether a seed was drawn for exactly these terms."""
+    old = session.saved.acceptance
+    return old is not None and (old.plan_hash, old.roster_hash) == (found.plan_hash, found.roster_hash)
+
+
+def proposal(study: Study) -> Proposal:
+    """What the study asks for, to be shown to a person."""
+    plan = checked_plan(study)
+    return Proposal(
+        plan=plan,
+        plan_hash=plan.hash().hex(),
+        compensator=fingerprint(plan.compensator_key),
+        one_operator=study.one_operator,
+        leaves=what_leaves(plan, one_operator=study.one_operator),
+        description=study.description,
+    )
+
+
+def _review(session: Session, study: Study, found: Terms, agreement: Agreement) -> ReviewNeeded:
+    return ReviewNeeded(
+        **vars(proposal(study)),
+        roster=found.roster,
+        roster_hash=found.roster_hash.hex(),
+        cohort=found.cohort,
+        changed=agreement.changed_since(session.saved.agreement),
+    )
+
+
+def _ask(
+    session: Session, study: Study, found: Terms, question: ReviewNeeded | ReleaseNeeded
+) -> Generator[Event, None, bool]:
+    """Ask the person; False if plan or roster changed meanwhile. Raises Declined, or Unanswered."""
+    session.decision, session.asked = Future(), question
+    yield question
+    while not session.decision.done():
+        # Asking meanwhile lets the server know that we are there, and us that nothing has changed.
+        asking = session.spawn(session.api.study, LONG_POLL, study.version)
+        yield from session.until_one([session.decision, asking])
+        if asking.done():
+            study = asking.result()
+            if study.state in OVER or terms(study, session.saved) != found:
+                return False
+    if not session.decision.result():
+        raise Declined(session)
+    study = yield from session.study()
+    return terms(study, session.saved) == found
+
+
+def accept(session: Session, found: Terms) -> Generator[Event, None, bool]:
+    """Deliver the sealed seed: drawn now, or the one drawn when these terms were first accepted.
+
+    False if plan or roster changed on the way.
+    """
+    if not is_accepted(session, found):
+        _refuse_after_release(session)
+        drawn = draw_seed(session, found)
+        # The book first: a seed without one answers nothing.
+        Book.begin(session.folder.book, drawn.seed)
+        session.save(acceptance=drawn)
+    acceptance = session.saved.acceptance
+    if acceptance is None:
+        raise AssertionError("nothing was accepted")
+    said = acceptance.plan_hash, acceptance.roster_hash, acceptance.sealed, acceptance.signature
+    yield session.record(leaving.SEED, bodies.acceptance(*said), Form.SEALED, leaving.TO_COMPENSATOR)
+    try:
+        yield from session.wait_for(session.api.accept, *said)
+    except Conflict as conflict:
+        if conflict.code in _CHANGED:
+            return False
+        raise
+    yield Accepted(found.plan_hash.hex(), found.roster_hash.hex())
+    return True
+
+
+def _book_is_lost(session: Session) -> bool:
+    """Whether there is a seed of which it is not known what was answered under it."""
+    acceptance = session.saved.acceptance
+    if acceptance is None:
+        return False
+    try:
+        knows_of_a_release(session.folder.book, acceptance.seed)
+    except BookLost:
+        return True
+    return False
+
+
+def _refuse_after_release(session: Session) -> None:
+    """Distrust if other terms come after a sum was released: what is asked anew would be compared with it."""
+    old = session.saved.acceptance
+    if old is None:
+        return
+    if knows_of_a_release(session.folder.book, old.seed):
+        raise Distrust(
+            Problem.QUESTION,
+            "the server shows another plan or roster although sums of this study were released.",
+            "Nothing more leaves this computer. Ask the coordinator to duplicate the study.",
+        )
+
+
+def draw_seed(session: Session, found: Terms) -> Acceptance:
+    """A fresh seed for these terms, sealed to the compensator and signed."""
+    seed = os.urandom(SEED_BYTES)
+    box = seal_seed(seed, found.purpose, SigningKey(session.saved.signing_key))
+    return Acceptance(found.plan_hash, found.roster_hash, seed, box.sealed, box.signature)
+
+
+def changed_terms(session: Session, study: Study) -> bool:
+    """Whether the server now shows a plan or a roster other than the accepted ones."""
+    found = terms(study, session.saved)
+    return found is None or not is_accepted(session, found)

@@ -1,0 +1,320 @@
+"""The cohort's data: opened only after acceptance, checked, and aligned with the panel of the study."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import time
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from unpooled import leaving, sizes
+from unpooled.algorithms.presence import Presence
+from unpooled.cohort import ArrayTable, Cohort, Packed, Samples
+from unpooled.errors import DataProblem, ProtocolError, UnpooledError
+from unpooled.leaving import Form
+from unpooled.panel import Panel, align
+from unpooled.plan import Plan
+from unpooled.protocol import bodies
+from unpooled.protocol.problems import Problem
+from unpooled.question import Question
+from unpooled_client.data.check import check_floors
+from unpooled_client.data.cohort import PlinkCohort, PlinkData, open_cohort
+from unpooled_client.data.completeness import kept_by_mind
+from unpooled_client.data.options import DataOptions
+from unpooled_client.data.report import Code, Report
+from unpooled_client.data.tables import open_table
+from unpooled_client.network.api import Study
+from unpooled_client.state.events import Checked, Event, PanelAgreed
+from unpooled_client.state.fingerprint import ELSE, Fingerprint, check_unchanged, fingerprints
+from unpooled_client.study.session import Session
+from unpooled_client.study.trust import Distrust, Terms
+
+_FLOOR = {Code.TOO_FEW_SAMPLES, Code.TOO_FEW_CASES, Code.TOO_FEW_CONTROLS}
+
+
+class DataRefused(UnpooledError):
+    """The data files are not fit for the study; the event `Checked` has told why."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        codes = {finding.code for finding in report.findings if finding.severity == "error"}
+        self.problem = Problem.FLOOR if codes <= _FLOOR else Problem.DATA
+        super().__init__(str(report.problem()))
+
+
+class DataChanged(DataProblem):
+    """A data file is no longer the one that was accepted."""
+
+
+def open_data(
+    session: Session, terms: Terms, options: DataOptions, *, released: bool
+) -> Generator[Event, None, PlinkData | ArrayTable]:
+    """Read and check the files; `released`: they must be the ones for which the person released what leaves.
+
+    Raises DataRefused, or DataChanged.
+    """
+    started = time.perf_counter()
+    paths = options.paths
+    if released:
+        same_options(DataOptions.from_json(session.saved.options), options, terms.plan)
+        guard(session.saved.files, paths)
+        files = None
+    else:
+        files = session.spawn(fingerprints, paths)
+    data, report = yield from session.wait_for(open_under, terms.plan, options, session.threads)
+    yield Checked(report.ok, report.to_json(), time.perf_counter() - started)
+    if data is None:
+        raise DataRefused(report)
+    if files is not None:
+        yield from session.until_one([files])
+        found = sizes_of(data, terms.plan.autosomes)
+        session.save(files=files.result(), options=options.to_json(), sizes=found)
+    session.count("reading", time.perf_counter() - started)
+    return data
+
+
+def open_under(
+    plan: Plan, options: DataOptions, threads: int
+) -> tuple[PlinkData | ArrayTable | None, Report]:
+    """The files as a study by this plan reads them, None if there is any error, and what was found."""
+    options, report = options.under(plan), Report()
+    if plan.of_tables != (options.table is not None):
+        kind, remedy = ("a table", "--table FILE") if plan.of_tables else ("genotypes", "--bfile PREFIX")
+        report.error(Code.OPTION, f"the study is about {kind}", remedy=f"Give {remedy}.")
+        return None, report
+    if options.table is not None:
+        return open_table(options.table, options.schema, options.min_samples, report, threads), report
+    return open_cohort(options)
+
+
+def sizes_of(data: PlinkData | ArrayTable, autosomes: int) -> dict[str, int]:
+    """How much there is: samples and variants (`unpooled.sizes`), or rows and columns of a table."""
+    if isinstance(data, ArrayTable):
+        rows, columns = data.values.shape
+        return {"rows": rows, "columns": columns}
+    return {"samples": int(data.samples.kept.sum()), **sizes.of_panel(data.panel, autosomes)}
+
+
+def same_options(accepted: DataOptions, given: DataOptions, plan: Plan) -> None:
+    """DataChanged if files are to be read, under this plan, in another way than was accepted."""
+    accepted, given = accepted.under(plan), given.under(plan)
+    ignored = {"bfile", "min_samples", "min_per_class", *accepted.paths, *given.paths}
+    other = [
+        "--1" if name == "one" else f"--{name.replace('_', '-')}"
+        for name, value in vars(accepted).items()
+        if name not in ignored and value != getattr(given, name)
+    ]
+    if other:
+        raise DataChanged(
+            f"other options are given than were accepted: {', '.join(other)}. "
+            f"Start with the same options as before. {ELSE}"
+        )
+
+
+def guard(accepted: dict[str, Fingerprint], paths: dict[str, Path]) -> None:
+    """DataChanged unless the files are those that were accepted. Costs little while their times are."""
+    try:
+        check_unchanged(accepted, paths)
+    except DataProblem as error:
+        raise DataChanged(str(error)) from error
+
+
+def announce(session: Session, study: Study, terms: Terms, data: PlinkData | ArrayTable) -> Iterator[Event]:
+    """Send the digest of this cohort's list of variants, and the list itself where it is not known yet.
+
+    Under a coordinator's list the digest is that list's, and nothing of the cohort's own variants is sent.
+    Of a table it is the plan's, and says that the table is read.
+    """
+    if study.cohort_state == "ready":
+        return
+    if isinstance(data, ArrayTable):
+        digest = terms.plan_hash
+        yield session.record(leaving.PLAN_DIGEST, bodies.digest(digest), Form.CLEAR, leaving.TO_SERVER)
+        yield from session.wait_for(session.api.put_panel_digest, digest)
+        return
+    by_list = terms.plan.panel_mode == "list"
+    digest = terms.plan.panel_digest if by_list else data.panel.digest
+    yield session.record(leaving.LIST_DIGEST, bodies.digest(digest), Form.CLEAR, leaving.TO_SERVER)
+    wanted = yield from session.wait_for(session.api.put_panel_digest, digest)
+    if wanted and not by_list:
+        canonical = data.panel.canonical
+        yield session.record(leaving.LIST, canonical, Form.CLEAR, leaving.TO_SERVER)
+        yield from session.wait_for(session.api.put_panel_list, canonical)
+
+
+@dataclass(frozen=True, eq=False)
+class ListedCohort:
+    """A cohort beside the coordinator's list: it can say which of its variants it has."""
+
+    aligned: PlinkCohort
+
+    @property
+    def samples(self) -> Samples:
+        return self.aligned.samples
+
+    @property
+    def present(self) -> np.ndarray:
+        """bool (m,): the variant of the list is among the cohort's own, and can be reconciled."""
+        return self.aligned.rows >= 0
+
+    def packed(self, variants: slice | np.ndarray) -> Packed:
+        return self.aligned.packed(variants)
+
+
+@dataclass
+class Alignments:
+    """The cohort's data beside the coordinator's list, and beside the agreed panel."""
+
+    data: PlinkData
+    plan: Plan
+    listed: ListedCohort | None = None
+    list: Panel | None = None
+    """The coordinator's."""
+    agreed: tuple[PlinkCohort, bytes] | None = None
+    """The data beside the agreed panel, and that panel's digest."""
+    chromosomes: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint8))
+    """Of the agreed panel's variants: their codes."""
+
+    @property
+    def variants(self) -> int:
+        """How many there are to be asked about: those of the list until a panel is agreed."""
+        if self.agreed is None and self.listed is not None:
+            return len(self.listed.present)
+        return len(self.chromosomes)
+
+    def cohort_for(self, question: Question) -> tuple[Cohort, bytes]:
+        """The data as a question wants them, and the digest of the agreed panel if it is about that.
+
+        Distrust if there is no panel yet. Shares that were made beside different panels do not unmask.
+        """
+        found = (self.listed, b"") if isinstance(question, Presence) else self.agreed
+        if found is None or found[0] is None:
+            raise Distrust(
+                Problem.QUESTION,
+                f"the server asks for {question.title!r} before the cohorts have agreed on variants.",
+                "Nothing was sent for it. Tell the server's operator.",
+            )
+        if not isinstance(question, Presence) and not question.fits_panel(self.chromosomes, self.plan):
+            raise Distrust(
+                Problem.QUESTION,
+                "the server asks for variants that the agreed list does not have, or as if they were on "
+                f"another chromosome ({question.title}).",
+                "Nothing was sent for it. Tell the coordinator and the server's operator.",
+            )
+        return found[0], found[1]
+
+    def fetch_list(self, session: Session, terms: Terms) -> Iterator[Event]:
+        """Take the coordinator's list, if the plan goes by one; Distrust if it is not the plan's."""
+        if terms.plan.panel_mode != "list" or self.listed is not None:
+            return
+        text = yield from session.wait_for(session.api.coordinators_list)
+        self.list = panel = yield from session.wait_for(_panel, text, terms.plan.panel_digest)
+        self.listed = ListedCohort((yield from session.wait_for(self.data.align, panel)))
+        session.save(sizes=session.saved.sizes | {sizes.LISTED: len(panel)})
+
+    def fetch_panel(self, session: Session, digest: bytes) -> Iterator[Event]:
+        """Take the agreed panel, if it is new; Distrust if it names a variant that was not sent."""
+        if self.agreed is not None:
+            if digest == self.agreed[1]:
+                return
+            raise Distrust(
+                Problem.PANEL,
+                "the server names another list of variants than the one that was agreed on.",
+                "Nothing was sent for it. Tell the coordinator and the server's operator.",
+            )
+        if digest == self.data.panel.digest:
+            panel = self.data.panel
+        else:
+            text = yield from session.wait_for(session.api.panel)
+            panel = yield from session.wait_for(_panel, text, digest)
+        aligned = yield from session.wait_for(self.data.align, panel)
+        if self.plan.panel_mode == "names":
+            # By a list, stopping would tell the server in clear which variants this cohort lacks. An honest
+            # server never asks for one; of any other it gets missing calls, under a mask.
+            _check_known(panel, aligned.rows)
+        elif self.list is not None:
+            _check_listed(panel, self.list)
+        if self.plan.mind < 1:
+            aligned = yield from session.wait_for(self._without_incomplete, aligned, panel)
+        self.agreed, self.chromosomes = (aligned, digest), panel.chromosome
+        yield PanelAgreed(len(panel), len(self.data.panel), digest.hex())
+
+    def _without_incomplete(self, aligned: PlinkCohort, panel: Panel) -> PlinkCohort:
+        """The cohort without the people who lack too many calls; DataRefused if few remain."""
+        kept = kept_by_mind(aligned, panel, self.plan.mind, self.plan.autosomes)
+        samples = dataclasses.replace(aligned.samples, kept=kept)
+        report = Report()
+        check_floors(samples, self.data.trait, self.data.options, report)
+        if not report.ok:
+            raise DataRefused(report)
+        return dataclasses.replace(aligned, samples=samples)
+
+
+@dataclass
+class Unaligned:
+    """A cohort's table: it has the columns of the plan already, and nothing is agreed beside that."""
+
+    data: ArrayTable
+    variants: int = 0
+
+    def cohort_for(self, question: Question) -> tuple[Cohort, bytes]:
+        """The table as a question asks it, and no digest, for there is no panel."""
+        return cast(Cohort, self.data), b""
+
+    def fetch_list(self, session: Session, terms: Terms) -> Iterator[Event]:
+        yield from ()
+
+    def fetch_panel(self, session: Session, digest: bytes) -> Iterator[Event]:
+        """Distrust: an honest server has none."""
+        raise Distrust(
+            Problem.PANEL,
+            "the server names a list of variants, and the study is about tables.",
+            "Nothing was sent for it. Tell the server's operator.",
+        )
+
+
+def aligned(data: PlinkData | ArrayTable, plan: Plan) -> Alignments | Unaligned:
+    """The data as the study's questions will find them."""
+    return Unaligned(data) if isinstance(data, ArrayTable) else Alignments(data, plan)
+
+
+def _panel(text: bytes, digest: bytes) -> Panel:
+    if hashlib.sha256(text).digest() != digest:
+        raise Distrust(
+            Problem.PANEL,
+            "the list of variants that was received is not the one whose digest was announced.",
+            "Start again; if it stays so, tell the server's operator.",
+        )
+    try:
+        return Panel.from_canonical(text)
+    except ProtocolError as error:
+        raise Distrust(Problem.PANEL, f"{error}.", "Tell the server's operator.") from error
+
+
+def _check_listed(panel: Panel, listed: Panel) -> None:
+    """Distrust if there is a variant that the plan's list does not have."""
+    beyond = int(np.count_nonzero(align(panel, listed, np.ones(len(listed), bool)).index < 0))
+    if beyond:
+        raise Distrust(
+            Problem.PANEL,
+            f"the study's panel has {beyond:,} variants that the list of its plan does not have.",
+            "Nothing was sent for it. Tell the coordinator and the server's operator.",
+        )
+
+
+def _check_known(panel: Panel, rows: np.ndarray) -> None:
+    unknown = np.flatnonzero(rows < 0)
+    if not len(unknown):
+        return
+    k = int(unknown[0])
+    first = f"{panel.name[k].decode(errors='backslashreplace')} at {panel.chromosome[k]}:{panel.position[k]}"
+    raise Distrust(
+        Problem.PANEL,
+        f"the study's panel has {len(unknown):,} variants that this cohort lacks, the first is {first}.",
+        "Are these the files whose list of variants was sent? If so, tell the coordinator.",
+    )

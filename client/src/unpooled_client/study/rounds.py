@@ -1,0 +1,145 @@
+"""Answering a question: decode it, compute at this cohort, pack, mask.
+
+A nonce is drawn each time that numbers are computed, so no two sets of numbers ever share a mask: what is
+sent again is the same bytes, and what is computed again has a new nonce.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from unpooled import question as questions
+from unpooled.algorithms import questions_of
+from unpooled.cohort import Cohort
+from unpooled.errors import CodecError, ProtocolError
+from unpooled.protocol import masking, messages
+from unpooled.protocol.masking import MaskContext
+from unpooled.protocol.problems import Problem
+from unpooled.question import Question
+from unpooled_client.study.book import Asked, Book
+from unpooled_client.study.cluster import Compute, compute_here
+from unpooled_client.study.trust import Distrust, Terms
+
+MAX_SHARE_BYTES = 1 << 30
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """A masked answer, ready to be sent: it says nothing about the numbers in it."""
+
+    round: int
+    nonce: bytes
+    data: bytes = field(repr=False)
+    title: str
+    progress: str
+    """The title with the iteration, where there is one."""
+    arrays: tuple[str, ...]
+    start: int
+    """Panel index of the first variant that the question is about."""
+    variants: int
+    """Panel variants that the question covers, 0 where it is about something else."""
+    seconds: float
+    """Of computing, packing and masking."""
+
+
+@dataclass(frozen=True)
+class Answerer:
+    """Answers the questions of one study, under the terms that were accepted."""
+
+    terms: Terms
+    seed: bytes = field(repr=False)
+    book: Book
+    """Of this seed."""
+    compute: Compute = compute_here
+
+    def question(self, message: messages.Question) -> Question:
+        """The question in a message; Distrust unless the plan has it."""
+        plan = self.terms.plan
+        try:
+            question = questions.decode(message.question, questions_of(plan))
+            scheme = plan.scheme(question.ring_bits)
+            words = questions.words(question, scheme)
+        except CodecError as error:
+            raise Distrust(
+                Problem.QUESTION,
+                f"round {message.round} asks for something that {plan.test} does not have: {error}.",
+                "Nothing was sent for it. Server and client must be of the same version.",
+            ) from error
+        if not question.agrees(plan):
+            raise Distrust(
+                Problem.QUESTION,
+                f"round {message.round} asks for what the accepted plan does not allow ({question.title}).",
+                "Nothing was sent for it. Tell the coordinator and the server's operator.",
+            )
+        if not scheme.check_words <= words <= MAX_SHARE_BYTES // scheme.word_bytes:
+            raise Distrust(
+                Problem.QUESTION,
+                f"round {message.round} asks for {words:,} numbers at once.",
+                "Nothing was sent for it. Tell the server's operator.",
+            )
+        return question
+
+    def share(
+        self, message: messages.Question, question: Question, cohort: Cohort, panel: bytes = b""
+    ) -> Share:
+        """This cohort's masked answer to the question that was decoded from a message.
+
+        `panel` is the digest of the agreed variants that `cohort` is aligned with, empty before.
+        Raises BoundError for numbers that cannot be summed safely, and Distrust where no honest study asks
+        this beside what was answered before.
+        """
+        started = time.perf_counter()
+        scheme = self.terms.plan.scheme(question.ring_bits)
+        asked = masking.question(message.salt, message.question, panel)
+        size = questions.words(question, scheme) * scheme.word_bytes
+        self.book.enter(Asked(message.round, asked, question, message.question, panel, size))
+        nonce = os.urandom(masking.NONCE_BYTES)
+        context = self._context(message, question, panel, nonce)
+        packed = self._pack(message, question, cohort)
+        data = scheme.to_bytes(scheme.add(packed, masking.mask(self.seed, context)))
+        if len(data) != context.words * scheme.word_bytes:
+            raise ProtocolError(f"{question.title}: a share of {len(data)} bytes; want {context.words} words")
+        return Share(
+            message.round,
+            nonce,
+            data,
+            question.title,
+            questions.at_turn(question.title, self.terms.plan, question.turn, question.turn),
+            tuple(array.name for array in question.sends if math.prod(questions.shape(question, array))),
+            int(getattr(question, "start", 0)),
+            variants_of(question),
+            time.perf_counter() - started,
+        )
+
+    def _context(
+        self, message: messages.Question, question: Question, panel: bytes, nonce: bytes
+    ) -> MaskContext:
+        terms = self.terms
+        scheme = terms.plan.scheme(question.ring_bits)
+        return MaskContext(
+            study=terms.study,
+            plan_hash=terms.plan_hash,
+            roster_hash=terms.roster_hash,
+            cohort=terms.cohort,
+            round=message.round,
+            question=masking.question(message.salt, message.question, panel),
+            scheme=scheme.label,
+            words=questions.words(question, scheme),
+            nonce=nonce,
+        )
+
+    def _pack(self, message: messages.Question, question: Question, cohort: Cohort) -> np.ndarray:
+        plan, arrays = self.terms.plan, self.compute(question, cohort)
+        scheme, columns = plan.scheme(question.ring_bits), question.columns_under(plan)
+        return questions.pack(question, arrays, scheme, plan.cohorts, message.salt, columns)
+
+
+def variants_of(question: Question) -> int:
+    """How many of the panel's variants a question goes over, if it goes over a range of them."""
+    start = getattr(question, "start", None)
+    return question.reach - start if isinstance(start, int) else 0

@@ -1,0 +1,151 @@
+"""What the phases of one run share: the way to the server, the state, the ledger, and how to wait.
+
+The phases are generators of events. Whatever takes time runs in a thread beside them, so that they can go on
+telling what happens: that the server does not answer, that somebody is waited for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import threading
+import time
+from collections.abc import Callable, Collection, Generator, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from typing import Any, TypeVar
+
+from unpooled import leaving
+from unpooled.errors import UnpooledError
+from unpooled.leaving import Form
+from unpooled.protocol import bodies
+from unpooled_client.network.api import Api, Study, Trouble
+from unpooled_client.state.events import (
+    Event,
+    Reachable,
+    ReleaseNeeded,
+    ReviewNeeded,
+    Sent,
+    Unreachable,
+    Waiting,
+)
+from unpooled_client.state.folder import Saved, StateFolder
+from unpooled_client.state.ledger import Ledger
+
+T = TypeVar("T")
+
+TICK = 0.25
+"""Seconds between two looks at what else there is to tell."""
+
+SILENT_TROUBLE = 1.0
+"""Seconds for which a server that does not answer is nobody's concern: a restart of it takes so long."""
+
+OVER = ("done", "aborted", "failed")
+
+
+class StudyEnded(UnpooledError):
+    """The study ended without results."""
+
+    def __init__(self, study: Study) -> None:
+        self.state, self.reason = study.state, study.reason
+        ended = "failed" if study.state == "failed" else f"was {study.state}"
+        super().__init__(f"the study {ended}: {study.reason}".rstrip(": "))
+
+
+class Session:
+    """One run of one client. Its methods that are generators yield the events of the time that they take."""
+
+    def __init__(self, folder: StateFolder, saved: Saved, api: Api, threads: int) -> None:
+        self.folder, self.saved, self.api, self.threads = folder, saved, api, threads
+        self.ledger = Ledger(folder.ledger)
+        self.asked: ReviewNeeded | ReleaseNeeded | None = None
+        self.decision: Future[bool] = Future()
+        """What the person answers to `asked`."""
+        self.seconds: dict[str, float] = {}
+        self._lock = threading.Lock()
+        self._told: Trouble | None = None
+        self._waiting: Waiting | None = None
+
+    @property
+    def asks_anew(self) -> bool:
+        """Whether what is asked would replace what a person accepted earlier."""
+        earlier = self.saved.agreement if isinstance(self.asked, ReviewNeeded) else self.saved.released
+        return bool(earlier)
+
+    def save(self, **changes: Any) -> None:
+        """Change what is remembered; it is on disk when this returns."""
+        self.saved = dataclasses.replace(self.saved, **changes)
+        self.folder.save(self.saved)
+
+    def spawn(self, work: Callable[..., T], *arguments: Any) -> Future[T]:
+        """Begin some work beside. The thread does not keep the program from ending."""
+        future: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                result = work(*arguments)
+            except BaseException as error:  # whoever asks for the result gets it
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+        threading.Thread(target=run, daemon=True).start()
+        return future
+
+    def wait_for(self, work: Callable[..., T], *arguments: Any) -> Generator[Event, None, T]:
+        """The result of some work that is done beside."""
+        future = self.spawn(work, *arguments)
+        yield from self.until_one([future])
+        return future.result()
+
+    def until_one(self, futures: Collection[Future[Any]]) -> Iterator[Event]:
+        """Wait until at least one is done."""
+        while not wait(futures, timeout=TICK, return_when=FIRST_COMPLETED).done:
+            yield from self._trouble()
+        yield from self._trouble()
+
+    def study(self) -> Generator[Event, None, Study]:
+        """The study as it is now."""
+        return (yield from self.wait_for(self.api.study))
+
+    def waiting(self, what: str, names: tuple[str, ...]) -> Iterator[Event]:
+        """Tell for whom we wait, once each time that it changes."""
+        if self._waiting is None or (self._waiting.what, self._waiting.names) != (what, names):
+            self._waiting = Waiting(what, names, time.time())
+            yield self._waiting
+
+    def not_waiting(self) -> None:
+        self._waiting = None
+
+    def record(self, quantity: str, data: bytes, form: Form, to: str, **details: Any) -> Sent:
+        """Write into the ledger what is about to be sent; the event that tells so."""
+        self.ledger.record(quantity, data, form, to, **details)
+        return Sent(quantity, len(data), form, details.get("round"))
+
+    @contextlib.contextmanager
+    def clock(self, phase: str) -> Iterator[None]:
+        """Count the seconds of a phase."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.count(phase, time.perf_counter() - started)
+
+    def count(self, phase: str, seconds: float) -> None:
+        with self._lock:
+            self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
+
+    def report_timing(self) -> Generator[Event, None, Future[None]]:
+        """Tell the coordinator how long what took; whole seconds say little of this cohort's size."""
+        timing = {phase: round(value) for phase, value in self.seconds.items()}
+        yield self.record(leaving.TIMING, bodies.timing(timing), Form.CLEAR, leaving.TO_COORDINATOR)
+        return self.spawn(self.api.report_timing, timing)
+
+    def _trouble(self) -> Iterator[Event]:
+        trouble, told = self.api.trouble, self._told
+        if trouble is None:
+            self._told = None
+            if told is not None:
+                yield Reachable(self.api.server, time.time() - told.since)
+        elif time.time() - trouble.since > SILENT_TROUBLE and (told is None or told.reason != trouble.reason):
+            self._told = trouble
+            yield Unreachable(self.api.server, trouble.reason, trouble.since)

@@ -1,0 +1,132 @@
+"""What a client checks of the server's claims before it believes, shows or signs anything.
+
+The server could show each cohort another plan or roster. It gains nothing by it: the hashes recomputed here
+are part of every mask's key, so answers to different plans never unmask.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from unpooled.algorithms import check
+from unpooled.errors import UnpooledError
+from unpooled.plan import Plan
+from unpooled.protocol.messages import Roster
+from unpooled.protocol.problems import Problem
+from unpooled.protocol.sealing import Purpose, SigningKey, fingerprint
+from unpooled_client.network.api import Study
+from unpooled_client.state.folder import Saved
+
+
+class Distrust(UnpooledError):
+    """The server says something that does not hold together; `problem` is what it may be told about that."""
+
+    def __init__(self, problem: Problem, message: str, remedy: str) -> None:
+        self.problem, self.message, self.remedy = problem, message, remedy
+        super().__init__(f"{message} {remedy}")
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a person accepts: one plan with one roster. Everything in it was checked or recomputed here."""
+
+    study: str
+    cohort: str
+    plan: Plan
+    plan_hash: bytes
+    roster: Roster
+    roster_hash: bytes
+    one_operator: bool
+
+    @property
+    def purpose(self) -> Purpose:
+        """What the seed will be for."""
+        return Purpose(self.study, self.plan_hash, self.roster_hash, self.cohort, self.plan.compensator_key)
+
+
+def check_identity(study: Study, saved: Saved) -> None:
+    """Distrust unless this is the study of the invitation, and this cohort in it."""
+    if study.id != saved.invitation.study:
+        raise Distrust(
+            Problem.QUESTION,
+            f"the server answers for the study {study.id}, the invitation for {saved.invitation.study}.",
+            "Ask the coordinator for a new invitation.",
+        )
+    if saved.cohort and study.cohort != saved.cohort:
+        raise Distrust(
+            Problem.QUESTION,
+            f"the invitation is for the cohort {study.cohort}, and this folder belongs to {saved.cohort}.",
+            "Use another folder with --state, or the invitation for this cohort.",
+        )
+
+
+def check_compensator(study: Study, saved: Saved) -> None:
+    """Distrust unless invitation, server and plan name one compensator."""
+    named, shown = saved.invitation.compensator, fingerprint(study.compensator_key)
+    if named != shown:
+        raise Distrust(
+            Problem.COMPENSATOR,
+            f"the server names a compensator with the fingerprint {shown}; the invitation has {named}.",
+            "Nothing more leaves this computer. Compare the fingerprints with the coordinator by telephone.",
+        )
+    if study.plan is not None and study.plan.compensator_key != study.compensator_key:
+        raise Distrust(
+            Problem.COMPENSATOR,
+            "the plan names another compensator than the invitation does: "
+            f"{fingerprint(study.plan.compensator_key)} instead of {named}.",
+            "Nothing more leaves this computer. Compare the fingerprints with the coordinator by telephone.",
+        )
+
+
+def checked_plan(study: Study) -> Plan:
+    """The plan; Distrust unless its hash is as the server says, and this program knows its test."""
+    plan = study.plan
+    if plan is None:
+        raise _inconsistent("the server names no plan.")
+    try:
+        check(plan)
+    except UnpooledError as error:
+        raise _inconsistent(f"the plan asks for {plan.test} of a {plan.trait} phenotype: {error}.") from error
+    if plan.hash().hex() != study.plan_hash:
+        raise _inconsistent("the plan's hash, recomputed here, is not the one that the server names.")
+    return plan
+
+
+def terms(study: Study, saved: Saved) -> Terms | None:
+    """The plan and the roster to accept, None while there is no roster; Distrust if they are not sound."""
+    check_identity(study, saved)
+    check_compensator(study, saved)
+    if study.roster is None:
+        return None
+    plan = checked_plan(study)
+    if study.roster.hash().hex() != study.roster_hash:
+        raise _inconsistent("the roster's hash, recomputed here, is not the one that the server names.")
+    if len(study.roster.members) != plan.cohorts:
+        raise _inconsistent(
+            f"the roster has {len(study.roster.members)} cohorts, and the plan says {plan.cohorts}."
+        )
+    if (study.cohort, SigningKey(saved.signing_key).public) not in study.roster.members:
+        raise Distrust(
+            Problem.QUESTION,
+            "this cohort's own key is not in the roster: another client joined in its name.",
+            "Find out who it is. If it was yours, go on with its state folder (--state), "
+            "or tell the server that it is lost with --join-anew.",
+        )
+    return Terms(
+        study.id,
+        study.cohort,
+        plan,
+        plan.hash(),
+        study.roster,
+        study.roster.hash(),
+        study.one_operator,
+    )
+
+
+def _inconsistent(message: str) -> Distrust:
+    return Distrust(
+        Problem.QUESTION,
+        message,
+        "Nothing more leaves this computer. Server and client may be of different versions; "
+        "if not, tell the server's operator.",
+    )

@@ -1,0 +1,116 @@
+"""Which events are worth a line of a log: forty lines are enough for a study, however large, however long.
+
+What happens once has its lines. A step has one when it begins, and one when all of it is answered; its
+iterations are no steps of their own. What comes again and again (progress, who is waited for, a server that
+does not answer) has a line when it comes first, and then at intervals that grow. The last lines are kept for
+the results, or for what went wrong.
+"""
+
+from __future__ import annotations
+
+from unpooled_client.state.events import (
+    Checked,
+    Event,
+    Paused,
+    Proposal,
+    Reachable,
+    ReleaseNeeded,
+    Resumed,
+    ReviewNeeded,
+    Sent,
+    StepProgress,
+    Unreachable,
+    Waiting,
+)
+from unpooled_client.words import sentences
+
+MOST = 40
+"""Lines of a study, those that name the result files included."""
+
+_BEFORE_THE_END = 26
+_BEFORE_THE_STEPS = 20
+"""Lines until which there is one for what comes first, and is no step over the variants."""
+_FINDINGS = 3
+_SHORTEST = 20.0
+"""Seconds between two lines about what comes again."""
+_GROWTH, _MANY = 2.0, 8
+"""How much longer a run must have lasted at the next of these lines: its square unless many are left."""
+_FOR_STEPS, _FOR_PROGRESS = 4, 10
+"""Of the lines that are left, those for steps that begin and end; and those for them and their progress."""
+_ENDS = {Reachable: Unreachable, Resumed: Paused}
+
+
+class Sparing:
+    """Chooses the lines of one run."""
+
+    def __init__(self) -> None:
+        self._told = 0
+        self._known: set[object] = set()
+        """What has had its line."""
+        self._lasting: set[type[Event]] = set()
+        """What was told, and its end not yet."""
+        self._began: float | None = None
+        self._due = 0.0
+
+    def lines(self, event: Event, now: float) -> list[str]:
+        """The lines that an event is worth at `now`, seconds of a clock."""
+        if self._began is None:
+            self._began, self._due = now, now + _SHORTEST
+        if not self._is_worth(event, now):
+            return []
+        if isinstance(event, ReviewNeeded | ReleaseNeeded):
+            lines = [sentences.in_short(event)]
+        else:
+            lines = sentences.lines(event)
+        if isinstance(event, Checked) and len(lines) > _FINDINGS + 2:
+            more = f"{len(lines) - 1 - _FINDINGS} more findings: unpooled-client check shows them all"
+            lines = [*lines[:_FINDINGS], more, lines[-1]]
+        if type(event) is not Proposal:  # all that `join` is for
+            self._told += len(lines)
+        return lines
+
+    def _is_worth(self, event: Event, now: float) -> bool:
+        match event:
+            case Sent():
+                return False  # the ledger has them all
+            case StepProgress(total=None):
+                return self._is_first(event.step, _BEFORE_THE_STEPS) or self._is_due(now, _FOR_PROGRESS)
+            case StepProgress():
+                return self._tells_of_variants(event, now)
+            case Waiting():
+                return self._is_first(event.what, _BEFORE_THE_STEPS) or self._is_due(now, _FOR_PROGRESS)
+            case Unreachable() | Paused():
+                told = self._is_first(type(event), _BEFORE_THE_STEPS) or self._is_due(now, _FOR_PROGRESS)
+                self._lasting |= {type(event)} if told else set()
+                return told
+            case Reachable() | Resumed():
+                begin = _ENDS[type(event)]
+                told = begin in self._lasting
+                self._lasting.discard(begin)
+                return told
+        return True
+
+    def _tells_of_variants(self, event: StepProgress, now: float) -> bool:
+        """Whether to tell of a step over the variants: first when it is known how long it will take."""
+        is_end = event.is_whole and event.step == event.title
+        is_known = event.is_whole or event.left is not None
+        if is_known and self._is_first((event.step, is_end), _BEFORE_THE_END):
+            return True
+        is_soon = event.left is not None and event.left < _SHORTEST
+        # No step comes after one that is iterated.
+        return is_known and not is_soon and self._is_due(now, _FOR_STEPS if event.step == event.title else 0)
+
+    def _is_first(self, what: object, limit: int) -> bool:
+        """Whether this has had no line yet, and there are still lines for its kind."""
+        is_first = what not in self._known and self._told < limit
+        self._known |= {what} if is_first else set()
+        return is_first
+
+    def _is_due(self, now: float, spared: int) -> bool:
+        """Whether the last line about what comes again is long ago, and more than `spared` lines are left."""
+        left = _BEFORE_THE_END - self._told
+        if now < self._due or left <= spared or self._began is None:
+            return False
+        growth = _GROWTH if left > _MANY else _GROWTH**2
+        self._due = max(now + _SHORTEST, self._began + growth * (now - self._began))
+        return True

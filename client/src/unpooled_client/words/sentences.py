@@ -1,0 +1,321 @@
+"""Events in the field's words, as lines of plain text."""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from collections.abc import Iterable, Sequence
+
+from unpooled.facts import plan_facts
+from unpooled.leaving import (
+    COHORT_SUMS,
+    EVERYONE_BY_SUM,
+    OPERATOR,
+    Leaving,
+    most_bytes,
+    usual_bytes,
+)
+from unpooled.protocol.sealing import fingerprint
+from unpooled_client.state.events import (
+    Accepted,
+    Agreed,
+    Checked,
+    Compared,
+    Event,
+    Failed,
+    Finished,
+    Joined,
+    PanelAgreed,
+    Paused,
+    Proposal,
+    Reachable,
+    ReleaseNeeded,
+    Results,
+    Resumed,
+    ReviewNeeded,
+    Sent,
+    StepProgress,
+    Transformed,
+    Unreachable,
+    Waiting,
+)
+
+_WIDTH = 100
+_ONE_OPERATOR = (
+    "  ONE OPERATOR: NOT BLIND. Server and compensator are run by the same people, "
+    "so masks hide nothing from them"
+)
+
+
+def lines(event: Event) -> list[str]:
+    """An event as a person reads it."""
+    match event:
+        case Joined():
+            again = "Going on" if event.again else "Joined"
+            return [
+                f'{again}: study "{event.name}" as cohort {event.cohort}, at {event.server}',
+                f"This cohort's key has the fingerprint {event.fingerprint}",
+            ]
+        case ReviewNeeded():
+            return review(event)
+        case Proposal():
+            return proposal(event)
+        case Agreed():
+            return ["Plan and roster accepted"]
+        case ReleaseNeeded():
+            return release(event)
+        case Accepted():
+            return ["The mask seed was sent, sealed to the compensator"]
+        case Checked():
+            return checked(event)
+        case PanelAgreed():
+            return [f"Panel agreed: {event.variants:,} variants, of {event.own:,} in this cohort's list"]
+        case StepProgress():
+            return [f"{event.title}: {amount(event)} answered{_and_left(event)}"]
+        case Sent():
+            return [f"Sent: {event.quantity} ({size(event.bytes)}, {event.form})"]
+        case Resumed():
+            return ["The study goes on"]
+        case Reachable():
+            return [f"{event.server} answers again, after {duration(event.after)}"]
+        case Results():
+            return [f"Results: {len(event.files)} files in {event.folder}"]
+        case Transformed():
+            return [f"Normalized table, which stays here: {event.file}"]
+        case Compared():
+            return [compared(event)]
+        case Finished():
+            return [finished(event)]
+        case Failed():
+            return [failure(event)]
+    return [text] if (text := status(event)) else []
+
+
+def in_short(event: ReviewNeeded | ReleaseNeeded) -> str:
+    """What is to be accepted, in a line of a log."""
+    if isinstance(event, ReleaseNeeded):
+        return f"To leave this computer: {len(event.leaves)} kinds of messages (unpooled-client review)"
+    what = event.plan.phenotype or f"{len(event.plan.features)} columns"
+    names = ", ".join(name for name, _ in event.roster.members)
+    since = f"Changed: {event.changed}. " if event.changed else ""
+    blind = ". ONE OPERATOR: NOT BLIND" if event.one_operator else ""
+    return f"{since}Plan {grouped(event.plan_hash)[:9]}…: {event.plan.test} of {what}, by {names}{blind}"
+
+
+def status(event: Event) -> str:
+    """What is waited for, or empty."""
+    match event:
+        case Waiting():
+            whom = f" ({', '.join(event.names)})" if event.names else ""
+            return f"Waiting for {event.what}{whom} since {clock(event.since)}"
+        case Unreachable():
+            return f"{event.server} has not answered since {clock(event.since)}: {event.reason}. Trying on"
+        case Paused():
+            return f"The study is paused: {event.reason}"
+    return ""
+
+
+def amount(event: StepProgress) -> str:
+    """How much of a step is answered: 1,200 of 3,000 variants."""
+    of = f" of {event.total:,}" if event.total is not None else ""
+    unit = event.unit.removesuffix("s") if event.total is None and event.done == 1 else event.unit
+    return f"{event.done:,}{of} {unit}"
+
+
+def left(event: StepProgress) -> str:
+    """How long it will still take: the study, or one step of several; empty where nobody can know."""
+    if event.left is None or event.left < 1:
+        return ""
+    of = "" if event.is_last else " in this iteration" if event.title != event.step else " in this step"
+    return f"about {duration(event.left)} left{of}"
+
+
+def _and_left(event: StepProgress) -> str:
+    return f", {text}" if (text := left(event)) else ""
+
+
+def failure(event: Failed) -> str:
+    told = (
+        f" The coordinator sees the code {event.told_server!r}, and nothing else."
+        if event.told_server
+        else ""
+    )
+    return f"Error: {event.message} {event.remedy}".rstrip() + told
+
+
+def compared(event: Compared) -> str:
+    if not event.files:
+        return f"This cohort was not set against the pool: {event.reason}"
+    apart = f", {event.apart} of them apart" if event.apart else ""
+    return f"This cohort against the pool ({event.count} compared{apart}; stays here): {event.files[-1]}"
+
+
+def finished(event: Finished) -> str:
+    seconds = ", ".join(f"{phase} {value:.1f} s" for phase, value in event.seconds.items())
+    return f"Done: {size(event.sent)} sent, {size(event.received)} received; {seconds}"
+
+
+def checked(event: Checked) -> list[str]:
+    """The verdict, and each error and warning."""
+    found = []
+    for finding in event.report.get("findings", ()):
+        if finding["severity"] != "note":
+            where = ":".join(str(finding[k]) for k in ("file", "line", "column") if finding[k] is not None)
+            count = finding.get("count", 1)
+            times = f" ({count:,} times)" if count > 1 else ""
+            said = f"{finding['message']}{times}."
+            text = " ".join(part for part in (where and f"{where}:", said, finding["remedy"]) if part)
+            found.append(f"{finding['severity']}: {text}")
+    verdict = "Data read and checked" if event.ok else "The data cannot be used as they are"
+    return [*found, f"{verdict} ({event.seconds:.1f} s)"]
+
+
+def changed(event: ReviewNeeded) -> str:
+    """That something was accepted earlier, and is no longer so."""
+    return f"Changed since you accepted: {event.changed}."
+
+
+def review(event: ReviewNeeded) -> list[str]:
+    """All that a person reads before accepting."""
+    return [
+        *([changed(event)] if event.changed else []),
+        *_plan(event),
+        "WHO TAKES PART (compare fingerprints by telephone)",
+        *_table([(_you(name, event), fingerprint(key)) for name, key in event.roster.members]),
+        f"  Roster hash (the same at every cohort): {grouped(event.roster_hash)}",
+        "",
+        *_compensator(event),
+    ]
+
+
+def proposal(event: Proposal) -> list[str]:
+    """What a study asks for, before it is known who takes part."""
+    return [*_plan(event), *_compensator(event), *leaves(event.leaves)]
+
+
+def release(event: ReleaseNeeded) -> list[str]:
+    """What a person reads before anything of the data leaves."""
+    return leaves(event.leaves)
+
+
+def _plan(event: Proposal) -> list[str]:
+    return [
+        *_description(event.description),
+        "",
+        "PLAN",
+        *_table(plan_facts(event.plan).all),
+        f"  Plan hash (the same at every cohort): {grouped(event.plan_hash)}",
+        "",
+    ]
+
+
+def _description(text: str) -> Iterable[str]:
+    """What the coordinator wrote, each line marked: none can pass for the program's own."""
+    if not text.strip():
+        return
+    yield from ("", "IN THE COORDINATOR'S WORDS (not part of the plan)")
+    for line in text.strip().split("\n"):
+        yield from textwrap.wrap(line, _WIDTH, initial_indent="  | ", subsequent_indent="  | ") or ["  |"]
+
+
+def _compensator(event: Proposal) -> list[str]:
+    return [
+        "COMPENSATOR",
+        f"  Fingerprint, as in your invitation: {event.compensator}",
+        *([_ONE_OPERATOR] if event.one_operator else []),
+        "",
+    ]
+
+
+def leaves(rows: Sequence[Leaving]) -> list[str]:
+    """What will leave this computer, a few lines for each quantity."""
+    return [
+        "WHAT WILL LEAVE THIS COMPUTER",
+        *(line for row in rows for line in _leaving(row)),
+        "",
+        *([_ONE_OPERATOR] if _has_one_operator(rows) else _wrapped(_masked_means(rows), "  ")),
+        *_wrapped(in_all(rows), "  "),
+        "",
+    ]
+
+
+def _masked_means(rows: Iterable[Leaving]) -> str:
+    but = ", but for its sums as said above" if any(row.what == COHORT_SUMS for row in rows) else ""
+    return (
+        f"Masked: nobody can read this cohort's numbers{but}; the server reads the sum over all cohorts, as "
+        "long as it and the compensator do not work together."
+    )
+
+
+def _has_one_operator(rows: Iterable[Leaving]) -> bool:
+    return any(row.readable_by == OPERATOR for row in rows)
+
+
+def in_all(rows: Iterable[Leaving]) -> str:
+    """How much can leave in all."""
+    most = most_bytes(rows)
+    if most is None:
+        return "How much it is in all is known once the data are checked."
+    usual = usual_bytes(rows) or most
+    as_a_rule = "" if usual == most else f", as a rule less than {size(usual)}"
+    return f"In all at most {size(most)}{as_a_rule}, and a few words about the state of the run."
+
+
+def how_much(leaving: Leaving) -> str:
+    """The size of a quantity: 112 bytes, at most 24.3 MB a round; empty where it is not known."""
+    if not leaving.bytes:
+        return ""
+    if leaving.exact:
+        return size(leaving.bytes * leaving.rounds)
+    return f"at most {size(leaving.bytes)}" + (" a round" if leaving.rounds > 1 else "")
+
+
+def _you(name: str, event: ReviewNeeded) -> str:
+    return f"{name} (you)" if name == event.cohort else name
+
+
+def _leaving(leaving: Leaving) -> Iterable[str]:
+    yield from _wrapped(", ".join(filter(None, [leaving.what, leaving.form, how_much(leaving)])), "  ")
+    yield from _wrapped(leaving.detail, "      ")
+    yield from _wrapped(f"How much:    {leaving.shape}", "      ", "                   ")
+    if leaving.readable_by not in (EVERYONE_BY_SUM, OPERATOR):
+        yield from _wrapped(f"Readable by: {leaving.readable_by}", "      ", "                   ")
+    yield from _wrapped(f"It tells:    {leaving.learns}", "      ", "                   ")
+
+
+def _wrapped(text: str, first: str, others: str | None = None) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent=first, subsequent_indent=others or first)
+
+
+def _table(rows: Sequence[tuple[str, str]]) -> list[str]:
+    width = max((len(name) for name, _ in rows), default=0)
+    return [f"  {name:<{width}}  {value}" for name, value in rows]
+
+
+def grouped(digits: str) -> str:
+    """The first 128 bits of a hash, in groups of four digits."""
+    return " ".join(digits[i : i + 4] for i in range(0, 32, 4))
+
+
+def size(count: int) -> str:
+    """Bytes for people: 950 bytes, 1.2 kB, 3.4 MB."""
+    if count < 1000:
+        return f"{count} bytes"
+    unit, value = "kB", count / 1e3
+    for larger in ("MB", "GB"):
+        if value >= 999.5:
+            unit, value = larger, value / 1e3
+    return f"{value:.3g} {unit}" if value < 999.5 else f"{value:,.0f} {unit}"
+
+
+def clock(since: float) -> str:
+    """A time of day, with the date if it was not today."""
+    then = time.localtime(since)
+    today = time.localtime()[:3] == then[:3]
+    return time.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M", then)
+
+
+def duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
