@@ -2,7 +2,8 @@
 
     make bench [ARGS="linear logistic --variants 580000 --samples 1781 --runs 3"]
 
-Federated: from the moment all cohorts are ready to the result files on disk, every party and HTTP included.
+Federated: from the moment all cohorts are ready to the result files on the platform's disk, and to those on
+the last cohort's, every party and HTTP included.
 PLINK: its whole run on the pooled file, read once before so that it comes from memory, as the cohorts' does.
 """
 
@@ -19,6 +20,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +70,8 @@ class Study:
     files: dict[str, str]
     """Our result files, and those of PLINK that they are held against."""
     check: Callable[[Path, Path], str]
-    ratio: float
+    goals: tuple[float, ...]
+    """Times PLINK's time: until the files are on the platform, and until the last cohort has them."""
     megabytes: float
 
 
@@ -79,7 +82,7 @@ STUDIES = {
         ["--assoc", "--pheno", "pooled.ill"],
         {"assoc": "assoc"},
         same_bytes,
-        6,
+        (2.2, 3),
         80,
     ),
     "counts": Study(
@@ -88,7 +91,7 @@ STUDIES = {
         ["--assoc", "--freq", "--missing", "--hardy", "--pheno", "pooled.ill"],
         {file: file for file in ("assoc", "frq", "lmiss", "hwe")},
         same_bytes,
-        6,
+        (2.2, 3),
         80,
     ),
     "linear": Study(
@@ -107,7 +110,7 @@ STUDIES = {
         ["--glm", "hide-covar", "--pheno", "pooled.trait", "--pheno-name", "trait", *PLINK2],
         {"assoc.linear": "trait.glm.linear"},
         same_numbers,
-        0.5,
+        (0.5,),
         350,
     ),
     "logistic": Study(
@@ -116,7 +119,7 @@ STUDIES = {
         ["--glm", "hide-covar", "no-firth", "--pheno", "pooled.ill", "--pheno-name", "ill", *PLINK2],
         {"assoc.logistic": "ill.glm.logistic"},
         same_numbers,
-        0.5,
+        (0.5,),
         1700,
     ),
 }
@@ -206,15 +209,16 @@ def command(study: Study, data: Path) -> list[str]:
 
 
 def show(name: str, study: Study, pairs: list[tuple[float, dict[str, Any]]]) -> None:
-    ratios = [report["seconds"]["ready_to_files"] / pooled for pooled, report in pairs]
     traffic = pairs[-1][1]["bytes"]
-    seconds = statistics.median(report["seconds"]["ready_to_files"] for _, report in pairs)
     whole = statistics.median(report["seconds"]["command"] for _, report in pairs)
-    spread = f"from {min(ratios):.2f} to {max(ratios):.2f}"
     print(f"\n{name}: {len(pairs)} runs, each beside {version(study.program)} on the pooled file")
     print(f"  {study.program:<15} {statistics.median(pooled for pooled, _ in pairs):8.2f} s")
-    print(f"  federated       {seconds:8.2f} s")
-    print(f"  ratio           {statistics.median(ratios):8.2f}    ({spread}; goal {study.ratio:g})")
+    for where, goal in zip_longest(("platform", "cohorts"), study.goals):
+        key = f"ready_to_{where}"
+        seconds = statistics.median(report["seconds"][key] for _, report in pairs)
+        ratios = [report["seconds"][key] / pooled for pooled, report in pairs]
+        spread = f"from {min(ratios):.2f} to {max(ratios):.2f}" + (f"; goal {goal:g}" if goal else "")
+        print(f"  to {where:<12} {seconds:8.2f} s,  {statistics.median(ratios):5.2f} times    ({spread})")
     print(f"  whole command   {whole:8.2f} s")
     print(f"  to the last sum {traffic['to_last_sum'] / 1e6:8.1f} MB  (goal {study.megabytes:g})")
     print(f"  delivery        {traffic['delivery'] / 1e6:8.1f} MB")

@@ -26,6 +26,7 @@ class Worker:
 
     def __init__(self, threads: int = 2) -> None:
         self.stop = threading.Event()
+        self._done_something = threading.Event()
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="worker")
         self._not_before: dict[Hashable, float] = {}
         self._running: set[Hashable] = set()
@@ -47,7 +48,9 @@ class Worker:
                 log.exception("the worker could not look for work")
                 close_old_connections()
                 live = False
-            self.stop.wait(BUSY if live else IDLE)
+            # What is done often brings what is next: then it looks at once.
+            self._done_something.wait(BUSY if live else IDLE)
+            self._done_something.clear()
         self._pool.shutdown(wait=True)
         close_old_connections()
 
@@ -99,3 +102,4 @@ class Worker:
             with self._lock:
                 self._running.discard(what)
                 self._not_before[what, version] = time.monotonic() + RETRY
+            self._done_something.set()

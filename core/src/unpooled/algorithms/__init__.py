@@ -16,7 +16,7 @@ from unpooled.plan import NONE, Plan, PlanError
 from unpooled.question import Question, words
 from unpooled.sizes import AUTOSOMAL, LISTED, VARIANTS, Sizes
 
-SHARE_BYTES = 3 << 20
+SHARE_BYTES = 4_500_000
 FEWEST_IN_A_CHUNK = 1000
 
 TESTS: dict[str, Algorithm] = {test.name: test for test in (CHI_SQUARE, LINEAR, LOGISTIC)}

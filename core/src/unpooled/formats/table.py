@@ -7,8 +7,11 @@ header is aligned in the same way. A new report is a list of columns; nothing he
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
@@ -26,6 +29,8 @@ from unpooled.formats.number import (
 )
 
 BLOCK_ROWS = 16_384
+AT_ONCE = 2
+"""Blocks that are rendered side by side."""
 
 Index = NDArray[np.int64]
 
@@ -127,12 +132,21 @@ def write_table(
 ) -> None:
     """Write header and rows, one `separator` (a byte) between columns.
 
-    `block` makes the columns of a slice of rows, so that memory stays bounded.
+    `block` makes the columns of a slice of rows, so that memory stays bounded. Compiled code renders them
+    without the interpreter's lock, so the next blocks are made while one is written.
     """
     titles = [column.title.encode().rjust(column.width) for column in block(slice(0, 0))]
     file.write(separator.join(titles) + header_ending)
-    for part in blocks(rows):
-        file.write(_render(block(part), part.stop - part.start, pool, ending, separator))
+
+    def text(part: slice) -> Any:
+        return _render(block(part), part.stop - part.start, pool, ending, separator)
+
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        parts = blocks(rows)
+        made = deque(threads.submit(text, part) for part in islice(parts, AT_ONCE + 1))
+        while made:
+            file.write(made.popleft().result())
+            made.extend(threads.submit(text, part) for part in islice(parts, 1))
 
 
 def blocks(rows: int) -> Iterator[slice]:

@@ -18,6 +18,7 @@ from urllib.request import urlopen
 import click
 
 from unpooled_webapp import environment
+from unpooled_webapp.demonstration import folder_in
 from unpooled_webapp.processes import Child, python
 
 START_SECONDS = 60.0
@@ -159,11 +160,12 @@ def _prepare_database() -> str | None:
     return first_run.token()
 
 
-def _end_demo() -> None:
+def _end_demo(home: Path) -> None:
     """A demo that ran has ended with the web application: its study cannot go on."""
-    from unpooled_webapp.demonstration import service
+    if folder_in(home).exists():
+        from unpooled_webapp.demonstration import service  # loads Django's models and all services
 
-    service.clean_up()
+        service.clean_up()
 
 
 def _web(listener: socket.socket) -> Child:
@@ -236,7 +238,7 @@ class _Platform:
             for child in reversed(self.children):
                 child.stop()
             (self.folder / "addresses.json").unlink(missing_ok=True)
-            _end_demo()
+            _end_demo(self.folder)
 
     def _keep_running(self) -> None:
         for child in self.children:

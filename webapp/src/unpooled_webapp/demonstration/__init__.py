@@ -2,3 +2,12 @@
 
 Only where the operator permits it, by the address in `UNPOOLED_DEMO_ADDRESS`; one at a time.
 """
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def folder_in(home: Path) -> Path:
+    """Where a demo's cohorts lie, as long as there is one."""
+    return home / "demo"

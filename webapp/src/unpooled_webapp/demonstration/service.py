@@ -27,7 +27,7 @@ from unpooled_server.models import Study
 from unpooled_server.names import OVER
 from unpooled_server.services import invitations, studies
 from unpooled_server.services.transitions import PLATFORM
-from unpooled_webapp.demonstration import example
+from unpooled_webapp.demonstration import example, folder_in
 from unpooled_webapp.processes import Child, python
 from unpooled_webapp.rehearsal.clients import hand_over
 
@@ -183,4 +183,4 @@ def _lock() -> Iterator[int | None]:
 
 
 def _folder() -> Path:
-    return Path(settings.UNPOOLED_HOME) / "demo"
+    return folder_in(Path(settings.UNPOOLED_HOME))

@@ -133,12 +133,14 @@ def run_study(running: Platform, settings: Settings, screen: Screen) -> Rehearsa
         fetched = time.time()
         screen.phase("Delivering the results to every cohort")
         _await_delivery(clients)
+        delivered = max(_delivered_at(running, study, cohort) for cohort in clients)
         files += _normalized(running, study, clients)
     figures = report(
         coordinator.study(study),
         coordinator.progress(study),
         coordinator.traffic(study),
         files_at=fetched,
+        delivered_at=delivered,
         command_seconds=time.monotonic() - began,
     )
     target = Path(f"{settings.out}.report.json")
@@ -196,14 +198,24 @@ def _suffix(name: str) -> str:
     return name.removeprefix(f"{PREFIX}.")
 
 
+def _delivered_at(running: Platform, study: str, cohort: str) -> float:
+    """When the last result file was at its place at a cohort, in seconds since 1970."""
+    (delivered,) = (event for event in _events(running, study, cohort) if event["event"] == "results")
+    return max(Path(file).stat().st_mtime for file in delivered["files"])
+
+
 def _normalized(running: Platform, study: str, clients: Iterable[str]) -> list[Path]:
     """The normalized tables that the cohorts have written beside their own, as their clients tell."""
     found = []
     for cohort in clients:
-        lines = (_folder(running, study, cohort) / EVENTS).read_text("utf-8").splitlines()
-        events = map(json.loads, lines)
+        events = _events(running, study, cohort)
         found += [Path(event["file"]) for event in events if event["event"] == "transformed"]
     return found
+
+
+def _events(running: Platform, study: str, cohort: str) -> Iterator[dict[str, Any]]:
+    """What a cohort's client has told, in its order."""
+    return map(json.loads, (_folder(running, study, cohort) / EVENTS).read_text("utf-8").splitlines())
 
 
 def _folder(running: Platform, study: str, cohort: str) -> Path:

@@ -14,14 +14,18 @@ def report(
     traffic: dict[str, Any],
     *,
     files_at: float,
+    delivered_at: float,
     command_seconds: float,
 ) -> dict[str, Any]:
     """What a rehearsal took.
 
-    `files_at` is the time, in seconds since 1970, at which the last result file was at its place.
+    `files_at` and `delivered_at` are times, in seconds since 1970: all result files were at their places here
+    and at the last of the cohorts. The platform itself had them at the end of its last phase.
     Bytes count request and response with their headers, as the server sent and received them.
     """
-    ready_at = datetime.fromisoformat(study["ready_at"]).timestamp()
+    ready_at, ended_at = (
+        datetime.fromisoformat(study[name]).timestamp() for name in ("ready_at", "ended_at")
+    )
     return {
         "study": study["id"],
         "test": study["test"],
@@ -33,7 +37,9 @@ def report(
         "steps": {step["title"]: step["rounds"] for step in progress["steps"]},
         "seconds": {
             "command": round(command_seconds, 3),
+            "ready_to_platform": round(ended_at - ready_at, 3),
             "ready_to_files": round(files_at - ready_at, 3),
+            "ready_to_cohorts": round(delivered_at - ready_at, 3),
             "phases": progress["seconds"],
             "cohorts": {cohort["name"]: cohort["timing"] for cohort in study["cohorts"]},
         },
