@@ -78,6 +78,8 @@ class Plan:
     """
 
     name: ClassVar[str] = "unpooled/plan"
+    alone: ClassVar[bool] = False
+    """Whether it is for one cohort's own eyes: then no floor applies."""
 
     test: str
     phenotype: str
@@ -133,13 +135,13 @@ class Plan:
             yield name, options.called(name).problem(value, self)
 
     def _rules(self) -> list[tuple[str, bool, str]]:
-        most = f"{MOST_PEOPLE:,}"
+        most, fewest = f"{MOST_PEOPLE:,}", 1 if self.alone else MIN_COHORTS
         return [
             *self._rules_of_its_kind(),
             (
                 "cohorts",
-                MIN_COHORTS <= self.cohorts <= MOST_COHORTS,
-                f"{MIN_COHORTS} to {MOST_COHORTS:,} cohorts, not {self.cohorts:,}",
+                fewest <= self.cohorts <= MOST_COHORTS,
+                f"{fewest} to {MOST_COHORTS:,} cohorts, not {self.cohorts:,}",
             ),
             ("compensator_key", len(self.compensator_key) == 32, "the compensator's public key has 32 bytes"),
             ("build", is_name(self.build, 40), "name the genome build, such as GRCh38"),
@@ -303,6 +305,13 @@ class Plan:
     @classmethod
     def from_text(cls, text: str) -> Plan:
         return cls.from_json(json.loads(text))
+
+
+class OwnPlan(Plan):
+    """A plan for what one cohort computes of its own data and keeps. No message holds one."""
+
+    name: ClassVar[str] = "unpooled/own-plan"
+    alone: ClassVar[bool] = True
 
 
 @functools.cache

@@ -1,12 +1,14 @@
-"""A whole study in one process, through the real encodings and real masks.
+"""A whole study in one process, through the real encodings and real masks; and one cohort's own estimates.
 
-For notebooks and tests: what the server, the compensator and the clients do with a network between them.
+`run` is for notebooks and tests: what the server, the compensator and the clients do with a network between
+them. `run_alone` is what a cohort finds in its own data, beside a study.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from unpooled.columns import joined
 from unpooled.driver import Running
 from unpooled.errors import ProtocolError
 from unpooled.panel import Panel
-from unpooled.plan import Plan
+from unpooled.plan import OwnPlan, Plan
 from unpooled.procedure import Call, Each, Rows, Study
 from unpooled.protocol import masking
 from unpooled.protocol.masking import MaskContext
@@ -31,24 +33,37 @@ def run(plan: Plan, panel: Panel, cohorts: Sequence[Cohort | Table]) -> dict[str
 
     In a study of tables the cohorts are tables, and the panel is that of no variants.
     """
-    test, plan = algorithm(plan.test), with_chunks(plan)
-    federation = _Federation(plan, cohorts, test.asks)
+    plan = with_chunks(plan)
+    return _tables(plan, panel, _Federation(plan, cohorts, algorithm(plan.test).asks))
+
+
+def run_alone(plan: Plan, panel: Panel, cohort: Cohort | Table) -> dict[str, dict[str, np.ndarray]]:
+    """The result tables of one cohort as it is: what the study's method finds in its data alone.
+
+    Nothing is masked, and no floor applies: neither of cohorts, nor of people at a level or with a value. So
+    these results are for whoever has the data anyway, and must not leave that computer.
+    """
+    plan = with_chunks(OwnPlan(**{**vars(plan), "cohorts": 1, "masking": "modular"}))
+    return _tables(plan, panel, _Alone(plan, cohort, algorithm(plan.test).asks))
+
+
+def _tables(plan: Plan, panel: Panel, asked: _Federation | _Alone) -> dict[str, dict[str, np.ndarray]]:
     rows: list[Rows] = []
-    _run(test.procedure(Study(plan, lambda: panel)), federation, rows)
+    _run(algorithm(plan.test).procedure(Study(plan, lambda: panel)), asked, rows)
     return collect(rows)
 
 
-def _run(call: Call[Any], federation: _Federation, rows: list[Rows]) -> Any:
+def _run(call: Call[Any], asked: _Federation | _Alone, rows: list[Rows]) -> Any:
     """Run a branch to its end, and those that it waits for one after the other; its value."""
-    branch = Running(call, federation.kinds)
+    branch = Running(call, asked.kinds)
     outcome = branch.go_on()
     while True:
         rows += outcome.rows
         match outcome.waits_for:
             case Question() as question:
-                outcome = branch.go_on(federation.total(question))
+                outcome = branch.go_on(asked.total(question))
             case Each() as each:
-                outcome = branch.go_on([_run(call, federation, rows) for call in each.calls])
+                outcome = branch.go_on([_run(call, asked, rows) for call in each.calls])
             case None:
                 return outcome.value
 
@@ -102,3 +117,18 @@ class _Federation:
             masked = scheme.add(masked, scheme.from_bytes(upload, words))
             masks = scheme.add(masks, own_mask)
         return questions.unpack(question, scheme.subtract(masked, masks), scheme, k, salt)
+
+
+@dataclass(frozen=True, eq=False)
+class _Alone:
+    """One cohort, whose numbers stand for the sums."""
+
+    plan: Plan
+    cohort: Cohort | Table
+    kinds: Sequence[type[Question]]
+
+    def total(self, question: Question) -> Arrays:
+        """As rounded as sums are, for what is asked next may begin below the last bit of these."""
+        scheme, salt = self.plan.scheme(question.ring_bits), b""
+        share = questions.pack(question, questions.answer(question, self.cohort), scheme, 1, salt)
+        return questions.unpack(question, share, scheme, 1, salt)

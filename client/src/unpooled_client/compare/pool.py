@@ -6,14 +6,20 @@ From PLINK 1.9's `.assoc`, `.assoc.linear` or `.assoc.logistic`, or else plink2'
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from unpooled.algorithms.result_files import report_name
 from unpooled.chromosomes import chromosome_code
 from unpooled.errors import UnpooledError
+from unpooled.formats import titles
+from unpooled.formats.reading import Line, Report, neg_log10, number
+from unpooled.pictures.associations import confidence
 from unpooled.plan import Plan
 from unpooled.statistics import normal_quantile
 from unpooled_client.compare.estimates import Estimate, Variant
@@ -21,26 +27,14 @@ from unpooled_client.compare.estimates import Estimate, Variant
 REACH = 500_000
 """Base pairs to either side of a variant in which no other one is taken."""
 
+Floats = NDArray[np.float64]
+Lead: TypeAlias = tuple[Variant, Estimate]
+
 _BIN = 100_000  # of each so many base pairs only the strongest variant is remembered
 _SOURCES = ("assoc", "glm")
-_USUAL_CONFIDENCE = 0.95
 
-_NAMES = {
-    "chromosome": ("CHR", "CHROM"),
-    "position": ("BP", "POS"),
-    "name": ("SNP", "ID"),
-    "a1": ("A1",),
-    "a2": ("A2", "REF", "AX"),
-    "effect": ("OR", "BETA"),
-    "se": ("SE", "LOG(OR)_SE"),
-    "statistic": ("STAT", "T_STAT", "Z_STAT", "CHISQ"),
-    "p": ("P",),
-    "n": ("NMISS", "OBS_CT"),
-    "test": ("TEST",),
-    "frequency": ("A1_FREQ", "MAF"),
-    "alleles": ("NCHROBS",),
-}
-_NEEDED = ("chromosome", "position", "name", "a1", "effect", "p")
+_EFFECT = (titles.ODDS_RATIO, titles.BETA)
+_STATISTIC = (titles.CHI_SQUARE, titles.T, titles.Z)
 
 
 class NothingToCompare(UnpooledError):
@@ -57,12 +51,7 @@ class Pool:
     """Whether effects are odds ratios."""
     has_frequencies: bool
     """Whether frequencies are those of `.frq`, of founders."""
-    leads: tuple[tuple[Variant, Estimate], ...]
-
-
-def confidence(plan: Plan) -> float:
-    """Of all limits: what the plan says, else 0.95."""
-    return plan.ci or _USUAL_CONFIDENCE
+    leads: tuple[Lead, ...]
 
 
 def strongest(files: Iterable[Path], plan: Plan, count: int) -> Pool:
@@ -76,14 +65,16 @@ def strongest(files: Iterable[Path], plan: Plan, count: int) -> Pool:
     if source is None:
         raise NothingToCompare("the results have no report with effects: neither .assoc nor .glm")
     file, path = source
-    header, lines = _strongest_lines(path, count)
+    report = Report(path)
+    if not report.has(*_EFFECT):
+        raise NothingToCompare(f"{path.name} has no column with the effect")
+    lines = _strongest_lines(report, count)
     if not lines:
         raise NothingToCompare(f"no variant has a P value in {path.name}")
-    odds = header.titles["effect"] == "OR"
-    leads = [header.lead(words, plan, odds) for words in lines]
+    leads = _leads(report, lines, plan)
     if frq := given.get("frq"):
-        leads = _with_frequencies(leads, frq, plan)
-    return Pool(file, odds, frq is not None, tuple(leads))
+        leads = _with_frequencies(leads, Report(frq), plan)
+    return Pool(file, report.has(titles.ODDS_RATIO), frq is not None, tuple(leads))
 
 
 def file_of(file: str, files: Iterable[Path], plan: Plan) -> Path | None:
@@ -92,153 +83,91 @@ def file_of(file: str, files: Iterable[Path], plan: Plan) -> Path | None:
     return next((path for path in files if path.name == name), None)
 
 
-@dataclass(frozen=True)
-class _Header:
-    """Which word of a line is what."""
+def _strongest_lines(report: Report, count: int) -> list[Line]:
+    """The lines of the strongest variants, the strongest first."""
+    chromosome, position = report.place(titles.CHROMOSOME), report.place(titles.POSITION)
 
-    at: Mapping[str, int]
-    titles: Mapping[str, str]
+    def far(line: Line, other: Line) -> bool:
+        distance = abs(int(line[position]) - int(other[position]))
+        return line[chromosome] != other[chromosome] or distance > REACH
 
-    @classmethod
-    def of(cls, line: bytes) -> _Header:
-        words = line.decode().lstrip("#").split()
-        found = {
-            what: title for what, titles in _NAMES.items() for title in reversed(titles) if title in words
-        }
-        return cls({what: words.index(title) for what, title in found.items()}, found)
-
-    def lead(self, words: Sequence[bytes], plan: Plan, odds: bool) -> tuple[Variant, Estimate]:
-        def text(what: str) -> str:
-            return words[self.at[what]].decode("utf-8", "replace") if what in self.at else ""
-
-        def number(what: str) -> float:
-            return _number(words[self.at[what]]) if what in self.at else math.nan
-
-        variant = Variant(
-            chromosome_code(text("chromosome"), plan.autosomes) or 0,
-            int(text("position")),
-            text("name"),
-            text("a1"),
-            text("a2"),
-        )
-        effect = number("effect")
-        size = math.log(effect) if odds and effect > 0 else math.nan if odds else effect
-        se = number("se")
-        if math.isnan(se):
-            se = _by_statistic(size, number("statistic"), squared=self.titles.get("statistic") == "CHISQ")
-        reach = normal_quantile(1 - (1 - confidence(plan)) / 2) * se
-        lower, upper = (_exp(x) if odds else x for x in (size - reach, size + reach))
-        n = int(text("n")) if "n" in self.at else None
-        score = neg_log10(words[self.at["p"]])
-        return variant, Estimate(number("frequency"), effect, se, lower, upper, score, n)
+    chosen: list[Line] = []
+    for _, line in sorted(_best_by_place(report), key=lambda found: found[0], reverse=True):
+        if len(chosen) < count and all(far(line, other) for other in chosen):
+            chosen.append(line)
+    return chosen
 
 
-def _exp(x: float) -> float:
-    try:
-        return math.exp(x)
-    except OverflowError:
-        return math.inf
-
-
-def _by_statistic(size: float, statistic: float, *, squared: bool) -> float:
-    """The standard error that a report without one implies by its test: Wald's, or Miettinen's."""
-    z = math.sqrt(statistic) if squared and statistic >= 0 else statistic
-    return abs(size / z) if z and size else math.nan
-
-
-def _strongest_lines(path: Path, count: int) -> tuple[_Header, list[list[bytes]]]:
-    """The header, and the lines of the strongest variants, the strongest first."""
-    with path.open("rb") as file:
-        header = _Header.of(file.readline())
-        if missing := [what for what in _NEEDED if what not in header.at]:
-            raise NothingToCompare(f"{path.name} has no column with the {missing[0]}")
-        best = _best_by_place(header, file)
-    taken: list[tuple[bytes, int]] = []
-    chosen: list[list[bytes]] = []
-    for (chromosome, _), (_, line) in sorted(best.items(), key=lambda item: item[1][0], reverse=True):
-        if len(chosen) == count:
-            break
-        words = line.split()
-        position = int(words[header.at["position"]])
-        if all(chromosome != other or abs(position - place) > REACH for other, place in taken):
-            taken.append((chromosome, position))
-            chosen.append(words)
-    return header, chosen
-
-
-def _best_by_place(
-    header: _Header, lines: Iterable[bytes]
-) -> dict[tuple[bytes, int], tuple[tuple[float, float], bytes]]:
+def _best_by_place(report: Report) -> Iterable[tuple[tuple[float, float], Line]]:
     """The strongest variant's line in each stretch of the genome, with how strong it is."""
-    chromosome, position, p = (header.at[what] for what in ("chromosome", "position", "p"))
-    test, statistic = header.at.get("test"), header.at.get("statistic")
-    best: dict[tuple[bytes, int], tuple[tuple[float, float], bytes]] = {}
-    for line in lines:
-        if test is not None and b"ADD" not in line:
-            continue  # of a covariate: to split it takes longer
-        words = line.split()
-        if words[p] == b"NA" or (test is not None and words[test] != b"ADD"):
+    chromosome, position, p = map(report.place, (titles.CHROMOSOME, titles.POSITION, titles.P))
+    statistic = report.place(*_STATISTIC) if report.has(*_STATISTIC) else None
+    best: dict[tuple[bytes, int], tuple[tuple[float, float], Line]] = {}
+    for line in report.lines():
+        if line[p] == b"NA":
             continue
-        place = (words[chromosome], int(words[position]) // _BIN)
+        place = (line[chromosome], int(line[position]) // _BIN)
         # Where P is too small to be printed, the statistic still says which is the stronger.
-        size = abs(_number(words[statistic])) if statistic is not None else 0.0
-        score = (neg_log10(words[p]), size)
-        if place not in best or score > best[place][0]:
-            best[place] = (score, line)
-    return best
+        size = 0.0 if statistic is None else abs(number(line[statistic]))
+        strength = (neg_log10(line[p].decode()), size)
+        if place not in best or strength > best[place][0]:
+            best[place] = (strength, line)
+    return best.values()
 
 
-def neg_log10(p: bytes) -> float:
-    """-log10 of P as printed: 0.01, 1e-5, 1.2e-400; infinite where 0 is printed."""
-    value = float(p)
-    if value > 0:
-        return abs(math.log10(value))
-    mantissa, _, exponent = p.partition(b"e")
-    return -math.log10(float(mantissa)) - int(exponent) if exponent else math.inf
-
-
-def _number(word: bytes) -> float:
-    """A number of PLINK's; NaN for NA, and what else is none."""
-    try:
-        return float(word)
-    except ValueError:
-        return math.nan
-
-
-def _with_frequencies(
-    leads: Sequence[tuple[Variant, Estimate]], path: Path, plan: Plan
-) -> list[tuple[Variant, Estimate]]:
-    """Frequency, other allele, and number of people if it is not known, out of a `.frq`."""
-    wanted = {(variant.chromosome, variant.name) for variant, _ in leads}
-    found = {}
-    with path.open("rb") as file:
-        header = _Header.of(file.readline())
-        for chromosome, name, words in _of_names({name.encode() for _, name in wanted}, header, file, plan):
-            if (chromosome, name) in wanted:
-                found[chromosome, name] = words
-    return [_filled(variant, estimate, header, found) for variant, estimate in leads]
-
-
-def _of_names(
-    names: set[bytes], header: _Header, lines: Iterable[bytes], plan: Plan
-) -> Iterator[tuple[int, str, list[bytes]]]:
-    at, chromosome = header.at["name"], header.at["chromosome"]
-    for line in lines:
-        words = line.split()
-        if words[at] in names:
-            code = chromosome_code(words[chromosome].decode(), plan.autosomes) or 0
-            yield code, words[at].decode("utf-8", "replace"), words
-
-
-def _filled(
-    variant: Variant, estimate: Estimate, header: _Header, found: Mapping[tuple[int, str], Sequence[bytes]]
-) -> tuple[Variant, Estimate]:
-    words = found.get((variant.chromosome, variant.name))
-    if words is None or words[header.at["a1"]].decode() != variant.a1:
-        return variant, estimate
-    people = int(words[header.at["alleles"]]) // 2
-    frequency = _number(words[header.at["frequency"]])
-    return (
-        replace(variant, a2=words[header.at["a2"]].decode()),
-        replace(estimate, frequency=frequency, n=people if estimate.n is None else estimate.n),
+def _leads(report: Report, lines: Sequence[Line], plan: Plan) -> list[Lead]:
+    odds, effect = report.has(titles.ODDS_RATIO), report.numbers(lines, *_EFFECT)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        size = np.log(np.where(effect > 0, effect, np.nan)) if odds else effect
+        se = _standard_errors(report, lines, size)
+        reach = normal_quantile(1 - (1 - confidence(plan)) / 2) * se
+        lower, upper = (np.exp(limit) if odds else limit for limit in (size - reach, size + reach))
+    variants = map(
+        Variant,
+        _chromosomes(report, lines, plan),
+        map(int, report.texts(lines, titles.POSITION)),
+        report.texts(lines, titles.NAME),
+        report.texts(lines, titles.A1),
+        report.texts(lines, titles.A2, titles.OTHER_ALLELE),
     )
+    estimates = map(
+        Estimate,
+        *(column.tolist() for column in (report.numbers(lines, titles.FREQUENCY), effect, se, lower, upper)),
+        map(neg_log10, report.texts(lines, titles.P)),
+        [int(text) if text else None for text in report.texts(lines, titles.PEOPLE)],
+    )
+    return list(zip(variants, estimates, strict=True))
+
+
+def _chromosomes(report: Report, lines: Sequence[Line], plan: Plan) -> list[int]:
+    return [chromosome_code(text, plan.autosomes) or 0 for text in report.texts(lines, titles.CHROMOSOME)]
+
+
+def _standard_errors(report: Report, lines: Sequence[Line], size: Floats) -> Floats:
+    """As printed; those that a report without them implies by its test are Miettinen's, or Wald's."""
+    z = report.numbers(lines, *_STATISTIC)
+    if report.has(titles.CHI_SQUARE):
+        z = np.sqrt(z)
+    printed = report.numbers(lines, titles.SE, titles.SE_OF_LOG_ODDS)
+    implied = np.where((z != 0) & (size != 0), np.abs(size / z), np.nan)
+    return np.where(np.isnan(printed), implied, printed)
+
+
+def _with_frequencies(leads: Sequence[Lead], report: Report, plan: Plan) -> list[Lead]:
+    """Frequency, other allele, and number of people if it is not known, out of a `.frq`."""
+    name, wanted = report.place(titles.NAME), {variant.name.encode() for variant, _ in leads}
+    lines = [line for line in report.lines() if line[name] in wanted]
+    chromosomes = _chromosomes(report, lines, plan)
+    keys = zip(chromosomes, report.texts(lines, titles.NAME), report.texts(lines, titles.A1), strict=True)
+    numbers = (report.numbers(lines, title) for title in (titles.FREQUENCY, titles.ALLELES))
+    rows = zip(report.texts(lines, titles.A2), *(column.tolist() for column in numbers), strict=True)
+    found = dict(zip(keys, rows, strict=True))
+    return [_filled(lead, found.get((lead[0].chromosome, lead[0].name, lead[0].a1))) for lead in leads]
+
+
+def _filled(lead: Lead, row: tuple[str, float, float] | None) -> Lead:
+    if row is None:
+        return lead
+    (variant, estimate), (a2, frequency, alleles) = lead, row
+    people = int(alleles) // 2 if estimate.n is None else estimate.n
+    return replace(variant, a2=a2), replace(estimate, frequency=frequency, n=people)

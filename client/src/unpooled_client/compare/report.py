@@ -9,10 +9,9 @@ from itertools import groupby
 from pathlib import Path
 
 from unpooled.chromosomes import chromosome_name
-from unpooled.pictures.associations import p_text
+from unpooled.pictures.associations import confidence, p_text
 from unpooled.plan import Plan
 from unpooled_client.compare.estimates import Contrast, Estimate
-from unpooled_client.compare.pool import confidence
 from unpooled_client.compare.tables import Beside
 from unpooled_client.state.written import Written
 from unpooled_client.words.page import Html, document, encoded, facts, mark, section, table, tag
@@ -81,8 +80,7 @@ def write_tables(place: Place, study: Study, compared: Sequence[Beside]) -> tupl
             tag(
                 "p",
                 "Of each column what the study found of all cohorts together, and what the same method finds "
-                "of this cohort's table alone. A column of which this cohort has fewer than some thirty "
-                "values has no number of its own.",
+                "of this cohort's table alone.",
             ),
         ),
         *(

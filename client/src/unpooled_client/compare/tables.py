@@ -1,11 +1,10 @@
 """A study of tables: what the pool's parameters are, and what this cohort's table alone would give.
 
-The same steps as the study's, run within this program: its rows are dealt out to three cohorts.
+The same steps as the study's, run within this program on the table as it is.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 import math
@@ -17,12 +16,10 @@ from typing import Any
 import numpy as np
 
 from unpooled.algorithms import algorithm
-from unpooled.algorithms.tables.census import FEWEST_VALUES
 from unpooled.cohort import ArrayTable
 from unpooled.panel import Panel
 from unpooled.plan import PARAMETERS_FILE, QUANTILES_FILE, SUMMARY_FILES, Plan
-from unpooled.protocol.messages import MIN_COHORTS
-from unpooled.run import run
+from unpooled.run import run_alone
 from unpooled_client.compare.pool import NothingToCompare, file_of
 
 _NO_NUMBERS = {"name", "type", "unit", "note"}
@@ -41,7 +38,7 @@ class Beside:
     what: str
     pool: float
     own: float
-    """NaN where this cohort has too few values."""
+    """NaN where this cohort has no such number."""
 
 
 def compare_tables(files: Iterable[Path], values: np.ndarray, plan: Plan) -> list[Beside]:
@@ -65,19 +62,9 @@ def compare_tables(files: Iterable[Path], values: np.ndarray, plan: Plan) -> lis
 
 def _own(file: str, values: np.ndarray, plan: Plan) -> Found:
     """What the study's file would have said of this table alone."""
-    hands = [values[k::MIN_COHORTS] for k in range(MIN_COHORTS)]
-    known = [(~np.isnan(hand)).sum(axis=0) for hand in hands]
-    enough = [k for k in range(values.shape[1]) if min(counts[k] for counts in known) >= FEWEST_VALUES]
-    if not enough:
-        return {}
-    features = [plan.features[k] for k in enough]
-    own_plan = dataclasses.replace(
-        plan, cohorts=MIN_COHORTS, schema=tuple(features), files=(file,), masking="modular"
-    )
-    method, nothing = algorithm(plan.test), Panel.of([])
-    tables = run(own_plan, nothing, [ArrayTable(np.ascontiguousarray(hand[:, enough])) for hand in hands])
-    written = io.BytesIO()
-    method.files[file](written, nothing, method.columns_for(file, tables), own_plan)
+    method, nothing, written = algorithm(plan.test), Panel.of([]), io.BytesIO()
+    tables = run_alone(plan, nothing, ArrayTable(values))
+    method.files[file](written, nothing, method.columns_for(file, tables), plan)
     return _read(written.getvalue())
 
 

@@ -1,7 +1,4 @@
-"""The same test as the study's, on this cohort's data alone: the study's own procedure, run in this program.
-
-It is for three cohorts at least. So this one is asked as it is, beside two in which nobody is.
-"""
+"""The same test as the study's, on this cohort's data alone: the study's own procedure, run here."""
 
 from __future__ import annotations
 
@@ -21,8 +18,7 @@ from unpooled.options import Place
 from unpooled.panel import Panel
 from unpooled.pictures.associations import Associations
 from unpooled.plan import Covariate, Plan
-from unpooled.protocol.messages import MIN_COHORTS
-from unpooled.run import run
+from unpooled.run import run_alone
 from unpooled_client.compare.estimates import Contrast, Estimate, Variant
 from unpooled_client.compare.pool import Pool
 from unpooled_client.data.cohort import PlinkCohort, PlinkData
@@ -132,7 +128,8 @@ def _estimates(pool: Pool, cohort: PlinkCohort, panel: Panel, plan: Plan) -> dic
     """By the variants' IDs."""
     columns = telling(cohort.samples)
     own_plan = _plan(plan, columns, pool)
-    tables = run(own_plan, panel, _with_nobody(cohort, columns))
+    samples = dataclasses.replace(cohort.samples, covariates=cohort.samples.covariates[:, columns])
+    tables = run_alone(own_plan, panel, dataclasses.replace(cohort, samples=samples))
     if summary.VARIANTS not in tables:
         return {}
     rows = algorithm(plan.test).columns_for(pool.file, tables)
@@ -166,21 +163,9 @@ def _plan(plan: Plan, columns: list[int], pool: Pool) -> Plan:
     }
     return dataclasses.replace(
         plan,
-        cohorts=MIN_COHORTS,
         options=tuple((option.name, asked[option.name]) for option in own if option.name in asked),
         files=(pool.file, "frq") if pool.has_frequencies else (pool.file,),
-        chromosomes=(),
-        panel_mode="names",
-        panel_digest=b"",
-        masking="modular",
     )
-
-
-def _with_nobody(cohort: PlinkCohort, columns: list[int]) -> list[PlinkCohort]:
-    """The cohort, and as many without people as there have to be."""
-    samples = dataclasses.replace(cohort.samples, covariates=cohort.samples.covariates[:, columns])
-    nobody = dataclasses.replace(samples, kept=np.zeros(len(samples), bool))
-    return [dataclasses.replace(cohort, samples=some) for some in (samples, *[nobody] * (MIN_COHORTS - 1))]
 
 
 def _of_the_variant(column: np.ndarray) -> np.ndarray:

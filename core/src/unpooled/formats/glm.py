@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unpooled.alleles import UNSEEN
+from unpooled.formats import titles
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Name, Real, Scaled, Text, Whole, write_table
 from unpooled.formats.tests import SEX, Lines, of_test, tests, tests_each
@@ -73,7 +74,9 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, logisti
     if {"beta", "orbeta"} & wanted:
         wanted.add("effect")
     odds = logistic and not plan.beta and "beta" not in wanted
-    titles = ("OR" if odds else "BETA", "LOG(OR)_SE" if odds else "SE", "Z_STAT" if logistic else "T_STAT")
+    effect = titles.ODDS_RATIO if odds else titles.BETA
+    error_of_effect = titles.SE_OF_LOG_ODDS if odds else titles.SE
+    statistic = titles.Z if logistic else titles.T
     reach = normal_quantile(1 - (1 - plan.ci) / 2) if plan.ci else 0.0
     percent = int(plan.ci * 100 + 1e-9)
     at_error = variants.labels + len(names)
@@ -96,25 +99,25 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, logisti
         alleles, frequency = rows["n"][variant] * np.where(single, 1, 2), rows["a1_freq"][variant]
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             columns: list[tuple[str, Column]] = [
-                ("chrom", Text("CHROM", 0, at_chromosome + chromosome)),
-                ("pos", Whole("POS", 0, variants.position(variant).values)),
-                ("id", Name("ID", 0, variants.name(variant).values)),
-                ("ref", Text("REF", 0, a2)),
+                ("chrom", Text(titles.CHROMOSOME.plink2, 0, at_chromosome + chromosome)),
+                ("pos", Whole(titles.POSITION.plink2, 0, variants.position(variant).values)),
+                ("id", Name(titles.NAME.plink2, 0, variants.name(variant).values)),
+                ("ref", Text(titles.A2.plink2, 0, a2)),
                 ("alt1", Text("ALT1", 0, a1)),
                 ("alt", Text("ALT", 0, a1)),
-                ("a1", Text("A1", 0, a1)),
-                ("ax", Text("AX", 0, a2)),
+                ("a1", Text(titles.A1.plink2, 0, a1)),
+                ("ax", Text(titles.OTHER_ALLELE.plink2, 0, a2)),
                 ("a1count", Real("A1_CT", 0, frequency * alleles, digits=_DIGITS)),
-                ("totallele", Whole("ALLELE_CT", 0, alleles)),
-                ("a1freq", Real("A1_FREQ", 0, frequency, digits=_DIGITS)),
-                ("test", Text("TEST", 0, variants.labels + test)),
-                ("nobs", Whole("OBS_CT", 0, rows["n"][variant])),
-                ("effect", Real(titles[0], 0, shown(beta), digits=_DIGITS)),
-                ("se", Real(titles[1], 0, se, digits=_DIGITS)),
+                ("totallele", Whole(titles.ALLELES.plink2, 0, alleles)),
+                ("a1freq", Real(titles.FREQUENCY.plink2, 0, frequency, digits=_DIGITS)),
+                ("test", Text(titles.TEST.plink2, 0, variants.labels + test)),
+                ("nobs", Whole(titles.PEOPLE.plink2, 0, rows["n"][variant])),
+                ("effect", Real(effect.plink2, 0, shown(beta), digits=_DIGITS)),
+                ("se", Real(error_of_effect.plink2, 0, se, digits=_DIGITS)),
                 ("ci", Real(f"L{percent}", 0, shown(beta - reach * se), digits=_DIGITS)),
                 ("ci", Real(f"U{percent}", 0, shown(beta + reach * se), digits=_DIGITS)),
-                ("tz", Real(titles[2], 0, beta / se, digits=_DIGITS)),
-                ("p", Scaled("P", 0, p, digits=_DIGITS, down=down)),
+                ("tz", Real(statistic.plink2, 0, beta / se, digits=_DIGITS)),
+                ("p", Scaled(titles.P.plink2, 0, p, digits=_DIGITS, down=down)),
                 ("err", Text("ERRCODE", 0, at_error + error)),
             ]
         first, *others = [column for name, column in columns if name in wanted]

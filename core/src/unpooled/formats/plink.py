@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from unpooled.formats import titles
 from unpooled.formats.table import Column, Name, Pool, Real, Slashed, Text, Whole, blocks, write_table
 from unpooled.formats.tests import Which
 from unpooled.panel import Panel
@@ -52,19 +53,21 @@ class Variants:
         return len(self._rows["variant"])
 
     def chromosome(self, part: Which) -> Text:
-        return Text("CHR", 4, self._panel.chromosome[self._rows["variant"][part]].astype(np.int64))
+        return Text(
+            titles.CHROMOSOME.plink, 4, self._panel.chromosome[self._rows["variant"][part]].astype(np.int64)
+        )
 
     def name(self, part: Which) -> Name:
-        return Name("SNP", self.width, self._panel.name[self._rows["variant"][part]])
+        return Name(titles.NAME.plink, self.width, self._panel.name[self._rows["variant"][part]])
 
     def position(self, part: Which) -> Whole:
-        return Whole("BP", 10, self._panel.position[self._rows["variant"][part]])
+        return Whole(titles.POSITION.plink, 10, self._panel.position[self._rows["variant"][part]])
 
     def a1(self, part: Which) -> Text:
-        return Text("A1", 4, self._allele(part, self._rows["first_is_a1"][part]))
+        return Text(titles.A1.plink, 4, self._allele(part, self._rows["first_is_a1"][part]))
 
     def a2(self, part: Which) -> Text:
-        return Text("A2", 4, self._allele(part, ~self._rows["first_is_a1"][part]))
+        return Text(titles.A2.plink, 4, self._allele(part, ~self._rows["first_is_a1"][part]))
 
     def _allele(self, part: Which, is_first: NDArray[np.bool_]) -> NDArray[np.int64]:
         variant = self._rows["variant"][part]
@@ -99,9 +102,9 @@ def write_assoc(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
             Real("F_A", 8, _share(*table[:2])),
             Real("F_U", 8, _share(*table[2:])),
             variants.a2(part),
-            Real("CHISQ", 12, rows["chi_square"][part]),
-            Real("P", 12, chi_square_p_value(rows["neg_log10_p"][part], rows["chi_square"][part])),
-            Real("OR", 12, rows["odds_ratio"][part]),
+            Real(titles.CHI_SQUARE.plink, 12, rows["chi_square"][part]),
+            Real(titles.P.plink, 12, chi_square_p_value(rows["neg_log10_p"][part], rows["chi_square"][part])),
+            Real(titles.ODDS_RATIO.plink, 12, rows["odds_ratio"][part]),
         ]
         return columns + (_limits(table, level) if level else [])
 
@@ -115,7 +118,7 @@ def _limits(table: Sequence[Counts], level: float) -> list[Column]:
     limits = odds_ratio_interval(case_a1, case_a2, control_a1, control_a2, level)
     return [
         Real(title, 12, limit, ratio_is_missing)
-        for title, limit in zip(("SE", f"L{percent}", f"U{percent}"), limits, strict=True)
+        for title, limit in zip((titles.SE.plink, f"L{percent}", f"U{percent}"), limits, strict=True)
     ]
 
 
@@ -131,8 +134,8 @@ def write_frq(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
             variants.a1(part),
             variants.a2(part),
             # One minus the share of A2, not the share of A1: the last bit decides how a half is rounded.
-            Real("MAF", 12, 1.0 - _share(a2, a1)),
-            Whole("NCHROBS", 8, a1 + a2),
+            Real(titles.FREQUENCY.plink, 12, 1.0 - _share(a2, a1)),
+            Whole(titles.ALLELES.plink, 8, a1 + a2),
         ]
 
     write_table(file, len(variants), block, variants.pool)

@@ -13,7 +13,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.formats import glm, plink, ssf
+from unpooled.formats import glm, plink, ssf, titles
 from unpooled.formats.adjusted import reported, write_adjusted
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Real, Text, Whole, write_table
@@ -26,19 +26,20 @@ from unpooled.statistics import normal_quantile, p_value
 
 def write_linear(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
     """`.assoc.linear`."""
-    _write(file, panel, rows, plan, "BETA", odds=False)
+    _write(file, panel, rows, plan, odds=False)
 
 
 def write_logistic(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
     """`.assoc.logistic`: odds ratios, or their logarithms with `beta`."""
-    _write(file, panel, rows, plan, "BETA" if plan.beta else "OR", odds=not plan.beta)
+    _write(file, panel, rows, plan, odds=not plan.beta)
 
 
-def _write(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, effect: str, *, odds: bool) -> None:
+def _write(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, odds: bool) -> None:
     variants = Variants(panel, rows, tests(plan, rows))
     lines = Lines(tests_each(plan, panel, rows))
     reach = normal_quantile(1 - (1 - plan.ci) / 2) if plan.ci else 0.0
     percent = int(plan.ci * 100 + 1e-9)
+    effect = titles.ODDS_RATIO if odds else titles.BETA
 
     def shown(values: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.exp(values) if odds else values
@@ -51,7 +52,7 @@ def _write(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, effect: str, 
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             statistic = beta / se
             limits: list[Column] = [
-                Real("SE", 8, se),
+                Real(titles.SE.plink, 8, se),
                 Real(f"L{percent}", 8, shown(beta - reach * se)),
                 Real(f"U{percent}", 8, shown(beta + reach * se)),
             ]
@@ -61,12 +62,12 @@ def _write(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, effect: str, 
             variants.name(variant),
             variants.position(variant),
             variants.a1(variant),
-            Text("TEST", 10, variants.labels + test),
-            Whole("NMISS", 8, rows["n"][variant]),
-            Real(effect, 10, values),
+            Text(titles.TEST.plink, 10, variants.labels + test),
+            Whole(titles.PEOPLE.plink, 8, rows["n"][variant]),
+            Real(effect.plink, 10, values),
             *(limits if plan.ci else []),
-            Real("STAT", 12, statistic),
-            Real("P", 12, p_value(neg_log10_p)),
+            Real(titles.T.plink, 12, statistic),
+            Real(titles.P.plink, 12, p_value(neg_log10_p)),
         ]
 
     write_table(file, len(lines), block, variants.pool, header_ending=b" \n")

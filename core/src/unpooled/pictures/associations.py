@@ -120,8 +120,7 @@ class Associations:
 
     @property
     def confidence(self) -> float:
-        """Of the limits: what the plan says, else 0.95."""
-        return self.plan.ci or _USUAL_CONFIDENCE
+        return confidence(self.plan)
 
     def effects(self, part: Part) -> tuple[Floats, Floats, Floats, Floats]:
         """Effect of a copy of A1, its lower and upper limit, and the standard error (of log OR, or of beta).
@@ -152,6 +151,11 @@ class Associations:
 
     def _table(self, part: Part) -> list[NDArray[np.int64]]:
         return [self.columns[name][part].astype(np.int64) for name in _TABLE]
+
+
+def confidence(plan: Plan) -> float:
+    """Of all limits: what the plan says, else 0.95."""
+    return plan.ci or _USUAL_CONFIDENCE
 
 
 def p_text(neg_log10_p: float) -> str:

@@ -110,7 +110,8 @@ def count_people(study: Study) -> Asks[Pool]:
     """How many people there are; refuses levels of covariates that too few people or cohorts have."""
     plan = study.plan
     sums = yield Census(plan.trait, plan.dummies)
-    refuse_rare_levels(plan, sums)
+    if not plan.alone:
+        refuse_rare_levels(plan, sums)
     pool = Pool(plan.trait, tuple(sums["people"].tolist()))
     yield pool.rows()
     return pool

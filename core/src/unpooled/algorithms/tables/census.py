@@ -25,7 +25,7 @@ values are records, and a sum over one cohort is its own."""
 def count_values(study: Study) -> Asks[np.ndarray]:
     """How many values each feature has: int64 (features,); refuses features that too few cohorts have."""
     sums = yield CountValues(len(study.plan.features))
-    refuse_rare_features(study, sums)
+    refuse_rare_features(study.plan, sums)
     return np.asarray(sums["values"])
 
 
@@ -68,14 +68,14 @@ class CountValues(Question):
         return {"values": values, "enough": (values >= FEWEST_VALUES).astype(np.int64)}
 
 
-def refuse_rare_features(study: Study, sums: Arrays) -> None:
+def refuse_rare_features(plan: Plan, sums: Arrays) -> None:
     """DisclosureError if too few cohorts have enough values of a feature; none at all tell of nobody.
 
     `sums` are what `CountValues` asks for.
     """
-    titles = [feature.title for feature in study.plan.features]
+    titles = [feature.title for feature in plan.features]
     for title, n, cohorts in zip(titles, sums["values"].tolist(), sums["enough"].tolist(), strict=True):
-        if n and cohorts < FEWEST_COHORTS:
+        if n and cohorts < FEWEST_COHORTS and not plan.alone:
             raise DisclosureError(
                 f"fewer than {FEWEST_COHORTS} cohorts have at least {FEWEST_VALUES} values of {title} each, "
                 "and sums over these would tell of single people, or of one cohort to another. Duplicate the "

@@ -37,7 +37,7 @@ ROWS, ELEMENTS = "rows", "elements"
 def summary(study: Study) -> Asks[None]:
     """Count rows and values; then find moments and quantiles side by side."""
     sums = yield CountRows(len(study.plan.features))
-    refuse_rare_features(study, sums)
+    refuse_rare_features(study.plan, sums)
     yield Rows(ROWS, {"index": np.zeros(1, np.int64), "rows": sums["rows"]})
     yield Each([measure(study, sums["values"]), find_quantiles(study, sums["values"])])
 

@@ -1,0 +1,82 @@
+"""Reports read back: PLINK 1.9's and plink2's, with the titles that they were written with.
+
+They may have many millions of lines: go through them, keep a few, and ask for columns of these.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unpooled.errors import UnpooledError
+from unpooled.formats.tests import ADD
+from unpooled.formats.titles import TEST, Title
+
+Line: TypeAlias = list[bytes]
+"""The words of a line."""
+
+
+class Report:
+    """A report, of which only the header is held."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with path.open("rb") as file:
+            titles = file.readline().decode("utf-8", "replace").lstrip("#").split()
+        self._places = {title: place for place, title in enumerate(titles)}
+
+    def has(self, *titles: Title) -> bool:
+        """Whether there is a column of one of these titles."""
+        return any(name in self._places for title in titles for name in title)
+
+    def place(self, *titles: Title) -> int:
+        """Which word of a line stands under the first of these titles that it has; UnpooledError if none."""
+        for name in (name for title in titles for name in title):
+            if name in self._places:
+                return self._places[name]
+        raise UnpooledError(f"{self.path.name} has no column {' or '.join(dict.fromkeys(titles[0]))}")
+
+    def lines(self) -> Iterator[Line]:
+        """Line by line; of a regression those about the variants themselves, not those about covariates."""
+        test = self.place(TEST) if self.has(TEST) else None
+        with self.path.open("rb") as file:
+            next(file)
+            for line in file:
+                if test is not None and ADD not in line:
+                    continue  # to split it takes longer
+                words = line.split()
+                if test is None or words[test] == ADD:
+                    yield words
+
+    def texts(self, lines: Sequence[Line], *titles: Title) -> list[str]:
+        """Of some lines the column of the first of these titles; empty texts where there is none."""
+        if not self.has(*titles):
+            return [""] * len(lines)
+        place = self.place(*titles)
+        return [words[place].decode("utf-8", "replace") for words in lines]
+
+    def numbers(self, lines: Sequence[Line], *titles: Title) -> NDArray[np.float64]:
+        """The same of numbers; NaN where there is none."""
+        return np.array([number(text) for text in self.texts(lines, *titles)], float)
+
+
+def number(word: str | bytes) -> float:
+    """A number as printed; NaN for NA, and what else is none."""
+    try:
+        return float(word)
+    except ValueError:
+        return math.nan
+
+
+def neg_log10(p: str) -> float:
+    """-log10 of P as printed: 0.01, 1e-5, 1.2e-400; infinite where 0 is printed."""
+    value = float(p)
+    if value > 0:
+        return abs(math.log10(value))
+    mantissa, _, exponent = p.partition("e")
+    return -math.log10(float(mantissa)) - int(exponent) if exponent else math.inf

@@ -1,0 +1,32 @@
+"""What those columns of reports are called that are read back: for who writes reports, and who reads them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Title(NamedTuple):
+    """A quantity's title by PLINK 1.9, and by plink2; empty where no report of theirs has it."""
+
+    plink: str
+    plink2: str
+
+
+CHROMOSOME = Title("CHR", "CHROM")
+POSITION = Title("BP", "POS")
+NAME = Title("SNP", "ID")
+A1 = Title("A1", "A1")
+A2 = Title("A2", "REF")
+OTHER_ALLELE = Title("A2", "AX")
+FREQUENCY = Title("MAF", "A1_FREQ")
+ALLELES = Title("NCHROBS", "ALLELE_CT")
+TEST = Title("TEST", "TEST")
+PEOPLE = Title("NMISS", "OBS_CT")
+ODDS_RATIO = Title("OR", "OR")
+BETA = Title("BETA", "BETA")
+SE = Title("SE", "SE")
+SE_OF_LOG_ODDS = Title("SE", "LOG(OR)_SE")
+CHI_SQUARE = Title("CHISQ", "")
+T = Title("STAT", "T_STAT")
+Z = Title("STAT", "Z_STAT")
+P = Title("P", "P")

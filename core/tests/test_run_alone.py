@@ -1,0 +1,69 @@
+"""One cohort's own estimates: those of a study that nobody else is in, without the floors of a study."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from small_studies import STUDIES, Small
+
+from unpooled.algorithms import METHODS
+from unpooled.cohort import ArrayTable
+from unpooled.errors import DisclosureError
+from unpooled.plan import OwnPlan, Plan, PlanError
+from unpooled.run import run, run_alone
+
+
+def beside_nobody(small: Small) -> list[Any]:
+    """The first cohort, and two in which nobody is; a table is dealt out to three."""
+    first = small.cohorts[0]
+    if small.plan.of_tables:
+        return [ArrayTable(first.values[k::3]) for k in range(3)]
+    nobody = replace(first.samples, kept=np.zeros(len(first.samples), bool))
+    return [first, *[replace(first, samples=nobody)] * 2]
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_cohort_alone_is_a_study_that_nobody_else_is_in(name: str) -> None:
+    small = STUDIES[name]()
+    plan = small.plan if small.plan.of_tables else replace(small.plan, options=(*small.plan.options, SUMS))
+    together = run(plan, small.panel, beside_nobody(small))
+    alone = run_alone(small.plan, small.panel, small.cohorts[0])
+    assert list(alone) == list(together)
+    for table, columns in together.items():
+        for column, values in columns.items():
+            close = {"rtol": 1e-9, "atol": 1e-12} if values.dtype.kind == "f" else {"rtol": 0, "atol": 0}
+            np.testing.assert_allclose(alone[table][column], values, err_msg=f"{table} {column}", **close)
+
+
+SUMS = ("cohort_sums", True)
+"""Else too few cohorts have people at a level."""
+
+
+@pytest.mark.parametrize("name", ["linear, exact", "logistic, mean"])
+def test_no_floor_of_levels_applies(name: str) -> None:
+    small = STUDIES[name]()
+    first = small.cohorts[0]
+    with pytest.raises(DisclosureError, match="fewer than 3 cohorts"):
+        run(small.plan, small.panel, beside_nobody(small))
+    assert len(run_alone(small.plan, small.panel, first)["variants"]["beta"])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_floor_of_values_applies(method: str) -> None:
+    small = STUDIES[method]()
+    few = ArrayTable(small.cohorts[0].values[:5])
+    with pytest.raises(DisclosureError, match="fewer than 3 cohorts"):
+        run(small.plan, small.panel, [few] * 3)
+    for table in run_alone(small.plan, small.panel, few).values():
+        assert "n" not in table or list(table["n"]) == [5, 4, 5]
+
+
+def test_only_a_cohorts_own_plan_is_of_one_cohort() -> None:
+    plan = STUDIES["chi-square"]().plan
+    own = OwnPlan(**{**vars(plan), "cohorts": 1})
+    with pytest.raises(PlanError, match="3 to 1,000 cohorts, not 1"):
+        Plan.from_json(own.to_json())
+    assert own.hash() != plan.hash()
