@@ -53,7 +53,7 @@ class Federation:
         }
         self.compensator = self._compensator()
         self.web = self._web()
-        self.worker = self._celery() if stores.broker else self._embedded_worker()
+        self.worker = self.another_worker("worker")
         self.coordinator = Coordinator(self.address)
 
     @property
@@ -159,15 +159,15 @@ class Federation:
         options = ["-c", "python:unpooled_webapp.serving", "--bind", self.address.removeprefix("http://")]
         return self.python("web", "gunicorn", *options, ready="Booting worker")
 
-    def _embedded_worker(self) -> Party:
-        return self.python("worker", "unpooled_webapp", "worker", ready="threads; tests")
-
-    def _celery(self) -> Party:
+    def another_worker(self, name: str) -> Party:
+        """A worker as the stores want it, with gates and a log of its own."""
+        if not self.stores.broker:
+            return self.python(name, "unpooled_webapp", "worker", ready="threads; tests")
         options = ["--beat", "--scheduler", "celery.beat:Scheduler", "--pool", "threads"]
         options += ["--concurrency", "2", "--loglevel", "info", "--hostname", "worker@tests"]
         options += ["--without-mingle", "--without-gossip"]  # they would wait for other workers
         command = ["celery", "-A", "unpooled_webapp.celery", "worker", *options]
-        return self.python("worker", *command, ready="worker@tests ready")
+        return self.python(name, *command, ready="worker@tests ready")
 
 
 class UnpooledUp(Federation):

@@ -191,6 +191,33 @@ def test_each_party_is_killed_between_two_lines_that_must_not_come_apart(
     assert_as_undisturbed(trial, undisturbed)
 
 
+def test_two_workers_alternate(
+    own: Federation, small: tuple[Path, ...], undisturbed: dict[str, bytes]
+) -> None:
+    """Each is killed in the middle of a sum, and the other goes on from what is stored."""
+    trial = own.study(small, chunk_size=SMALL_CHUNK)
+    busy, other = own.worker, own.another_worker("other-worker")
+    hold = Hold(busy, launch.CONCLUDE, passing=1)
+    hold.close(trial)
+    trial.start()
+    try:
+        for _ in range(4):
+            hold.await_reached(trial)
+            following = Hold(other, launch.CONCLUDE, passing=2)
+            following.close(trial)
+            other.start()
+            busy.kill()
+            hold.gate(trial).open()
+            busy, other, hold = other, busy, following
+        hold.await_reached(trial)
+        hold.gate(trial).open()
+        assert_as_undisturbed(trial, undisturbed)
+    finally:
+        trial.stop()
+        for worker in (busy, other):
+            worker.stop()
+
+
 def test_unpooled_up_is_killed_and_started_again(
     small: tuple[Path, ...], undisturbed: dict[str, bytes], tmp_path: Path
 ) -> None:

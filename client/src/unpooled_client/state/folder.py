@@ -95,14 +95,14 @@ class Saved:
     signing_key: bytes = field(repr=False)
     cohort: str = ""
     network: dict[str, Any] = field(default_factory=dict)
-    """How the server is reached, as `unpooled_client.study.engine.Network` has it."""
+    """How the server is reached, as `network.api.Network` has it."""
     agreement: Agreement | None = None
     options: dict[str, Any] = field(default_factory=dict)
-    """The data options that passed the check, as `unpooled_client.study.reading` writes them."""
+    """The data options that passed the check, as `DataOptions.to_json` gives them."""
     files: dict[str, Fingerprint] = field(default_factory=dict)
     """The data files as they were then, by what they are."""
     sizes: dict[str, int] = field(default_factory=dict)
-    """How much there is in them, as `unpooled_client.study.reading.sizes_of` says."""
+    """How much there is in them, as `study.reading.sizes_of` says."""
     released: bytes = b""
     """Hash of the plan for which the person released what leaves of these files; empty before."""
     acceptance: Acceptance | None = None
