@@ -25,8 +25,8 @@ from unpooled.protocol import codec
 from unpooled.question import Arrays, Question
 
 CHANGED = (
-    "the study cannot go on: run again from what is stored, it asks something else than before. "
-    "Go on with the release that began it, on the same kind of machine, or duplicate the study"
+    "the study cannot continue: replayed from what is stored, it asks something different. Continue "
+    "with the release that began it, on the same kind of machine, or duplicate the study"
 )
 
 

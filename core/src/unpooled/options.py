@@ -51,7 +51,7 @@ class Covariate:
     def problem(self) -> str:
         """What is wrong with it, or nothing."""
         if not is_word(self.title):
-            return "name a covariate in 1 to 200 characters without blanks"
+            return "a covariate's name has 1 to 200 characters and no blanks"
         if self.levels and (len(self.levels) < 2 or len(set(self.levels)) < len(self.levels)):
             return f"{self.title} needs at least two different levels, the reference first"
         if not all(map(is_word, self.levels)):
@@ -339,7 +339,7 @@ class Covariates(Option):
         if found := next(filter(None, (covariate.problem() for covariate in value)), ""):
             return found
         if len(set(names)) < len(names):
-            return "a covariate stands twice"
+            return "a covariate is listed twice"
         if len(names) > MOST_COVARIATES:
             return f"at most {MOST_COVARIATES} columns, dummies counted, not {len(names)}"
         return self.rule(value, plan)

@@ -189,7 +189,7 @@ class Plan:
                 ("schema", not (bad := schema_problem(self.schema)), bad),
             ]
         return [
-            ("phenotype", is_name(self.phenotype, 200), "name the phenotype in 1 to 200 characters"),
+            ("phenotype", is_name(self.phenotype, 200), "the phenotype's name has 1 to 200 characters"),
             ("trait", self.trait in ("case/control", "quantitative"), "case/control or quantitative"),
             ("panel_mode", self.panel_mode in ("names", "list"), "names or list"),
             ("schema", not self.schema, f"goes with the trait {NONE}: a study of tables"),

@@ -252,7 +252,7 @@ def unpack(
     if not scheme.has_check(total, check_of(total, scheme, salt, cohorts)):
         raise ProtocolError(
             "the masks of this round do not cancel: the cohorts were not asked the same question, "
-            "a share was damaged, or the compensator's answer is false"
+            "a share was damaged, or the compensator's answer is wrong"
         )
     sums, at = {}, scheme.check_words
     for array in question.sends:

@@ -63,7 +63,7 @@ class Compensator:
             values = _json(content)
             key, version = bytes.fromhex(values["key"]), values["protocol"]
         except (ValueError, KeyError, TypeError) as error:
-            raise CompensatorAway("what answers at the compensator's address is no compensator") from error
+            raise CompensatorAway("what answers at the compensator's address is not a compensator") from error
         if version != VERSION or len(key) != 32:
             raise CompensatorRefused(_other_version(version))
         return Identity(key)
@@ -116,7 +116,7 @@ def _content(answer: httpx.Response, most: int) -> bytes:
 
 def _check_status(answer: httpx.Response, content: bytes) -> None:
     if answer.status_code == 401:
-        raise CompensatorAway("the compensator does not accept the server's secret; set it anew on both")
+        raise CompensatorAway("the compensator does not accept the server's secret; set it again on both")
     if answer.status_code == 403:  # its operator can admit the cohorts' keys at any time
         raise CompensatorAway(f"the compensator refuses: {_text(answer, content)}")
     if answer.status_code >= 500 or answer.is_redirect or answer.status_code in (408, 425, 429):

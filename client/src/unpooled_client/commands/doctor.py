@@ -93,7 +93,7 @@ def _address(text: str) -> str:
         address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         if is_address(address):
             return address
-    raise click.UsageError("--server wants an address such as https://studies.example.org")
+    raise click.UsageError("--server needs an address such as https://studies.example.org")
 
 
 def _json(found: list[Finding], address: str) -> str:
@@ -105,7 +105,7 @@ def _json(found: list[Finding], address: str) -> str:
 def _text(found: list[Finding], address: str) -> str:
     lines = [_line(finding) for finding in found]
     if not address:
-        lines.append("The way to the server was not looked at: give INVITATION, --server URL or --state DIR.")
+        lines.append("The way to the server was not tested: give INVITATION, --server URL or --state DIR.")
     return "\n".join(lines)
 
 

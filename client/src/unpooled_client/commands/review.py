@@ -54,16 +54,18 @@ def _show(saved: Saved, agreement: Agreement, *, as_json: bool) -> None:
         return
     click.echo("\n".join(sentences.leaves(review.leaves_of(saved, agreement))))
     if saved.is_released:
-        click.echo("This is released. Go on with: unpooled-client run")
+        click.echo("This is released. Continue with: unpooled-client run")
 
 
 def _ask(place: StateFolder, saved: Saved) -> Saved:
     """Have the person at the terminal decide; where there is none, say how to release."""
     if not sys.stdin.isatty():
-        click.echo(f"Nothing is released yet. To do it: unpooled-client review --release {place.as_option}")
+        click.echo(
+            f"Nothing is released yet. To release it: unpooled-client review --release {place.as_option}"
+        )
     elif click.confirm("Release this: may it leave this computer?", default=False, err=True):
         saved = before_run.release(place, saved)
-        click.echo(f"Released. Go on with: unpooled-client run {place.as_option}")
+        click.echo(f"Released. Continue with: unpooled-client run {place.as_option}")
     else:
         click.echo("Not released: nothing of your data leaves this computer.")
     return saved

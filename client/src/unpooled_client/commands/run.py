@@ -79,7 +79,7 @@ def join(invitation: str | None, wait: bool, yes: bool, **options: Any) -> int:
     engine = _engine(invitation, options, until=Until.AGREED if wait else Until.JOINED)
     code = _follow(engine, _screen(options), yes=yes)
     if code == Exit.DONE and not (wait or options["as_json"] or options["quiet"]):
-        click.echo(f"Go on with: {next_command(engine.folder.load(), engine.folder)}", err=True)
+        click.echo(f"Continue with: {next_command(engine.folder.load(), engine.folder)}", err=True)
     return code
 
 
@@ -89,7 +89,7 @@ def join(invitation: str | None, wait: bool, yes: bool, **options: Any) -> int:
 @click.option("--table", type=_FILE, metavar="FILE", help="A table, CSV or Parquet, in a study of tables.")
 @click.option("--out", type=FOLDER, metavar="DIR", help="Folder for the results.  [unpooled-STUDY]")
 @_YES
-@click.option("--detach", is_flag=True, help="Go on in the background: this terminal may be closed.")
+@click.option("--detach", is_flag=True, help="Run in the background: you may close this terminal.")
 @click.option("--threads", type=click.IntRange(1), default=_cores, metavar="N",
               help=f"Questions computed at once.  [all cores, {MOST_THREADS} at most]")  # fmt: skip
 @click.option(

@@ -131,7 +131,7 @@ def _is_snp_major(head: bytes, path: Path, report: Report) -> bool:
             file=path,
             read=head.hex(" "),
             expected="6c 1b 01",
-            remedy="Write it anew with `plink1.9 --bfile OLD --make-bed --out NEW`.",
+            remedy="Write it again with `plink1.9 --bfile OLD --make-bed --out NEW`.",
         )
         return False
     if head[:2] == b"\x1f\x8b":
@@ -142,7 +142,7 @@ def _is_snp_major(head: bytes, path: Path, report: Report) -> bool:
     pgen = "It is a .pgen file: " if head[:2] == MAGIC else ""
     report.error(
         Code.BED_MAGIC,
-        f"{WHAT} does not begin as a .bed of PLINK 1",
+        f"{WHAT} does not begin like a PLINK 1 .bed",
         file=path,
         read=head.hex(" "),
         expected="6c 1b 01",

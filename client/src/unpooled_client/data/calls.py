@@ -90,7 +90,7 @@ def _tell(fam: Fam, lacking: np.ndarray, looked: int, report: Report) -> None:
         file=fam.path,
         line=int(fam.tokens.line[rows[0]]),
         read=who[0],
-        remedy="Leave people out whose genotyping failed, with --remove FILE or `plink1.9 --mind 0.1`.",
+        remedy="Leave out people whose genotyping failed, with --remove FILE or `plink1.9 --mind 0.1`.",
         count=len(rows),
         examples=tuple(f"line {fam.tokens.line[k]}: {name}" for k, name in zip(rows, who, strict=False)),
     )

@@ -79,8 +79,8 @@ def _tell(
         file=path,
         read=said[0],
         expected=f"NA or {options.missing_phenotype} for a missing value",
-        remedy=f"If it is a code for a missing value, say --missing-phenotype {said[0]}, which goes for "
-        f"phenotype and covariates in place of {options.missing_phenotype}, or write NA; else correct it.",
+        remedy=f"If it is a code for a missing value, give --missing-phenotype {said[0]}, which applies "
+        f"to phenotype and covariates instead of {options.missing_phenotype}, or write NA; else correct it.",
         count=len(far),
         examples=tuple(f"{person}: {value}" for person, value in zip(who, said, strict=True)),
     )

@@ -20,8 +20,8 @@ BLOCKS = 256
 BLOCK = 64 << 10
 
 ELSE = (
-    "If nothing of the data was sent yet, check and release it anew (`unpooled-client check --state DIR`); "
-    "else have the study duplicated."
+    "If nothing derived from the data was sent yet, check and release it again (`unpooled-client check "
+    "--state DIR`); otherwise ask for the study to be duplicated."
 )
 """What can be done about data that are not those that were accepted, other than going back to these."""
 
@@ -67,7 +67,7 @@ def check_unchanged(accepted: dict[str, Fingerprint], paths: dict[str, Path]) ->
     if accepted.keys() != paths.keys():
         other = ", ".join(sorted(accepted.keys() ^ paths.keys()))
         raise DataProblem(
-            f"other files are given than were accepted: {other}",
+            f"these are not the files that were accepted: {other}",
             remedy=f"Start with the same options as before. {ELSE}",
         )
     for name, path in paths.items():

@@ -160,7 +160,7 @@ def read(path: Path) -> Iterator[Entry]:
         try:
             values = json.loads(line)
             if values.pop("previous") != previous:
-                raise LedgerError(f"{path}:{number}: the line before this one was changed or taken out")
+                raise LedgerError(f"{path}:{number}: the line before this one was changed or removed")
             yield Entry(**values | {"arrays": tuple(values["arrays"])})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise LedgerError(f"{path}:{number}: this line was changed") from error
@@ -184,7 +184,7 @@ def _damage(path: Path) -> tuple[Head, str]:
             return found, ""
         return Head(len(lines), _LOST), f"{head_path(path)}:1: this file is missing"
     if kept.lines > len(lines):
-        return kept, f"{path}:{len(lines) + 1}: {kept.lines - len(lines)} lines at the end were taken out"
+        return kept, f"{path}:{len(lines) + 1}: {kept.lines - len(lines)} lines at the end were removed"
     if Head.of(lines[: kept.lines]) != kept:
         return Head(len(lines), _LOST), f"{path}:{kept.lines}: this line was changed"
     return found, ""  # a crash may have come between the last line and the head

@@ -34,7 +34,7 @@ def agreed_plan(study: Study, saved: Saved) -> Plan:
     """The plan that was accepted here; DeliveryError unless the study is one of that plan."""
     if saved.agreement is None or checked_plan(study).hash() != saved.agreement.plan.hash():
         raise DeliveryError(
-            "the server offers results, and plan and roster of this study were not accepted here.",
+            "the server offers results, but the plan and the roster of this study were not accepted here.",
             "Nothing was stored. If they were accepted with another state folder, give it with --state.",
         )
     return saved.agreement.plan
@@ -102,8 +102,8 @@ def fetch(session: Session, file: ResultFile, folder: Path) -> None:
             session.api.result(file, part)
             if not _has(part, file):
                 raise DeliveryError(
-                    f"the result file {file.name} was damaged on its way.",
-                    "Start again: it is then fetched anew.",
+                    f"the result file {file.name} was damaged on the way.",
+                    "Start again: it is then fetched again.",
                 )
     except OSError as error:
         raise DeliveryError(

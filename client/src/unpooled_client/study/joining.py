@@ -59,7 +59,7 @@ class Unanswered(Refused):
     def __init__(self, session: Session) -> None:
         must, how = "what would leave this computer must be released", "unpooled-client run"
         if isinstance(asked := session.asked, ReviewNeeded):
-            changed = f"{asked.changed} changed and must be accepted anew"
+            changed = f"{asked.changed} changed and must be accepted again"
             must = changed if asked.changed else "plan and roster must be accepted"
             how = "unpooled-client join --wait"
         scripts = (

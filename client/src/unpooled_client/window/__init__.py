@@ -19,7 +19,7 @@ MISSING = (
 )
 LACKING = (
     "The window's library Qt is installed, but cannot be loaded: {reason}\n"
-    "On Debian and Ubuntu this is mended by\n"
+    "On Debian and Ubuntu this is fixed by\n"
     "    sudo apt-get install libegl1 libgl1 libxkbcommon0 libdbus-1-3 libfontconfig1\n"
     "Or use the command line, which does the same: unpooled-client --help"
 )

@@ -102,6 +102,6 @@ def _verdict(report: dict[str, Any]) -> Card:
     return Card(
         Tone.PROBLEM,
         documents.verdict(report),
-        "Mend the files, or choose others; what you typed is kept.",
+        "Fix the files, or choose others; what you typed is kept.",
         "in this cohort's files",
     )

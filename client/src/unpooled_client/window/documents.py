@@ -244,11 +244,9 @@ def _short(number: str) -> str:
 
 
 def ledger(entries: Sequence[Mapping[str, Any]], *, most: int, is_whole: bool) -> str:
-    """Everything that was sent, the latest first; `is_whole`: no line was changed or taken out."""
+    """Everything that was sent, the latest first; `is_whole`: no line was changed or removed."""
     total = sum(entry["bytes"] for entry in entries)
-    verdict = (
-        "✓ Verified: no line was changed or taken out" if is_whole else "✗ A line was changed or taken out"
-    )
+    verdict = "✓ Verified: no line was changed or removed" if is_whole else "✗ A line was changed or removed"
     by_form: dict[str, int] = {}
     for entry in entries:
         by_form[entry["form"]] = by_form.get(entry["form"], 0) + entry["bytes"]

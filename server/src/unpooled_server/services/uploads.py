@@ -79,7 +79,7 @@ def commit(
     except IntegrityError:
         committed = _drop_unless_committed(cohort, round_id, nonce)
         if committed is None:
-            raise Conflict("round-closed", "This round is asked anew.") from None
+            raise Conflict("round-closed", "This round is asked again.") from None
         return False
     if cohort.problem:
         Cohort.objects.filter(pk=cohort.pk).update(problem="", problem_name="", problem_at=None)

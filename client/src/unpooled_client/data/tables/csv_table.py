@@ -149,7 +149,7 @@ def _between_commas(header: Sequence[str], faults: Faults) -> bool:
     if mark is not None:
         kind = "semicolons" if mark == ";" else "tabs"
         remedy = "Export the table as CSV with commas between cells and decimal points in numbers."
-        faults.tell(Code.CSV, line=1, read=header[0], why=f"its cells stand between {kind}", remedy=remedy)
+        faults.tell(Code.CSV, line=1, read=header[0], why=f"its cells are separated by {kind}", remedy=remedy)
     return mark is None
 
 

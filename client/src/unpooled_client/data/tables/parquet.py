@@ -110,7 +110,9 @@ def _row_group(file: pq.ParquetFile, path: Path, group: int, rows: slice, column
     try:
         return _rows(file, group, rows, columns)
     except failures as error:
-        raise DataProblem(f"the table cannot be read: {error}", file=path, remedy="Write it anew.") from error
+        raise DataProblem(
+            f"the table cannot be read: {error}", file=path, remedy="Write it again."
+        ) from error
 
 
 def _damage() -> tuple[type[Exception], ...]:
@@ -135,7 +137,7 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def _index(fields: pa.Schema) -> frozenset[str]:
-    """The columns that are the index of a data frame of pandas, by the metadata that it has written."""
+    """The columns that are the index of a pandas data frame, by the metadata that it has written."""
     try:
         found = (fields.pandas_metadata or {}).get("index_columns", ())
         return frozenset(name for name in found if isinstance(name, str))

@@ -260,7 +260,7 @@ def _seconds(columns: int) -> float:
 LOGISTIC = Algorithm(
     name="logistic",
     title="Logistic regression",
-    method="Being a case was regressed on the copies of A1 by maximum likelihood, as plink1.9 --logistic and "
+    method="Case status was regressed on the copies of A1 by maximum likelihood, as plink1.9 --logistic and "
     "plink2 --glm compute it.",
     traits=("case/control",),
     asks=(

@@ -147,7 +147,7 @@ class FindMagnitude(OfFeatures):
             "within",
             ("features", THRESHOLDS),
             "most",
-            "per feature: how many values are at most 2^e in size, for 32 e",
+            "per feature: how many values are at most 2^e in size, for 32 values of e",
             "the size of the pool's values to a power of two; no single value",
         ),
     )
