@@ -51,7 +51,7 @@ def test_a_spoiled_cohort(files: Any) -> None:
     assert f"error: {files.folder / 't.bim'}:1:4: the position is not a whole number" in result.output
     assert "    read: 1.5\n" in result.output
     assert "    remedy: Write the position" in result.output
-    assert "Not ready: 1 error to mend" in result.output
+    assert "Not ready: 1 error to fix" in result.output
 
 
 def test_json(files: Any) -> None:

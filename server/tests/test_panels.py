@@ -152,7 +152,7 @@ def test_a_list_that_is_another_one_by_now_is_not_kept(federation: Make) -> None
         announce(trial, 0, variants(9).digest.hex())
         yield variants().canonical
 
-    with pytest.raises(Conflict, match="meanwhile"):
+    with pytest.raises(Conflict, match="in the meantime"):
         panels.receive_list(cohort, body())
     assert lists_of(trial) == []
 

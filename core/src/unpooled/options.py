@@ -1,4 +1,4 @@
-"""Options of a study, each declared once: what it may be, and how it is said to people.
+"""Options of a study, each declared once: which values it may have, and how people read about it.
 
 An algorithm lists the options that it has. Validation of plans, the API's schema, the browser's form, what
 coordinators and cohorts read of a plan, the flags of `rehearse`, the methods section and the documentation's

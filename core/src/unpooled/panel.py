@@ -1,12 +1,12 @@
 """The panel: the variants and alleles that all cohorts of a study agree on.
 
 A variant is sent as chromosome, position, ID and its *sorted* allele pair: the order of A1 and A2 would show
-which allele is the rarer one at that cohort. Each cohort sends the digest of its list first, so lists that
-are equal travel once.
+which allele is the rarer one at that cohort. Each cohort sends the digest of its list first, so equal lists
+travel only once.
 
 Rules, by which no variant of one cohort ever stops a study (`reconcile`):
 
-- left out, with the reason: no ID, an ID that stands twice in one cohort's list, a variant that a cohort
+- left out, with the reason: no ID, an ID that appears twice in one cohort's list, a variant that a cohort
   lacks, different chromosomes or positions, alleles that fit neither as they are nor on the other strand;
   readers of lists write bases in capitals (`capital`), so the case of letters decides nothing;
 - the pair that most cohorts name is the panel's (on a tie the first in ASCII order); a cohort that names the

@@ -103,7 +103,7 @@ class Foreseen:
     """What can be known of a kind of questions before a study: how large the answers will be."""
 
     questions: Iterable[Question]
-    """Those of one round. Only the fields that decide the shape of an answer mean anything."""
+    """Those of one round. Only the fields that decide the shape of an answer are meaningful."""
     rounds: int = 1
     exact: bool = True
     """Whether these are the questions; else they are the largest, and the most rounds, that there can be."""

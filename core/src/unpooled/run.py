@@ -1,6 +1,7 @@
 """A whole study in one process, through the real encodings and real masks.
 
-For notebooks and tests: what the server, the compensator and the clients do with a network between them.
+For notebooks and tests: it does what the server, the compensator and the clients otherwise do across a
+network.
 """
 
 from __future__ import annotations

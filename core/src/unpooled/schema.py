@@ -63,7 +63,7 @@ def schema_problem(schema: Sequence[Column]) -> str:
     if found := next(filter(None, (column.problem() for column in schema)), ""):
         return found
     if len(set(titles)) < len(titles):
-        return f"the column {next(title for title in titles if titles.count(title) > 1)} stands twice"
+        return f"the column {next(title for title in titles if titles.count(title) > 1)} appears twice"
     if not any(column.is_number for column in schema):
         return "want at least one column of numbers"
     return "" if len(schema) <= MOST_COLUMNS else f"want at most {MOST_COLUMNS:,} columns"

@@ -1,7 +1,7 @@
 """The server's one seam to the compensator: carries sealed boxes, asks for sums of masks, nothing else.
 
-An answer is believed in nothing: it is read as it travels, never decompressed, up to the length that follows
-from the question, and not for ever. Whether a sum of masks is true shows in the round's check.
+Nothing in an answer is trusted: it is read as it travels, never decompressed, only up to the length that
+follows from the question, and not for ever. Whether a sum of masks is true shows in the round's check.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`unpooled-client check`: reads the files, sends nothing, and says what to mend."""
+"""`unpooled-client check`: reads the files, sends nothing, and says what to fix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`unpooled-client doctor`: looks at this computer and the way to the server, and says what to mend."""
+"""`unpooled-client doctor`: looks at this computer and the way to the server, and says what to fix."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def doctor(
     """Look at this computer and at the way to the server: one line each, with what to do about it.
 
     INVITATION is the string from the coordinator, a file that holds it, or - to type it; only its address is
-    used. Nothing of your data is read or sent. Ends with status 1 if something must be mended.
+    used. None of your data is read or sent. Ends with status 1 if something must be fixed.
     """
     joined = _joined(folder) if not (server or invitation) else None
     if server:

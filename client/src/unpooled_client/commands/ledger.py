@@ -33,8 +33,8 @@ def ledger(what: str, folder: Path | None, as_json: bool, server: bool, **networ
     """Everything that has left this computer: when, what, how large, in which form, and to whom.
 
     `ledger verify` proves that no line was changed or removed since it was written, and has the totals.
-    Bytes are those of the messages, without the headers of HTTP, which have this cohort's token. What is
-    sent again because an answer was lost, is the same bytes and has one line. Fails if the ledger is damaged.
+    Bytes are those of the messages, without the HTTP headers, which contain this cohort's token. What is
+    sent again because an answer was lost is the same bytes and has one line. Fails if the ledger is damaged.
     """
     if server and what != "verify":
         raise click.UsageError("--server goes with verify: unpooled-client ledger verify --server")

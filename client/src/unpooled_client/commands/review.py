@@ -28,10 +28,10 @@ from unpooled_client.words import page, review, sentences
     "--release", "wanted", is_flag=True, help="Release it without asking: from then on it may leave."
 )
 def command(folder: Path | None, html: Path | None, as_json: bool, wanted: bool) -> int:
-    """What will leave this computer under the plan that you accepted, of the files that were checked.
+    """Show what will leave this computer under the plan that you accepted, from the files that were checked.
 
     At a terminal you are asked whether it may leave; with --release you say so. Nothing computed from your
-    data is sent before. Nothing is sent by this command; `unpooled-client run` goes on.
+    data is sent before that. This command sends nothing; continue with `unpooled-client run`.
     """
     place = state_folder(folder, None)
     saved, agreement = before_run.checked(place)

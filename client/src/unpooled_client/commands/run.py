@@ -1,4 +1,4 @@
-"""`unpooled-client join` and `unpooled-client run`: the engine with a person or a program before it."""
+"""`unpooled-client join` and `unpooled-client run`: the engine, driven by a person or a program."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def join(invitation: str | None, wait: bool, yes: bool, **options: Any) -> int:
     """Join a study: INVITATION is the string from its coordinator, a file that holds it, or - to type it.
 
     Makes this cohort's signing key and shows its fingerprint, and what the study asks for. No data file is
-    read. `unpooled-client run` goes on, with the same INVITATION or without.
+    read. Continue with `unpooled-client run`, with or without the same INVITATION.
     """
     engine = _engine(invitation, options, until=Until.AGREED if wait else Until.JOINED)
     code = _follow(engine, _screen(options), yes=yes)
@@ -101,10 +101,10 @@ def join(invitation: str | None, wait: bool, yes: bool, **options: Any) -> int:
 def run(invitation: str | None, yes: bool, detach: bool, **options: Any) -> int:
     """Take part in a study until its results are here.
 
-    INVITATION is the string from the coordinator, or a file that holds it; it may be left out to go on with a
-    study that was joined before. You see the plan and who takes part, and are asked before any data file is
-    opened; then what will leave this computer, and are asked before anything does. What you have accepted is
-    not asked again. Stop it and start it again at any time: it goes on where it was.
+    INVITATION is the string from the coordinator, or a file that holds it; leave it out to continue with a
+    study that was joined before. It shows the plan and who takes part, and asks before it opens any data
+    file; then it shows what will leave this computer, and asks before anything does. It does not ask again
+    about what you have accepted. Stop it and start it again at any time: it picks up where it left off.
     """
     more = {name: options.pop(name) for name in ("out", "threads", "dask")}
     data = options_from(options)

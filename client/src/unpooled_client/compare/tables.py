@@ -1,6 +1,6 @@
 """A study of tables: what the pool's parameters are, and what this cohort's table alone would give.
 
-The same steps as the study's, run within this program: its rows are dealt out to three cohorts.
+The same steps as the study's, run within this program: its rows are divided among three cohorts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The same test as the study's, on this cohort's data alone: the study's own procedure, run in this program.
 
-It is for three cohorts at least. So this one is asked as it is, beside two in which nobody is.
+A procedure needs at least three cohorts, so this one is joined by two empty ones.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The .bed file: genotypes, two bits each, handed on as they are.
 
-Rows are copied into padded rows of 64-bit words and never decoded. They are read, not memory-mapped: a
-mapped file that is cut off, or whose network share goes away, ends the process without a word, while a
-failed read is an error that can be told. It costs little: 8 GB/s from the page cache, where mapping gave
-15.
+Rows are copied into padded rows of 64-bit words and never decoded. They are read, not memory-mapped: a mapped
+file that is cut off, or whose network share goes away, kills the process without a message, while a failed
+read is an error that can be reported. It costs little: 8 GB/s from the page cache, where mapping gave 15.
 
 pandas-plink is not used: it decodes each call into a number (0.009 GB/s), and importing it with Dask and
 xarray takes longer than a whole study.

@@ -1,11 +1,11 @@
 """The .bim file: the variants, in the canonical order of a panel.
 
 As plink1.9 reads it (tried with v1.90b6.26): the first line says whether there is a centimorgan column (six
-words or five); lines that begin with `#` are comments; a variant with a negative position is passed over but
-has its row in the .bed; positions end at 2147483646; PLINK stops at a comma in an allele.
+words or five); lines that begin with `#` are comments; a variant with a negative position is skipped but has
+its row in the .bed; positions end at 2147483646; PLINK stops at a comma in an allele.
 
-Where PLINK stops at a chromosome that it does not know (without --allow-extra-chr), its variants are passed
-over. Bases in small letters, which PLINK takes for other alleles, are read as capitals.
+Where PLINK stops at a chromosome that it does not know (without --allow-extra-chr), its variants are skipped.
+Bases in lower case, which PLINK takes for other alleles, are read as capitals.
 
 The file is read in blocks, so that besides the list itself only one block of words is in memory.
 """

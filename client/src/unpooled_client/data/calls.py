@@ -1,7 +1,7 @@
 """How many genotypes are missing, from a few hundred variants spread evenly over the .bed.
 
 That takes a moment where reading the whole file may take minutes, and shows a person whose sample failed, a
-file that is nearly empty, and about how many calls lack altogether.
+file that is nearly empty, and roughly how many calls are missing in all.
 """
 
 from __future__ import annotations

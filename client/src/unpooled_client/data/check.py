@@ -1,4 +1,4 @@
-"""What is to be said of a cohort's samples as a whole: sexes, founders, the disclosure floor, the summary."""
+"""A cohort's samples as a whole: sexes, founders, the disclosure floor, the summary."""
 
 from __future__ import annotations
 

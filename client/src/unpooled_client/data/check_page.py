@@ -1,4 +1,4 @@
-"""A report as a page that can be kept and printed: what to mend, then what the files hold, with pictures."""
+"""A report as a page that can be kept and printed: what to fix, then what is in the files, with pictures."""
 
 from __future__ import annotations
 

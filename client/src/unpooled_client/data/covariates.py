@@ -1,9 +1,9 @@
 """The covariates of --covar.
 
 As plink1.9 chooses (tried with v1.90b6.26): all columns, or those that --covar-name or --covar-number
-name, in the order of the file; `a-b` is a range; a name that stands twice, in the header or among the
+name, in the order of the file; `a-b` is a range; a name that appears twice, in the header or among the
 names, is an error, and so are two rows of one sample. Without a header the columns are COV1, COV2, … . A
-value is missing if it is the missing phenotype code (-9) or no number. What the plan says goes before:
+value is missing if it is the missing phenotype code (-9) or no number. What the plan says takes precedence:
 its covariates, in its order.
 
 A categorical covariate becomes a dummy for each level but the first. The levels come from the plan:

@@ -1,6 +1,6 @@
 """The .fam file: who the samples are.
 
-As plink1.9 reads it (tried with v1.90b6.26): at least six words a line, more are passed over; lines that
+As plink1.9 reads it (tried with v1.90b6.26): at least six words a line, further ones are ignored; lines that
 begin with `#` are comments; sex is `1` or `2` and anything else unknown; a founder has `0` for both
 parents; an IID may not be `0`.
 """

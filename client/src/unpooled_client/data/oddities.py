@@ -1,7 +1,7 @@
-"""What is odd in a list of variants: alleles that are no bases, positions that cannot be or of another build.
+"""Oddities in a list of variants: alleles that are not bases, impossible positions or those of another build.
 
-Nothing of this stops PLINK, nor a study. But such a variant is left out where the other cohorts write it
-otherwise, and with the positions of another build nearly all are.
+None of this stops PLINK, nor a study. But such a variant is left out where the other cohorts write it
+differently, and with the positions of another build nearly all are.
 """
 
 from __future__ import annotations

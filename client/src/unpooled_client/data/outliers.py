@@ -1,6 +1,6 @@
-"""Values so far from all others that a regression cannot be computed from sums with them.
+"""Values so far from all others that a regression cannot be computed from sums that include them.
 
-Such a value is a code for a missing value or another mistake, as no list of codes foresees it: -999999999
+Such a value is a code for a missing value that no list foresees, or another mistake: -999999999
 among blood pressures. The pool refuses the column, by counts that see less than a cohort sees here.
 """
 

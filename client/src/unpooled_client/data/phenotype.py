@@ -3,8 +3,8 @@
 As plink1.9 decides (tried with v1.90b6.26): a phenotype is case/control iff it has no values but 0, 1, 2
 and missing ones; 0 is then missing too. With --1 it is always case/control with 0 for controls and 1 for
 cases. In a .fam, without --1, the codes must be written as they are: a `1.0` or `01` there makes a
-phenotype quantitative, in a --pheno file it does not. What the plan says goes before what the values look
-like.
+phenotype quantitative, in a --pheno file it does not. What the plan says takes precedence over what the
+values look like.
 
 Here `nan` is missing, which PLINK takes for a number; and text is an error (see `numbers`).
 """

@@ -1,9 +1,9 @@
 """Tables whose rows belong to samples: --pheno, --covar, --keep and --remove.
 
 As plink1.9 reads them (tried with v1.90b6.26): the first line is a header iff it starts `FID IID` or
-`#FID IID`; empty lines are passed over; a row whose sample is not in the .fam is dropped, and may be short.
+`#FID IID`; empty lines are skipped; a row whose sample is not in the .fam is dropped, and may be short.
 In addition a header may start `#IID`, as in PLINK 2: then rows have no FID, and are matched by an IID that
-stands once in the .fam.
+appears once in the .fam.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The way to the server: the proxy, whose certificates are believed, and what is wrong where there is no way.
+"""The way to the server: the proxy, whose certificates are trusted, and what is wrong if there is no way.
 
 The proxy is the one of `HTTPS_PROXY` (`HTTP_PROXY`, `ALL_PROXY`; none for hosts in `NO_PROXY`), else the one
-in the settings of Windows or macOS. Certificates are believed that were issued by an authority
+in the settings of Windows or macOS. Certificates are trusted if they were issued by an authority
 
 - in the file given with `--ca-bundle`, and by no other; if none is given
 - in `SSL_CERT_FILE` and `SSL_CERT_DIR`, and by no other; if neither is set

@@ -1,6 +1,6 @@
 """What stands between this computer and a study: each check says one thing in one line, with the remedy.
 
-Nothing that was found holds a token, a key or a password: it can be shown to whoever is to help.
+Nothing that was found contains a token, a key or a password: it can be shown to whoever is helping.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Whether a data file is still the one that was accepted: its size, its time and a digest of its content.
 
 Text files and a .bed of up to 4 GiB are digested whole (1.2 GB/s, once at the start). Of a larger .bed,
-for which that would take minutes at every start, 256 blocks spread evenly over it are digested: a copy
-that went wrong, a file of another run and a cut or shifted file all show in them. A change of single
-calls inside may not, so for such a file the time counts as well; for the others only the content does,
+for which that would take minutes at every start, 256 blocks spread evenly over it are digested: a bad
+copy, a file from another run and a cut or shifted file all show in them. A change of single calls may
+not, so for such a file the time counts as well; for the others only the content does,
 and a file restored from a backup is the same file.
 """
 

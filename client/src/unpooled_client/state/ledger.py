@@ -1,9 +1,9 @@
 """The ledger: everything that left this computer, written down before it is sent.
 
 One JSON object a line, appended and never changed. Each line holds the digest of the line before it, so a
-line that is altered or taken out later shows. Beside it a small file, its head, has the number of lines and
-the digest of the last, so that lines taken out at the end show, too. Who may write both files can make up
-others; the server's count of this cohort's bytes then differs. The ledger itself stays at the cohort.
+line that is altered or removed later shows. Beside it a small file, its head, has the number of lines and
+the digest of the last, so that lines removed at the end show, too. Whoever can write both files could forge
+both; the server's count of this cohort's bytes then differs. The ledger itself stays at the cohort.
 """
 
 from __future__ import annotations

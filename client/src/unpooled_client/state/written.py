@@ -1,4 +1,4 @@
-"""Which files beside the state folder this client wrote: it replaces no others.
+"""Which files outside the state folder this client wrote: it replaces no others.
 
 Kept in the state folder by path and digest. So a file that somebody has changed since is theirs, and stays.
 """

@@ -1,9 +1,9 @@
 """The cohort's book: every question that was answered, on disk before its answer leaves.
 
-What a dishonest server gets, it gets by asking: the same variant twice with other missing calls, another
+A dishonest server can only learn by asking: the same variant twice with other missing calls, another
 panel, more than was released. So a question is compared with all before it, and the book outlives the
 program. An entry is a round and its question: the same again, as after a crash or a lost share, is answered
-and counted once; another question for the round, or one that no honest study asks beside those before it,
+and counted once; another question for the round, or one that no honest study asks after those before it,
 ends the run.
 
     file    one line with the format, 16 bytes that bind it to the mask seed, then entries

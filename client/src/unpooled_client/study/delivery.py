@@ -1,7 +1,7 @@
 """Results: delivered by themselves into a folder, each file whole and as the server announced it.
 
-The server is not believed: nothing is stored before plan and roster were accepted here, under no name that
-does not follow from that plan, no larger than the plan gives, and in no place of a file of other origin.
+The server is not trusted: nothing is stored before plan and roster were accepted here, under a name that
+does not follow from that plan, larger than the plan allows, or over a file that this client did not write.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def check_offered(files: Sequence[ResultFile], plan: Plan, sizes: Sizes) -> None
         expected.remove(file.name)  # once
         if file.bytes > (most := most_bytes(file.name, plan, sizes)):
             raise DeliveryError(
-                f"the server announces {file.bytes:,} bytes of {file.name}; by the plan it has "
+                f"the server announces {file.bytes:,} bytes of {file.name}; under the plan it has "
                 f"{most:,} at most.",
                 _TELL,
             )

@@ -1,4 +1,4 @@
-"""What went wrong in a run: for the person what, where and what to do; for the server a code."""
+"""What went wrong in a run: a person is told what, where and what to do; the server gets a code."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def join(session: Session, *, anew: bool) -> Generator[Event, None, Study]:
             409,
             "joined-elsewhere",
             f"the cohort {study.cohort} has joined already, with a state that is not in this folder.",
-            "Go on with that state (--state DIR). If it is lost, --join-anew has all cohorts accept "
+            "Continue with that state (--state DIR). If it is lost, --join-anew has all cohorts accept "
             "again; once sums were released, it ends the study.",
         )
     if anew and _book_is_lost(session):

@@ -1,4 +1,4 @@
-"""The page of the step Check: the files are read here, offline, and what is found is shown."""
+"""The page of the step Check: reads the files here, offline, and shows what was found."""
 
 from __future__ import annotations
 

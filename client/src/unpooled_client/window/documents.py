@@ -1,4 +1,4 @@
-"""What is to be read, as simple HTML for a text view. Every word from outside is escaped; no links."""
+"""What there is to read, as simple HTML for a text view. Every word from outside is escaped; no links."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def verdict(values: Mapping[str, Any]) -> str:
     findings = values.get("findings", [])
     errors, warnings = (sum(f["severity"] == kind for f in findings) for kind in ("error", "warning"))
     if errors:
-        return f"Not ready: {_number(errors, 'error')} to mend, {_number(warnings, 'warning')}"
+        return f"Not ready: {_number(errors, 'error')} to fix, {_number(warnings, 'warning')}"
     return f"Ready: no errors, {_number(warnings, 'warning')}. Nothing was sent"
 
 

@@ -1,4 +1,4 @@
-"""What the window shows of a study, made from what the engine told. Nothing here knows of Qt.
+"""What the window shows about a study, made from what the engine reports. Nothing here knows of Qt.
 
 `Progress` adds up the events of a run, a `Card` says one thing that a person should know now, and
 `stage_lines` gives the list at the left.

@@ -1,4 +1,4 @@
-"""What the registry holds of an algorithm: the same few parts for each."""
+"""What the registry knows about an algorithm: the same few parts for each."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ class _WithDeclared(click.Command):
               help="Keep everything the parties stored and logged in this folder.")  # fmt: skip
 @click.option("--quiet", is_flag=True, help="Print only what went wrong.")
 def rehearse(**options: Any) -> None:
-    """Run a federated study over the files of several cohorts, all on this machine.
+    """Run a federated study on the files of several cohorts, all on this machine.
 
     Every party is a process of its own and talks over HTTP, as it would between hospitals. Writes result
     files named as PLINK names them, and PREFIX.report.json with seconds and bytes for each party.

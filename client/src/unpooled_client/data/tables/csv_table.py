@@ -1,7 +1,7 @@
 """CSV tables. A library reads them, with as many threads as it may use; `cells` looks again if it stumbles.
 
-The first line names the columns, in any order. Numbers have a decimal point, and become the float64 next to
-them. Blank lines are passed over; only in a table of one column each is a missing cell.
+The first line names the columns, in any order. Numbers have a decimal point, and become the nearest float64.
+Blank lines are skipped, except in a table of a single column, where each is a missing cell.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What can be wrong with a table, in words: each fault once, and whoever finds it says where."""
+"""What can be wrong with a table, in words: each fault is worded here, and whoever finds it adds where."""
 
 from __future__ import annotations
 

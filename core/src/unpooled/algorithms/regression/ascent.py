@@ -1,4 +1,4 @@
-"""Newton's method on many log-likelihoods at once, which never gives up a maximum that there is.
+"""Newton's method on many log-likelihoods at once, which finds every maximum that exists.
 
 Each evaluation is of a trial, a point that lies ahead of the last one taken:
 

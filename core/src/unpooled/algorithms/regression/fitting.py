@@ -1,4 +1,4 @@
-"""Variants whose logistic models are being fitted: what is known of them meanwhile, and their result rows."""
+"""Variants whose logistic models are being fitted: what is known about them so far, and their result rows."""
 
 from __future__ import annotations
 

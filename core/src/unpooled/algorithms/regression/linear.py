@@ -1,6 +1,6 @@
 """Linear regression of a quantitative phenotype on each variant (PLINK's --linear), covariates included.
 
-The residual sum of squares follows from the sums: y'y - b'X'y, harmless after standardising. By the rule
+The residual sum of squares follows from the sums: y'y - b'X'y, harmless after standardising. Under the rule
 `mean` a missing call is taken to be the mean of the pool's calls (on X, of the same sex), and no sum is over
 the people without a call alone.
 """

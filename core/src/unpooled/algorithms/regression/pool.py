@@ -1,9 +1,9 @@
-"""What linear and logistic regression have in common: who is in, which allele is A1, which variants remain.
+"""What linear and logistic regression share: who is included, which allele is A1, which variants remain.
 
 The genotype counts of a chunk come first. From these follow A1, the filters, the number of calls, and the
-sums of the genotype and of its square: no later question asks for them again. What is asked then about those
-that remain settles ties, too; `OrderAlleles` is only for ties that are reported without being fitted. On X
-and Y men are kept apart; `unpooled.algorithms.shared.coding` says why.
+sums of the genotype and of its square: no later question asks for them again. The questions about those that
+remain also settle ties; `OrderAlleles` is only for ties that are reported without being fitted. On X
+and Y men are counted separately; `unpooled.algorithms.shared.coding` says why.
 """
 
 from __future__ import annotations

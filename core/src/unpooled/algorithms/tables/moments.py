@@ -4,8 +4,8 @@ The same sums, and the same reasons for them, as in `unpooled.algorithms.shared.
 feature has missing values of its own. The deviation is that of the population: squares are divided by n,
 as in scikit-learn's StandardScaler.
 
-Values that lie close together far from 0 have deviations of which few bits are left in units of their
-magnitude, and fewer of the squares. So `MeasureSpread` asks for each sum twice: to the last bit of the ring,
+Values that lie close together far from 0 have deviations with few bits left in units of their magnitude,
+and squares with fewer still. So `MeasureSpread` asks for each sum twice: to the last bit of the ring,
 and for the rest below it. Both together are exact where the deviations are a few units in the last place.
 """
 
