@@ -78,13 +78,13 @@ class Option:
     needs: str = ""
     """Another option, without which this one means nothing."""
     fact: str = "{}"
-    """The value as people read it who accept the plan; {} stands for it."""
+    """The value as it is shown to people who accept the plan; {} stands for it."""
     is_always_said: bool = False
-    """Whether people read it at its default, too."""
+    """Whether people are shown it even at its default."""
     methods: str = ""
     """A sentence for the methods section where the option is not at its default."""
     rule: Callable[[Any, Plan], str] = lambda value, plan: ""
-    """What else is wrong with a value in a plan, or nothing."""
+    """What else is wrong with a value in a plan; None if nothing is."""
 
     @property
     def wanted(self) -> str:
@@ -144,9 +144,9 @@ class Number(Option):
     is_below: bool = False
     """Whether `most` itself is too much."""
     none: float | None = None
-    """A value outside of these bounds that says: not at all."""
+    """A value outside these bounds that means: not at all."""
     keeps: str = ""
-    """Of a filter of variants, what those have that it keeps: for the methods section."""
+    """For a filter of variants, what the variants that it keeps have: for the methods section."""
 
     @property
     def wanted(self) -> str:
@@ -190,7 +190,7 @@ class Switch(Option):
     default: bool = False
     fact: str = "yes"
     off: str = "no"
-    """What people read where it is off, if it is always said."""
+    """What people read when it is off, if it is always mentioned."""
 
     @property
     def wanted(self) -> str:
@@ -219,7 +219,7 @@ class Choice(Option):
 
     answers: tuple[Answer, ...]
     as_plink: str = ""
-    """PLINK's own answer, which a rehearsal takes where nothing is said."""
+    """PLINK's own behaviour, which a rehearsal uses unless told otherwise."""
     is_always_said: bool = True
 
     @property
@@ -307,7 +307,7 @@ class Words(Entries):
     item = str
 
     among: tuple[str, ...] = ()
-    """All words that there are; empty where any will do."""
+    """All permitted words; empty where any will do."""
     reader: Callable[[str], tuple[str, ...]] | None = None
     """Reads what is typed after the flag, if that is more than words between commas."""
 

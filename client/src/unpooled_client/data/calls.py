@@ -19,7 +19,7 @@ from unpooled_client.data.fam import Fam
 from unpooled_client.data.report import EXAMPLES, Code, Report, shown
 
 STRETCHES, LENGTH = 64, 8
-"""So many stretches of so many variants that follow one another: a disk finds a stretch in one go."""
+"""How many stretches, of how many neighbouring variants each: a disk finds a stretch in one go."""
 FEWEST = 100
 """Variants looked at, below which nobody is judged by them."""
 MANY, MOST = 0.05, 0.5

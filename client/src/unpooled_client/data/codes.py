@@ -15,7 +15,7 @@ from unpooled_client.data.report import EXAMPLES, Code, Report, at_lines, shown
 
 _NINES = tuple(10**digits - 1 for digits in range(1, 10))
 CODES = tuple(sign * code for code in (7, 8, 77, 88, 777, 888, *_NINES) for sign in (-1, 1))
-"""What questionnaires and statistics packages write for: missing, unknown, refused."""
+"""What questionnaires and statistics packages write for missing, unknown or refused."""
 
 LIKE_MISSING = frozenset(
     b"unknown unk ? ?? -- --- n.a. n.a na. nil empty refused undefined missing. *".split()

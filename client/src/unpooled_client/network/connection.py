@@ -33,7 +33,7 @@ import truststore
 from unpooled.errors import UnpooledError
 
 CONNECTING = 10.0
-"""Seconds for a connection to come about."""
+"""Seconds that a connection may take to be established."""
 
 MOST = 1 << 16
 """Bytes of an answer, unless it is a list, a plan, questions or a result file."""

@@ -44,7 +44,7 @@ class Progress:
     outcome: Outcome
     rows: Sequence[RowFile]
     children: Sequence[Progress]
-    """The branches that it waits for, begun."""
+    """The branches that it waits for, already begun."""
 
     @property
     def state(self) -> BranchState:

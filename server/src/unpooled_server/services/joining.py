@@ -47,7 +47,7 @@ def require_not_over(study: Study) -> None:
 
 
 def require_our_version(study: Study) -> None:
-    """Conflict for a study under way whose plan is of another version: our masks are none of its."""
+    """Conflict for a study under way whose plan is of another version: its masks are not made as ours are."""
     if study.plan.version != VERSION:
         raise Conflict(
             "other-version",
@@ -80,7 +80,7 @@ def join(cohort: Cohort, key: str) -> None:
         else:
             lost_after_release = False
             _enter(study, cohort, key)
-    if lost_after_release:
+    if lost_after_release:  # after the transaction, which the exception would roll back
         fail(study.pk, reason := LOST_STATE.format(name=cohort.name))
         raise Over("study-over", reason)
 

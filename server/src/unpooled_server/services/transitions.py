@@ -80,6 +80,7 @@ def resume(study_id: str, kinds: Iterable[PauseKind], who: str = PLATFORM) -> bo
         if won:
             note(study_id, who, "goes on")
             doorbell.ring_study(study_id)
+            # These may have rung during the pause, when nothing was done about it.
             waiting = Round.objects.filter(
                 study=study_id, state__in=[RoundState.COMPLETE, RoundState.RELEASED]
             )

@@ -35,7 +35,7 @@ class CovariatesModel:
     hessian: np.ndarray
     likelihood: float
     code: int
-    """Why there is none: `unpooled.kernels.least_squares`."""
+    """Why there is no estimate: `unpooled.kernels.least_squares`."""
 
     @property
     def units(self) -> np.ndarray:

@@ -63,7 +63,7 @@ _TAME = 0.1
 error, on which a likelihood hardly bends."""
 
 _NOISE = 1e-10
-"""And below which single precision does not know the step."""
+"""Below this, single precision cannot tell the step."""
 
 
 @procedure("logistic")

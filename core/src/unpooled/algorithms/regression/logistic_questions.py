@@ -26,7 +26,7 @@ from unpooled.question import Arrays, Asking, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
 
 _SHARED = {MT: DIPLOID, MT2: DIPLOID, X2: X, Y2: Y}
-"""Codings that have the covariates' model of another: how copies count makes no difference to it."""
+"""Codings that share the covariates' model of another, because how copies count makes no difference to it."""
 
 
 def model_of(coding: str) -> str:

@@ -23,7 +23,7 @@ FILTERED = "filtered"
 they pass --geno."""
 
 COUNTED = tuple(file for file in FILES if file != "assoc")
-"""Reports of genotype counts alone, that have lines about variants which do not pass."""
+"""Reports of genotype counts alone, which also have lines for variants that do not pass."""
 
 _TOLERANCE = 2.0**-44
 

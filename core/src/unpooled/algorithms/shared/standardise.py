@@ -29,7 +29,7 @@ from unpooled.question import Arrays, Asking, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
 
 THRESHOLDS = 32
-"""Exponents that are asked about in one round."""
+"""How many exponents one round asks about."""
 
 COARSE, FINE = 64, 2  # distances of exponents in the two rounds; 32 of the one span one of the other
 _WIDE = 2 * FINE
@@ -41,11 +41,11 @@ FAR = 20
 float64, taken together, lose what the others say. It is a code for a missing value or another mistake."""
 
 _CONSTANT = 1e-4
-"""A column whose squared deviations from its own mean are at most this share of those from the rounded mean,
+"""A column whose squared deviations from its own mean are at most this part of those from the rounded mean,
 differs by rounding only: it is constant."""
 
 _MOST_HIDDEN = 0.25
-"""Share of a deviation that masks may hide: it only decides on a column's scale, a power of two."""
+"""Share of a deviation that masks may hide: a deviation only decides a column's scale, a power of two."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,9 +42,9 @@ _REST_BITS = 52
 """A rest is below this many bits of the largest sum, and has as many more."""
 
 _LEAST_SURE = 1e-3
-"""A deviation of which the masks may have changed a larger share is none."""
+"""If masks may have changed a larger share of a deviation, it counts as unknown."""
 _SMALLEST = 1e-300
-"""A smaller error hides nothing: one over such a deviation may be no number."""
+"""A smaller error hides nothing: one over such a deviation may not be a finite number."""
 
 
 @procedure("tables/moments")
