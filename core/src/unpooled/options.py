@@ -84,7 +84,7 @@ class Option:
     methods: str = ""
     """A sentence for the methods section where the option is not at its default."""
     rule: Callable[[Any, Plan], str] = lambda value, plan: ""
-    """What else is wrong with a value in a plan; None if nothing is."""
+    """What else is wrong with a value in a plan; empty if nothing is."""
 
     @property
     def wanted(self) -> str:
