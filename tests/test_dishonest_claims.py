@@ -164,7 +164,7 @@ def test_a_roster_that_changed_is_not_accepted_by_yes(impostor: Impostor) -> Non
     assert len(impostor.relay.found(ACCEPT)) == 1
     assert not impostor.relay.found(SHARES)
     last = victim.events()[-1]
-    assert "the roster changed and must be accepted anew" in last["message"]
+    assert "the roster changed and must be accepted again" in last["message"]
     assert "--yes does not answer this" in last["remedy"]
 
 

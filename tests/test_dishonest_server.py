@@ -226,7 +226,7 @@ ATTACKS: dict[str, Attack] = {
         BOOK,
     ),
     "another filling in another coding": Attack(
-        LINEAR, other_filling_in_another_coding, phenotype_of_one, "counts missing calls otherwise", BOOK
+        LINEAR, other_filling_in_another_coding, phenotype_of_one, "counts missing calls differently", BOOK
     ),
     "beyond the list": Attack(
         BY_LIST,

@@ -314,7 +314,7 @@ def lose_state(cohort: Cohort) -> None:
 def accept_anew(cohort: Cohort) -> None:
     """Its client has ended, for --yes covers no changed roster; a person accepts that one."""
     assert cohort.party.wait() == Exit.USAGE, cohort.party.said()
-    assert "the roster changed and must be accepted anew" in cohort.party.said()
+    assert "the roster changed and must be accepted again" in cohort.party.said()
     state = ["--state", str(cohort.folder / "state")]
     command = [sys.executable, "-m", "unpooled_client", "join", "--wait", "--json", *state]
     said = subprocess.run(command, input="yes\n", capture_output=True, text=True, check=False, timeout=120)
@@ -333,7 +333,7 @@ def test_a_state_lost_before_the_first_release_fixes_the_roster_anew(
     keys = [member["fingerprint"] for member in trial.call("GET")["cohorts"]]
     lose_state(loser)
     loser.party.start()
-    trial.until(lambda: "the roster is fixed anew" in trial.log(), "a new roster")
+    trial.until(lambda: "the roster is fixed again" in trial.log(), "a new roster")
     for cohort in trial.cohorts:
         if cohort is not loser:
             accept_anew(cohort)

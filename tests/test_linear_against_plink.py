@@ -210,5 +210,5 @@ def test_a_level_of_nine_people_is_refused(people: Path, rehearse: Rehearse, tmp
     done = rehearse("--test", "linear", *bfiles(parts), "--covar", table, "--categorical", "site=south,north",
                     "--out", tmp_path / "refused", check=False)  # fmt: skip
     assert done.returncode != 0
-    assert "fewer than 10 people of the pool have the level north of the covariate site" in done.stderr
+    assert "fewer than 10 people in the pool have the level north of the covariate site" in done.stderr
     assert not list(tmp_path.glob("refused*"))

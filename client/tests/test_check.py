@@ -212,7 +212,7 @@ FAULTS = {
         files={"p": text([f"I{k} F{k} 1" for k in range(N)])}, options=P),
     "zero family": Fault(Code.NOBODY_MATCHED, E, "p", 1, 1, count=N, says="IIDs match",
         files={"p": text([f"0 I{k} 1" for k in range(N)])}, options=P),
-    "other case": Fault(Code.NOBODY_MATCHED, E, "p", 1, 1, count=N, says="capital",
+    "other case": Fault(Code.NOBODY_MATCHED, E, "p", 1, 1, count=N, says="lower case",
         files={"p": text([f"f{k} i{k} 1" for k in range(N)])}, options=P),
     "quoted ids": Fault(Code.NOBODY_MATCHED, E, "p", 1, 1, count=N, says="quotes",
         files={"p": text([f'"F{k}" "I{k}" 1' for k in range(N)])}, options=P),

@@ -51,7 +51,7 @@ def test_a_spoiled_cohort(files: Any) -> None:
     assert f"error: {files.folder / 't.bim'}:1:4: the position is not a whole number" in result.output
     assert "    read: 1.5\n" in result.output
     assert "    remedy: Write the position" in result.output
-    assert "Not ready: 1 error to mend" in result.output
+    assert "Not ready: 1 error to fix" in result.output
 
 
 def test_json(files: Any) -> None:
@@ -190,4 +190,4 @@ def test_a_table_is_checked_as_its_schema_says(tmp_path: Path) -> None:
     assert "rows 50, features 1, missing values 0 (0.0%), the same in every row age" in found.output
     found = CliRunner().invoke(check, ["--table", str(table)])
     assert found.exit_code == 1
-    assert f"{table}:2:2: the column site holds text (50 times) [value-text]" in found.output
+    assert f"{table}:2:2: the column site contains text (50 times) [value-text]" in found.output

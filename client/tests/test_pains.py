@@ -111,11 +111,11 @@ def table(*values: str, header: str = "", ids: str = "F{k} I{k}") -> str:
 @pytest.mark.parametrize(
     ("ids", "remedy"),
     [
-        ("I{k} F{k}", "FID and IID stand in the other order: swap them."),
+        ("I{k} F{k}", "FID and IID are in the wrong order: swap them."),
         ("0 I{k}", "The IIDs match but the FIDs do not: use the .fam's FID (e.g. F0 I0), or begin the header "
                    "with #IID and leave the FID out."),
-        ("f{k} i{k}", "They differ in capital and small letters only: PLINK tells these apart."),
-        ("F{k}_I{k} F{k}_I{k}", "The IID is FID_IID of the .fam: take it apart again."),
+        ("f{k} i{k}", "They differ only in upper and lower case: PLINK tells these apart."),
+        ("F{k}_I{k} F{k}_I{k}", "The IID is FID_IID of the .fam: split it again."),
     ],
 )  # fmt: skip
 def test_ids_that_do_not_match(files: Any, ids: str, remedy: str) -> None:
@@ -356,7 +356,7 @@ def test_bad_variants_stop_nobody(study: Study) -> None:
         assert "    e.g.: line 8: twice; line 9: twice\n" in said.output
         assert "a variant names the same allele twice" in said.output
         assert "an allele is written as I or D" in said.output
-        assert "which is no place" in said.output
+        assert "which is not a place" in said.output
         assert "Ready: no errors, 5 warnings." in said.output
     remarks = study.agreement.table().decode()
     assert "\t.\tleft out\t" in remarks and remarks.count("\ttwice\tleft out\t") == 1

@@ -123,8 +123,8 @@ def error(report: Report) -> Finding:
 @pytest.mark.parametrize(
     ("changes", "code", "column", "said"),
     [
-        ({"mean.glucose": ["5", "6", "7", "8"]}, Code.COLUMN_TYPE, 1, "holds no numbers"),
-        ({"mean.glucose": [True] * 4}, Code.COLUMN_TYPE, 1, "holds no numbers"),
+        ({"mean.glucose": ["5", "6", "7", "8"]}, Code.COLUMN_TYPE, 1, "contains no numbers"),
+        ({"mean.glucose": [True] * 4}, Code.COLUMN_TYPE, 1, "contains no numbers"),
         ({"mean.glucose": [1, np.inf, -np.inf, 2]}, Code.VALUE_INFINITE, 1, "row 2: inf, row 3: -inf"),
         ({"age": [1, 2.5, 3, 4]}, Code.VALUE_FRACTION, 3, "row 2: 2.5"),
         ({"weight": [1, 2, 3, 4]}, Code.COLUMN_UNKNOWN, 4, "column 4: weight"),
@@ -213,4 +213,4 @@ def test_the_command_that_prints_a_schema(path: Path) -> None:
         Column("on", "text"),
     )
     path.write_text("a,b\n1\n")
-    assert "no CSV" in str(CliRunner().invoke(schema, [str(path)]).exception)
+    assert "not CSV" in str(CliRunner().invoke(schema, [str(path)]).exception)

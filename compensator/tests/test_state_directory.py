@@ -189,7 +189,7 @@ def test_serve_says_what_is_wrong_and_stops(tmp_path: Path, arguments: list[str]
     assert result.exit_code in (1, 2), result.output
     assert want in result.output
     assert "Traceback" not in result.output
-    assert "shown this once" not in result.output
+    assert "shown only once" not in result.output
 
 
 def test_a_list_of_known_keys_holds_keys_and_fingerprints(tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ def test_a_procedure_that_is_not_pure_is_found_out() -> None:
 
     asked = begun(moody)
     asked.go_on()
-    with pytest.raises(ProtocolError, match="asks something else than before"):
+    with pytest.raises(ProtocolError, match="asks something different"):
         Running.again(asked.call, [], KINDS, asked.digest())
 
 
@@ -196,7 +196,7 @@ def test_other_branches_than_before_are_not_gone_on_with() -> None:
     waits_for = begun(parent, 1, 2)
     waits_for.go_on()
     for others in ((1, 3), (2, 1), (1,), (1, 2, 2)):
-        with pytest.raises(ProtocolError, match="asks something else"):
+        with pytest.raises(ProtocolError, match="asks something different"):
             Running.again(made(parent)(STUDY, *others), [], KINDS, waits_for.digest())
 
 

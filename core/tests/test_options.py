@@ -86,7 +86,7 @@ def test_a_plan_says_what_its_test_has_and_no_other_option() -> None:
         ("max_iterations", 2.5, "a whole number from 1 to 100, not 2.5"),
         ("missing", "none", 'mean or exact, not "none"'),
         ("quantiles", (0.5, 0.5), "up to 100 different numbers from 0 to 1, not [0.5, 0.5]"),
-        ("covariates", (Covariate("age"), Covariate("age")), "a covariate stands twice"),
+        ("covariates", (Covariate("age"), Covariate("age")), "a covariate is listed twice"),
         ("glm_cols", ("p",), "test can only be left out with hide_covar"),
     ],
 )

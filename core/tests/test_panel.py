@@ -146,7 +146,7 @@ def test_what_cannot_be_reconciled_is_left_out_with_its_reason() -> None:
     agreement = reconcile({"a": a, "b": b, "c": c, "d": d})
     assert agreement.panel.name.tolist() == [b"good"]
     assert agreement.table().decode().splitlines()[1:] == [
-        "1\t2\ttwice\tleft out\tID stands more than once at a",
+        "1\t2\ttwice\tleft out\tID appears more than once at a",
         "1\t3\t.\tleft out\thas no ID: name it, e.g. with plink2 --set-missing-var-ids @:#",
         "1\t4\tmoved\tleft out\tabsent at a",
         "1\t6\todd\tleft out\tabsent at a",
@@ -154,7 +154,7 @@ def test_what_cannot_be_reconciled_is_left_out_with_its_reason() -> None:
     agreement = reconcile({"b": b, "c": c, "d": d})
     assert [line.split("\t", 2)[2] for line in agreement.table().decode().splitlines()[1:]] == [
         "twice\tleft out\tabsent at d",
-        "moved\tleft out\tstands at different positions: 1:4, 1:5",
+        "moved\tleft out\tis at different positions: 1:4, 1:5",
         "odd\tleft out\talleles cannot be reconciled: A/C at b, A/G at c, A/C at d",
     ]
 
@@ -163,14 +163,14 @@ def test_flips_and_ambiguous_pairs_are_kept_and_listed() -> None:
     texts = remarks(one((b"A", b"C")), one((b"A", b"C")), one((b"G", b"T")))
     assert texts == [("read on the other strand at cohort 2", True)]
     assert remarks(*[one((b"A", b"T"))] * 3) == [
-        ("A/T or C/G: the strand cannot be told, taken as it stands", True)
+        ("A/T or C/G: the strand cannot be told, taken as it is", True)
     ]
 
 
 def test_what_varies_between_cohorts_only_is_left_out() -> None:
     """If the third has all the cases, its error of strand or coding would be the first hit."""
     texts = remarks(one((b"0", b"A")), one((b"0", b"A")), one((b"0", b"C")))
-    said = "varies between cohorts and within none: 0/A at cohort 0, 0/A at cohort 1, 0/C at cohort 2"
+    said = "varies between cohorts but within none: 0/A at cohort 0, 0/A at cohort 1, 0/C at cohort 2"
     assert texts == [(said, False)]
     assert remarks(one((b"0", b"A")), one((b"A", b"C")), one((b"0", b"C"))) == []
 

@@ -86,7 +86,7 @@ def test_fewer_cohorts_are_not_unless_the_plan_says_so(
         study(test, diets, missing)
     said = str(caught.value)
     assert "fewer than 3 cohorts" in said and f"the level {level} of the covariate diet" in said
-    assert "sums over one cohort may be seen" in said  # the remedy
+    assert "let the plan allow sums over one cohort" in said  # the remedy
     assert set(filter(str.isdigit, said.replace("10", "").replace("3", ""))) == set()  # and no count
 
 
@@ -108,7 +108,7 @@ def test_nine_people_of_the_pool_never_are(
     with pytest.raises(DisclosureError) as caught:
         study(test, diets, missing, cohort_sums=cohort_sums)
     said = str(caught.value)
-    assert f"fewer than 10 people of the pool have the level {level} of the covariate diet" in said
+    assert f"fewer than 10 people in the pool have the level {level} of the covariate diet" in said
     assert not {"9", "0"} & set(said.replace("10", "").split())
 
 

@@ -111,8 +111,8 @@ def test_data_frames_in_and_out() -> None:
     [
         ({"version": 2}, "want unpooled/normalization 1"),
         ({"method": "guess"}, "want z-score"),
-        ({"method": "quantiles"}, "normalize nothing"),
-        ({"features": [{}]}, "no parameters"),
+        ({"method": "quantiles"}, "do not normalize"),
+        ({"features": [{}]}, "not the parameters"),
     ],
 )
 def test_other_files_are_no_parameters(tmp_path: Path, changed: dict[str, object], complaint: str) -> None:

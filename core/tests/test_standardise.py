@@ -142,7 +142,7 @@ def test_gaussian_masks_refuse_the_columns_that_they_hide(mean: float, masking: 
     values = np.random.default_rng(2).normal(size=(300, 3)) * 10 + [0, 0, mean]
     cohorts = deal(values, 3)
     if masking == "gaussian" and mean > 1e9:
-        with pytest.raises(ColumnError, match=r"the values of visit lie so close .* modular masks"):
+        with pytest.raises(ColumnError, match=r"the values of visit are so close .* modular masks"):
             standardised(cohorts, plan)
     else:
         assert standardised(cohorts, plan).exponent.tolist() == [4, 4, 4]

@@ -152,7 +152,7 @@ def test_a_list_that_is_another_one_by_now_is_not_kept(federation: Make) -> None
         announce(trial, 0, variants(9).digest.hex())
         yield variants().canonical
 
-    with pytest.raises(Conflict, match="meanwhile"):
+    with pytest.raises(Conflict, match="in the meantime"):
         panels.receive_list(cohort, body())
     assert lists_of(trial) == []
 
@@ -223,7 +223,7 @@ def test_bases_in_small_letters_are_capitals() -> None:
     ("text", "words"),
     [
         (b"1 2 3\n", "five words"),
-        (b"1 100 rs1 A G\n1 100 rs1 A G\n", "line 2: rs1 stands twice"),
+        (b"1 100 rs1 A G\n1 100 rs1 A G\n", "line 2: rs1 appears twice"),
         (b"1 100 rs1 A G\n77 100 rs2 A G\n", "line 2: the chromosome '77'"),
         (b"1 1e6 rs1 A G\n", "line 1: the position"),
         (b"1 -4 rs1 A G\n", "line 1: the position"),
@@ -238,12 +238,12 @@ def test_a_list_that_cannot_be_read_is_refused_with_the_line(
 
 
 def test_a_list_is_for_studies_that_go_by_one(federation: Make) -> None:
-    with pytest.raises(Refused, match="does not go by a list"):
+    with pytest.raises(Refused, match="does not use a list"):
         panels.set_list(federation().study, variants().canonical, "coordinator")
 
 
 def test_nobody_is_invited_before_the_list_is_there(federation: Make) -> None:
-    with pytest.raises(Refused, match="list of variants that is not there yet"):
+    with pytest.raises(Refused, match="list of variants that has not been uploaded yet"):
         federation(panel_mode="list")
 
 
@@ -266,7 +266,7 @@ def test_a_list_has_to_come_again_once_the_plan_would_read_it_otherwise(
     studies.change(trial.study, "coordinator", plan=other)
     studies.change(trial.study, "coordinator", plan={"panel_mode": "list"})
     assert not trial.study.list_ready
-    with pytest.raises(Conflict, match="not there yet"):
+    with pytest.raises(Conflict, match="has not been uploaded yet"):
         invitations.invite(trial.study, "Riga", "https://x", "coordinator")
     panels.set_list(trial.study, variants().canonical, "coordinator")
     assert trial.study.plan.panel_digest == variants().digest
@@ -274,6 +274,6 @@ def test_a_list_has_to_come_again_once_the_plan_would_read_it_otherwise(
 
 def test_a_plan_whose_list_is_missing_is_refused_once_cohorts_are_invited(federation: Make) -> None:
     trial = federation()
-    with pytest.raises(Conflict, match="not there yet"):
+    with pytest.raises(Conflict, match="has not been uploaded yet"):
         studies.change(trial.study, "coordinator", plan={"panel_mode": "list"})
     assert trial.clients[0].study()["plan"]["panel_mode"] == "names"

@@ -157,4 +157,4 @@ def test_a_compensator_with_another_key_stops_the_start(federation: Make) -> Non
     Study.objects.filter(pk=trial.study_id).update(state="ready", panel_digest="00" * 32)
     work()
     assert trial.study.state == "ready"
-    assert "its key is another" in trial.study.reason
+    assert "its key is different" in trial.study.reason

@@ -22,13 +22,13 @@ def begin_study(pages: Pages, name: str) -> None:
     pages.follow("New study")
     pages.heading("New study")
     pages.fill("Name of the study", name)
-    pages.fill("Fewest people at each cohort", "20")
+    pages.fill("Minimum people per cohort", "20")
 
 
 def begin_study_of_variants(pages: Pages, name: str) -> None:
     begin_study(pages, name)
     pages.fill("Trait", "asthma")
-    pages.fill("Fewest cases and controls", "1")
+    pages.fill("Minimum cases and controls", "1")
 
 
 def create(pages: Pages, name: str) -> None:

@@ -37,13 +37,13 @@ def create_with_mistakes(pages: Pages, name: str) -> None:
     pages.heading("New study")
     pages.look("new-study")
     pages.fill("Name of the study", name)
-    pages.fill("Fewest people at each cohort", "20")
-    pages.fill("Fewest cases and controls", "one")
+    pages.fill("Minimum people per cohort", "20")
+    pages.fill("Minimum cases and controls", "one")
     pages.press("Create study")
     pages.sees("a number, not “one”")  # said by the page
-    pages.fill("Fewest cases and controls", "1")
+    pages.fill("Minimum cases and controls", "1")
     pages.press("Create study")
-    pages.sees("name the phenotype in 1 to 200 characters")  # said by the server, beside its field
+    pages.sees("the phenotype's name has 1 to 200 characters")  # said by the server, beside its field
     pages.look("new-study-refused")
     pages.fill("Trait", "asthma")
     pages.press("Create study")
@@ -67,7 +67,7 @@ def test_a_study_from_the_first_run_to_the_download(
     expect(pages.page.get_by_role("button", name="Start", exact=True)).to_be_disabled()
     pages.look("cohorts-empty")
     pages.follow("Results")
-    pages.sees("The results are here once the study is done.")
+    pages.sees("The results will be here once the study is done.")
     pages.look("results-waiting")
     pages.follow("Cohorts")
     clients += invite_all(pages, site, tmp_path, small)
@@ -176,8 +176,8 @@ def test_bad_data_and_their_remedy_and_an_abort(
     held.close()
     for cohort in clients:
         cohort.party.spawn()
-    pages.sees("Tartu: The cohort's files are not fit for this study.")
-    pages.sees("once mended, the same command goes on")
+    pages.sees("Tartu: The cohort's files do not fit this study.")
+    pages.sees("once they are fixed, the same command continues")
     pages.sees("Who can act: the data manager of Tartu.")
     pages.follow("Progress")
     pages.sees("stopped with a problem")
@@ -186,7 +186,7 @@ def test_bad_data_and_their_remedy_and_an_abort(
     fam.write_text(right)
     tartu.party.spawn()
     pages.sees("waiting for Munich")
-    expect(pages.page.get_by_text("The cohort's files are not fit")).to_have_count(0)
+    expect(pages.page.get_by_text("The cohort's files do not fit")).to_have_count(0)
 
     pages.press("Abort")
     pages.sees("The study ends without results, for every cohort.")
@@ -223,7 +223,7 @@ def test_a_cohort_that_stays_away_and_one_that_lost_its_key(
     until(lambda: is_away(tartu), tartu.party.said)
     pages.sees("Waiting for Tartu since")
     pages.sees("Who can act: the cohort's data manager, who starts the same command again.")
-    pages.sees("owes 1 answer, and its client is not heard")
+    pages.sees("owes 1 answer, and its client is not responding")
     pages.look("progress-away")
 
     shutil.rmtree(tartu.folder / "state")

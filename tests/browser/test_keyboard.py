@@ -27,9 +27,9 @@ def test_a_study_is_created_and_a_cohort_invited_by_keyboard(administrator: Page
     keyboard.press("ArrowDown")
     expect(pages.page.get_by_label("Tables", exact=True)).to_be_checked()
     keyboard.press("ArrowUp")
-    pages.until_focus("textbox", "Fewest people at each cohort")
+    pages.until_focus("textbox", "Minimum people per cohort")
     pages.type("many", then="Enter")
-    pages.has_focus("textbox", "Fewest people at each cohort")  # the first field that is wrong
+    pages.has_focus("textbox", "Minimum people per cohort")  # the first field that is wrong
     keyboard.press("Control+A")
     pages.type("20", then="Enter")
     pages.has_focus("textbox", "Trait")  # the server's turn
@@ -51,7 +51,7 @@ def test_a_study_is_created_and_a_cohort_invited_by_keyboard(administrator: Page
         keyboard.press("Tab")
         assert pages.page.evaluate("document.activeElement.matches('body, dialog *')")
     for _ in range(3):
-        keyboard.press("Escape")  # it is shown this once, and not lost by accident
+        keyboard.press("Escape")  # it is shown only once, and not lost by accident
     expect(pages.dialog.get_by_role("heading")).to_have_text("Invitation of Graz")
     pages.until_focus("button", "Close")
     keyboard.press("Enter")

@@ -113,7 +113,7 @@ def test_from_the_whole_genome_to_one_variant(
     pages.sees("each a point")
     plot.focus()
     page.keyboard.press("ArrowDown")
-    expect(page.get_by_text(re.compile(f"{variant}, .* Enter looks closer"))).to_be_attached()
+    expect(page.get_by_text(re.compile(f"{variant}, .* Enter zooms in"))).to_be_attached()
     page.keyboard.press("Escape")  # the tip goes first
     page.keyboard.press("Escape")
     expect(here).to_have_text("Whole genome")

@@ -42,10 +42,12 @@ def test_a_study_step_by_step(study: MakeStudy, pooled: dict[str, bytes]) -> Non
 
     first = client("join", "-", *state, says=member.invitation.to_text())
     assert first.returncode == 0, first.stderr
-    assert first.stderr.strip().endswith(f"Go on with: unpooled-client join --wait {member.state.as_option}")
+    assert first.stderr.strip().endswith(
+        f"Continue with: unpooled-client join --wait {member.state.as_option}"
+    )
     alone = client("join", "--wait", *state)
     assert alone.returncode == 2 and "there is nobody to ask" in alone.stderr
-    assert "Go on with" not in alone.stderr and "Usage" not in alone.stderr
+    assert "Continue with" not in alone.stderr and "Usage" not in alone.stderr
     joined = client("join", "-", "--wait", "--json", *state, says=f"{member.invitation.to_text()}\nyes\n")
     assert joined.returncode == 0, joined.stderr
     told = [json.loads(line)["event"] for line in joined.stdout.splitlines()]
@@ -83,7 +85,7 @@ def _check_otherwise_and_release_again(member: Member) -> None:
     shown = member.state.load()
     before_run.check_for_study(member.state, DataOptions(bfile=member.bfile, missing_phenotype=-8), 1)
     assert stage_of(member.state.load()) == Stage.REVIEW
-    with pytest.raises(StateError, match="changed meanwhile"):
+    with pytest.raises(StateError, match="changed in the meantime"):
         before_run.release(member.state, shown)
     before_run.check_for_study(member.state, DataOptions(bfile=member.bfile), 1)
     before_run.release(member.state, member.state.load())

@@ -55,7 +55,7 @@ def test_without_a_server_this_computer_is_looked_at() -> None:
 @pytest.mark.parametrize("address", ["ftp://x.org", "https://x..org", "https://x.org:99999", "https://[::1"])
 def test_an_address_that_cannot_be_is_refused(address: str) -> None:
     done = CliRunner().invoke(cli, ["doctor", "--server", address])
-    assert done.exit_code == 2 and "wants an address" in done.output
+    assert done.exit_code == 2 and "needs an address" in done.output
 
 
 def test_signs_that_a_terminal_lacks_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,8 +121,8 @@ def test_the_ledger_is_proved_and_compared_with_the_server(trial: Trial) -> None
     total = f"{sum(entry.bytes for entry in entries):,} bytes in {len(entries)} messages"
     code, said, _ = ledger_command(member, "verify", "--server", "--allow-http")
     assert code == 0
-    assert f"{total}; no line was changed or taken out" in said
-    assert f"The server counts the same: {total}" in said
+    assert f"{total}; no line was changed or removed" in said
+    assert f"The server counted the same: {total}" in said
     code, said, _ = ledger_command(member, "verify", "--server", "--json")
     found = json.loads(said)
     assert found["whole"] and found["server"]["same"] and found["bytes"] == found["server"]["bytes"]
@@ -131,7 +131,7 @@ def test_the_ledger_is_proved_and_compared_with_the_server(trial: Trial) -> None
     member.state.ledger.write_bytes(b"".join(lines[:-2]))
     code, said, wrong = ledger_command(member, "verify", "--json")
     assert code == 3 and not json.loads(said)["whole"]
-    assert f"{member.state.ledger}:{len(lines) - 1}: 2 lines at the end were taken out" in wrong
+    assert f"{member.state.ledger}:{len(lines) - 1}: 2 lines at the end were removed" in wrong
 
 
 def ledger_command(member: Member, *arguments: str) -> tuple[int, str, str]:

@@ -152,7 +152,9 @@ def test_a_certificate_that_is_not_right_is_named(
     assert remedy in caught.value.remedy
 
 
-@pytest.mark.parametrize("login, message", [("", "wants a user name"), (f"{USER}:wr%40ng@", "does not take")])
+@pytest.mark.parametrize(
+    "login, message", [("", "wants a user name"), (f"{USER}:wr%40ng@", "does not accept")]
+)
 @pytest.mark.parametrize("scheme", ["https", "http"])
 def test_a_proxy_that_wants_another_password_says_so(
     scheme: str, login: str, message: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch

@@ -83,7 +83,7 @@ def test_without_the_files_that_were_used_the_results_come_all_the_same(done: Tr
     finally:
         fam.write_text(content)
     assert fetched.returncode == 1
-    assert "not set against the pool" in fetched.stderr and "mine.fam" in fetched.stderr
+    assert "not compared with the pool" in fetched.stderr and "mine.fam" in fetched.stderr
     assert {Path(line).name for line in fetched.stdout.splitlines()} == {
         path.name for path in (tmp_path / "again").iterdir()
     }

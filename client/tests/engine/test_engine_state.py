@@ -178,7 +178,7 @@ def test_lines_cut_off_are_missed_for_ever(tmp_path: Path, kept: int) -> None:
     path = tmp_path / "ledger"
     three_lines(path)
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:kept]))
-    with pytest.raises(LedgerError, match=f":{kept + 1}: {3 - kept} lines at the end were taken out"):
+    with pytest.raises(LedgerError, match=f":{kept + 1}: {3 - kept} lines at the end were removed"):
         list(ledger.read(path))
     three_lines(path)  # a client goes on, and there are as many lines as before
     with pytest.raises(LedgerError, match=f":{kept + 1}: the line before this one"):

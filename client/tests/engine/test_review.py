@@ -74,7 +74,7 @@ def test_the_table_fits_a_terminal_and_has_every_quantity_with_its_size() -> Non
     for row in rows:
         for part in (row.what, row.shape, row.learns, sentences.how_much(row)):
             assert part in text, part
-    assert "in at most 100 rounds, as a rule in 6" in text and "a round" in text
+    assert "in at most 100 rounds, usually in 6" in text and "a round" in text
 
 
 @pytest.mark.parametrize("covariates", [PLAN.covariates, ()], ids=["covariates", "none"])
@@ -89,7 +89,7 @@ def test_sums_over_one_cohort_are_told_of_wherever_a_plan_allows_them(
     told = {
         "plan": "may be seen" in dict(plan_facts(plan).all).get(COHORT_SUMS, ""),
         "consent": any(row.what == COHORT_SUMS and row.readable_by == SERVER for row in rows),
-        "below it": "but for its sums" in " ".join(sentences.leaves(rows)),
+        "below it": "except its sums" in " ".join(sentences.leaves(rows)),
         "page": "one exception" in review_page(CHECKED, replace(AGREED, plan=plan), datetime(2026, 5, 4)),
         "can read": "sums over one cohort" in server.reads,
         "never gets": "one cohort's numbers" not in server.never,

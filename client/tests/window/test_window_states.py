@@ -320,7 +320,7 @@ def test_paused_closed_killed_and_gone_on(desk: Desk, study: MakeStudy, beside: 
     desk.reads("Waiting for cohort3 since")
     desk.look("state-waiting-for-one")
     desk.press(desk.view.run.stop_button)
-    desk.reads("Stopped", "goes on where it was")
+    desk.reads("Stopped", "picks up where")
     desk.look("state-stopped")
     trial.call("POST", "pause")
     desk.press(desk.view.run.start_button)

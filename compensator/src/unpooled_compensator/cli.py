@@ -109,5 +109,5 @@ def _show_key(key: SealingKey) -> None:
 
 
 def _show_secret(secret: str) -> None:
-    click.echo("The caller's secret, for the platform's settings. It is shown this once:")
+    click.echo("The caller's secret, for the platform's settings. It is shown only once:")
     click.echo(secret)

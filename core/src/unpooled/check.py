@@ -4,8 +4,8 @@
 
 Cohorts and server make the coefficients from the round's salt, which the compensator never has. Checks are
 added as the words are, so the sum of K checks is c₀ · K plus the combination of the sums: it tells nothing
-beyond them. Whoever knows the masks, but not the salt, can shift words and checks; that the shifts fit one
-another has probability 2^-64 (docs/protocol).
+beyond them. Whoever knows the masks, but not the salt, can shift words and checks; the probability that the
+shifts match is 2^-64 (docs/protocol).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Runs procedures: one branch of a study at a time, from what is stored of it, or on from where it is.
+"""Runs procedures: one branch of a study at a time, from what is stored of it, or onwards from where it is.
 
-What is stored of a branch is a call and a journal of what it has waited for and what came. `Go` replaces the
+Of a branch, a call is stored, and a journal of what it has waited for and what came back. `Go` replaces the
 call and empties the journal. A branch that is not in memory is run again from its call through its journal.
-It must ask the same then, to the byte: nothing is ever asked twice.
+It must then ask the same, to the byte: nothing is ever asked twice.
 
 The server keeps branches in its database, and an in-process run in a list (`unpooled.run`); both go on by the
 `Running` here.
@@ -25,8 +25,8 @@ from unpooled.protocol import codec
 from unpooled.question import Arrays, Question
 
 CHANGED = (
-    "the study cannot go on: run again from what is stored, it asks something else than before. "
-    "Go on with the release that began it, on the same kind of machine, or duplicate the study"
+    "the study cannot continue: replayed from what is stored, it asks something different. Continue "
+    "with the release that began it, on the same kind of machine, or duplicate the study"
 )
 
 

@@ -2,8 +2,8 @@
 
 UnpooledError
 ├── DataProblem      an input file is not as expected; has file, line, column, remedy
-├── DisclosureError  what was asked would tell of so few people that it must not be
-├── ColumnError      a column of the pool is none that the method can serve; names it, and the remedy
+├── DisclosureError  what was asked would reveal so few people that it must not be
+├── ColumnError      the method cannot serve a column of the pool; names it, and the remedy
 ├── BoundError       a number is larger than was declared; names the quantity, never the value
 └── ProtocolError    a message, or an order of messages, that may not be
     └── CodecError   bytes that are no encoding of an expected value

@@ -1,7 +1,7 @@
 """Columns of the reports `.glm.*`, chosen as by `cols=` of plink2's --glm (tried with alpha 3.5).
 
-ID and A1 are always there; the others stand in the order of `COLUMN_SETS`, whatever the order they are named
-in. plink2's sets about cases and controls apart, dosages and Firth's regression are not to be had.
+ID and A1 are always there; the others follow the order of `COLUMN_SETS`, whatever the order they are named
+in. plink2's sets about cases and controls separately, dosages and Firth's regression are not available.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ OPERATOR = "whoever runs server and compensator"
 SERVER = "the server"
 SINGLE_VALUES = "Values of single people"
 COHORT_SUMS = shared_options.COHORT_SUMS.label
-KNOWN_FROM_SUMS = "the server, and everyone those in the results; not whose they are, nor of which cohort"
+KNOWN_FROM_SUMS = "the server; those in the results, everyone; not whose they are, nor from which cohort"
 
 SIGNING_KEY, SEED, TIMING, PROBLEM = (
     "Public signing key",
@@ -83,7 +83,7 @@ class Leaving:
 
 
 def what_leaves(plan: Plan, sizes: Sizes | None = None, *, one_operator: bool = False) -> tuple[Leaving, ...]:
-    """Everything that a client sends in a study by this plan, in the order in which it goes.
+    """Everything that a client sends in a study by this plan, in the order in which it is sent.
 
     `sizes` are of the cohort's own data, once they are known: `unpooled.sizes`. `one_operator`: server and
     compensator are run by the same people.
@@ -130,7 +130,7 @@ def _lines(plan: Plan, sizes: Sizes | None, one_operator: bool) -> Iterator[Leav
         Form.CLEAR,
         f"{SERVER}, all cohorts",
         TO_COHORTS,
-        "that whoever has this key is this cohort; nothing of its data",
+        "that whoever has this key is this cohort; nothing about its data",
         "32 bytes, in hexadecimal digits",
         len(bodies.joining(bytes(32))),
     )
@@ -224,13 +224,13 @@ def _agreed(plan: Plan, sizes: Sizes | None) -> Iterator[Leaving]:
         yield Leaving(
             LIST,
             "chromosome, position, ID and the two alleles in alphabetical order; an allele 0 shows that a "
-            "variant does not vary in this cohort. Of a list that equals another cohort's, only the digest "
-            "is sent",
+            "variant does not vary in this cohort. If a list equals another cohort's, only its digest is "
+            "sent",
             Form.CLEAR,
             SERVER,
             TO_SERVER,
             "which variants this cohort has, and which of them do not vary in it",
-            f"at most {sizes[VARIANTS]:,} lines of text" if sizes and known else "a line of text a variant",
+            f"at most {sizes[VARIANTS]:,} lines of text" if sizes and known else "a line of text per variant",
             sizes[LIST_BYTES] if sizes and known else None,
             exact=False,
         )
@@ -258,7 +258,7 @@ def _sent_by(kind: type[Question], plan: Plan, sizes: Sizes | None, one_operator
     word = scheme.word_bytes
     own = "not what this cohort added"
     if plan.masking == "gaussian":
-        own = "of what this cohort added, what the noise leaves"
+        own = "of what this cohort added, what the noise does not hide"
     if one_operator:
         own = "and all that this cohort added"
     for array in arrays:
@@ -278,7 +278,7 @@ def _sent_by(kind: type[Question], plan: Plan, sizes: Sizes | None, one_operator
             + _shape_in_words(kind, array, shapes, 8 * word)
             + (f" + a check of {8 * word * check} bits" if check else "")
             + (f", in {limit}{rounds} rounds" if rounds > 1 else "")
-            + (f", as a rule in {usual}" if usual != rounds else ""),
+            + (f", usually in {usual}" if usual != rounds else ""),
             None if shapes is None else word * sum(math.prod(shape) + check for shape in shapes),
             rounds,
             foreseen is not None and foreseen.exact,
@@ -377,7 +377,7 @@ def what_parties_get(plan: Plan) -> tuple[Party, ...]:
             "what came in clear; of the masked numbers the sum over all cohorts"
             + ("; by them values of single people" if algorithm(plan.test).tells else "")
             + ("; sums over one cohort, if a covariate tells cohorts apart" if plan.shows_cohort_sums else "")
-            + ("; of one cohort's what the noise leaves" if plan.masking == "gaussian" else "")
+            + ("; of one cohort's, what the noise does not hide" if plan.masking == "gaussian" else "")
             + "; who sends when, and how much",
             ("" if plan.shows_cohort_sums else "one cohort's numbers, ") + "a mask seed, a data file",
         ),
@@ -385,7 +385,7 @@ def what_parties_get(plan: Plan) -> tuple[Party, ...]:
             "compensator",
             "each cohort's mask seed; the study's ID; names and public keys of the cohorts; how long each "
             "round's answers are",
-            "all of that, hence when each round is"
+            "all of that, and so when each round takes place"
             + ("" if plan.of_tables else ", and how many variants there are"),
             f"a share, a sum, {lists}a result, or a digest of any of these",
         ),

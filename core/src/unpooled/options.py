@@ -1,4 +1,4 @@
-"""Options of a study, each declared once: what it may be, and how it is said to people.
+"""Options of a study, each declared once: which values it may have, and how people read about it.
 
 An algorithm lists the options that it has. Validation of plans, the API's schema, the browser's form, what
 coordinators and cohorts read of a plan, the flags of `rehearse`, the methods section and the documentation's
@@ -51,7 +51,7 @@ class Covariate:
     def problem(self) -> str:
         """What is wrong with it, or nothing."""
         if not is_word(self.title):
-            return "name a covariate in 1 to 200 characters without blanks"
+            return "a covariate's name has 1 to 200 characters and no blanks"
         if self.levels and (len(self.levels) < 2 or len(set(self.levels)) < len(self.levels)):
             return f"{self.title} needs at least two different levels, the reference first"
         if not all(map(is_word, self.levels)):
@@ -78,13 +78,13 @@ class Option:
     needs: str = ""
     """Another option, without which this one means nothing."""
     fact: str = "{}"
-    """The value as people read it who accept the plan; {} stands for it."""
+    """The value as it is shown to people who accept the plan; {} stands for it."""
     is_always_said: bool = False
-    """Whether people read it at its default, too."""
+    """Whether people are shown it even at its default."""
     methods: str = ""
     """A sentence for the methods section where the option is not at its default."""
     rule: Callable[[Any, Plan], str] = lambda value, plan: ""
-    """What else is wrong with a value in a plan, or nothing."""
+    """What else is wrong with a value in a plan; empty if nothing is."""
 
     @property
     def wanted(self) -> str:
@@ -144,9 +144,9 @@ class Number(Option):
     is_below: bool = False
     """Whether `most` itself is too much."""
     none: float | None = None
-    """A value outside of these bounds that says: not at all."""
+    """A value outside these bounds that means: not at all."""
     keeps: str = ""
-    """Of a filter of variants, what those have that it keeps: for the methods section."""
+    """For a filter of variants, what the variants that it keeps have: for the methods section."""
 
     @property
     def wanted(self) -> str:
@@ -190,7 +190,7 @@ class Switch(Option):
     default: bool = False
     fact: str = "yes"
     off: str = "no"
-    """What people read where it is off, if it is always said."""
+    """What people read when it is off, if it is always mentioned."""
 
     @property
     def wanted(self) -> str:
@@ -219,7 +219,7 @@ class Choice(Option):
 
     answers: tuple[Answer, ...]
     as_plink: str = ""
-    """PLINK's own answer, which a rehearsal takes where nothing is said."""
+    """PLINK's own behaviour, which a rehearsal uses unless told otherwise."""
     is_always_said: bool = True
 
     @property
@@ -307,7 +307,7 @@ class Words(Entries):
     item = str
 
     among: tuple[str, ...] = ()
-    """All words that there are; empty where any will do."""
+    """All permitted words; empty where any will do."""
     reader: Callable[[str], tuple[str, ...]] | None = None
     """Reads what is typed after the flag, if that is more than words between commas."""
 
@@ -339,7 +339,7 @@ class Covariates(Option):
         if found := next(filter(None, (covariate.problem() for covariate in value)), ""):
             return found
         if len(set(names)) < len(names):
-            return "a covariate stands twice"
+            return "a covariate is listed twice"
         if len(names) > MOST_COVARIATES:
             return f"at most {MOST_COVARIATES} columns, dummies counted, not {len(names)}"
         return self.rule(value, plan)

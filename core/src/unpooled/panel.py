@@ -1,12 +1,12 @@
 """The panel: the variants and alleles that all cohorts of a study agree on.
 
 A variant is sent as chromosome, position, ID and its *sorted* allele pair: the order of A1 and A2 would show
-which allele is the rarer one at that cohort. Each cohort sends the digest of its list first, so lists that
-are equal travel once.
+which allele is the rarer one at that cohort. Each cohort sends the digest of its list first, so equal lists
+travel only once.
 
 Rules, by which no variant of one cohort ever stops a study (`reconcile`):
 
-- left out, with the reason: no ID, an ID that stands twice in one cohort's list, a variant that a cohort
+- left out, with the reason: no ID, an ID that appears twice in one cohort's list, a variant that a cohort
   lacks, different chromosomes or positions, alleles that fit neither as they are nor on the other strand;
   readers of lists write bases in capitals (`capital`), so the case of letters decides nothing;
 - the pair that most cohorts name is the panel's (on a tie the first in ASCII order); a cohort that names the
@@ -291,7 +291,7 @@ class _Reconciliation:
         return ~bad
 
     def _single(self, variants: np.ndarray) -> np.ndarray:
-        return self._leave_out(variants, self.times[:, variants] > 1, "ID stands more than once at")
+        return self._leave_out(variants, self.times[:, variants] > 1, "ID appears more than once at")
 
     def _present(self, variants: np.ndarray) -> np.ndarray:
         return self._leave_out(variants, self.rows[:, variants] < 0, "absent at")
@@ -313,7 +313,7 @@ class _Reconciliation:
         same = np.asarray((places == places[0]).all(axis=0))
         for k in np.flatnonzero(~same):
             seen = [f"{place >> 32}:{place & 0xFFFFFFFF}" for place in np.unique(places[:, k]).tolist()]
-            self._remark(variants[[k]], False, f"stands at different positions: {', '.join(seen)}")
+            self._remark(variants[[k]], False, f"is at different positions: {', '.join(seen)}")
         return same
 
     def _with_alleles(self, variants: np.ndarray) -> Panel:
@@ -348,14 +348,14 @@ class _Reconciliation:
         if target is None:
             named = [f"{_text(pair)} at {who}" for pair, who in zip(of_cohorts, self.cohorts, strict=True)]
             within = any(UNSEEN not in pair for pair in pairs)
-            reason = "alleles cannot be reconciled" if within else "varies between cohorts and within none"
+            reason = "alleles cannot be reconciled" if within else "varies between cohorts but within none"
             self._remark(variants, False, f"{reason}: {', '.join(named)}")
             return None
         flipped = np.array([strand(pair, target) < 0 for pair in pairs])
         if flipped.any():
             self._remark(variants, True, f"read on the other strand at {self._who(flipped)}")
         if is_ambiguous(target):
-            self._remark(variants, True, "A/T or C/G: the strand cannot be told, taken as it stands")
+            self._remark(variants, True, "A/T or C/G: the strand cannot be told, taken as it is")
         return target
 
     def _who(self, lists: np.ndarray) -> str:

@@ -41,10 +41,10 @@ NONE = "none"
 
 MOST_COHORTS = 1000
 MOST_PEOPLE = 1_000_000_000
-"""That a plan can want of a cohort: more than a study could ever have."""
+"""The most that a plan can demand of a cohort: more than a study could ever have."""
 
 VERSIONS = (1, 2)
-"""Of the protocol, that a plan can be of: they differ in its canonical encoding."""
+"""Protocol versions that a plan can have: they differ in its canonical encoding."""
 
 _FIRST_LAYOUT = (
     *("test", "phenotype", "cohorts", "compensator_key", "trait", "build", "autosomes", "chromosomes"),
@@ -191,7 +191,7 @@ class Plan:
                 ("schema", not (bad := schema_problem(self.schema)), bad),
             ]
         return [
-            ("phenotype", is_name(self.phenotype, 200), "name the phenotype in 1 to 200 characters"),
+            ("phenotype", is_name(self.phenotype, 200), "the phenotype's name has 1 to 200 characters"),
             ("trait", self.trait in ("case/control", "quantitative"), "case/control or quantitative"),
             ("panel_mode", self.panel_mode in ("names", "list"), "names or list"),
             ("schema", not self.schema, f"goes with the trait {NONE}: a study of tables"),

@@ -1,4 +1,4 @@
-"""What asks the questions of a study, and goes on from the sums: a procedure.
+"""A procedure: it asks the questions of a study, and continues with the sums.
 
     @procedure("mean")
     def mean(study: Study) -> Asks[None]:

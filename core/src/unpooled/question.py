@@ -103,7 +103,7 @@ class Foreseen:
     """What can be known of a kind of questions before a study: how large the answers will be."""
 
     questions: Iterable[Question]
-    """Those of one round. Only the fields that decide the shape of an answer mean anything."""
+    """Those of one round. Only the fields that decide the shape of an answer are meaningful."""
     rounds: int = 1
     exact: bool = True
     """Whether these are the questions; else they are the largest, and the most rounds, that there can be."""
@@ -252,7 +252,7 @@ def unpack(
     if not scheme.has_check(total, check_of(total, scheme, salt, cohorts)):
         raise ProtocolError(
             "the masks of this round do not cancel: the cohorts were not asked the same question, "
-            "a share was damaged, or the compensator's answer is false"
+            "a share was damaged, or the compensator's answer is wrong"
         )
     sums, at = {}, scheme.check_words
     for array in question.sends:

@@ -1,7 +1,7 @@
 """A whole study in one process, through the real encodings and real masks; and one cohort's own estimates.
 
-`run` is for notebooks and tests: what the server, the compensator and the clients do with a network between
-them. `run_alone` is what a cohort finds in its own data, beside a study.
+`run` is for notebooks and tests: it does what the server, the compensator and the clients otherwise do across
+a network. `run_alone` is what a cohort finds in its own data, beside a study.
 """
 
 from __future__ import annotations

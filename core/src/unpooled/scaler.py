@@ -186,18 +186,18 @@ class Scaler:
         try:
             self._read(parameters)
         except (KeyError, TypeError, OverflowError) as error:
-            raise ValueError(f"these are no parameters of a normalization: {error!r}") from error
+            raise ValueError(f"these are not the parameters of a normalization: {error!r}") from error
 
     def _read(self, given: Mapping[str, Any]) -> None:
         if (given["format"], given["version"]) != (FORMAT, VERSION):
             raise ValueError(f"got {given['format']} {given['version']}; want {FORMAT} {VERSION}")
         if given["method"] == QUANTILES:
-            raise ValueError("these are quantiles, and normalize nothing")
+            raise ValueError("these are quantiles, and do not normalize anything")
         if given["method"] not in PARAMETERS:
             raise ValueError(f"got the method {given['method']!r}; want {', '.join(PARAMETERS)}")
         self.method, rows = str(given["method"]), given["features"]
         if not all(isinstance(row["name"], str) for row in rows):
-            raise ValueError("the name of a feature is no text")
+            raise ValueError("the name of a feature is not text")
         self.feature_names_in_ = np.array([row["name"] for row in rows], object)
         self.n_features_in_ = len(rows)
         scales = _Scales.of(self.method, rows)

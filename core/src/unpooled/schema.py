@@ -37,7 +37,7 @@ class Column:
     def problem(self) -> str:
         """What is wrong with it, or nothing."""
         if not (0 < len(self.title) <= 200 and self.title.isprintable()):
-            return "name a column in 1 to 200 characters"
+            return "a column's name has 1 to 200 characters"
         if self.type not in TYPES:
             return f"{self.title}: want the type {', '.join(TYPES)}"
         if len(self.unit) > 40 or not self.unit.isprintable():
@@ -63,7 +63,7 @@ def schema_problem(schema: Sequence[Column]) -> str:
     if found := next(filter(None, (column.problem() for column in schema)), ""):
         return found
     if len(set(titles)) < len(titles):
-        return f"the column {next(title for title in titles if titles.count(title) > 1)} stands twice"
+        return f"the column {next(title for title in titles if titles.count(title) > 1)} appears twice"
     if not any(column.is_number for column in schema):
         return "want at least one column of numbers"
     return "" if len(schema) <= MOST_COLUMNS else f"want at most {MOST_COLUMNS:,} columns"
@@ -80,7 +80,7 @@ def read_schema(text: str, file: str) -> tuple[Column, ...]:
     except csv.Error as error:
         line = max(1, lines.line_num)
         raise DataProblem(
-            f"this is no CSV: {error}", file=file, line=line, remedy="Mend this line."
+            f"this is not CSV: {error}", file=file, line=line, remedy="Fix this line."
         ) from error
 
 
@@ -98,7 +98,7 @@ def _columns(lines: Any, file: str) -> tuple[Column, ...]:
     for row in filter(None, lines):
         column = Column(*(field or default for field, default in zip(row, ("", NUMBER, ""), strict=False)))
         if problem := column.problem() or ("too many words" if len(row) > len(header) else ""):
-            raise DataProblem(problem, file=file, line=lines.line_num, remedy="Mend this line.")
+            raise DataProblem(problem, file=file, line=lines.line_num, remedy="Fix this line.")
         schema.append(column)
     return tuple(schema)
 

@@ -38,14 +38,14 @@ COHORT_SUMS = Switch(
     name="cohort_sums",
     label="Sums over one cohort",
     hint="A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and "
-    "means of single cohorts, and each is asked to accept that. Otherwise a level that fewer than "
-    f"{FEWEST_COHORTS} cohorts have {FEWEST_AT_A_LEVEL} people at ends the study.",
+    "means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer "
+    f"than {FEWEST_COHORTS} cohorts have {FEWEST_AT_A_LEVEL} people ends the study.",
     place=Place.MODEL,
     needs=COVARIATES.name,
     fact="may be seen: if a covariate tells cohorts apart, the server reads allele frequencies and means of "
     "each",
-    off=f"refused: a level of a covariate that fewer than {FEWEST_COHORTS} cohorts have {FEWEST_AT_A_LEVEL} "
-    "people at ends the study",
+    off=f"refused: a level of a covariate at which fewer than {FEWEST_COHORTS} cohorts have "
+    f"{FEWEST_AT_A_LEVEL} people ends the study",
     is_always_said=True,
     methods="They could tell cohorts apart, so that the server could see sums over one cohort, as every "
     "cohort had accepted.",
@@ -138,7 +138,7 @@ CI = Number(
 MAX_ITERATIONS = Whole(
     name="max_iterations",
     label="Iterations",
-    hint="The most that a fit may take.",
+    hint="The largest number of steps that a fit may take.",
     default=25,
     least=1,
     most=100,
@@ -153,7 +153,7 @@ TOLERANCE = Number(
     default=0.0,
     least=0,
     most=1,
-    fact="a fit also ends where the log-likelihood changes by at most {}",
+    fact="a fit also ends once the log-likelihood changes by at most {}",
 )
 GLM_COLS = Words(
     name="glm_cols",

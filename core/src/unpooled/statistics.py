@@ -1,8 +1,8 @@
 """Test statistics and P values, vectorised over variants.
 
-P values are kept as -log10 P, computed from the survival function in logarithms, so that they stop neither
-at 1e-16 (one minus a distribution function) nor at 1e-308 (the smallest float64). Where the order of its
-arithmetic decides what PLINK 1.9 prints, that order is followed: the files are compared byte by byte.
+P values are kept as -log10 P, computed from the survival function in logarithms, so that they bottom out
+neither at 1e-16 (one minus a distribution function) nor at 1e-308 (the smallest float64). Where the order of
+its arithmetic decides what PLINK 1.9 prints, that order is followed: the files are compared byte by byte.
 """
 
 import math

@@ -806,7 +806,7 @@ export interface components {
             ci?: number;
             /** @description Covariates. */
             covariates?: components["schemas"]["PlanCovariate"][];
-            /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level that fewer than 3 cohorts have 10 people at ends the study. */
+            /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */
             cohort_sums?: boolean;
             /**
              * @description Missing calls.
@@ -819,7 +819,7 @@ export interface components {
             glm_cols?: components["schemas"]["GlmColsEnum"][];
             /** @description No rows for covariates (--hide-covar). The report has one row for each variant. */
             hide_covar?: boolean;
-            /** @description Iterations. The most that a fit may take. */
+            /** @description Iterations. The largest number of steps that a fit may take. */
             max_iterations?: number;
             /**
              * Format: double
@@ -1165,7 +1165,7 @@ export interface components {
             ci?: number;
             /** @description Covariates. */
             covariates?: components["schemas"]["PlanCovariateRequest"][];
-            /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level that fewer than 3 cohorts have 10 people at ends the study. */
+            /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */
             cohort_sums?: boolean;
             /**
              * @description Missing calls.
@@ -1178,7 +1178,7 @@ export interface components {
             glm_cols?: components["schemas"]["GlmColsEnum"][];
             /** @description No rows for covariates (--hide-covar). The report has one row for each variant. */
             hide_covar?: boolean;
-            /** @description Iterations. The most that a fit may take. */
+            /** @description Iterations. The largest number of steps that a fit may take. */
             max_iterations?: number;
             /**
              * Format: double
@@ -1348,7 +1348,7 @@ export interface components {
             ci?: number;
             /** @description Covariates. */
             covariates?: components["schemas"]["PlanCovariate"][];
-            /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level that fewer than 3 cohorts have 10 people at ends the study. */
+            /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */
             cohort_sums?: boolean;
             /**
              * @description Missing calls.
@@ -1361,7 +1361,7 @@ export interface components {
             glm_cols?: components["schemas"]["GlmColsEnum"][];
             /** @description No rows for covariates (--hide-covar). The report has one row for each variant. */
             hide_covar?: boolean;
-            /** @description Iterations. The most that a fit may take. */
+            /** @description Iterations. The largest number of steps that a fit may take. */
             max_iterations?: number;
             /**
              * Format: double
@@ -1453,7 +1453,7 @@ export interface components {
             ci?: number;
             /** @description Covariates. */
             covariates?: components["schemas"]["PlanCovariateRequest"][];
-            /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level that fewer than 3 cohorts have 10 people at ends the study. */
+            /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */
             cohort_sums?: boolean;
             /**
              * @description Missing calls.
@@ -1466,7 +1466,7 @@ export interface components {
             glm_cols?: components["schemas"]["GlmColsEnum"][];
             /** @description No rows for covariates (--hide-covar). The report has one row for each variant. */
             hide_covar?: boolean;
-            /** @description Iterations. The most that a fit may take. */
+            /** @description Iterations. The largest number of steps that a fit may take. */
             max_iterations?: number;
             /**
              * Format: double

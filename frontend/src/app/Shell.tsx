@@ -91,7 +91,7 @@ function Away() {
   if (!useAway()) return null;
   return (
     <Callout tone="warning" title="The server does not answer." isNews>
-      What you see may be old. This page goes on by itself once the server answers.
+      What you see may be out of date. This page updates by itself once the server answers.
     </Callout>
   );
 }

@@ -54,7 +54,7 @@ function Expired({ known }: { known: Person }) {
   };
   return (
     <Dialog title="Your session has ended">
-      <p>Sign in again to go on. What you have typed is still there.</p>
+      <p>Sign in again to continue. What you have typed is still there.</p>
       <SignInForm username={known.username} onSignedIn={onSignedIn} />
     </Dialog>
   );

@@ -79,7 +79,7 @@ function ChangeRole({ person: { username, role } }: { person: Person }) {
       change={change}
     >
       <SelectField label="Role" value={chosen} options={ROLES} onChange={setChosen} />
-      <Muted>It holds from their next click on. Studies that they own stay theirs.</Muted>
+      <Muted>It takes effect with their next click. Studies that they own stay theirs.</Muted>
     </Confirm>
   );
 }

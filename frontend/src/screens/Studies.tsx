@@ -25,7 +25,7 @@ export function Studies() {
         beside={
           <Row>
             <Button look="quiet" onClick={() => setSearch(archived ? {} : { archived: "" })}>
-              {archived ? "Back to the present ones" : "Show archived ones"}
+              {archived ? "Back to current studies" : "Show archived studies"}
             </Button>
             {mayCreate && (
               <ButtonLink look="primary" to="/studies/new">
@@ -74,7 +74,7 @@ function State({ row: { state, reason, now, is_demo } }: { row: StudyRow }) {
 }
 
 function Empty({ archived, mayCreate }: { archived: boolean; mayCreate: boolean }) {
-  if (archived) return <Muted>No study is in the archive.</Muted>;
+  if (archived) return <Muted>The archive is empty.</Muted>;
   if (!mayCreate) return <Muted>No study is open to you yet. Its coordinator adds you as an observer.</Muted>;
   return (
     <Card>

@@ -1,7 +1,7 @@
 """The server's one seam to the compensator: carries sealed boxes, asks for sums of masks, nothing else.
 
-An answer is believed in nothing: it is read as it travels, never decompressed, up to the length that follows
-from the question, and not for ever. Whether a sum of masks is true shows in the round's check.
+Nothing in an answer is trusted: it is read as it travels, never decompressed, only up to the length that
+follows from the question, and not for ever. Whether a sum of masks is true shows in the round's check.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Compensator:
             values = _json(content)
             key, version = bytes.fromhex(values["key"]), values["protocol"]
         except (ValueError, KeyError, TypeError) as error:
-            raise CompensatorAway("what answers at the compensator's address is no compensator") from error
+            raise CompensatorAway("what answers at the compensator's address is not a compensator") from error
         if version != VERSION or len(key) != 32:
             raise CompensatorRefused(_other_version(version))
         return Identity(key)
@@ -116,7 +116,7 @@ def _content(answer: httpx.Response, most: int) -> bytes:
 
 def _check_status(answer: httpx.Response, content: bytes) -> None:
     if answer.status_code == 401:
-        raise CompensatorAway("the compensator does not accept the server's secret; set it anew on both")
+        raise CompensatorAway("the compensator does not accept the server's secret; set it again on both")
     if answer.status_code == 403:  # its operator can admit the cohorts' keys at any time
         raise CompensatorAway(f"the compensator refuses: {_text(answer, content)}")
     if answer.status_code >= 500 or answer.is_redirect or answer.status_code in (408, 425, 429):

@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 ROUND, STUDY = "unpooled.advance-round", "unpooled.advance-study"
-"""Names of the tasks: whoever rings does not import what is rung for."""
+"""Names of the tasks, so that whoever rings need not import them."""
 
 
 class Doorbell(Protocol):

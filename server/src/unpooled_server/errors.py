@@ -1,4 +1,4 @@
-"""What a request can be refused for. The text is fit for a person: what, where, remedy."""
+"""Why a request can be refused. The text is fit for a person: what, where, remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections to the database are fewer than threads: who waits for somebody else gives its own back."""
+"""There are fewer database connections than threads: a thread that waits for others returns its own."""
 
 from __future__ import annotations
 

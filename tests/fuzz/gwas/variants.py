@@ -69,7 +69,7 @@ def _calls(
             _even_out(random, copies, np.flatnonzero(group), place != "" and bool(group[single].any()))
     elif kind == "heterozygous":
         copies[:] = np.where(single, copies, 1)
-    elif kind == "between":  # varies between cohorts and within none
+    elif kind == "between":  # varies between cohorts but within none
         copies = 2 * random.integers(2, size=n)[people.cohort]
     rate = float(random.choice([0, 0.005, 0.03, 0.2], p=[0.5, 0.2, 0.2, 0.1]))
     if kind != "tied":

@@ -12,7 +12,7 @@ from unpooled.errors import UnpooledError
 COMMANDS = {
     "up": "Run the platform on this machine: web application, worker, database.",
     "demo": "Run a whole study with three generated cohorts, and look at it.",
-    "rehearse": "Run a whole federation on this machine over your files.",
+    "rehearse": "Run a whole federation on this machine with your files.",
     "simulate": "Generate cohorts.",
     "worker": "Do the platform's work without a broker.",
     "administrator": "Make somebody an administrator of the platform.",

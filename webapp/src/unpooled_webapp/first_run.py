@@ -30,7 +30,7 @@ def token() -> str:
 def create_administrator(given: str, name: str, password: str) -> User:
     """The first administrator. The token admits one person, once."""
     if not is_needed():
-        raise Conflict("set-up", "This platform has an administrator.", "Sign in.")
+        raise Conflict("set-up", "This platform already has an administrator.", "Sign in.")
     if not (token_file().exists() and secrets.compare_digest(given.encode(), token().encode())):
         raise Refused(
             "wrong-token",

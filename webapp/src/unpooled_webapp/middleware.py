@@ -70,7 +70,7 @@ class LargeBodiesOfKnownPeople:
                 return self.get_response(request)
         except DATABASE_AWAY as error:
             return _come_again(request, error)
-        text = f"Who is not signed in may send {SMALL_BODY} bytes at most."
+        text = f"Without signing in you may send {SMALL_BODY} bytes at most."
         return JsonResponse(Refused("not-signed-in", text, "Sign in first.").body(), status=401)
 
 

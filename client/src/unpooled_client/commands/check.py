@@ -1,4 +1,4 @@
-"""`unpooled-client check`: reads the files, sends nothing, and says what to mend."""
+"""`unpooled-client check`: reads the files, sends nothing, and says what to fix."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 @click.option("--schema", type=_FILE, metavar="FILE",
               help="CSV with the lines name,type,unit of its columns.  [CSV: all numbers]")  # fmt: skip
 @click.option("--state", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-              help="As the study in this folder wants them; what passes is kept for the review.")  # fmt: skip
+              help="Check for the study in this folder; files that pass are kept for review.")  # fmt: skip
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="The report as a page to keep, too.")  # fmt: skip
 @click.option("--json", "to_json", is_flag=True, help="Findings and summary as JSON.")

@@ -22,16 +22,19 @@ _COMMANDS = {
     "check": ("unpooled_client.commands.check:check", "Check data files offline; sends nothing."),
     "columns": (
         "unpooled_client.commands.columns:columns",
-        "The columns of a file, and what stands there.",
+        "The columns of a file, and what is in them.",
     ),
-    "schema": ("unpooled_client.commands.schema:schema", "The schema of a table, to begin a plan with."),
+    "schema": ("unpooled_client.commands.schema:schema", "The schema of a table, to start a plan from."),
     "join": (
         "unpooled_client.commands.run:join",
         "Join a study with an invitation, and see who asks for what.",
     ),
-    "review": ("unpooled_client.commands.review:command", "What will leave this computer, and its release."),
+    "review": (
+        "unpooled_client.commands.review:command",
+        "Review what will leave this computer, and release it.",
+    ),
     "run": ("unpooled_client.commands.run:run", "Take part in a study until its results are here."),
-    "status": ("unpooled_client.commands.status:status", "Where the study is, and for whom it waits."),
+    "status": ("unpooled_client.commands.status:status", "Where the study is, and who it is waiting for."),
     "results": (
         "unpooled_client.commands.results:results",
         "The results of a study that is done, and this cohort against the pool.",
@@ -55,7 +58,7 @@ Exit status:
   2  a problem with the command, or nobody to ask
   3  refused: by the server, by this client's own checks, or by you
   4  the study was aborted, or it failed
-  5  interrupted: the same command goes on
+  5  interrupted: the same command continues
   6  this program failed"""
 
 
@@ -103,7 +106,7 @@ def main() -> None:
         error.show()
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Stopped. The same command goes on where this one was.", err=True)
+        click.echo("Stopped. The same command picks up where this one left off.", err=True)
         code = 5
     except UnpooledError as error:
         click.echo(f"Error: {error}", err=True)

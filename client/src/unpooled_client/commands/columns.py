@@ -1,4 +1,4 @@
-"""`unpooled-client columns`: which columns a file has, and what stands in them."""
+"""`unpooled-client columns`: which columns a file has, and what is in them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _HEADS = ("number", "name", "type", "missing", "values", "hint")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 @click.option("--json", "to_json", is_flag=True, help="As JSON.")
 def columns(file: Path, to_json: bool) -> None:
-    """Print the columns of FILE with examples of what stands in them.
+    """Print the columns of FILE with examples of what is in them.
 
-    FILE is one of phenotypes or covariates, or a table, CSV or Parquet. Its columns are numbered as --mpheno
+    FILE has phenotypes or covariates, or is a table in CSV or Parquet. Its columns are numbered as --mpheno
     and --covar-number count them. Nothing leaves this computer.
     """
     found = columns_of(file, report := Report())

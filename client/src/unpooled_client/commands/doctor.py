@@ -1,4 +1,4 @@
-"""`unpooled-client doctor`: looks at this computer and the way to the server, and says what to mend."""
+"""`unpooled-client doctor`: looks at this computer and the way to the server, and says what to fix."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def doctor(
     """Look at this computer and at the way to the server: one line each, with what to do about it.
 
     INVITATION is the string from the coordinator, a file that holds it, or - to type it; only its address is
-    used. Nothing of your data is read or sent. Ends with status 1 if something must be mended.
+    used. None of your data is read or sent. Ends with status 1 if something must be fixed.
     """
     joined = _joined(folder) if not (server or invitation) else None
     if server:
@@ -93,7 +93,7 @@ def _address(text: str) -> str:
         address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         if is_address(address):
             return address
-    raise click.UsageError("--server wants an address such as https://studies.example.org")
+    raise click.UsageError("--server needs an address such as https://studies.example.org")
 
 
 def _json(found: list[Finding], address: str) -> str:
@@ -105,7 +105,7 @@ def _json(found: list[Finding], address: str) -> str:
 def _text(found: list[Finding], address: str) -> str:
     lines = [_line(finding) for finding in found]
     if not address:
-        lines.append("The way to the server was not looked at: give INVITATION, --server URL or --state DIR.")
+        lines.append("The way to the server was not tested: give INVITATION, --server URL or --state DIR.")
     return "\n".join(lines)
 
 

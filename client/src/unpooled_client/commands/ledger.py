@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 def ledger(what: str, folder: Path | None, as_json: bool, server: bool, **network: Any) -> int:
     """Everything that has left this computer: when, what, how large, in which form, and to whom.
 
-    `ledger verify` proves that no line was changed or taken out since it was written, and has the totals.
-    Bytes are those of the messages, without the headers of HTTP, which have this cohort's token. What is
-    sent again because an answer was lost, is the same bytes and has one line. Fails if the ledger is damaged.
+    `ledger verify` proves that no line was changed or removed since it was written, and has the totals.
+    Bytes are those of the messages, without the HTTP headers, which contain this cohort's token. What is
+    sent again because an answer was lost is the same bytes and has one line. Fails if the ledger is damaged.
     """
     if server and what != "verify":
         raise click.UsageError("--server goes with verify: unpooled-client ledger verify --server")
@@ -121,10 +121,10 @@ def _server_words(entries: Sequence[Entry], counted: Counted | str) -> str:
         return f"The server was not asked: {counted}"
     numbers = f"{counted.bytes:,} bytes in {counted.messages:,} messages"
     if _is_same(entries, counted):
-        return f"The server counts the same: {numbers}"
+        return f"The server counted the same: {numbers}"
     return (
-        f"The server counts otherwise: {numbers}. It counts more where an answer was lost and the same was "
-        "sent again, and less where a message did not arrive"
+        f"The server counted differently: {numbers}. It counts more if an answer was lost and the same was "
+        "sent again, and less if a message did not arrive"
     )
 
 
@@ -137,4 +137,4 @@ def _bytes(entries: Sequence[Entry]) -> int:
 
 
 def _sum(entries: Sequence[Entry]) -> str:
-    return f"{_bytes(entries):,} bytes in {len(entries):,} messages; no line was changed or taken out"
+    return f"{_bytes(entries):,} bytes in {len(entries):,} messages; no line was changed or removed"

@@ -24,10 +24,10 @@ from unpooled_client.study.engine import Engine
 @click.option("--quiet", is_flag=True, help="Print only what goes wrong.")
 @network_options(exists=True)
 def results(folder: Path | None, out: Path | None, top: int | None, **options: Any) -> int:
-    """Fetch the results of a study that is done, and set this cohort against the pool.
+    """Fetch the results of a study that is done, and compare this cohort with the pool.
 
     Files that are there already are not fetched again. From the data files that were used, as long as nobody
-    has changed them, own-against-pool.tsv and .html are made anew: the study's strongest variants, or its
+    has changed them, own-against-pool.tsv and .html are made again: the study's strongest variants, or its
     columns, in the pool and in this cohort alone. They stay here. Names of files go to standard output.
     """
     network = Network(options["ca_bundle"], options["allow_http"])

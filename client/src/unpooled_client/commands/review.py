@@ -28,10 +28,10 @@ from unpooled_client.words import page, review, sentences
     "--release", "wanted", is_flag=True, help="Release it without asking: from then on it may leave."
 )
 def command(folder: Path | None, html: Path | None, as_json: bool, wanted: bool) -> int:
-    """What will leave this computer under the plan that you accepted, of the files that were checked.
+    """Show what will leave this computer under the plan that you accepted, from the files that were checked.
 
     At a terminal you are asked whether it may leave; with --release you say so. Nothing computed from your
-    data is sent before. Nothing is sent by this command; `unpooled-client run` goes on.
+    data is sent before that. This command sends nothing; continue with `unpooled-client run`.
     """
     place = state_folder(folder, None)
     saved, agreement = before_run.checked(place)
@@ -54,16 +54,18 @@ def _show(saved: Saved, agreement: Agreement, *, as_json: bool) -> None:
         return
     click.echo("\n".join(sentences.leaves(review.leaves_of(saved, agreement))))
     if saved.is_released:
-        click.echo("This is released. Go on with: unpooled-client run")
+        click.echo("This is released. Continue with: unpooled-client run")
 
 
 def _ask(place: StateFolder, saved: Saved) -> Saved:
     """Have the person at the terminal decide; where there is none, say how to release."""
     if not sys.stdin.isatty():
-        click.echo(f"Nothing is released yet. To do it: unpooled-client review --release {place.as_option}")
+        click.echo(
+            f"Nothing is released yet. To release it: unpooled-client review --release {place.as_option}"
+        )
     elif click.confirm("Release this: may it leave this computer?", default=False, err=True):
         saved = before_run.release(place, saved)
-        click.echo(f"Released. Go on with: unpooled-client run {place.as_option}")
+        click.echo(f"Released. Continue with: unpooled-client run {place.as_option}")
     else:
         click.echo("Not released: nothing of your data leaves this computer.")
     return saved

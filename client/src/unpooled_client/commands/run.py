@@ -1,4 +1,4 @@
-"""`unpooled-client join` and `unpooled-client run`: the engine with a person or a program before it."""
+"""`unpooled-client join` and `unpooled-client run`: the engine, driven by a person or a program."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ def join(invitation: str | None, wait: bool, yes: bool, **options: Any) -> int:
     """Join a study: INVITATION is the string from its coordinator, a file that holds it, or - to type it.
 
     Makes this cohort's signing key and shows its fingerprint, and what the study asks for. No data file is
-    read. `unpooled-client run` goes on, with the same INVITATION or without.
+    read. Continue with `unpooled-client run`, with or without the same INVITATION.
     """
     engine = _engine(invitation, options, until=Until.AGREED if wait else Until.JOINED)
     code = _follow(engine, _screen(options), yes=yes)
     if code == Exit.DONE and not (wait or options["as_json"] or options["quiet"]):
-        click.echo(f"Go on with: {next_command(engine.folder.load(), engine.folder)}", err=True)
+        click.echo(f"Continue with: {next_command(engine.folder.load(), engine.folder)}", err=True)
     return code
 
 
@@ -89,7 +89,7 @@ def join(invitation: str | None, wait: bool, yes: bool, **options: Any) -> int:
 @click.option("--table", type=_FILE, metavar="FILE", help="A table, CSV or Parquet, in a study of tables.")
 @click.option("--out", type=FOLDER, metavar="DIR", help="Folder for the results.  [unpooled-STUDY]")
 @_YES
-@click.option("--detach", is_flag=True, help="Go on in the background: this terminal may be closed.")
+@click.option("--detach", is_flag=True, help="Run in the background: you may close this terminal.")
 @click.option("--threads", type=click.IntRange(1), default=_cores, metavar="N",
               help=f"Questions computed at once.  [all cores, {MOST_THREADS} at most]")  # fmt: skip
 @click.option(
@@ -101,10 +101,10 @@ def join(invitation: str | None, wait: bool, yes: bool, **options: Any) -> int:
 def run(invitation: str | None, yes: bool, detach: bool, **options: Any) -> int:
     """Take part in a study until its results are here.
 
-    INVITATION is the string from the coordinator, or a file that holds it; it may be left out to go on with a
-    study that was joined before. You see the plan and who takes part, and are asked before any data file is
-    opened; then what will leave this computer, and are asked before anything does. What you have accepted is
-    not asked again. Stop it and start it again at any time: it goes on where it was.
+    INVITATION is the string from the coordinator, or a file that holds it; leave it out to continue with a
+    study that was joined before. It shows the plan and who takes part, and asks before it opens any data
+    file; then it shows what will leave this computer, and asks before anything does. It does not ask again
+    about what you have accepted. Stop it and start it again at any time: it picks up where it left off.
     """
     more = {name: options.pop(name) for name in ("out", "threads", "dask")}
     data = options_from(options)

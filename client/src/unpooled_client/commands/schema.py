@@ -17,8 +17,8 @@ from unpooled_client.data.tables import schema_of
 def schema(table: Path) -> None:
     """Print the columns of TABLE, CSV or Parquet, as lines name,type,unit.
 
-    A column is text if any of its cells is neither a number nor missing. Look it through, and add the units:
-    the plan of a study has it, and every cohort's table is held against it.
+    A column is text if any of its cells is neither a number nor missing. Look it over, and add the units: it
+    becomes part of the study's plan, and every cohort's table is checked against it.
     """
     columns = schema_of(table, report := Report(), guess=True)
     if columns is None:

@@ -25,7 +25,7 @@ from unpooled_client.study import background
 @click.option("--offline", is_flag=True, help="Do not ask the server.")
 @network_options(exists=False)
 def status(folder: Path | None, as_json: bool, offline: bool, **network: Any) -> int:
-    """Where each study of this computer is: what the server says, and what is kept here."""
+    """Show where each study on this computer is: what the server says, and what is kept here."""
     found = [_status(each, offline, network) for each in joined(folder)]
     if as_json:
         click.echo(json.dumps(found, indent=2))

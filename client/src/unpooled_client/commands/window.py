@@ -18,7 +18,7 @@ from unpooled_client import window as desktop
     help="Open the study in this folder.",
 )
 def window(state: Path | None) -> int:
-    """Open the desktop window: the same steps as the command line, drawn.
+    """Open the desktop window: the same steps as on the command line.
 
     Closing the window stops nothing that runs in the background.
     """

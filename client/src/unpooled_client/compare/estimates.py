@@ -11,17 +11,17 @@ class Estimate:
     """An effect of one copy of an allele; NaN where there is none."""
 
     frequency: float
-    """Of that allele."""
+    """Frequency of that allele."""
     effect: float
     """Odds ratio, or beta."""
     se: float
-    """Of log odds ratio, or of beta."""
+    """Standard error of the log odds ratio, or of beta."""
     lower: float
     upper: float
     """Limits of the effect."""
     neg_log10_p: float
     n: int | None = None
-    """People whom it is about, where that is known."""
+    """How many people it is about, where that is known."""
 
     @property
     def is_known(self) -> bool:

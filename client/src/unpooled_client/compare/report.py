@@ -79,8 +79,8 @@ def write_tables(place: Place, study: Study, compared: Sequence[Beside]) -> tupl
             "How to read this",
             tag(
                 "p",
-                "Of each column what the study found of all cohorts together, and what the same method finds "
-                "of this cohort's table alone.",
+                "For each column, what the study found for all cohorts together, and what the same method "
+                "finds for this cohort's table alone.",
             ),
         ),
         *(
@@ -151,21 +151,21 @@ def _reading(study: Study, percent: int, left_out: Sequence[str], *, odds: bool)
     said = [
         tag(
             "p",
-            "The variants of the smallest P in the pool, one in each million base pairs. Beside the pool's "
-            "estimate stands what the same test finds in this cohort's data alone. This cohort is part of "
+            "The variants with the smallest P in the pool, at most one per million base pairs. Next to the "
+            "pool's estimate is what the same test finds in this cohort's data alone. This cohort is part of "
             "the pool.",
         ),
         facts(
             [
                 ("Estimates", f"{effect} per copy of A1, with limits of {percent} %"),
-                ("In line", "this cohort's limits hold the pool's effect"),
+                ("In line", "this cohort's limits contain the pool's effect"),
                 ("Apart", f"they do not. By chance alone about {100 - percent} in 100 are"),
-                ("Other way", "apart, and this cohort's effect has the other direction"),
+                ("Other way", "apart, and this cohort's effect goes the other way"),
             ]
         ),
     ]
     if left_out:
-        more = "Not in this cohort's own model, as all here have the same or other covariates say it: "
+        more = "Not in this cohort's own model, as all here have the same or it follows from others: "
         said.append(tag("p", f"{more}{', '.join(left_out)}."))
     return said
 

@@ -1,9 +1,8 @@
 """The .bed file: genotypes, two bits each, handed on as they are.
 
-Rows are copied into padded rows of 64-bit words and never decoded. They are read, not memory-mapped: a
-mapped file that is cut off, or whose network share goes away, ends the process without a word, while a
-failed read is an error that can be told. It costs little: 8 GB/s from the page cache, where mapping gave
-15.
+Rows are copied into padded rows of 64-bit words and never decoded. They are read, not memory-mapped: a mapped
+file that is cut off, or whose network share goes away, kills the process without a message, while a failed
+read is an error that can be reported. It costs little: 8 GB/s from the page cache, where mapping gave 15.
 
 pandas-plink is not used: it decodes each call into a number (0.009 GB/s), and importing it with Dask and
 xarray takes longer than a whole study.
@@ -131,7 +130,7 @@ def _is_snp_major(head: bytes, path: Path, report: Report) -> bool:
             file=path,
             read=head.hex(" "),
             expected="6c 1b 01",
-            remedy="Write it anew with `plink1.9 --bfile OLD --make-bed --out NEW`.",
+            remedy="Write it again with `plink1.9 --bfile OLD --make-bed --out NEW`.",
         )
         return False
     if head[:2] == b"\x1f\x8b":
@@ -142,7 +141,7 @@ def _is_snp_major(head: bytes, path: Path, report: Report) -> bool:
     pgen = "It is a .pgen file: " if head[:2] == MAGIC else ""
     report.error(
         Code.BED_MAGIC,
-        f"{WHAT} does not begin as a .bed of PLINK 1",
+        f"{WHAT} does not begin like a PLINK 1 .bed",
         file=path,
         read=head.hex(" "),
         expected="6c 1b 01",

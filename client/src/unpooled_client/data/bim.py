@@ -1,11 +1,11 @@
 """The .bim file: the variants, in the canonical order of a panel.
 
 As plink1.9 reads it (tried with v1.90b6.26): the first line says whether there is a centimorgan column (six
-words or five); lines that begin with `#` are comments; a variant with a negative position is passed over but
-has its row in the .bed; positions end at 2147483646; PLINK stops at a comma in an allele.
+words or five); lines that begin with `#` are comments; a variant with a negative position is skipped but has
+its row in the .bed; positions end at 2147483646; PLINK stops at a comma in an allele.
 
-Where PLINK stops at a chromosome that it does not know (without --allow-extra-chr), its variants are passed
-over. Bases in small letters, which PLINK takes for other alleles, are read as capitals.
+Where PLINK stops at a chromosome that it does not know (without --allow-extra-chr), its variants are skipped.
+Bases in lower case, which PLINK takes for other alleles, are read as capitals.
 
 The file is read in blocks, so that besides the list itself only one block of words is in memory.
 """
@@ -182,14 +182,14 @@ class _Reader:
         if bad.any():
             self._tell(
                 Code.CHROMOSOME,
-                "a variant is on an unknown chromosome, such as an unplaced contig, and is passed over",
+                "a variant is on an unknown chromosome, such as an unplaced contig, and is skipped",
                 tokens,
                 0,
                 bad,
                 self.report.warning,
                 expected=f"0 to {self.autosomes + 4}, X, Y, XY or MT, with or without chr",
-                remedy="To the study it is absent here. If it is a chromosome of your species, say how many "
-                "autosomes there are with --chr-set.",
+                remedy="For the study, this cohort lacks it. If it is a chromosome of your species, say how "
+                "many autosomes there are with --chr-set.",
             )
         return np.array([_UNKNOWN if c is None else c for c in codes], np.uint8)[code]
 
@@ -206,7 +206,7 @@ class _Reader:
                 bad,
                 self.report.error,
                 expected=f"a whole number up to {LAST_POSITION}",
-                remedy="Write the position without point, comma or exponent.",
+                remedy="Write the position without a decimal point, commas or an exponent.",
             )
         return np.where(bad, 0, values).clip(-1).astype(np.int32)
 
@@ -219,7 +219,7 @@ class _Reader:
             if comma.any():
                 self._tell(
                     Code.ALLELE,
-                    "an allele holds a comma",
+                    "an allele contains a comma",
                     tokens,
                     column,
                     comma,
@@ -231,7 +231,7 @@ class _Reader:
             known = [self.alleles.setdefault(capital(word), len(self.alleles)) for word in words]
             codes.append(np.array(known, np.uint32)[code])
         if small.any():
-            message = "an allele is in small letters: read as capitals"
+            message = "an allele is in lower case: read as capitals"
             self._tell(Code.ALLELE_CODES, message, tokens, self.columns - 2, small, self.report.note)
         return codes[0], codes[1]
 
@@ -264,7 +264,7 @@ class _Reader:
         if not blocks:
             if self.report.ok:
                 self.report.error(
-                    Code.FILE_EMPTY, f"{WHAT} has no variants", file=self.path, remedy="Write it anew."
+                    Code.FILE_EMPTY, f"{WHAT} has no variants", file=self.path, remedy="Write it again."
                 )
             return None
         whole = _joined(blocks)
@@ -317,7 +317,7 @@ class _Reader:
             line, name = whole.line[negative], whole.name[negative]
             self.report.note(
                 Code.POSITION_NEGATIVE,
-                "a variant has a negative position and is passed over, as PLINK does",
+                "a variant has a negative position and is skipped, as in PLINK",
                 file=self.path,
                 line=int(line[0]),
                 column=self.columns - 2,
@@ -328,10 +328,10 @@ class _Reader:
         if not len(here) and self.report.ok:
             self.report.error(
                 Code.NO_VARIANT_LEFT,
-                f"{WHAT} has no variant that a study can have",
+                f"{WHAT} has no variant that a study can use",
                 file=self.path,
                 expected="a variant on a known chromosome at a position of 0 or more",
-                remedy="Is it the right file? For another species say --chr-set.",
+                remedy="Is it the right file? For another species give --chr-set.",
             )
         return here
 
@@ -359,7 +359,7 @@ class _Reader:
         if odd.any():
             self._listed(
                 Code.VARIANT_ID_ODD,
-                "the ID of a variant holds letters beyond ASCII",
+                "the ID of a variant contains non-ASCII letters",
                 line[odd],
                 name[odd],
                 "IDs are compared byte by byte: other cohorts must write them in the same encoding.",
@@ -369,8 +369,8 @@ class _Reader:
             long = np.flatnonzero(np.char.str_len(name) > LONG_ID)
             self._listed(
                 Code.VARIANT_ID_LONG,
-                f"the ID of a variant has more than {LONG_ID} letters: in memory every ID takes the room of "
-                f"the longest, {width:,}",
+                f"the ID of a variant has more than {LONG_ID} letters: in memory every ID takes as much room "
+                f"as the longest, {width:,}",
                 line[long],
                 name[long],
                 "Shorten such IDs in all cohorts alike, e.g. with `plink2 --set-all-var-ids @:#:$r:$a "

@@ -1,8 +1,9 @@
-"""Which genome build positions are of, as far as the ends of the chromosomes tell.
+"""Which genome build positions belong to, as far as the ends of the chromosomes tell.
 
 A position beyond the end of its chromosome in a build is not of that build. Files that reach the ends, as
-those of a chip or imputed ones do, tell GRCh37 and GRCh38 apart so: chromosome 9 is 2.8 Mb shorter in the
-latter, chromosome 17 2.1 Mb longer. Lengths are those of the assemblies' primary chromosomes, in bases.
+those from a chip or imputation do, tell GRCh37 and GRCh38 apart in this way: chromosome 9 is 2.8 Mb shorter
+in the latter, chromosome 17 2.1 Mb longer. Lengths are those of the assemblies' primary chromosomes, in
+bases.
 """
 
 from __future__ import annotations

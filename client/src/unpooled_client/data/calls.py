@@ -1,7 +1,7 @@
 """How many genotypes are missing, from a few hundred variants spread evenly over the .bed.
 
 That takes a moment where reading the whole file may take minutes, and shows a person whose sample failed, a
-file that is nearly empty, and about how many calls lack altogether.
+file that is nearly empty, and roughly how many calls are missing in all.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from unpooled_client.data.fam import Fam
 from unpooled_client.data.report import EXAMPLES, Code, Report, shown
 
 STRETCHES, LENGTH = 64, 8
-"""So many stretches of so many variants that follow one another: a disk finds a stretch in one go."""
+"""How many stretches, of how many neighbouring variants each: a disk finds a stretch in one go."""
 FEWEST = 100
 """Variants looked at, below which nobody is judged by them."""
 MANY, MOST = 0.05, 0.5
@@ -90,7 +90,7 @@ def _tell(fam: Fam, lacking: np.ndarray, looked: int, report: Report) -> None:
         file=fam.path,
         line=int(fam.tokens.line[rows[0]]),
         read=who[0],
-        remedy="Leave people out whose genotyping failed, with --remove FILE or `plink1.9 --mind 0.1`.",
+        remedy="Leave out people whose genotyping failed, with --remove FILE or `plink1.9 --mind 0.1`.",
         count=len(rows),
         examples=tuple(f"line {fam.tokens.line[k]}: {name}" for k, name in zip(rows, who, strict=False)),
     )

@@ -1,4 +1,4 @@
-"""What is to be said of a cohort's samples as a whole: sexes, founders, the disclosure floor, the summary."""
+"""A cohort's samples as a whole: sexes, founders, the disclosure floor, the summary."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def check_floors(samples: Samples, trait: str, options: DataOptions, report: Rep
             "too few samples have a phenotype" + (" and every covariate" if by_plan else ""),
             read=str(len(values)),
             expected=f"at least {fewest}",
-            remedy="A cohort this small is not to take part. If too many phenotypes are missing, see above.",
+            remedy="A cohort this small must not take part. If too many phenotypes are missing, see above.",
         )
     if trait != CASE_CONTROL:
         return
@@ -107,7 +107,7 @@ def check_floors(samples: Samples, trait: str, options: DataOptions, report: Rep
             read=str(has),
             expected=f"at least {least}"
             + (", or none with --one-class" if not options.one_class else " or none"),
-            remedy="If this cohort is to have none of them, say so with --one-class."
+            remedy="If this cohort is meant to have none of them, say so with --one-class."
             if not has
             else "Is it the right coding (--1) and the right column (--pheno-name)?",
         )

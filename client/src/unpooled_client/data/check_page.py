@@ -1,4 +1,4 @@
-"""A report as a page that can be kept and printed: what to mend, then what the files hold, with pictures."""
+"""A report as a page that can be kept and printed: what to fix, then what is in the files, with pictures."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from unpooled_client.words.page import (
 
 _TONES = {Severity.ERROR: "bad", Severity.WARNING: "warning", Severity.NOTE: "plain"}
 _TITLES = {
-    Severity.ERROR: "To be mended",
-    Severity.WARNING: "To be looked at",
+    Severity.ERROR: "To fix",
+    Severity.WARNING: "To look at",
     Severity.NOTE: "For information",
 }
 
@@ -48,8 +48,8 @@ def as_page(report: Report, when: datetime) -> str:
         *([_calls(of["calls"])] if of.get("calls") else []),
         *([_plain("The table", of["table"])] if "table" in of else []),
         *([_plain("What a study would take here", of["estimate"])] if "estimate" in of else []),
-        about=f"{when:%Y-%m-%d %H:%M}. Made on this computer; nothing was sent. It holds counts and examples "
-        "from your files: keep it where they are.",
+        about=f"{when:%Y-%m-%d %H:%M}. Made on this computer; nothing was sent. It contains counts and "
+        "examples from your files: keep it where they are.",
     )
 
 
@@ -95,7 +95,7 @@ def _phenotype(about: Summary) -> Html:
     caption = (
         "People by value; below each column is the least value in it"
         if about.get("distribution")
-        else "What stands in the file, and how often"
+        else "What is in the file, and how often"
     )
     picture = (
         [columns(f"{about['name']}. {caption}", list(pictured.items()), 60 * len(pictured))]

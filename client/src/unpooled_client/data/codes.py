@@ -1,6 +1,6 @@
 """Numbers that look like codes for a missing value, such as -99 or 999, among the values of a column.
 
-A code is taken for a value by every program that is not told of it, and moves a mean without a word.
+Every program that is not told about a code takes it for a value, and it silently shifts a mean.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from unpooled_client.data.report import EXAMPLES, Code, Report, at_lines, shown
 
 _NINES = tuple(10**digits - 1 for digits in range(1, 10))
 CODES = tuple(sign * code for code in (7, 8, 77, 88, 777, 888, *_NINES) for sign in (-1, 1))
-"""What questionnaires and statistics packages write for: missing, unknown, refused."""
+"""What questionnaires and statistics packages write for missing, unknown or refused."""
 
 LIKE_MISSING = frozenset(
     b"unknown unk ? ?? -- --- n.a. n.a na. nil empty refused undefined missing. *".split()
@@ -63,8 +63,8 @@ def warn_of_codes(what: str, column: Column, missing_phenotype: int, path: Path,
             column=column.index + 1,
             read=shown(words[0]),
             expected=f"NA or {missing_phenotype} for a missing value",
-            remedy=f"It is taken as a number. If it means missing, say --missing-phenotype {code:g}, which "
-            f"goes for phenotype and covariates in place of {missing_phenotype}, or write NA.",
+            remedy=f"It is taken as a number. If it means missing, give --missing-phenotype {code:g}, "
+            f"which applies to phenotype and covariates instead of {missing_phenotype}, or write NA.",
             count=len(rows),
             examples=at_lines(column.tokens.line[rows[:EXAMPLES]].tolist(), words),
         )

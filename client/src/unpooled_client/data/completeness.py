@@ -1,6 +1,6 @@
-"""--mind: who lacks so many calls that they are left out, as plink1.9 decides it.
+"""--mind: who lacks so many calls that they are left out, decided as by plink1.9.
 
-It comes before every other filter, and goes by the variants of the panel. On Y only men can lack a call.
+It comes before every other filter, and looks at the variants of the panel. On Y only men can lack a call.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The covariates of --covar.
 
 As plink1.9 chooses (tried with v1.90b6.26): all columns, or those that --covar-name or --covar-number
-name, in the order of the file; `a-b` is a range; a name that stands twice, in the header or among the
+name, in the order of the file; `a-b` is a range; a name that appears twice, in the header or among the
 names, is an error, and so are two rows of one sample. Without a header the columns are COV1, COV2, … . A
-value is missing if it is the missing phenotype code (-9) or no number. What the plan says goes before:
+value is missing if it is the missing phenotype code (-9) or no number. What the plan says takes precedence:
 its covariates, in its order.
 
 A categorical covariate becomes a dummy for each level but the first. The levels come from the plan:
@@ -31,12 +31,12 @@ from unpooled_client.data.table import Table, long_enough, one_row_each, read_ta
 MANY_LEVELS = 10
 
 AS_A_NUMBER = (
-    "The sums with it then tell the server this cohort's allele frequencies and means, and a number is not "
-    "refused as a level is. Have the coordinator leave it out."
+    "Sums with it then tell the server this cohort's allele frequencies and means, and numbers are not "
+    "refused as levels are. Ask the coordinator to leave it out."
 )
 IF_IN_FEW_COHORTS = (
-    f"The study refuses a level that fewer than {FEWEST_COHORTS} cohorts have {FEWEST_AT_A_LEVEL} people at, "
-    "unless its plan says that sums over one cohort may be seen"
+    f"The study refuses a level at which fewer than {FEWEST_COHORTS} cohorts have {FEWEST_AT_A_LEVEL} "
+    "people, unless its plan allows sums over one cohort"
 )
 
 
@@ -124,9 +124,7 @@ def _known(table: Table, names: list[str], wanted: list[str], report: Report) ->
             line=1,
             read=", ".join(names),
             expected=name,
-            remedy="Choose one of its columns: capital and small letters differ."
-            if not times
-            else "Rename them.",
+            remedy="Choose one of its columns: upper and lower case differ." if not times else "Rename them.",
         )
     return good
 
@@ -148,7 +146,7 @@ def _names(table: Table, names: list[str], wanted: tuple[str, ...], report: Repo
         ends = [part] if part in names else part.split("-")
         if len(ends) > 2 or not _known(table, names, ends, report):
             if len(ends) > 2:
-                _option_error(report, f"--covar-name {part} is no name and no range", "Write A or A-B.")
+                _option_error(report, f"--covar-name {part} is neither a name nor a range", "Write A or A-B.")
             return None
         first, last = names.index(ends[0]), names.index(ends[-1])
         if last < first:
@@ -164,7 +162,7 @@ def _numbers(table: Table, wanted: tuple[str, ...], report: Report) -> list[int]
     for part in wanted:
         ends = part.split("-")
         if len(ends) > 2 or not all(end.isdecimal() and int(end) for end in ends):
-            _option_error(report, f"--covar-number {part} is no number and no range", "Write 1,3-5.")
+            _option_error(report, f"--covar-number {part} is neither a number nor a range", "Write 1,3-5.")
             return None
         if int(ends[-1]) > table.columns:
             report.error(
@@ -306,8 +304,8 @@ class _Reader:
             file=self.table.path,
             column=index + 1,
             read=f"{shown(level)}: {count}",
-            remedy=f"{IF_IN_FEW_COHORTS}. One that fewer than {FEWEST_AT_A_LEVEL} people of all cohorts have "
-            "it refuses in any case. Merge it with another level then.",
+            remedy=f"{IF_IN_FEW_COHORTS}. One that fewer than {FEWEST_AT_A_LEVEL} people in all cohorts have "
+            "is refused in any case. Merge it with another level then.",
             count=len(small),
             examples=tuple(f"{shown(level)}: {count}" for level, count in list(small.items())[:EXAMPLES]),
         )
@@ -398,8 +396,8 @@ class _Reader:
                 file=self.table.path,
                 column=index + 1,
                 read=f"{others} other than {values[counts.argmax()]:g}",
-                remedy=f"If all cohorts together have fewer than {FEWEST_AT_A_LEVEL}, the sums with it are "
-                "theirs, and a number is not refused as a level is. Leave it out then.",
+                remedy=f"If all cohorts together have fewer than {FEWEST_AT_A_LEVEL}, sums with it are over "
+                "these people alone, and numbers are not refused as levels are. Leave it out then.",
             )
 
     def _report_constant(self, covariate: Covariate, index: int, value: str, tells: str) -> None:

@@ -44,7 +44,7 @@ def described(
     cores = f"{threads} core{'' if threads == 1 else 's'}"
     return {
         "memory": f"about {memory(people, variants, threads, longest_id) / 1e9:.1f} GB",
-        "computing": f"{took}, with {cores}" if took else "not known: nobody has measured it",
+        "computing": f"{took}, with {cores}" if took else "not known: it was never measured",
         "not counted": "waiting for other cohorts and for the network",
     }
 

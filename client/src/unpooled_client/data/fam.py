@@ -1,6 +1,6 @@
 """The .fam file: who the samples are.
 
-As plink1.9 reads it (tried with v1.90b6.26): at least six words a line, more are passed over; lines that
+As plink1.9 reads it (tried with v1.90b6.26): at least six words a line, further ones are ignored; lines that
 begin with `#` are comments; sex is `1` or `2` and anything else unknown; a founder has `0` for both
 parents; an IID may not be `0`.
 """
@@ -98,7 +98,7 @@ def _without_header(rows: Tokens, path: Path, report: Report) -> Tokens:
         file=path,
         line=int(rows.line[0]),
         read=shown(b" ".join(rows.word(0, j) for j in range(rows.widths[0]))),
-        remedy="Delete the line, or let it begin with #.",
+        remedy="Delete the line, or start it with #.",
     )
     return select(rows, np.arange(len(rows)) > 0)
 
@@ -132,12 +132,12 @@ def _check_odd(fam: Fam, report: Report) -> None:
         if odd:
             report.warning(
                 Code.SAMPLE_ID_ODD,
-                f"the {'FID' if column == 1 else 'IID'} of a sample holds unusual characters",
+                f"the {'FID' if column == 1 else 'IID'} of a sample contains unusual characters",
                 file=fam.path,
                 line=int(fam.tokens.line[odd[0]]),
                 column=column,
                 read=shown(words[odd[0]]),
-                expected="letters of ASCII, digits, and _ . - : and the like",
+                expected="ASCII letters, digits, and _ . - : and the like",
                 remedy="They are compared byte by byte: an ID must be written in the same way, quotes and "
                 "encoding included, in every file.",
                 count=len(odd),
@@ -158,7 +158,7 @@ def check_duplicates(fam: Fam, needs_unique: bool, report: Report) -> None:
     tell = report.error if needs_unique else report.warning
     tell(
         Code.SAMPLE_DUPLICATE,
-        "a sample stands more than once (same FID and IID)",
+        "a sample appears more than once (same FID and IID)",
         file=fam.path,
         line=int(fam.tokens.line[again[0]]),
         column=1,

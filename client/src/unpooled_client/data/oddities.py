@@ -1,7 +1,7 @@
-"""What is odd in a list of variants: alleles that are no bases, positions that cannot be or of another build.
+"""Oddities in a list of variants: alleles that are not bases, impossible positions or those of another build.
 
-Nothing of this stops PLINK, nor a study. But such a variant is left out where the other cohorts write it
-otherwise, and with the positions of another build nearly all are.
+None of this stops PLINK, nor a study. But such a variant is left out where the other cohorts write it
+differently, and with the positions of another build nearly all are.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _KINDS: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
         "an allele is written as B, as some chips write A and B",
         f"Write the bases, with `plink1.9 --update-alleles` and the chip's manifest. {_LEFT_OUT}",
     ),
-    (re.compile(rb"(?s).*"), "an allele is no word of A, C, G, T", _LEFT_OUT),
+    (re.compile(rb"(?s).*"), "an allele is not made of A, C, G, T", _LEFT_OUT),
 )
 
 
@@ -101,7 +101,7 @@ def _check_order(listed: Listed, report: Report) -> None:
     if down.any():
         report.note(
             Code.NOT_IN_ORDER,
-            "a variant comes before one that stands above it: read all the same, and sorted",
+            "a variant belongs before the one above it: read all the same, and sorted",
             remedy="Other programs may refuse the file; `plink1.9 --make-bed` sorts it.",
             **listed.examples(down, listed.place),
         )
@@ -112,10 +112,10 @@ def _check_places(listed: Listed, report: Report) -> None:
     if nowhere.any():
         report.warning(
             Code.NO_PLACE,
-            "a variant has chromosome 0 or position 0, which is no place",
+            "a variant has chromosome 0 or position 0, which is not a place",
             column=listed.position_column,
             expected="chromosome and position in the plan's build",
-            remedy="Where other cohorts know the place the variant is left out. Fill it in, e.g. with "
+            remedy="Where other cohorts know its position, the variant is left out. Fill it in, e.g. with "
             "`plink1.9 --update-chr --update-map`, or leave it out.",
             **listed.examples(nowhere, listed.place),
         )
@@ -136,7 +136,7 @@ def _check_twins(listed: Listed, report: Report) -> None:
     if twins.any():
         report.note(
             Code.VARIANT_TWIN,
-            "a variant has the place and the alleles of another one, under another ID",
+            "a variant has the position and the alleles of another one, under another ID",
             column=2,
             remedy="Both are tested. Remove one, e.g. with `plink1.9 --list-duplicate-vars`.",
             **listed.examples(twins, lambda row: bytes(listed.name[row])),
@@ -152,7 +152,7 @@ def _check_alleles(listed: Listed, report: Report) -> dict[str, Any]:
             report.warning(
                 Code.ALLELE_CODES,
                 message,
-                expected="A, C, G, T, or a word of them",
+                expected="A, C, G, T, or a string of these",
                 remedy=remedy,
                 **listed.examples(odd, listed.pair),
             )
@@ -219,7 +219,7 @@ def _tell_beyond(listed: Listed, which: np.ndarray, report: Report) -> None:
         "a position lies beyond the end of its chromosome",
         column=listed.position_column,
         expected="positions of GRCh37 or GRCh38",
-        remedy="Are they of man, and is the column the position in base pairs? For another species say "
+        remedy="Are they human, and is the column the position in base pairs? For another species give "
         "--chr-set.",
         **listed.examples(which, listed.place),
     )
@@ -230,7 +230,7 @@ def _check_pseudo_autosomal(listed: Listed, build: str, report: Report) -> None:
     if shared.any():
         report.note(
             Code.PSEUDO_AUTOSOMAL,
-            f"a variant of X lies where X and Y are alike ({build}): men are taken to have one copy",
+            f"a variant of X lies in a pseudoautosomal region ({build}): men are taken to have one copy",
             column=listed.position_column,
             remedy=f"PLINK keeps them apart as XY: `plink1.9 --split-x b{build[-2:]} --make-bed`.",
             **listed.examples(shared, listed.place),

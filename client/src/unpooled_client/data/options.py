@@ -143,7 +143,7 @@ def check_options(options: DataOptions, report: Report) -> bool:
         ),
         (
             not (options.mpheno is not None and options.pheno_name is not None),
-            "--mpheno and --pheno-name exclude one another",
+            "--mpheno and --pheno-name cannot be combined",
             "Give the one or the other.",
         ),
         (
@@ -153,7 +153,7 @@ def check_options(options: DataOptions, report: Report) -> bool:
         ),
         (
             not (options.covar_name and options.covar_number),
-            "--covar-name and --covar-number exclude one another",
+            "--covar-name and --covar-number cannot be combined",
             "Give the one or the other.",
         ),
         (
@@ -169,12 +169,12 @@ def check_options(options: DataOptions, report: Report) -> bool:
         (
             options.missing_phenotype not in (0, 1),
             "--missing-phenotype may be neither 0 nor 1, as in PLINK",
-            "Choose a number that is no value.",
+            "Choose a number that does not occur as a value.",
         ),
         (
             1 <= options.chr_set <= MOST_AUTOSOMES,
             f"--chr-set takes 1 to {MOST_AUTOSOMES} autosomes",
-            "Say 22 for man, 19 for the mouse.",
+            "Give 22 for humans, 19 for the mouse.",
         ),
         (
             not (options.one and options.trait == QUANTITATIVE),

@@ -1,6 +1,6 @@
-"""Values so far from all others that a regression cannot be computed from sums with them.
+"""Values so far from all others that a regression cannot be computed from sums that include them.
 
-Such a value is a code for a missing value or another mistake, as no list of codes foresees it: -999999999
+Such a value is a code for a missing value that no list foresees, or another mistake: -999999999
 among blood pressures. The pool refuses the column, by counts that see less than a cohort sees here.
 """
 
@@ -79,8 +79,8 @@ def _tell(
         file=path,
         read=said[0],
         expected=f"NA or {options.missing_phenotype} for a missing value",
-        remedy=f"If it is a code for a missing value, say --missing-phenotype {said[0]}, which goes for "
-        f"phenotype and covariates in place of {options.missing_phenotype}, or write NA; else correct it.",
+        remedy=f"If it is a code for a missing value, give --missing-phenotype {said[0]}, which applies "
+        f"to phenotype and covariates instead of {options.missing_phenotype}, or write NA; else correct it.",
         count=len(far),
         examples=tuple(f"{person}: {value}" for person, value in zip(who, said, strict=True)),
     )

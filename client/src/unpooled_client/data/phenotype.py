@@ -3,8 +3,8 @@
 As plink1.9 decides (tried with v1.90b6.26): a phenotype is case/control iff it has no values but 0, 1, 2
 and missing ones; 0 is then missing too. With --1 it is always case/control with 0 for controls and 1 for
 cases. In a .fam, without --1, the codes must be written as they are: a `1.0` or `01` there makes a
-phenotype quantitative, in a --pheno file it does not. What the plan says goes before what the values look
-like.
+phenotype quantitative, in a --pheno file it does not. What the plan says takes precedence over what the
+values look like.
 
 Here `nan` is missing, which PLINK takes for a number; and text is an error (see `numbers`).
 """
@@ -43,7 +43,7 @@ class Phenotype:
     values: np.ndarray
     """float64 (n,): 1 a case and 0 a control, or the quantity; NaN is missing."""
     seen: dict[str, int]
-    """What stands in the file, and how often: all values if they are few, else the commonest codes."""
+    """What is in the file, and how often: all values if they are few, else the commonest codes."""
     missing_as: dict[str, int]
     """The codes for a missing value that stand in the file, and how often."""
 
@@ -117,7 +117,7 @@ def _choose(table: Table, options: DataOptions, report: Report) -> int | None:
             line=1,
             read=", ".join(table.names),
             expected=options.pheno_name,
-            remedy="Choose one of its columns: capital and small letters differ.",
+            remedy="Choose one of its columns: upper and lower case differ.",
         )
         return None
     if table.names.count(options.pheno_name) > 1:
@@ -164,7 +164,7 @@ def _report_few_values(source: _Source, values: np.ndarray, options: DataOptions
         file=source.path,
         column=source.column.index + 1,
         read=_listed(known),
-        remedy="Cases and controls are 2 and 1 (or 1 and 0 with --1), and all else of them must be missing: "
+        remedy="Cases and controls are 2 and 1 (or 1 and 0 with --1), and everything else must be missing: "
         "write NA, or say --missing-phenotype N.",
     )
 
@@ -205,7 +205,7 @@ def _report_text(source: _Source, report: Report) -> None:
 
 def _text_remedy(word: bytes) -> str:
     if b"," in word:
-        return "Write a decimal point, not a comma. PLINK would read only what stands before it."
+        return "Write a decimal point, not a comma. PLINK would read only what comes before it."
     if word.lower() in (b"case", b"control", b"yes", b"no", b"true", b"false"):
         return "Write 2 for cases and 1 for controls, or 1 and 0 with --1."
     if word.lower() in LIKE_MISSING:
@@ -265,7 +265,7 @@ def _report_not_as_codes(source: _Source, row: int, report: Report) -> None:
         column=source.column.index + 1,
         read=shown(source.column.words(np.array([row]))[0]),
         expected="1 or 2",
-        remedy="Write 1 and 2 without point or zeros, or give the phenotype with --pheno.",
+        remedy="Write 1 and 2 without a decimal point or zeros, or give the phenotype with --pheno.",
     )
 
 
@@ -292,7 +292,7 @@ def _report_beyond_one(source: _Source, values: np.ndarray, report: Report) -> N
         column=source.column.index + 1,
         read=shown(words[0]),
         expected="0 control, 1 case, NA or -9 missing",
-        remedy="PLINK takes other values as missing without a word. Is the coding 1/2? Then leave --1 out.",
+        remedy="PLINK silently treats other values as missing. Is the coding 1/2? Then leave --1 out.",
         count=len(other),
         examples=at_lines(source.column.tokens.line[other[:EXAMPLES]].tolist(), words),
     )

@@ -1,7 +1,8 @@
 """What a check found: findings with a code from a fixed list, and the report that collects them.
 
-Readers do not stop at the first problem. They tell the report and go on, so that a person mends a file once.
-Equal problems of one file and column are one finding with a count and three examples.
+Readers do not stop at the first problem. They tell the report and carry on, so that a person can fix
+everything in a file at once. Equal problems of one file and column are one finding with a count and three
+examples.
 """
 
 from __future__ import annotations

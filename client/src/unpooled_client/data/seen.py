@@ -1,4 +1,4 @@
-"""The columns of a file with examples of what stands in them, for people who choose among them."""
+"""The columns of a file with examples of what is in them, for people who choose among them."""
 
 from __future__ import annotations
 

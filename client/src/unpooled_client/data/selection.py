@@ -1,8 +1,8 @@
 """--keep and --remove: which samples count. --chr, --extract and --exclude: which variants.
 
 As in plink1.9 (tried with v1.90b6.26): in a list of samples the first two words of a line are FID and IID,
-the rest is passed over; a list of variants is IDs between blanks or on lines of their own. What is listed and
-not there is passed over, what is listed twice counts once; --remove follows --keep, --exclude --extract.
+the rest is ignored; a list of variants is IDs separated by blanks or on lines of their own. What is listed
+but not there is ignored, what is listed twice counts once; --remove follows --keep, --exclude --extract.
 """
 
 from __future__ import annotations

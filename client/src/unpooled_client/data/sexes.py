@@ -1,7 +1,7 @@
 """Whether the sexes of the .fam fit the genotypes on X, from some of its variants.
 
-A man has one X, so that no call there is heterozygous but for the regions that Y shares; a woman has about as
-many heterozygous calls as the frequencies say. PLINK's --check-sex goes by the same, with all variants.
+A man has one X, so that no call there is heterozygous except in the regions that Y shares; a woman has about
+as many heterozygous calls as the frequencies say. PLINK's --check-sex does the same with all variants.
 """
 
 from __future__ import annotations

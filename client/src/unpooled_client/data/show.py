@@ -51,7 +51,7 @@ def plain_lines(report: Report) -> list[str]:
 def verdict(report: Report) -> str:
     errors, warnings = (len(report.of(s)) for s in (Severity.ERROR, Severity.WARNING))
     if errors:
-        return f"Not ready: {_number(errors, 'error')} to mend, {_number(warnings, 'warning')}."
+        return f"Not ready: {_number(errors, 'error')} to fix, {_number(warnings, 'warning')}."
     return f"Ready: no errors, {_number(warnings, 'warning')}. Nothing was sent."
 
 

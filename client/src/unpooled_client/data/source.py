@@ -44,7 +44,7 @@ def exists(path: Path, what: str, report: Report) -> bool:
         report.error(Code.FILE_MISSING, f"{what} {kind}", file=path, remedy=hint)
         return False
     if size == 0:
-        report.error(Code.FILE_EMPTY, f"{what} is empty", file=path, remedy="Write the file anew.")
+        report.error(Code.FILE_EMPTY, f"{what} is empty", file=path, remedy="Write the file again.")
         return False
     return True
 
@@ -88,8 +88,8 @@ def is_text(head: bytes, path: Path, what: str, report: Report) -> bool:
             )
             return False
     if b"\0" in head:
-        remedy = "Give a text file with words between blanks or tabs, in UTF-8 or ASCII."
-        report.error(Code.FILE_NOT_TEXT, f"{what} holds zero bytes", file=path, remedy=remedy)
+        remedy = "Give a text file with words separated by blanks or tabs, in UTF-8 or ASCII."
+        report.error(Code.FILE_NOT_TEXT, f"{what} contains zero bytes", file=path, remedy=remedy)
         return False
     return True
 
@@ -97,11 +97,12 @@ def is_text(head: bytes, path: Path, what: str, report: Report) -> bool:
 def warn_of_mark(path: Path, report: Report) -> None:
     report.warning(
         Code.BYTE_ORDER_MARK,
-        "the file begins with a byte order mark; it is passed over here",
+        "the file begins with a byte order mark; it is skipped here",
         file=path,
         line=1,
         column=1,
-        remedy="PLINK takes it as a part of the first word. Save the file as UTF-8 without mark (BOM).",
+        remedy="PLINK takes it as part of the first word. Save the file as UTF-8 without a byte order mark "
+        "(BOM).",
     )
 
 
@@ -161,9 +162,10 @@ def enough_columns(tokens: Tokens, columns: int, path: Path, what: str, names: s
         column=int(tokens.widths[row]) + 1,
         read=f"{tokens.widths[row]} column(s)",
         expected=f"at least {columns}: {names}",
-        remedy="Columns stand between blanks or tabs, not between commas: export the table tab-separated."
+        remedy="Columns are separated by blanks or tabs, not by commas: export the table as tab-separated "
+        "text."
         if commas
-        else "An empty field is no column: write NA, or 0 for an unknown parent, sex or allele.",
+        else "An empty field is not a column: write NA, or 0 for an unknown parent, sex or allele.",
         count=int(short.sum()),
         examples=tuple(f"line {line}" for line in tokens.line[short][:EXAMPLES]),
     )

@@ -1,9 +1,9 @@
 """Tables whose rows belong to samples: --pheno, --covar, --keep and --remove.
 
 As plink1.9 reads them (tried with v1.90b6.26): the first line is a header iff it starts `FID IID` or
-`#FID IID`; empty lines are passed over; a row whose sample is not in the .fam is dropped, and may be short.
+`#FID IID`; empty lines are skipped; a row whose sample is not in the .fam is dropped, and may be short.
 In addition a header may start `#IID`, as in PLINK 2: then rows have no FID, and are matched by an IID that
-stands once in the .fam.
+appears once in the .fam.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def words_of(path: Path, what: str, report: Report) -> Tokens | None:
         return None
     tokens = tokenize(data)
     if not len(tokens):
-        report.error(Code.FILE_EMPTY, f"{what} has no rows", file=path, remedy="Write the file anew.")
+        report.error(Code.FILE_EMPTY, f"{what} has no rows", file=path, remedy="Write the file again.")
         return None
     return tokens
 
@@ -176,7 +176,7 @@ def _why_not(strangers: Tokens, ids: int, fam: Fam) -> str:
     """What would make most of some unmatched rows match."""
     usual = "FID and IID must be the same in both files, letter by letter."
     if ids == 1:
-        return "The IID must be the same in both files, letter by letter, and stand once in the .fam."
+        return "The IID must be the same in both files, letter by letter, and appear once in the .fam."
     pairs = [(strangers.word(k, 0), strangers.word(k, 1)) for k in range(min(1000, len(strangers)))]
     iids = set(fam.iid.tolist())
     folded = {(fid.lower(), iid.lower()) for fid, iid in fam.index}
@@ -184,17 +184,17 @@ def _why_not(strangers: Tokens, ids: int, fam: Fam) -> str:
     guesses = [
         (
             sum((iid, fid) in fam.index for fid, iid in pairs),
-            "FID and IID stand in the other order: swap them.",
+            "FID and IID are in the wrong order: swap them.",
         ),
         (
             sum((fid.lower(), iid.lower()) in folded for fid, iid in pairs),
-            "They differ in capital and small letters only: PLINK tells these apart.",
+            "They differ only in upper and lower case: PLINK tells these apart.",
         ),
         (
             sum((fid.strip(b'"'), iid.strip(b'"')) in fam.index for fid, iid in pairs),
-            "The IDs stand in quotes: write the file without.",
+            "The IDs are in quotes: write the file without them.",
         ),
-        (sum(iid in joined for _, iid in pairs), "The IID is FID_IID of the .fam: take it apart again."),
+        (sum(iid in joined for _, iid in pairs), "The IID is FID_IID of the .fam: split it again."),
         (
             sum(iid in iids for _, iid in pairs),
             f"The IIDs match but the FIDs do not: use the .fam's FID (e.g. {_example(fam, 0)}), or begin the "

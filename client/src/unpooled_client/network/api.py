@@ -389,7 +389,7 @@ def _refuse_plain_http(server: str, allowed: bool) -> None:
         return
     raise Unusable(
         f"the invitation's server, {server}, has no https: others on the network could read the token.",
-        "Ask the coordinator for an https address. On a network of your own, --allow-http lets it pass.",
+        "Ask the coordinator for an https address. On a network of your own, --allow-http permits it.",
     )
 
 
@@ -436,7 +436,7 @@ def _explained(answer: Answer) -> tuple[str, str, str]:
         return _text(error["code"]), _text(error["message"]), _text(error.get("remedy") or "")
     except (ValueError, KeyError, TypeError, AttributeError):
         what = f"the answer has status {answer.status} and is not this platform's."
-        return "", what, "Look whether the invitation's address, or a proxy on the way, is the right one."
+        return "", what, "Check that the invitation's address, and any proxy on the way, are right."
 
 
 def _parsed(answer: Answer, parse: Callable[[Any], T]) -> T:

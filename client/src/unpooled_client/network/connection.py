@@ -1,7 +1,7 @@
-"""The way to the server: the proxy, whose certificates are believed, and what is wrong where there is no way.
+"""The way to the server: the proxy, whose certificates are trusted, and what is wrong if there is no way.
 
 The proxy is the one of `HTTPS_PROXY` (`HTTP_PROXY`, `ALL_PROXY`; none for hosts in `NO_PROXY`), else the one
-in the settings of Windows or macOS. Certificates are believed that were issued by an authority
+in the settings of Windows or macOS. Certificates are trusted if they were issued by an authority
 
 - in the file given with `--ca-bundle`, and by no other; if none is given
 - in `SSL_CERT_FILE` and `SSL_CERT_DIR`, and by no other; if neither is set
@@ -33,7 +33,7 @@ import truststore
 from unpooled.errors import UnpooledError
 
 CONNECTING = 10.0
-"""Seconds for a connection to come about."""
+"""Seconds that a connection may take to be established."""
 
 MOST = 1 << 16
 """Bytes of an answer, unless it is a list, a plan, questions or a result file."""
@@ -146,7 +146,7 @@ def _blocks(response: httpx.Response, most: int) -> Iterator[bytes]:
 
 def _too_large(most: int) -> Unusable:
     return Unusable(
-        f"the server's answer is larger than the {most:,} bytes that it may have.",
+        f"the server's answer is larger than the {most:,} bytes that are allowed.",
         "Tell the server's operator.",
     )
 
@@ -218,7 +218,7 @@ def _only(file: Path | str | None, folder: str | None, source: str) -> ssl.SSLCo
         context.load_verify_locations(file or None, folder or None)
     except OSError as error:  # ssl.SSLError is one
         raise Unusable(
-            f"{file or folder} is no file of certificates.", f"Give {source} a file in PEM format."
+            f"{file or folder} is not a file of certificates.", f"Give {source} a file in PEM format."
         ) from error
     return context
 
@@ -256,7 +256,8 @@ def _asks_for_password(proxy: Proxy) -> Unusable:
             f"Set HTTPS_PROXY={written}",
         )
     return Unusable(
-        f"the proxy {proxy.address} does not take the user name and password in {proxy.source} (status 407).",
+        f"the proxy {proxy.address} does not accept the user name and password in {proxy.source} (status "
+        "407).",
         "Correct them; write @ : / # % in them as %40 %3A %2F %23 %25. If it wants another kind of sign-in "
         "(NTLM, Kerberos), ask hospital IT for an exception or a proxy that takes passwords.",
     )
@@ -282,7 +283,7 @@ def untrusted(error: ssl.SSLCertVerificationError, server: str, proxy: Proxy | N
     if code in _OTHER_NAME:
         return Unusable(
             f"the certificate of {whose} is for another name.",
-            "Is the address in the invitation right? A sign-in page of the network in between does that too: "
+            "Is the address in the invitation right? A sign-in page of the network can also cause this: "
             "open any page in a browser.",
         )
     return Unusable(
@@ -302,7 +303,9 @@ def unanswered(error: httpx.RequestError, server: str, proxy: Proxy | None) -> U
         case httpx.ProxyError():
             return Unanswered(f"{what} answers {error}: it does not reach {host}.", remedy)
         case httpx.ConnectTimeout():
-            return Unanswered(f"no connection to {what} in {CONNECTING:.0f} s, as by a firewall.", remedy)
+            return Unanswered(
+                f"no connection to {what} in {CONNECTING:.0f} s, perhaps because of a firewall.", remedy
+            )
         case httpx.TimeoutException():
             return Unanswered("no answer in time.")
         case httpx.ConnectError() if any(isinstance(cause, socket.gaierror) for cause in causes):

@@ -1,6 +1,6 @@
 """What stands between this computer and a study: each check says one thing in one line, with the remedy.
 
-Nothing that was found holds a token, a key or a password: it can be shown to whoever is to help.
+Nothing that was found contains a token, a key or a password: it can be shown to whoever is helping.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def state_folder(subject: Subject) -> Finding:
     folder = subject.folder or StateFolder(default_root())
     if not folder.is_private():
         readable = f"other accounts of this computer may read {folder.file}, which holds keys"
-        return Finding("State folder", Mark.PROBLEM, readable, f"Say: chmod go= {folder.file}")
+        return Finding("State folder", Mark.PROBLEM, readable, f"Run: chmod go= {folder.file}")
     try:
         if subject.folder is not None:
             subject.folder.load()
@@ -235,7 +235,7 @@ def name(subject: Subject) -> Finding | None:
             "Name",
             Mark.PROBLEM,
             f"{subject.host} is not known here",
-            "Is the address right? Where only a proxy leads out, set HTTPS_PROXY.",
+            "Is the address right? If a proxy is the only way out, set HTTPS_PROXY.",
         )
     addresses = sorted({str(entry[4][0]) for entry in found})
     return Finding("Name", Mark.GOOD, f"{subject.host} is {', '.join(addresses[:3])}")
@@ -279,7 +279,7 @@ def _without_tls(subject: Subject) -> Finding:
         "TLS",
         mark,
         "the address has no https: others on the network can read the token",
-        "Ask the coordinator for an https address. On a network of your own, --allow-http lets it pass.",
+        "Ask the coordinator for an https address. On a network of your own, --allow-http permits it.",
     )
 
 
@@ -297,7 +297,7 @@ def server(subject: Subject) -> Finding | None:
     if seen.answer is None:
         if seen.error is None or seen.place is not Place.SERVER:
             return None
-        remedy = seen.error.remedy or "If it stays so, ask the coordinator whether the server runs."
+        remedy = seen.error.remedy or "If it persists, ask the coordinator whether the server runs."
         return Finding("Server", Mark.PROBLEM, _plain(seen.error), remedy)
     spoken = _protocol(seen.answer)
     if spoken is None:
@@ -305,7 +305,7 @@ def server(subject: Subject) -> Finding | None:
             "Server",
             Mark.PROBLEM,
             f"{subject.server} answers with status {seen.answer.status}, and not as an Unpooled server does",
-            "Is the address right? A sign-in page of the network may stand between: open it in a browser.",
+            "Is the address right? A sign-in page of the network may be in the way: open it in a browser.",
         )
     if spoken != VERSION:
         older = "client" if spoken > VERSION else "server"
@@ -320,7 +320,7 @@ def server(subject: Subject) -> Finding | None:
             "Server",
             Mark.WARNING,
             f"{subject.server} answers with status {seen.answer.status}",
-            "It may be starting. If it stays so, tell its operator.",
+            "It may be starting. If it persists, tell its operator.",
         )
     return Finding("Server", Mark.GOOD, f"answers within {seen.seconds:.2f} s, protocol {spoken}")
 
@@ -335,14 +335,16 @@ def _protocol(answer: connection.Answer) -> int | None:
 
 
 def clock(subject: Subject) -> Finding | None:
-    """Whether this computer's clock is right: certificates are judged by it."""
+    """Whether this computer's clock is right: certificates are checked against it."""
     seen = subject.visit
     if seen.offset is None:
         return None
     text = f"{abs(seen.offset):.0f} s {'ahead of' if seen.offset > 0 else 'behind'} the server's"
     if abs(seen.offset) <= _OFF:
         return Finding("Clock", Mark.GOOD, text)
-    return Finding("Clock", Mark.WARNING, text, "Set this computer's clock: certificates are judged by it.")
+    return Finding(
+        "Clock", Mark.WARNING, text, "Set this computer's clock: certificates are checked against it."
+    )
 
 
 def study(subject: Subject) -> Finding | None:

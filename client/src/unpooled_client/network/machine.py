@@ -1,4 +1,4 @@
-"""What this computer has: memory and room on its disks, on every system."""
+"""How much memory and disk space this computer has, on every system."""
 
 from __future__ import annotations
 

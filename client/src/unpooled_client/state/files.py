@@ -1,4 +1,4 @@
-"""Files that are whole or not there, whatever happens while they are written."""
+"""Files that are complete or absent, whatever happens while they are written."""
 
 from __future__ import annotations
 

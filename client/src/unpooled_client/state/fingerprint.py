@@ -1,9 +1,9 @@
 """Whether a data file is still the one that was accepted: its size, its time and a digest of its content.
 
 Text files and a .bed of up to 4 GiB are digested whole (1.2 GB/s, once at the start). Of a larger .bed,
-for which that would take minutes at every start, 256 blocks spread evenly over it are digested: a copy
-that went wrong, a file of another run and a cut or shifted file all show in them. A change of single
-calls inside may not, so for such a file the time counts as well; for the others only the content does,
+for which that would take minutes at every start, 256 blocks spread evenly over it are digested: a bad
+copy, a file from another run and a cut or shifted file all show in them. A change of single calls may
+not, so for such a file the time counts as well; for the others only the content does,
 and a file restored from a backup is the same file.
 """
 
@@ -20,8 +20,8 @@ BLOCKS = 256
 BLOCK = 64 << 10
 
 ELSE = (
-    "If nothing of the data was sent yet, check and release it anew (`unpooled-client check --state DIR`); "
-    "else have the study duplicated."
+    "If nothing derived from the data was sent yet, check and release it again (`unpooled-client check "
+    "--state DIR`); otherwise ask for the study to be duplicated."
 )
 """What can be done about data that are not those that were accepted, other than going back to these."""
 
@@ -67,7 +67,7 @@ def check_unchanged(accepted: dict[str, Fingerprint], paths: dict[str, Path]) ->
     if accepted.keys() != paths.keys():
         other = ", ".join(sorted(accepted.keys() ^ paths.keys()))
         raise DataProblem(
-            f"other files are given than were accepted: {other}",
+            f"these are not the files that were accepted: {other}",
             remedy=f"Start with the same options as before. {ELSE}",
         )
     for name, path in paths.items():

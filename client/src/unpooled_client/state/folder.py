@@ -260,7 +260,7 @@ class StateFolder:
         if not self.is_private():
             raise StateError(
                 f"other accounts of this computer may read {self.file}, which holds this cohort's keys. "
-                f"If none of them did, say: chmod go= {self.file}\n"
+                f"If none of them did, run: chmod go= {self.file}\n"
                 "If one may have, tell the coordinator. Where chmod changes nothing, as on some network "
                 "disks, keep the state elsewhere: --state DIR."
             )

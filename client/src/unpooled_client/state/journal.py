@@ -1,4 +1,4 @@
-"""The events of a run that goes on in another process, read from the log of its state folder."""
+"""The events of a run in another process, read from the log of its state folder."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The ledger: everything that left this computer, written down before it is sent.
 
 One JSON object a line, appended and never changed. Each line holds the digest of the line before it, so a
-line that is altered or taken out later shows. Beside it a small file, its head, has the number of lines and
-the digest of the last, so that lines taken out at the end show, too. Who may write both files can make up
-others; the server's count of this cohort's bytes then differs. The ledger itself stays at the cohort.
+line that is altered or removed later shows. Beside it a small file, its head, has the number of lines and
+the digest of the last, so that lines removed at the end show, too. Whoever can write both files could forge
+both; the server's count of this cohort's bytes then differs. The ledger itself stays at the cohort.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def read(path: Path) -> Iterator[Entry]:
         try:
             values = json.loads(line)
             if values.pop("previous") != previous:
-                raise LedgerError(f"{path}:{number}: the line before this one was changed or taken out")
+                raise LedgerError(f"{path}:{number}: the line before this one was changed or removed")
             yield Entry(**values | {"arrays": tuple(values["arrays"])})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise LedgerError(f"{path}:{number}: this line was changed") from error
@@ -184,7 +184,7 @@ def _damage(path: Path) -> tuple[Head, str]:
             return found, ""
         return Head(len(lines), _LOST), f"{head_path(path)}:1: this file is missing"
     if kept.lines > len(lines):
-        return kept, f"{path}:{len(lines) + 1}: {kept.lines - len(lines)} lines at the end were taken out"
+        return kept, f"{path}:{len(lines) + 1}: {kept.lines - len(lines)} lines at the end were removed"
     if Head.of(lines[: kept.lines]) != kept:
         return Head(len(lines), _LOST), f"{path}:{kept.lines}: this line was changed"
     return found, ""  # a crash may have come between the last line and the head

@@ -1,4 +1,4 @@
-"""Which files beside the state folder this client wrote: it replaces no others.
+"""Which files outside the state folder this client wrote: it replaces no others.
 
 Kept in the state folder by path and digest. So a file that somebody has changed since is theirs, and stays.
 """
@@ -26,8 +26,8 @@ class NotOurs(UnpooledError):
         self.paths, self.remedy = paths, remedy
         names = ", ".join(path.name for path in paths)
         self.message = (
-            f"{paths[0].parent} has files of other origin: {names}. They were left alone, and the new ones "
-            "of these names were not written."
+            f"{paths[0].parent} has files that this program did not write: {names}. They were left alone, "
+            "and the new files of the same names were not written."
         )
         super().__init__(f"{self.message} {remedy}")
 

@@ -29,7 +29,7 @@ MOST_THREADS = 8
 """A server has no more questions open at once."""
 
 FIRST_LOOK = 1.0
-"""Seconds that the first long poll may last: then people are told for whom the study waits."""
+"""Seconds that the first long poll may last: then people are told who the study is waiting for."""
 
 SENDING = 3
 """Questions beside those being computed, so that sending one does not stop the computing of the next."""

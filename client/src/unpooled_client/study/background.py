@@ -83,7 +83,9 @@ def _begun(process: subprocess.Popen[bytes], journal: Journal) -> int:
         if ended:
             failed = [event for event in told if isinstance(event, Failed)]
             what = f"the run ended at once, with status {process.returncode}."
-            raise NotStarted(f"{what} Its last words are in {journal.path}.", failed[-1] if failed else None)
+            raise NotStarted(
+                f"{what} Its last messages are in {journal.path}.", failed[-1] if failed else None
+            )
         time.sleep(0.05)
     raise NotStarted(f"the run did not begin within {_PATIENCE:.0f} s. Its log is {journal.path}.")
 
@@ -107,14 +109,16 @@ def stop(folder: StateFolder) -> None:
     deadline = time.monotonic() + _PATIENCE
     while folder.is_locked():
         if time.monotonic() > deadline:
-            raise NotStopped(f"process {started[-1].pid} does not end: end it as the system lets you.")
+            raise NotStopped(f"process {started[-1].pid} does not end: end it by the system's own means.")
         time.sleep(0.05)
     _tell_stopped(folder)
 
 
 def _tell_stopped(folder: StateFolder) -> None:
     """Write the last event of a run that was ended before it could: whoever looks knows that it was meant."""
-    stopped = Failed(Exit.INTERRUPTED, "the run was stopped.", "It goes on where it was when started again.")
+    stopped = Failed(
+        Exit.INTERRUPTED, "the run was stopped.", "It picks up where it left off when started again."
+    )
     with folder.private_log() as log:
         log.write(line_of(json.dumps(stopped.to_json())))
 

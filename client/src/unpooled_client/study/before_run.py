@@ -60,7 +60,9 @@ def _replace(folder: StateFolder, seen: Saved, saved: Saved) -> None:
     """Remember this in place of what was `seen`; StateError if another command was quicker."""
     with folder.locked():
         if folder.load() != seen:
-            raise StateError("the plan, the roster or the files have changed meanwhile. Look at it again")
+            raise StateError(
+                "the plan, the roster or the files have changed in the meantime. Look at it again"
+            )
         folder.save(saved)
 
 

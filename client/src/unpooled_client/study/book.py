@@ -1,9 +1,9 @@
 """The cohort's book: every question that was answered, on disk before its answer leaves.
 
-What a dishonest server gets, it gets by asking: the same variant twice with other missing calls, another
+A dishonest server can only learn by asking: the same variant twice with other missing calls, another
 panel, more than was released. So a question is compared with all before it, and the book outlives the
 program. An entry is a round and its question: the same again, as after a crash or a lost share, is answered
-and counted once; another question for the round, or one that no honest study asks beside those before it,
+and counted once; another question for the round, or one that no honest study asks after those before it,
 ends the run.
 
     file    one line with the format, 16 bytes that bind it to the mask seed, then entries
@@ -52,9 +52,10 @@ class BookLost(StateError):
 
     def __init__(self, path: Path) -> None:
         super().__init__(
-            f"the book of what this cohort has answered ({path}) is lost or of another study. Without it "
-            "nothing is answered. Restore it from a backup; or start again with --join-anew: all cohorts "
-            "then accept again, and if a sum was released before, the study fails and must be duplicated."
+            f"the book of what this cohort has answered ({path}) is lost or belongs to another study. "
+            "Without it nothing is answered. Restore it from a backup; or start again with --join-anew: all "
+            "cohorts then accept again, and if a sum was released before, the study fails and must be "
+            "duplicated."
         )
 
 
@@ -142,13 +143,15 @@ class Book:
             raise _distrust(asked, "asks about another list of variants than before")
         items = _items(asking.items)
         if (items < 0).any():
-            raise _distrust(asked, "asks about what there is not")
+            raise _distrust(asked, "asks about something that does not exist")
         if len(items) and (self._times(question.name, asking.search, items) >= asking.most).any():
             raise _distrust(asked, "asks again what was answered")
         if not all(question.goes_on_from(earlier) for earlier in self._earlier.get(question.name, [])):
-            raise _distrust(asked, "asks for other values than it began with: each tells of more single ones")
+            raise _distrust(
+                asked, "asks for other values than it began with: each reveals more single values"
+            )
         if not self._fills_as_before(question):
-            raise _distrust(asked, "asks again what it has asked, but counts missing calls otherwise")
+            raise _distrust(asked, "asks again what it has asked, but counts missing calls differently")
         most = self._most_bytes(type(question))
         if most is None or self._sent.get(question.name, 0) + asked.size > most:
             raise _distrust(asked, "asks for more than was released")

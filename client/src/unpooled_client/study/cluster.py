@@ -1,6 +1,6 @@
 """The cohort's own Dask cluster: questions are answered at its workers.
 
-A worker is handed the question, and the cohort as it lies beside the panel: the people's phenotypes
+A worker is handed the question, and the cohort as aligned with the panel: the people's phenotypes
 and covariates, and which rows of the .bed belong to which variants. It reads the .bed by its path, and gives
 the arrays back. Keys, seed, masks and shares stay on this computer, which packs, masks and sends.
 """

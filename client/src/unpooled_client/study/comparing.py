@@ -27,7 +27,7 @@ from unpooled_client.study.reading import DataChanged, guard, open_under
 from unpooled_client.study.session import Session
 
 TOP = 20
-"""Variants that are looked at, where nobody says how many."""
+"""Variants that are compared, unless told how many."""
 
 
 def compare_with_pool(

@@ -1,7 +1,7 @@
 """Results: delivered by themselves into a folder, each file whole and as the server announced it.
 
-The server is not believed: nothing is stored before plan and roster were accepted here, under no name that
-does not follow from that plan, no larger than the plan gives, and in no place of a file of other origin.
+The server is not trusted: nothing is stored before plan and roster were accepted here, under a name that
+does not follow from that plan, larger than the plan allows, or over a file that this client did not write.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def agreed_plan(study: Study, saved: Saved) -> Plan:
     """The plan that was accepted here; DeliveryError unless the study is one of that plan."""
     if saved.agreement is None or checked_plan(study).hash() != saved.agreement.plan.hash():
         raise DeliveryError(
-            "the server offers results, and plan and roster of this study were not accepted here.",
+            "the server offers results, but the plan and the roster of this study were not accepted here.",
             "Nothing was stored. If they were accepted with another state folder, give it with --state.",
         )
     return saved.agreement.plan
@@ -51,7 +51,7 @@ def check_offered(files: Sequence[ResultFile], plan: Plan, sizes: Sizes) -> None
         expected.remove(file.name)  # once
         if file.bytes > (most := most_bytes(file.name, plan, sizes)):
             raise DeliveryError(
-                f"the server announces {file.bytes:,} bytes of {file.name}; by the plan it has "
+                f"the server announces {file.bytes:,} bytes of {file.name}; under the plan it has "
                 f"{most:,} at most.",
                 _TELL,
             )
@@ -102,8 +102,8 @@ def fetch(session: Session, file: ResultFile, folder: Path) -> None:
             session.api.result(file, part)
             if not _has(part, file):
                 raise DeliveryError(
-                    f"the result file {file.name} was damaged on its way.",
-                    "Start again: it is then fetched anew.",
+                    f"the result file {file.name} was damaged on the way.",
+                    "Start again: it is then fetched again.",
                 )
     except OSError as error:
         raise DeliveryError(

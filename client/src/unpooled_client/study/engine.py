@@ -292,7 +292,7 @@ class Engine:
             found = Explanation(
                 Exit.INTERNAL,
                 f"this program failed: {type(error).__name__}.",
-                f"Start the same command again. If it stays so, the details are in {self.folder.log}.",
+                f"Start the same command again. If it persists, the details are in {self.folder.log}.",
                 Problem.INTERNAL,
             )
         told = self._tell(found) if found.problem else False

@@ -1,4 +1,4 @@
-"""What went wrong in a run: for the person what, where and what to do; for the server a code."""
+"""What went wrong in a run: a person is told what, where and what to do; the server gets a code."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ def explain(error: Exception) -> Explanation | None:
             remedy = "The coordinator can duplicate the study." if error.state == "failed" else ""
             return Explanation(Exit.STUDY_ENDED, str(error), remedy)
         case Stopped():
-            return Explanation(Exit.INTERRUPTED, "stopped.", "The same command goes on where this one was.")
+            return Explanation(
+                Exit.INTERRUPTED, "stopped.", "The same command picks up where this one left off."
+            )
         case NotDone():
             return Explanation(Exit.REFUSED, str(error), "Take part with: unpooled-client run")
         case Refused():
@@ -78,7 +80,7 @@ def explain(error: Exception) -> Explanation | None:
 def _explain_data(error: Exception) -> Explanation | None:
     match error:
         case DataRefused():
-            remedy = "Mend the files, then start the same command again; it goes on."
+            remedy = "Fix the files, then start the same command again; it goes on."
             return Explanation(Exit.DATA, str(error), remedy, error.problem)
         case DataChanged():
             return Explanation(Exit.DATA, str(error), "", Problem.DATA_CHANGED)

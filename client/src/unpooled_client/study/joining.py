@@ -59,7 +59,7 @@ class Unanswered(Refused):
     def __init__(self, session: Session) -> None:
         must, how = "what would leave this computer must be released", "unpooled-client run"
         if isinstance(asked := session.asked, ReviewNeeded):
-            changed = f"{asked.changed} changed and must be accepted anew"
+            changed = f"{asked.changed} changed and must be accepted again"
             must = changed if asked.changed else "plan and roster must be accepted"
             how = "unpooled-client join --wait"
         scripts = (
@@ -90,7 +90,7 @@ def join(session: Session, *, anew: bool) -> Generator[Event, None, Study]:
             409,
             "joined-elsewhere",
             f"the cohort {study.cohort} has joined already, with a state that is not in this folder.",
-            "Go on with that state (--state DIR). If it is lost, --join-anew has all cohorts accept "
+            "Continue with that state (--state DIR). If it is lost, --join-anew has all cohorts accept "
             "again; once sums were released, it ends the study.",
         )
     if anew and _book_is_lost(session):

@@ -111,7 +111,7 @@ def same_options(accepted: DataOptions, given: DataOptions, plan: Plan) -> None:
     ]
     if other:
         raise DataChanged(
-            f"other options are given than were accepted: {', '.join(other)}. "
+            f"these options differ from those that were accepted: {', '.join(other)}. "
             f"Start with the same options as before. {ELSE}"
         )
 
@@ -288,7 +288,7 @@ def _panel(text: bytes, digest: bytes) -> Panel:
         raise Distrust(
             Problem.PANEL,
             "the list of variants that was received is not the one whose digest was announced.",
-            "Start again; if it stays so, tell the server's operator.",
+            "Start again; if it persists, tell the server's operator.",
         )
     try:
         return Panel.from_canonical(text)

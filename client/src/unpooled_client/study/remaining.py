@@ -1,4 +1,4 @@
-"""How long a step over the variants will still take, by the time that its questions have taken so far."""
+"""How long a step over the variants will still take, judged by its questions so far."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What the phases of one run share: the way to the server, the state, the ledger, and how to wait.
 
-The phases are generators of events. Whatever takes time runs in a thread beside them, so that they can go on
-telling what happens: that the server does not answer, that somebody is waited for.
+The phases are generators of events. Whatever takes time runs in a thread beside them, so that they can keep
+reporting what happens: that the server does not answer, that the study is waiting for somebody.
 """
 
 from __future__ import annotations

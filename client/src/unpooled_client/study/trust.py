@@ -1,7 +1,7 @@
 """What a client checks of the server's claims before it believes, shows or signs anything.
 
-The server could show each cohort another plan or roster. It gains nothing by it: the hashes recomputed here
-are part of every mask's key, so answers to different plans never unmask.
+The server could show each cohort a different plan or roster. It gains nothing by it: the hashes recomputed
+here are part of every mask's key, so answers to different plans never unmask.
 """
 
 from __future__ import annotations

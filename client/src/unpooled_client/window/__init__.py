@@ -1,7 +1,7 @@
-"""The cohort's desktop window: the command line with the same words, drawn.
+"""The cohort's desktop window: the command line as a window, in the same words.
 
-It never computes and opens no socket. What is to be done, a child process of the command line does
-(`unpooled_client.window.child`); how a run goes on, the window reads from the run's log
+It never computes and opens no socket. The work is done by a child process of the command line
+(`unpooled_client.window.child`); the window follows a run by reading its log
 (`unpooled_client.state.journal`). So closing it stops nothing that runs in the background.
 
 `model` and `documents` say what is shown, and know nothing of Qt; the pages only lay it out.
@@ -19,7 +19,7 @@ MISSING = (
 )
 LACKING = (
     "The window's library Qt is installed, but cannot be loaded: {reason}\n"
-    "On Debian and Ubuntu this is mended by\n"
+    "On Debian and Ubuntu this is fixed by\n"
     "    sudo apt-get install libegl1 libgl1 libxkbcommon0 libdbus-1-3 libfontconfig1\n"
     "Or use the command line, which does the same: unpooled-client --help"
 )

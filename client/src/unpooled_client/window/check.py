@@ -1,4 +1,4 @@
-"""The page of the step Check: the files are read here, offline, and what is found is shown."""
+"""The page of the step Check: reads the files here, offline, and shows what was found."""
 
 from __future__ import annotations
 
@@ -102,6 +102,6 @@ def _verdict(report: dict[str, Any]) -> Card:
     return Card(
         Tone.PROBLEM,
         documents.verdict(report),
-        "Mend the files, or choose others; what you typed is kept.",
+        "Fix the files, or choose others; what you typed is kept.",
         "in this cohort's files",
     )

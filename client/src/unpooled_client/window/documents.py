@@ -1,4 +1,4 @@
-"""What is to be read, as simple HTML for a text view. Every word from outside is escaped; no links."""
+"""What there is to read, as simple HTML for a text view. Every word from outside is escaped; no links."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def verdict(values: Mapping[str, Any]) -> str:
     findings = values.get("findings", [])
     errors, warnings = (sum(f["severity"] == kind for f in findings) for kind in ("error", "warning"))
     if errors:
-        return f"Not ready: {_number(errors, 'error')} to mend, {_number(warnings, 'warning')}"
+        return f"Not ready: {_number(errors, 'error')} to fix, {_number(warnings, 'warning')}"
     return f"Ready: no errors, {_number(warnings, 'warning')}. Nothing was sent"
 
 
@@ -244,11 +244,9 @@ def _short(number: str) -> str:
 
 
 def ledger(entries: Sequence[Mapping[str, Any]], *, most: int, is_whole: bool) -> str:
-    """Everything that was sent, the latest first; `is_whole`: no line was changed or taken out."""
+    """Everything that was sent, the latest first; `is_whole`: no line was changed or removed."""
     total = sum(entry["bytes"] for entry in entries)
-    verdict = (
-        "✓ Verified: no line was changed or taken out" if is_whole else "✗ A line was changed or taken out"
-    )
+    verdict = "✓ Verified: no line was changed or removed" if is_whole else "✗ A line was changed or removed"
     by_form: dict[str, int] = {}
     for entry in entries:
         by_form[entry["form"]] = by_form.get(entry["form"], 0) + entry["bytes"]

@@ -1,4 +1,4 @@
-"""What a person says of the data files, and the words of the command line that say the same."""
+"""What a person says about the data files, and the command line arguments that say the same."""
 
 from __future__ import annotations
 

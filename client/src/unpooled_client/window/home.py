@@ -1,4 +1,4 @@
-"""The studies of this computer, and where each is."""
+"""The studies on this computer, and where each of them is."""
 
 from __future__ import annotations
 

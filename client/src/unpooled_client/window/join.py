@@ -29,9 +29,9 @@ _DECIDE = Card(
 _DECIDE_ANEW = Card(
     Tone.NOW,
     "Accept what has changed?",
-    "Plan or roster are no longer what you accepted, as when a cohort joined anew. Read both again, and "
-    "compare the fingerprints by telephone. Your data files stay chosen; under the same plan, what you "
-    "released stays released.",
+    "Plan or roster are no longer what you accepted, for instance because a cohort joined again. Read both "
+    "again, and compare the fingerprints by telephone. Your data files stay chosen; under the same plan, "
+    "what you released stays released.",
 )
 
 

@@ -1,4 +1,4 @@
-"""What the window shows of a study, made from what the engine told. Nothing here knows of Qt.
+"""What the window shows about a study, made from what the engine reports. Nothing here knows of Qt.
 
 `Progress` adds up the events of a run, a `Card` says one thing that a person should know now, and
 `stage_lines` gives the list at the left.
@@ -108,7 +108,7 @@ _KINDS = {
     Exit.INTERNAL: (
         "This program failed",
         "on this computer",
-        f"{YOU}; if it stays so, the program's makers",
+        f"{YOU}; if it persists, the program's makers",
     ),
 }
 _CODES = {
@@ -175,7 +175,7 @@ def unreachable(event: Unreachable) -> Card:
         f"The server has not answered since {sentences.clock(event.since)}",
         f"{_sentence(event.reason)}. This program keeps trying, and goes on by itself.",
         event.server,
-        "Look at this computer's network and its proxy. “Test the connection” tells which part fails.",
+        "Look at this computer's network and its proxy. “Test the connection” shows which part fails.",
         f"{YOU}, your IT department, or the operator of the server",
     )
 

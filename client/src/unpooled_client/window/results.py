@@ -23,7 +23,7 @@ _SHOWN = 500
 """Lines of the ledger in the table; the file has all."""
 
 _NO_OWN = (
-    "This cohort was not set against the pool. The log of the run says why; once that is mended, "
+    "This cohort was not compared with the pool. The log of the run says why; once that is fixed, "
     "“unpooled-client results” does it."
 )
 

@@ -16,7 +16,7 @@ _ASK = Card(
     Tone.NOW,
     "Nothing of your data has left this computer yet",
     "Release it, and from then on the client sends what the table below says, by itself, until the study "
-    "ends, and nothing else. What was sent cannot be called back. You can stop the run at any time.",
+    "ends, and nothing else. What was sent cannot be taken back. You can stop the run at any time.",
 )
 _RELEASED = Card(Tone.GOOD, "You released this", "The client sends what the table says, and nothing else.")
 

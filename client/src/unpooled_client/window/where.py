@@ -30,7 +30,7 @@ def where(stage: Stage, progress: Progress, *, is_alive: bool) -> Where:
     if stage is Stage.RESULTS:
         return Where(stage, Tone.GOOD, "The results are here")
     if stage is Stage.RUN and progress.asks is not None and not is_alive:
-        return Where(Stage.JOIN, Tone.NOW, "Plan or roster have changed: accept them anew")
+        return Where(Stage.JOIN, Tone.NOW, "Plan or roster have changed: accept them again")
     if stage is Stage.RUN and is_alive:
         card = progress.card
         return Where(stage, card.tone, card.title) if card else Where(stage, Tone.NOW, "The run goes on")

@@ -1,9 +1,9 @@
 """Which events are worth a line of a log: forty lines are enough for a study, however large, however long.
 
 What happens once has its lines. A step has one when it begins, and one when all of it is answered; its
-iterations are no steps of their own. What comes again and again (progress, who is waited for, a server that
-does not answer) has a line when it comes first, and then at intervals that grow. The last lines are kept for
-the results, or for what went wrong.
+iterations do not count as steps of their own. What keeps recurring (progress, who the study is waiting for, a
+server that does not answer) has a line the first time, and then at growing intervals. The last lines are kept
+for the results, or for what went wrong.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from unpooled_client.state.events import (
 from unpooled_client.words import sentences
 
 MOST = 40
-"""Lines of a study, those that name the result files included."""
+"""Most lines for one study, including those that name the result files."""
 
 _BEFORE_THE_END = 26
 _BEFORE_THE_STEPS = 20
-"""Lines until which there is one for what comes first, and is no step over the variants."""
+"""Up to so many lines, whatever happens for the first time has one, unless it is a step over variants."""
 _FINDINGS = 3
 _SHORTEST = 20.0
-"""Seconds between two lines about what comes again."""
+"""Fewest seconds between two lines about what recurs."""
 _GROWTH, _MANY = 2.0, 8
 """How much longer a run must have lasted at the next of these lines: its square unless many are left."""
 _FOR_STEPS, _FOR_PROGRESS = 4, 10
-"""Of the lines that are left, those for steps that begin and end; and those for them and their progress."""
+"""How many of the remaining lines are kept for steps that begin and end; and for these and their progress."""
 _ENDS = {Reachable: Unreachable, Resumed: Paused}
 
 
@@ -48,7 +48,7 @@ class Sparing:
         self._known: set[object] = set()
         """What has had its line."""
         self._lasting: set[type[Event]] = set()
-        """What was told, and its end not yet."""
+        """What was reported to have begun, but not yet to have ended."""
         self._began: float | None = None
         self._due = 0.0
 

@@ -107,7 +107,7 @@ def _short(saved: Saved, agreement: Agreement, rows: Iterable[Leaving]) -> Itera
 def _table(rows: Iterable[Leaving]) -> Html:
     heads = ["what", "how much", "in which form, to whom", "what it tells"]
     return table(
-        "Everything that this computer will send, in the order in which it goes",
+        "Everything that this computer will send, in the order in which it is sent",
         heads,
         [
             [
@@ -127,7 +127,7 @@ def _two(first: str, second: str) -> Html:
 
 
 def _parties(agreement: Agreement) -> Html:
-    caption = "Of the server, the compensator, each cohort and the coordinator"
+    caption = "For the server, the compensator, each cohort and the coordinator"
     if agreement.one_operator:
         caption = "If server and compensator were run by different people; here they are not"
     parties = what_parties_get(agreement.plan)

@@ -109,7 +109,7 @@ def status(event: Event) -> str:
             whom = f" ({', '.join(event.names)})" if event.names else ""
             return f"Waiting for {event.what}{whom} since {clock(event.since)}"
         case Unreachable():
-            return f"{event.server} has not answered since {clock(event.since)}: {event.reason}. Trying on"
+            return f"{event.server} has not answered since {clock(event.since)}: {event.reason}. Still trying"
         case Paused():
             return f"The study is paused: {event.reason}"
     return ""
@@ -145,7 +145,7 @@ def failure(event: Failed) -> str:
 
 def compared(event: Compared) -> str:
     if not event.files:
-        return f"This cohort was not set against the pool: {event.reason}"
+        return f"This cohort was not compared with the pool: {event.reason}"
     apart = f", {event.apart} of them apart" if event.apart else ""
     return f"This cohort against the pool ({event.count} compared{apart}; stays here): {event.files[-1]}"
 
@@ -240,7 +240,7 @@ def leaves(rows: Sequence[Leaving]) -> list[str]:
 
 
 def _masked_means(rows: Iterable[Leaving]) -> str:
-    but = ", but for its sums as said above" if any(row.what == COHORT_SUMS for row in rows) else ""
+    but = ", except its sums as said above" if any(row.what == COHORT_SUMS for row in rows) else ""
     return (
         f"Masked: nobody can read this cohort's numbers{but}; the server reads the sum over all cohorts, as "
         "long as it and the compensator do not work together."
@@ -255,9 +255,9 @@ def in_all(rows: Iterable[Leaving]) -> str:
     """How much can leave in all."""
     most = most_bytes(rows)
     if most is None:
-        return "How much it is in all is known once the data are checked."
+        return "The total is known once the data are checked."
     usual = usual_bytes(rows) or most
-    as_a_rule = "" if usual == most else f", as a rule less than {size(usual)}"
+    as_a_rule = "" if usual == most else f", usually less than {size(usual)}"
     return f"In all at most {size(most)}{as_a_rule}, and a few words about the state of the run."
 
 

@@ -20,9 +20,9 @@ SHARE_BYTES = 4_500_000
 FEWEST_IN_A_CHUNK = 1000
 
 TESTS: dict[str, Algorithm] = {test.name: test for test in (CHI_SQUARE, LINEAR, LOGISTIC)}
-"""Those of variants."""
+"""The tests of variants."""
 METHODS: dict[str, Algorithm] = {method.name: method for method in (*NORMALIZATIONS, SUMMARY)}
-"""Those of tables."""
+"""The methods for tables."""
 ALGORITHMS = TESTS | METHODS
 
 

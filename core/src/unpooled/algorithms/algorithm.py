@@ -1,4 +1,4 @@
-"""What the registry holds of an algorithm: the same few parts for each."""
+"""What the registry knows about an algorithm: the same few parts for each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Cost:
     """What a study costs a cohort: seconds of one core, as docs/performance.md has measured them."""
 
     each: float = 6e-6
-    """Of a variant, whatever the people: masking, sending, writing."""
+    """Per variant, however many people there are: masking, sending, writing."""
     person: Callable[[int], float] = lambda columns: 0.02e-9
     """Of a person and variant, by the number of columns with phenotype and covariates; usual is a count."""
 
@@ -52,11 +52,11 @@ class Algorithm:
     files: dict[str, Writer]
     """Result files by the name that a plan has for them, e.g. `assoc`."""
     usual_files: tuple[str, ...]
-    """Those that a study writes unless its plan says otherwise."""
+    """The files that a study writes unless its plan says otherwise."""
     about_files: Mapping[str, AboutFile] = field(default_factory=dict)
-    """Of those files that `result_files` does not know."""
+    """For files that `result_files` does not know."""
     options: tuple[Option, ...] = ()
-    """What a plan of this test may ask beside the fields of every plan, in the order of the form."""
+    """What a plan of this test may ask for besides the fields of every plan, in the order of the form."""
     file_name: Callable[[str, Plan], str] = lambda file, plan: file
     """How the name of a result file ends, from its name in `files`: `assoc` may become `assoc.linear`."""
     table: str = summary.VARIANTS
@@ -66,7 +66,7 @@ class Algorithm:
     summarise: Callable[[Mapping[str, Arrays]], summary.Summary | None] = summary.summarise
     """The result tables in a few numbers, for people."""
     tells: str = ""
-    """What becomes known of single people's values beside sums, for the consent screen; empty if nothing."""
+    """What becomes known of single people's values besides sums, for the consent screen; empty if nothing."""
     cost: Cost = Cost()
     rules: Callable[[Plan], Mapping[str, str]] = lambda plan: {}
     """What else is wrong with a plan of this test, by the plan's field."""

@@ -1,6 +1,6 @@
 """Allelic chi-square test (PLINK's --assoc), with allele frequency, missingness and Hardy-Weinberg test.
 
-All four reports follow from one kind of number: how many people of a group have two, one or no copies of an
+All four reports follow from one kind of number: how many people in a group have two, one or no copies of an
 allele. A group is asked for only if the pool has anyone in it, and if a wanted report needs it.
 """
 

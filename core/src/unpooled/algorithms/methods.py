@@ -41,7 +41,7 @@ def methods(plan: Plan, run: Run) -> str:
 def _tables(plan: Plan, run: Run) -> list[str]:
     columns = ", ".join(column.title for column in plan.features)
     return [
-        f"The tables of {_cohorts(run)} were worked on together, without pooling them.",
+        f"The tables of {_cohorts(run)} were analysed jointly, without pooling them.",
         *_test(plan),
         f"The columns were {columns}.",
     ]
@@ -74,7 +74,7 @@ def _variants(plan: Plan, run: Run) -> list[str]:
         f"The cohorts agreed on {run.panel_size or 0:,} variants by {how}.",
         f"Only chromosomes {', '.join(plan.chromosomes)} were considered." if plan.chromosomes else "",
         *(option.in_methods(plan) for option in options if option.place == Place.FILTERS),
-        f"Of the variants those were tested that had, in all cohorts together, {kept}: {tested}."
+        f"Variants were tested if they had, in all cohorts together, {kept}: {tested}."
         if kept
         else f"No filter was applied to variants; {tested} were tested.",
     ]
@@ -100,7 +100,7 @@ def _privacy(plan: Plan, run: Run) -> list[str]:
     return [
         f"{'The tables' if plan.of_tables else 'Genotypes and phenotypes'} stayed with the cohorts.",
         f"Each cohort sent sums under {masks}; a compensator sent the server the sum of the masks alone, "
-        "from which the server had the sums over all cohorts.",
+        "from which the server obtained the sums over all cohorts.",
         operators,
     ]
 
@@ -109,7 +109,7 @@ def _software(plan: Plan, run: Run) -> list[str]:
     inflation = (run.summary or {}).get("genomic_inflation")
     return [
         f"The study ended on {run.ended}. It was run with {run.software}, protocol version {plan.version},",
-        f"by the plan with the SHA-256 {plan.hash().hex()}.",
+        f"under the plan with SHA-256 {plan.hash().hex()}.",
         f"The genomic inflation factor was {inflation:.4g}." if inflation is not None else "",
     ]
 

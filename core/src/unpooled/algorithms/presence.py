@@ -1,6 +1,6 @@
 """Which variants of a coordinator's list the cohorts have: a masked 0 or 1 each, never a list in clear.
 
-Asked before the first question of a study whose panel goes by a list. Only how *many* cohorts can reconcile a
+Asked before the first question of a study whose panel uses a list. Only how *many* cohorts can reconcile a
 variant is ever unmasked; the panel keeps those that all can.
 """
 

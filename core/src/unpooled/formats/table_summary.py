@@ -26,7 +26,7 @@ thead th { border-bottom: 2px solid #555 }
 
 LEGEND = """In each picture, on a scale of its own: the box holds the middle half of the values, the line
 across it is the median, the thick line reaches from the 5 % to the 95 % quantile, the thin one from 1 % to
-99 %, and the diamond is the mean. Of few values the outer quantiles are single people's, and are left out."""
+99 %, and the diamond is the mean. With few values the outer quantiles are single people's, and left out."""
 
 HEADS = ("Column", "Values", "Missing", "Mean", "Deviation", "Median", "Distribution")
 

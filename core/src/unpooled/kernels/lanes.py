@@ -1,4 +1,4 @@
-"""Sums whose order stands in the source, and multiply-adds that are rounded once.
+"""Sums whose order the source fixes, and multiply-adds that are rounded once.
 
 LLVM vectorises a sum only if it may take the terms in any order (`fastmath`), and then takes one of its own
 in each compilation: a function that was compiled by itself, and once more inside its caller, gave sums that

@@ -1,8 +1,8 @@
 """Loci: where in the genome there are associations, and which variant leads each.
 
-By distance, as there are no genotypes to tell linkage from: among the variants with P of at most 1e-5 the
-strongest leads a locus of 500 kb to either side, then the strongest of those that are left, and so on. Loci
-that overlap become one, led by its strongest variant.
+By distance, as there are no genotypes from which to estimate linkage: among the variants with P of at most
+1e-5 the strongest leads a locus of 500 kb to either side, then the strongest of those that are left, and so
+on. Loci that overlap become one, led by its strongest variant.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Variants by their IDs, among ten million: a sorted index in a file, of which a search reads a few pages."""
+"""Variants by their IDs, among ten million: a sorted index in a file, of which a search reads few pages."""
 
 from __future__ import annotations
 

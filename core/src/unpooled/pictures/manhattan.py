@@ -1,4 +1,4 @@
-"""The Manhattan plot as what a screen can show: ten million points lie on one another all the same.
+"""The Manhattan plot as what a screen can show: ten million points overlap anyway.
 
 The plane is cut into cells. Occupied cells on top of one another become one segment, so that a column that is
 full from the bottom is a single one; the strongest variants stay points. A window of few variants is points

@@ -1,7 +1,7 @@
 """One canonical, typed binary encoding for messages, plans and questions.
 
 Every value has exactly one encoding, so bytes can be hashed and compared. A value is a tag byte and a
-payload; integers are little-endian; every length stands before what it measures:
+payload; integers are little-endian; every length comes before what it measures:
 
     N                        None              s  u32 length, UTF-8        str
     F, T                     False, True       b  u32 length, bytes        bytes
@@ -184,7 +184,7 @@ class _Reader:
         for _ in range(self.u32()):
             field = self.text()
             if field in values:
-                raise CodecError(f"{name}: field {field[:80]!r} stands twice")
+                raise CodecError(f"{name}: field {field[:80]!r} appears twice")
             values[field] = self.value(depth - 1)
         return _build(self.records[name], values)
 

@@ -27,8 +27,8 @@ class Problem(enum.StrEnum):
     )
     DATA = (
         "data",
-        "The cohort's files are not fit for this study.",
-        "Its data manager sees which file and line; once mended, the same command goes on.",
+        "The cohort's files do not fit this study.",
+        "Its data manager sees which file and line; once they are fixed, the same command continues.",
     )
     DATA_CHANGED = (
         "data-changed",
@@ -38,12 +38,12 @@ class Problem(enum.StrEnum):
     FLOOR = (
         "floor",
         "The cohort has fewer samples, cases or controls than the plan asks of each.",
-        "Go on without this cohort in a duplicate of the study, or lower the floor there.",
+        "Duplicate the study, and leave this cohort out or lower the floor there.",
     )
     BOUND = (
         "bound",
         "A quantity is beyond the bound that the study agreed on.",
-        "The cohort looks for wrong units or missing codes in this quantity.",
+        "The cohort should look for wrong units or missing codes in this quantity.",
     )
     COMPENSATOR = (
         "compensator",

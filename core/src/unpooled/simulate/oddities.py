@@ -118,7 +118,7 @@ ODDITIES = (
     Oddity("monomorphic, one allele 0", 0.005, _monomorphic_unseen),
     Oddity("monomorphic in one cohort, allele 0", 0.005, _monomorphic_once),
     Oddity(TIED, 0.005, _tie),
-    Oddity("duplicate ID", 0.004, _duplicate, "its ID stands twice"),
+    Oddity("duplicate ID", 0.004, _duplicate, "its ID appears twice"),
     Oddity("no ID", 0.001, _unname, "it has no ID"),
     Oddity("incompatible alleles", 0.003, _clash, "the alleles fit on neither strand"),
     Oddity("differing positions", 0.002, _move, "the positions differ"),

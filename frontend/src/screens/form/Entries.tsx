@@ -39,7 +39,7 @@ export function CovariateRows({ legend, rows, onChange, error }: Rows<Covariate>
             {row.isCategorical && (
               <TextField
                 label="Levels, the reference first"
-                hint="With commas between them."
+                hint="Separated by commas."
                 value={row.levels}
                 onChange={(levels) => set({ levels })}
                 autoComplete="off"

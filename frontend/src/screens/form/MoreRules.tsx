@@ -60,7 +60,7 @@ function OfVariants(part: Part) {
           {...part}
           name="chunk_size"
           label="Variants in one question"
-          hint="0 chooses by what a share takes."
+          hint="0 chooses automatically."
         />
       </Columns>
       <Columns>

@@ -61,7 +61,7 @@ test("the first field that is wrong takes the focus, though it stands under “M
 });
 
 test("what the server refuses is said at its field, which takes the focus", () => {
-  const error = new ApiError(400, "plan", "This plan is not possible.", "Change it.", {
+  const error = new ApiError(400, "plan", "This plan is not valid.", "Change it.", {
     "plan.phenotype": "name the phenotype",
   });
   const { rerender } = render(<Filled />);

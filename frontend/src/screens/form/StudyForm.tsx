@@ -219,19 +219,19 @@ function Rules(part: Part) {
     <Section title="Rules">
       <Columns>
         <PlanNumber {...part} name="cohorts" label="Cohorts" hint="How many take part, at least 3." />
-        <PlanNumber {...part} name="min_samples" label="Fewest people at each cohort" />
+        <PlanNumber {...part} name="min_samples" label="Minimum people per cohort" />
         {form.trait === "case/control" && !method.of_tables && (
           <PlanNumber
             {...part}
             name="min_per_class"
-            label="Fewest cases and controls"
-            hint="Of each, at each cohort."
+            label="Minimum cases and controls"
+            hint="Of each, per cohort."
           />
         )}
       </Columns>
       <OptionFields {...part} place="filters" />
       <CheckField
-        label="Start by itself once every cohort is ready"
+        label="Start automatically once every cohort is ready"
         checked={form.autoStart}
         onChange={(autoStart) => set({ autoStart })}
       />

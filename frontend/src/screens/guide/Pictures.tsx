@@ -23,9 +23,9 @@ export function Pictures() {
         <figure>
           <Quantiles />
           <figcaption>
-            <strong>QQ plot.</strong> The P values, sorted, beside those to be expected if nothing were
-            associated. As it should be: dots on the line, and a tail that leaves it at the right end. The red
-            line is as it should not be.
+            <strong>QQ plot.</strong> The sorted P values against those expected if nothing were associated. A
+            good plot has its dots on the line, and a tail that leaves it at the right end. The red line shows
+            a bad one.
           </figcaption>
         </figure>
       </div>
@@ -36,8 +36,8 @@ export function Pictures() {
           independent tests at 5 %.
         </li>
         <li>
-          Believe towers rather than single dots. Neighbours of a variant that matters are inherited with it,
-          so they rise too. One dot alone is often a variant that was genotyped badly, or a rare one.
+          Trust towers more than single dots. Neighbours of a variant that matters are inherited with it, so
+          they rise too. One dot alone is often a variant that was genotyped badly, or a rare one.
         </li>
         <li>
           A locus is a region that its strongest variant leads. The variant is a signpost; the cause may be a
@@ -55,8 +55,8 @@ export function Pictures() {
         <li>Dots below the diagonal: the test has little power, as with rare variants.</li>
         <li>
           λ, the genomic inflation, says the same in a number: the median chi-square over its expectation.
-          Near 1 is well, above about 1.05 look for the cause. In large studies of traits with many small
-          effects it is above 1 without a fault.
+          Near 1 is fine; above about 1.05, look for the cause. In large studies of traits with many small
+          effects it is above 1 without anything being wrong.
         </li>
       </ul>
     </>

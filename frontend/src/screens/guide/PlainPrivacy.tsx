@@ -40,9 +40,9 @@ export function PlainPrivacy() {
           every cohort. A study in which one operator runs both says so on each of its pages.
         </li>
         <li>
-          The sum itself is not hidden. A sum over very few people is nearly their record: let the fewest
-          people at each cohort be as many as the question allows, and take <code>--maf</code>, so that no
-          variant has a handful of carriers.
+          The sum itself is not hidden. A sum over very few people is nearly their record: set the minimum
+          number of people as high as the question allows, and use <code>--maf</code>, so that no variant has
+          a handful of carriers.
         </li>
         <li>
           Exact frequencies in the results can be used to ask whether a person whose genome is known was among

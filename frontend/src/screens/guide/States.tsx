@@ -20,32 +20,32 @@ const OF_STUDIES: Record<StudyState, Omit<Meaning, "said">> = {
   },
   ready: {
     means: "Every cohort has accepted and checked its data.",
-    acts: "Nobody, if it starts by itself; else you: Start.",
+    acts: "Nobody, if it starts by itself; otherwise you: Start.",
   },
   running: { means: "Questions are asked and answered.", acts: "Nobody. You can pause or abort it." },
   paused: {
-    means: "No further question is asked. The reason stands on every page of the study.",
-    acts: "You, if you paused it: Resume. Else whom the reason names; the study then goes on by itself.",
+    means: "No further question is asked. The reason is shown on every page of the study.",
+    acts: "You, if you paused it: Resume. Otherwise whoever the reason names; the study then continues by itself.",
   },
   done: { means: "The results are here, and go to every cohort.", acts: "You: download, archive." },
   aborted: { means: "Ended on purpose, without results.", acts: "You: duplicate it to run it again." },
   failed: {
     means: "Ended without results, because it could not go on. The reason is shown.",
-    acts: "You: mend what the reason says, and duplicate it.",
+    acts: "You: fix what the reason says, and duplicate it.",
   },
 };
 
 const OF_COHORTS: Record<CohortState, Omit<Meaning, "said">> = {
   invited: { means: "Its invitation has not been used.", acts: "You hand it over; its data manager joins." },
   joined: {
-    means: "Its key is here. Plan and cohorts are looked at.",
-    acts: "You both: compare fingerprints. Its data manager accepts, once all cohorts have joined.",
+    means: "Its key is here. Its data manager looks at plan and cohorts.",
+    acts: "Both of you: compare fingerprints. Its data manager accepts, once all cohorts have joined.",
   },
   accepted: { means: "It reads and checks its files.", acts: "Nobody, unless it reports a problem." },
   ready: { means: "It can answer questions.", acts: "Nobody. Its client has to stay on." },
   revoked: {
     means: "Nobody is admitted with its invitation.",
-    acts: "You: issue it anew, or before the start invite another one.",
+    acts: "You: reissue it, or, before the start, invite another one.",
   },
 };
 
@@ -64,9 +64,9 @@ export function States() {
       <h3>A cohort</h3>
       <Table caption="States of a cohort" columns={COLUMNS} rows={rows(COHORT, OF_COHORTS)} rowKey={byWord} />
       <p>
-        A study that runs pauses by itself when a cohort is not heard for about a minute while it is waited
-        for, when a cohort reports a problem, when the compensator does not answer, and when the platform’s
-        disk is full. It goes on by itself when the reason is gone. What the cohorts have sent is kept.
+        A running study pauses by itself when a cohort that it waits for is not heard from for about a minute,
+        when a cohort reports a problem, when the compensator does not answer, and when the platform’s disk is
+        full. It continues by itself when the reason is gone. What the cohorts have sent is kept.
       </p>
     </>
   );

@@ -21,7 +21,7 @@ export function Steps() {
         </li>
         <li>
           <strong>Cohorts.</strong> Invite each cohort by name, such as its place. Its invitation is shown
-          this once: hand it to the data manager as you would a password. If it is lost or went to the wrong
+          only once: hand it to the data manager as you would a password. If it is lost or went to the wrong
           person, issue it anew or revoke it. The plan can be changed until the first cohort joins; then it is
           frozen, and to change it you duplicate the study.
         </li>
@@ -30,7 +30,7 @@ export function Steps() {
         </li>
         <li>
           <strong>Start.</strong> By itself once every cohort is ready, unless the plan says that you start
-          it. Until then the page of the cohorts says who is waited for.
+          it. Until then the Cohorts page says who it is waiting for.
         </li>
         <li>
           <strong>Progress.</strong> The steps, and a row per cohort: what it does, when it was last heard,

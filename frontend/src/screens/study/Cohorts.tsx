@@ -99,8 +99,8 @@ function Invitation({ cohort, study, onIssued }: Issuing & { cohort: Cohort }) {
           <p>
             Nobody is admitted with it any more.{" "}
             {BEFORE_START.includes(study.state)
-              ? "You can invite another cohort in its place, or issue it anew."
-              : "The study has started with this cohort, so it waits until you issue the invitation anew."}
+              ? "You can invite another cohort in its place, or reissue it."
+              : "The study has started with this cohort, so it waits until you reissue the invitation."}
           </p>
         </Confirm>
       )}

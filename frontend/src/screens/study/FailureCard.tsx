@@ -36,7 +36,7 @@ function CohortProblem({ cohort }: { cohort: Cohort }) {
 }
 
 const AFTER_FAILURE =
-  "Who can act: the coordinator, who duplicates the study under Plan and invites the cohorts anew.";
+  "Who can act: the coordinator, who duplicates the study under Plan and invites the cohorts again.";
 
 /** What follows a pause, by its kind. */
 const REMEDY: Record<NonNullable<Study["pause_kind"]> | "none", string> = {

@@ -37,9 +37,9 @@ export function InvitationDialog({ issued, study, ofTables, onClose }: Props) {
         </>
       }
     >
-      <Callout tone="warning" title="It is shown this once.">
+      <Callout tone="warning" title="It is shown only once.">
         Whoever has it takes part as {issued.cohort}: hand it to its data manager as you would a password. If
-        it is lost, issue it anew.
+        it is lost, reissue it.
       </Callout>
       <Field label="Invitation">
         {(wired) => (

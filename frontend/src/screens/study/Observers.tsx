@@ -23,7 +23,7 @@ export function Observers({ study }: { study: Study }) {
     <form onSubmit={add}>
       <Card>
         <Section title="Observers">
-          <Muted>They see everything of this study, and change nothing.</Muted>
+          <Muted>They see everything in this study, but cannot change anything.</Muted>
           <Refusal error={change.error} />
           {study.observers.map((observer) => (
             <Row key={observer}>

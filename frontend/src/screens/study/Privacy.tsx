@@ -37,12 +37,16 @@ function Parties({ rows }: { rows: readonly Schemas["Party"][] }) {
     { title: "Gets", cell: (row) => row.gets, isText: true },
     { title: "Can read", cell: (row) => row.reads, isText: true },
     { title: "Never gets", cell: (row) => row.never, isText: true },
-    { title: "Got so far", cell: (row) => (row.bytes === null ? "–" : bytes(row.bytes)), isNumber: true },
+    {
+      title: "Received so far",
+      cell: (row) => (row.bytes === null ? "–" : bytes(row.bytes)),
+      isNumber: true,
+    },
   ];
   return (
     <Section title="What each party gets">
       <Table caption="What each party gets" columns={columns} rows={rows} rowKey={(row) => row.name} />
-      <Muted>The bytes of the cohorts are of all together; below they stand apart.</Muted>
+      <Muted>The cohorts' bytes are for all of them together; below they are listed separately.</Muted>
     </Section>
   );
 }
@@ -86,7 +90,7 @@ function Bytes({ found }: { found: Traffic }) {
       {found.links.length > 0 && (
         <>
           <Matrix title="Sent to the server" cells={toServer} unit={bytes} />
-          <Matrix title="Got from the server" cells={fromServer} unit={bytes} />
+          <Matrix title="Received from the server" cells={fromServer} unit={bytes} />
           {contents.length > 0 && (
             <>
               <Matrix title="Bytes of messages, without their headers" cells={contents} unit={count} />
@@ -110,7 +114,7 @@ function Seconds({ found }: { found: Traffic }) {
   if (!cells.length && !measured.length) return null;
   return (
     <Section title="Running time">
-      <Muted>Of the server and the compensator as measured there, of each cohort as it says.</Muted>
+      <Muted>As measured at the server and the compensator, and as reported by each cohort.</Muted>
       <Facts facts={measured.map(([phase, value]) => [PHASE[phase] ?? phase, duration(value)] as const)} />
       {cells.length > 0 && <Matrix title="At the cohorts" cells={cells} unit={duration} />}
     </Section>

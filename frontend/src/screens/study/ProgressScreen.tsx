@@ -55,7 +55,7 @@ function Now({ progress }: { progress: Schemas["Progress"] }) {
         {progress.steps.map((step) => (
           <Progress key={step.name} label={step.title} done={step.summed} total={step.rounds} />
         ))}
-        {!progress.steps.length && <Muted>No step is asked yet.</Muted>}
+        {!progress.steps.length && <Muted>No step has started yet.</Muted>}
       </Section>
     </Card>
   );

@@ -28,7 +28,7 @@ export function Results() {
 
 function NotYet({ study }: { study: Study }) {
   if (isOver(study)) return <Muted>The study ended without results.</Muted>;
-  return <Muted>The results are here once the study is done.</Muted>;
+  return <Muted>The results will be here once the study is done.</Muted>;
 }
 
 /** Of a study of tables, what its files have. */

@@ -33,10 +33,12 @@ export function UploadList({ study }: { study: Study }) {
     <Card>
       <Section title="List of variants">
         <Refusal error={upload.error} />
-        {study.list_ready && <Callout tone="good" title="The list is there." isNews={upload.isSuccess} />}
+        {study.list_ready && (
+          <Callout tone="good" title="The list has been uploaded." isNews={upload.isSuccess} />
+        )}
         <label htmlFor={id}>
-          {study.list_ready ? "Another list instead" : "The list that the study goes by"}: a .bim file, or the
-          list of an earlier study
+          {study.list_ready ? "Replace it with another list" : "The list that the study uses"}: a .bim file,
+          or the list of an earlier study
         </label>
         <input id={id} type="file" disabled={upload.isPending} onChange={take} />
         {upload.isPending && <Muted>Sending…</Muted>}

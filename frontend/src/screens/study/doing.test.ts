@@ -62,7 +62,7 @@ test("a cohort that is not heard does not compute", () => {
   const heard = (heard_at: string) =>
     doing(cohort("Munich", { questions_open: 2, heard_at }), running(), NOW);
   expect(heard("2026-01-01T12:05:50Z")).toBe("computing 2 answers");
-  expect(heard("2026-01-01T12:00:00Z")).toBe("owes 2 answers, and its client is not heard");
+  expect(heard("2026-01-01T12:00:00Z")).toBe("owes 2 answers, and its client is not responding");
 });
 
 test("before the start", () => {

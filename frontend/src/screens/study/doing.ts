@@ -27,7 +27,9 @@ export function doing(cohort: Cohort, progress: Progress, now: number): string {
   if (progress.state !== "running" && progress.state !== "paused") return "";
   if (cohort.questions_open) {
     const answers = plural(cohort.questions_open, "answer");
-    return isSilent(cohort, now) ? `owes ${answers}, and its client is not heard` : `computing ${answers}`;
+    return isSilent(cohort, now)
+      ? `owes ${answers}, and its client is not responding`
+      : `computing ${answers}`;
   }
   const others = progress.waiting_for.filter((name) => name !== cohort.name);
   return others.length ? `has answered, waits for ${list(others)}` : "has answered";

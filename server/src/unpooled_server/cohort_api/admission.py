@@ -133,13 +133,13 @@ def _require_our_protocol(request: HttpRequest) -> None:
 def _admitted(request: HttpRequest) -> Cohort:
     kind, _, token = request.headers.get("Authorization", "").partition(" ")
     if kind.lower() != "bearer" or not token:
-        raise Unauthorized("no-token", "This address wants an invitation's token.")
+        raise Unauthorized("no-token", "This address needs an invitation's token.")
     try:
         cohort = Cohort.objects.select_related("study").only(*_NEEDED).get(token_hash=token_hash(token))
     except Cohort.DoesNotExist:
         raise Unauthorized(
             "unknown-token",
-            "This invitation is not known here, or was issued anew.",
+            "This invitation is not known here, or was reissued.",
             "Ask the coordinator for the current invitation.",
         ) from None
     if cohort.revoked:

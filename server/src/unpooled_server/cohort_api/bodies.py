@@ -23,7 +23,7 @@ def check_encoding(request: HttpRequest) -> None:
     """Bodies come as they are: there is nothing to decompress."""
     if request.headers.get("Content-Encoding"):
         raise Refused(
-            "encoding", "A body with a Content-Encoding is not taken.", "Send it plain.", status=415
+            "encoding", "A body with a Content-Encoding is not accepted.", "Send it plain.", status=415
         )
 
 

@@ -129,7 +129,7 @@ def panel(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
 @endpoint(Phase.PANEL, "GET")
 def coordinator_list(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
     if not cohort.study.list_ready:
-        raise Missing("no-list", "This study does not go by a list.")
+        raise Missing("no-list", "This study does not use a list.")
     return _file(store.coordinator_list_path(cohort.study_id))
 
 

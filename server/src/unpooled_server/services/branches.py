@@ -44,7 +44,7 @@ class Progress:
     outcome: Outcome
     rows: Sequence[RowFile]
     children: Sequence[Progress]
-    """The branches that it waits for, begun."""
+    """The branches that it waits for, already begun."""
 
     @property
     def state(self) -> BranchState:
@@ -73,7 +73,7 @@ class OvertakenError(Exception):
 
 
 def gone_on(study: Study, branch_id: int, waited_for: bytes, came: bytes) -> Progress:
-    """Go on with a branch by what it has waited for, of which `waited_for` is the digest. Nothing is stored.
+    """Continue a branch with what it has waited for; `waited_for` is the digest of that. Nothing is stored.
 
     Raises OvertakenError if it waits for something else by now, OtherRelease, and ProtocolError where it does
     not ask again what it has asked.
@@ -212,7 +212,7 @@ def _tell_parent(parent_id: int) -> None:
 
 
 def resume_due(study: Study) -> bool:
-    """Go on with the branches whose own branches have ended; whether there was any."""
+    """Continue the branches whose own branches have ended; whether there were any."""
     due = list(Branch.objects.filter(study=study, state=BranchState.DUE))
     for branch in due:
         with guarded(study, "Go on from the sums"), suppress(OvertakenError):

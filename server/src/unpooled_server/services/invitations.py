@@ -25,7 +25,7 @@ def token_hash(token: str) -> str:
 
 
 def invite(study: Study, name: str, server: str, who: str) -> str:
-    """Invite a cohort; the invitation's text, which is shown this once."""
+    """Invite a cohort; the invitation's text, which is shown only once."""
     if name.lower() in RESERVED:
         raise Refused(
             "bad-name",
@@ -56,7 +56,7 @@ def invite(study: Study, name: str, server: str, who: str) -> str:
             touch(study.pk)
             note(study.pk, who, f"invited {name}")
     except IntegrityError:
-        raise Conflict("name-taken", f"{name} is invited already.", "Issue its invitation anew.") from None
+        raise Conflict("name-taken", f"{name} is invited already.", "Reissue its invitation.") from None
     return _text(study, token, server)
 
 
@@ -64,7 +64,9 @@ def _require_room(study: Study) -> None:
     if study.state not in (StudyState.DRAFT, StudyState.OPEN):
         raise Conflict("not-open", f"The study is {study.state}: it takes no more cohorts.")
     if study.plan_json["panel_mode"] == "list" and not study.list_ready:
-        raise Conflict("no-list", "The plan goes by a list of variants that is not there yet.", "Upload it.")
+        raise Conflict(
+            "no-list", "The plan uses a list of variants that has not been uploaded yet.", "Upload it."
+        )
     if study.members().count() >= study.plan_json["cohorts"]:
         raise Conflict("all-invited", f"All {study.plan_json['cohorts']} cohorts are invited already.")
 
@@ -87,7 +89,7 @@ def reissue(study: Study, cohort: Cohort, server: str, who: str) -> str:
             token_hash=token_hash(token), revoked=False, instance="", heard_at=None
         )
         touch(study.pk)
-        note(study.pk, who, f"issued the invitation of {cohort.name} anew")
+        note(study.pk, who, f"reissued the invitation of {cohort.name}")
     return _text(study, token, server)
 
 

@@ -47,7 +47,7 @@ def require_not_over(study: Study) -> None:
 
 
 def require_our_version(study: Study) -> None:
-    """Conflict for a study under way whose plan is of another version: our masks are none of its."""
+    """Conflict for a study under way whose plan is of another version: its masks are not made as ours are."""
     if study.plan.version != VERSION:
         raise Conflict(
             "other-version",
@@ -80,7 +80,7 @@ def join(cohort: Cohort, key: str) -> None:
         else:
             lost_after_release = False
             _enter(study, cohort, key)
-    if lost_after_release:
+    if lost_after_release:  # after the transaction, which the exception would roll back
         fail(study.pk, reason := LOST_STATE.format(name=cohort.name))
         raise Over("study-over", reason)
 
@@ -116,7 +116,7 @@ def reopen(study: Study, why: str) -> None:
         [StudyState.OPEN, StudyState.READY, StudyState.RUNNING, StudyState.PAUSED],
         StudyState.OPEN,
         PLATFORM,
-        f"the roster is fixed anew: {why}; all cohorts accept again",
+        f"the roster is fixed again: {why}; all cohorts accept again",
         reason="",
         pause_kind=PauseKind.NONE,
         panel_digest="",
@@ -140,9 +140,9 @@ def accept(cohort: Cohort, plan_hash: str, roster_hash: str, sealed: bytes, sign
         if roster is None:
             raise Conflict("roster-incomplete", "Not all cohorts have joined yet.", "Wait until they have.")
         if plan_hash != plan.hash().hex():
-            raise Conflict("plan-changed", "The plan is another one now.", "Read it again, then accept.")
+            raise Conflict("plan-changed", "The plan has changed.", "Read it again, then accept.")
         if roster_hash != roster.hash().hex():
-            raise Conflict("roster-changed", "The roster is another one now.", "Read it again, then accept.")
+            raise Conflict("roster-changed", "The roster has changed.", "Read it again, then accept.")
         if bytes(cohort.box_signature) == signature and bytes(cohort.box_sealed) == sealed:
             return
         if study.enrolled_at:

@@ -31,7 +31,7 @@ def _from_words(data: bytes | mmap.mmap, autosomes: int) -> Panel:
         variants.append((*place, name, *sorted(map(capital, pair))))
         if name in names:
             raise ProtocolError(
-                f"list of variants, line {row + 1}: {name.decode('utf-8', 'replace')} stands twice"
+                f"list of variants, line {row + 1}: {name.decode('utf-8', 'replace')} appears twice"
             )
         names.add(name)
     return Panel.of(variants)  # type: ignore[arg-type]
@@ -63,4 +63,4 @@ def _code(word: bytes, autosomes: int, row: int) -> int:
 def _number(word: bytes, row: int) -> int:
     if word.isdigit() and len(word) < 20 and int(word) < 2**31:
         return int(word)
-    raise ProtocolError(f"list of variants, line {row + 1}: the position is no number up to {2**31 - 1}")
+    raise ProtocolError(f"list of variants, line {row + 1}: the position is not a number up to {2**31 - 1}")

@@ -77,7 +77,7 @@ def receive_list(cohort: Cohort, blocks: Iterator[bytes]) -> None:
             hand_over(study, cohort.list_digest)
     if not is_its_list:
         still_admitted(cohort)
-        raise Conflict("digest-first", "Another list was announced meanwhile.", "Send that one.")
+        raise Conflict("digest-first", "Another list was announced in the meantime.", "Send that one.")
 
 
 def _stream_list(cohort: Cohort, path: Path, blocks: Iterator[bytes]) -> None:
@@ -111,7 +111,7 @@ def _parse(path: Path) -> Panel:
     except ProtocolError as error:
         raise Refused("bad-list", str(error)) from error
     if not len(panel):
-        raise Refused("bad-list", "The list holds no variant.")
+        raise Refused("bad-list", "The list has no variants.")
     return panel
 
 
@@ -127,7 +127,7 @@ def receive_coordinator_list(study: Study, blocks: Iterator[bytes], who: str) ->
             with _reading, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 set_list(study, data, who)
     except ValueError as error:  # nothing can be mapped
-        raise Refused("bad-list", "The list holds no variant.") from error
+        raise Refused("bad-list", "The list has no variants.") from error
     except OSError as error:
         raise _not_stored(error) from error
 
@@ -136,7 +136,7 @@ def _require_list_to_be_open(study: Study) -> None:
     if study.frozen:
         raise Conflict("frozen", "A cohort has joined: the plan is frozen.", "Duplicate the study.")
     if study.plan_json.get("panel_mode") != "list":
-        raise Conflict("no-list", "The plan of this study does not go by a list.")
+        raise Conflict("no-list", "The plan of this study does not use a list.")
 
 
 def set_list(study: Study, data: bytes | mmap.mmap, who: str) -> None:
@@ -146,7 +146,7 @@ def set_list(study: Study, data: bytes | mmap.mmap, who: str) -> None:
     except ProtocolError as error:
         raise Refused("bad-list", f"{error}.") from error
     if not len(panel):
-        raise Refused("bad-list", "The list holds no variant.")
+        raise Refused("bad-list", "The list has no variants.")
     with transaction.atomic():
         study = locked(study.pk)
         _require_list_to_be_open(study)

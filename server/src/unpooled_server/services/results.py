@@ -30,7 +30,7 @@ from unpooled_server.services.tables import tables
 from unpooled_server.services.transitions import PLATFORM, fail, move
 
 WRITERS = 2
-NO_VARIANT = "no variant passes the plan's filters; duplicate the study with others"
+NO_VARIANT = "no variant passes the plan's filters; duplicate the study with other filters"
 
 
 def finish(study: Study) -> None:

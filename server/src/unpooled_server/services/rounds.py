@@ -58,7 +58,7 @@ def _advance(current: Round, study: Study) -> None:
     try:
         question, total = _total(current, study, shares, masks)
     except store.LostFile as error:
-        # Unless another worker has summed the round meanwhile, and deleted what nobody needs any more.
+        # Not if another worker has summed the round in the meantime, and deleted what is no longer needed.
         if Round.objects.filter(pk=current.pk, state=RoundState.RELEASED).exists():
             fail(study.pk, LOST.format(error))
         return
@@ -81,8 +81,8 @@ def _mark_released(current: Round, study: Study) -> bool:
     From the first such mark on the roster is final, and shares that get lost cannot be sent again.
     """
     with transaction.atomic():
-        # Under the lock nobody joins, accepts or fixes the roster anew, and a study that ended stays so: of
-        # one that was aborted meanwhile no seed may come to the compensator after it was told to forget.
+        # Under the lock nobody joins, accepts or changes the roster, and a study that has ended stays ended:
+        # once the compensator was told to forget an aborted study, none of its seeds may reach it again.
         if not is_working(locked(study.pk)):
             return False
         shares = Share.objects.filter(round=current)

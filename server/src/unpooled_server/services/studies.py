@@ -87,7 +87,7 @@ def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
     except PlanError as error:
         raise Refused(
             "bad-plan",
-            f"This plan is not possible: {error}.",
+            f"This plan is not valid: {error}.",
             "Change these fields.",
             fields={f"plan.{field}": problem for field, problem in error.problems.items()},
         ) from error
@@ -114,7 +114,8 @@ def change(study: Study, who: str, *, plan: Mapping[str, Any] | None = None, **f
             if _lacks_list(changes) and fresh.state != StudyState.DRAFT:
                 raise Conflict(
                     "no-list",
-                    "Cohorts are invited already, and this plan would go by a list that is not there yet.",
+                    "Cohorts are invited already, and this plan would use a list that has not been uploaded "
+                    "yet.",
                     "Duplicate the study, and upload the list before you invite.",
                 )
             if changes["plan_json"]["cohorts"] < fresh.members().count():
@@ -176,7 +177,7 @@ def _check_compensator(study: Study) -> None:
     if key != study.plan.compensator_key:
         raise Conflict(
             "other-compensator",
-            "The compensator at the set address is not the one that the plan names: its key is another.",
+            "The compensator at the set address is not the one that the plan names: its key is different.",
             "Restore the compensator's key, or duplicate the study.",
         )
 

@@ -68,7 +68,7 @@ def pause(study_id: str, kind: PauseKind, reason: str, who: str = PLATFORM) -> b
 
 
 def resume(study_id: str, kinds: Iterable[PauseKind], who: str = PLATFORM) -> bool:
-    """Go on with a study that is paused for one of these kinds of reason."""
+    """Continue a study that is paused for one of these kinds of reason."""
     with transaction.atomic():
         won = Study.objects.filter(pk=study_id, state=StudyState.PAUSED, pause_kind__in=list(kinds)).update(
             state=StudyState.RUNNING,
@@ -80,6 +80,7 @@ def resume(study_id: str, kinds: Iterable[PauseKind], who: str = PLATFORM) -> bo
         if won:
             note(study_id, who, "goes on")
             doorbell.ring_study(study_id)
+            # These may have rung during the pause, when nothing was done about it.
             waiting = Round.objects.filter(
                 study=study_id, state__in=[RoundState.COMPLETE, RoundState.RELEASED]
             )

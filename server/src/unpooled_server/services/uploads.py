@@ -41,7 +41,7 @@ def awaited(cohort: Cohort, round_id: int) -> Awaited | None:
 
 
 def share_bytes(wanted: Awaited) -> int:
-    """The exact length of a share, which follows from the step."""
+    """The exact length of a share, which follows from the question."""
     return wanted.words * masking.scheme(wanted.scheme).word_bytes
 
 
@@ -58,6 +58,7 @@ def commit(
     What else is to be written for the same request goes `together` into the share's transaction: every
     commit costs a flush of the disk.
     """
+    # The bytes go first: a row without its bytes would be an acknowledged share that is lost.
     path = store.share_path(cohort.study_id, round_id, cohort.pk, nonce)
     try:
         store.keep_share(path, blocks, size)
@@ -76,10 +77,10 @@ def commit(
     except Unauthorized:
         _drop_unless_committed(cohort, round_id, nonce)
         raise
-    except IntegrityError:
+    except IntegrityError:  # another upload of this cohort has the row, or the round is no longer open
         committed = _drop_unless_committed(cohort, round_id, nonce)
         if committed is None:
-            raise Conflict("round-closed", "This round is asked anew.") from None
+            raise Conflict("round-closed", "This round is asked again.") from None
         return False
     if cohort.problem:
         Cohort.objects.filter(pk=cohort.pk).update(problem="", problem_name="", problem_at=None)

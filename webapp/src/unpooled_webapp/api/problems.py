@@ -35,10 +35,10 @@ def _refusal(error: Exception) -> Refused | None:
         case UnreadablePostError():
             return unreadable(error)
         case PermissionDenied():
-            return Refused("forbidden", "This is not yours to do.", status=403)
+            return Refused("forbidden", "You may not do this.", status=403)
         case exceptions.ValidationError():
             fields = _flat(error.detail)
-            return Refused("invalid", "Some fields are wrong.", "Mend these fields.", fields=fields)
+            return Refused("invalid", "Some fields are wrong.", "Correct these fields.", fields=fields)
         case exceptions.APIException():
             detail = str(error.detail)
             code = error.get_codes()

@@ -31,5 +31,5 @@ def administrator(name: str) -> None:
     user.is_active = True
     accounts.set_role(user, accounts.ADMINISTRATOR)
     click.echo(
-        f"{name} is an administrator" + ("" if given else f", with password {password}   (shown this once)")
+        f"{name} is an administrator" + ("" if given else f", with password {password}   (shown only once)")
     )

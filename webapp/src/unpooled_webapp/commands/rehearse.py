@@ -132,7 +132,7 @@ class _WithDeclared(click.Command):
               help="Genome build of the positions, such as GRCh38.  [not reported]")  # fmt: skip
 @click.option("--chr-set", type=click.IntRange(1, 95), default=22, show_default=True, help="Autosomes.")
 @click.option("--files", callback=_files, metavar="FILE,…",
-              help=f"Result files, of {','.join(_all_files())}.  [those usual for the test]")  # fmt: skip
+              help=f"Result files, of {','.join(_all_files())}.  [the test's usual ones]")  # fmt: skip
 @click.option(
     "--panel-list", type=EXISTING, help="A .bim-like list of variants, instead of the cohorts' own."
 )
@@ -141,20 +141,20 @@ class _WithDeclared(click.Command):
 @click.option("--ring", type=click.Choice(["32", "64", "128"]), default="32", show_default=True,
               help="Smallest masking ring, in bits.")  # fmt: skip
 @click.option("--chunk-size", type=click.IntRange(0), default=0,
-              help="Variants asked about at once. [default: by what a share takes]")  # fmt: skip
+              help="Variants asked about at once. [default: chosen to suit the shares]")  # fmt: skip
 @click.option(
-    "--min-samples", type=click.IntRange(1), default=50, show_default=True, help="Each cohort's floor."
+    "--min-samples", type=click.IntRange(1), default=50, show_default=True, help="Fewest people per cohort."
 )
 @click.option("--min-per-class", type=click.IntRange(0), default=10, show_default=True,
-              help="Each cohort's floor of cases and of controls.")  # fmt: skip
+              help="Fewest cases and controls per cohort.")  # fmt: skip
 @click.option("--one-class", is_flag=True, help="A cohort may have only cases, or only controls.")
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Of each client.")
 @click.option("--dask", metavar="ADDRESS", help="Each client computes at this Dask cluster.")
 @click.option("--keep-home", type=click.Path(path_type=Path, file_okay=False),
-              help="Keep all that the parties stored and logged in this folder.")  # fmt: skip
+              help="Keep everything the parties stored and logged in this folder.")  # fmt: skip
 @click.option("--quiet", is_flag=True, help="Print only what went wrong.")
 def rehearse(**options: Any) -> None:
-    """Run a federated study over the files of several cohorts, all on this machine.
+    """Run a federated study on the files of several cohorts, all on this machine.
 
     Every party is a process of its own and talks over HTTP, as it would between hospitals. Writes result
     files named as PLINK names them, and PREFIX.report.json with seconds and bytes for each party.
@@ -277,7 +277,7 @@ def _covariates(options: dict[str, Any]) -> dict[str, Any]:
             raise click.UsageError("--covar-name, --covar-number and --categorical are about a --covar file")
         return {}
     if options["covar_name"] and options["covar_number"]:
-        raise click.UsageError("--covar-name and --covar-number exclude one another")
+        raise click.UsageError("--covar-name and --covar-number cannot be combined")
     try:
         names = covariates.chosen(
             covariates.names_in(options["covar"][0]), options["covar_name"], options["covar_number"]

@@ -55,7 +55,7 @@ def up(
 ) -> None:
     """Run the platform on this machine: web application, worker, and SQLite unless told otherwise.
 
-    Ends with Ctrl-C. Everything lies in one folder, ~/.unpooled unless told otherwise.
+    Ends with Ctrl-C. Everything is kept in one folder, ~/.unpooled unless told otherwise.
     """
     os.umask(0o077)  # tokens' hashes, sessions and masked shares are nobody else's to read
     if home is not None:

@@ -10,7 +10,7 @@ import click
 @click.command()
 @click.option("--threads", type=click.IntRange(1, 64), default=2, show_default=True)
 def worker(threads: int) -> None:
-    """Look into the database, and carry studies and rounds further."""
+    """Look for work in the database, and move studies and rounds forward."""
     import django
 
     from unpooled.memory import share_one_heap

@@ -6,7 +6,7 @@
     parquet    Parquet, read and written
     faults     what can be wrong with a table, in words
 
-A number that is missing is NaN. What stands in columns of type text is neither looked at nor changed.
+A number that is missing is NaN. What is in columns of type text is neither looked at nor changed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether a table has the columns that the plan's schema names, and how a column's numbers are to be."""
+"""Whether a table has the columns that the plan's schema names, and what a column's numbers must be like."""
 
 from __future__ import annotations
 

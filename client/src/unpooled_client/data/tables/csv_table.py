@@ -1,7 +1,7 @@
 """CSV tables. A library reads them, with as many threads as it may use; `cells` looks again if it stumbles.
 
-The first line names the columns, in any order. Numbers have a decimal point, and become the float64 next to
-them. Blank lines are passed over; only in a table of one column each is a missing cell.
+The first line names the columns, in any order. Numbers have a decimal point, and become the nearest float64.
+Blank lines are skipped, except in a table of a single column, where each is a missing cell.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _between_commas(header: Sequence[str], faults: Faults) -> bool:
     if mark is not None:
         kind = "semicolons" if mark == ";" else "tabs"
         remedy = "Export the table as CSV with commas between cells and decimal points in numbers."
-        faults.tell(Code.CSV, line=1, read=header[0], why=f"its cells stand between {kind}", remedy=remedy)
+        faults.tell(Code.CSV, line=1, read=header[0], why=f"its cells are separated by {kind}", remedy=remedy)
     return mark is None
 
 

@@ -1,4 +1,4 @@
-"""CSV with normalized features. Every other cell is written as it stands in the file, in the same order.
+"""CSV with normalized features. Every other cell is written as it is in the file, in the same order.
 
 Rows are written a block at a time, several blocks at once; the numbers are the shortest that read back as
 the same float64.

@@ -1,4 +1,4 @@
-"""What can be wrong with a table, in words: each fault once, and whoever finds it says where."""
+"""What can be wrong with a table, in words: each fault is worded here, and whoever finds it adds where."""
 
 from __future__ import annotations
 
@@ -26,35 +26,33 @@ class Words:
 
 
 FAULTS = {
-    Code.FILE_EMPTY: Words(f"{WHAT} is empty", remedy="Write the file anew."),
+    Code.FILE_EMPTY: Words(f"{WHAT} is empty", remedy="Write the file again."),
     Code.FILE_NOT_TEXT: Words(
         f"{WHAT} is not in UTF-8",
         remedy="Save it as UTF-8 (spreadsheets call it CSV UTF-8; often it is Latin-1 or Windows-1252 now).",
     ),
     Code.CSV: Words(
-        f"{WHAT} is no CSV: {{why}}",
-        "cells between commas, in double quotes where they hold a comma or a quote",
-        "Export the table as CSV anew.",
+        f"{WHAT} is not CSV: {{why}}",
+        "cells separated by commas, in double quotes if they contain a comma or a quote",
+        "Export the table as CSV again.",
     ),
-    Code.PARQUET: Words(
-        f"{WHAT} is no Parquet file that can be read: {{why}}", remedy="Write the file anew."
-    ),
+    Code.PARQUET: Words(f"{WHAT} is not a readable Parquet file: {{why}}", remedy="Write the file again."),
     Code.TOO_FEW_COLUMNS: Words(
-        f"a line of {WHAT} has another number of cells than its first line",
+        f"a line of {WHAT} does not have as many cells as its first line",
         "{width} cells",
-        "A missing value is an empty cell. A cell that holds a comma stands in double quotes; a number has a "
-        "decimal point.",
+        "A missing value is an empty cell. A cell that contains a comma must be in double quotes; a number "
+        "has a decimal point.",
     ),
     Code.COLUMN_AMBIGUOUS: Words(
-        f"the column {{title}} stands twice in {WHAT}",
+        f"the column {{title}} appears twice in {WHAT}",
         "the columns of the plan: {wanted}",
         "Remove the wrong one, or give it another name.",
     ),
     Code.COLUMN_MISSING: Words(
         f"the column {{title}} is missing in {WHAT}",
         "the columns of the plan: {wanted}",
-        "Add it. If this cohort has no such values, the column may be empty where three other cohorts have "
-        "values of it; else have the coordinator call it text in the schema.",
+        "Add it. If this cohort has no such values, the column may be empty if three other cohorts have "
+        "values of it; otherwise ask the coordinator to declare it as text in the schema.",
     ),
     Code.COLUMN_UNKNOWN: Words(
         f"{WHAT} has a column that the plan does not have",
@@ -62,29 +60,29 @@ FAULTS = {
         "Leave it out, or have the coordinator name it in the schema, if need be as text.",
     ),
     Code.COLUMN_INDEX: Words(
-        f"{WHAT} has a column that is the index of a data frame of pandas: it is left out",
+        f"{WHAT} has a column that is the index of a pandas data frame: it is left out",
         remedy="If it is wanted, have the coordinator name it in the schema.",
         severity=Severity.NOTE,
     ),
     Code.COLUMN_TYPE: Words(
-        "the column {title} holds no numbers",
+        "the column {title} contains no numbers",
         "integers, floating-point or decimal numbers",
-        "Write the column as numbers. If it is none, its type in the schema is text.",
+        "Write the column as numbers. If it is not a number, its type in the schema is text.",
     ),
     Code.VALUE_TEXT: Words(
-        "the column {title} holds text",
+        "the column {title} contains text",
         "a number such as 12 or 1.5e-3, or an empty cell, NA or NaN for a missing value",
-        "Write numbers with a decimal point. If the column is no number, its type in the schema is text.",
+        "Write numbers with a decimal point. If the column is not a number, its type in the schema is text.",
     ),
     Code.VALUE_INFINITE: Words(
-        "the column {title} holds an infinite number",
+        "the column {title} contains an infinite number",
         "numbers of size up to 1.8e308",
         "Leave the cell empty if the value is not known.",
     ),
     Code.VALUE_FRACTION: Words(
-        "the column {title} holds a fraction",
-        "whole numbers, for the plan says integer",
-        "Mend the value, or have the coordinator call the column a number.",
+        "the column {title} contains a fraction",
+        "whole numbers, because the plan says integer",
+        "Correct the value, or ask the coordinator to declare the column as a number.",
     ),
     Code.COLUMN_EMPTY: Words(
         "every value of {title} is missing here",
@@ -93,7 +91,7 @@ FAULTS = {
         severity=Severity.WARNING,
     ),
     Code.TOO_FEW_SAMPLES: Words(
-        f"{WHAT} has too few rows", "at least {fewest}", "A cohort this small is not to take part."
+        f"{WHAT} has too few rows", "at least {fewest}", "A cohort this small must not take part."
     ),
 }
 

@@ -1,7 +1,7 @@
 """Parquet tables: integers, floating-point and decimal numbers are numbers; null and NaN are missing.
 
-A column that is null in every row has no values, whatever it is meant to hold: it may be one of numbers. The
-index that pandas keeps among the columns is none of the table's, unless the plan names it.
+A column that is null in every row has no values, whatever it is meant to hold: it may be meant for numbers.
+The index that pandas keeps among the columns does not count as one, unless the plan names it.
 """
 
 from __future__ import annotations
@@ -105,12 +105,14 @@ def write(path: Path, target: Path, schema: Sequence[Column], values: np.ndarray
 
 
 def _row_group(file: pq.ParquetFile, path: Path, group: int, rows: slice, columns: Sequence[str]) -> pa.Table:
-    """Some columns, of which nobody has read those of text before; DataProblem if they are damaged."""
+    """Some columns. Text columns are read here for the first time; DataProblem if they are damaged."""
     failures: tuple[type[Exception], ...] = (*_damage(), OSError)
     try:
         return _rows(file, group, rows, columns)
     except failures as error:
-        raise DataProblem(f"the table cannot be read: {error}", file=path, remedy="Write it anew.") from error
+        raise DataProblem(
+            f"the table cannot be read: {error}", file=path, remedy="Write it again."
+        ) from error
 
 
 def _damage() -> tuple[type[Exception], ...]:
@@ -135,7 +137,7 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def _index(fields: pa.Schema) -> frozenset[str]:
-    """The columns that are the index of a data frame of pandas, by the metadata that it has written."""
+    """The columns that are the index of a pandas data frame, by the metadata that it has written."""
     try:
         found = (fields.pandas_metadata or {}).get("index_columns", ())
         return frozenset(name for name in found if isinstance(name, str))

@@ -1,7 +1,7 @@
-"""What the questions about single variants of linear and of logistic regression have in common.
+"""What linear and logistic regression share in their questions about single variants.
 
-They name the variants of a chunk that are still to be fitted, say how copies are counted and what a missing
-call counts as, and how covariates (in a linear regression the phenotype, too) are standardised.
+They name the variants of a chunk that are still to be fitted, say how copies and missing calls are counted,
+and how covariates (and in a linear regression the phenotype) are standardised.
 """
 
 from __future__ import annotations

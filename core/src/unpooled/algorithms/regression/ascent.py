@@ -1,4 +1,4 @@
-"""Newton's method on many log-likelihoods at once, which never gives up a maximum that there is.
+"""Newton's method on many log-likelihoods at once, which finds every maximum that exists.
 
 Each evaluation is of a trial, a point that lies ahead of the last one taken:
 
@@ -37,7 +37,7 @@ _MOST_VARIANCE = 1e8
 rounded, show no slope: then this is how little they tell."""
 
 MOST_EVALUATIONS = 100
-"""Of one model; those of trials that are refused count, too."""
+"""Of one model; refused trials count, too."""
 
 _ROUNDING = 1e-9  # of the log-likelihood: less is no change
 _FAIR_SHARE = 0.1  # of the gain that the gradient promises; near a maximum half of it comes true

@@ -1,4 +1,4 @@
-"""What genotype counts of cases and controls tell before anything is fitted."""
+"""What genotype counts of cases and controls reveal before anything is fitted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variants whose logistic models are being fitted: what is known of them meanwhile, and their result rows."""
+"""Variants whose logistic models are being fitted: what is known about them so far, and their result rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CovariatesModel:
     hessian: np.ndarray
     likelihood: float
     code: int
-    """Why there is none: `unpooled.kernels.least_squares`."""
+    """Why there is no estimate: `unpooled.kernels.least_squares`."""
 
     @property
     def units(self) -> np.ndarray:

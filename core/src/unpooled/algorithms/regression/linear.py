@@ -1,6 +1,6 @@
 """Linear regression of a quantitative phenotype on each variant (PLINK's --linear), covariates included.
 
-The residual sum of squares follows from the sums: y'y - b'X'y, harmless after standardising. By the rule
+The residual sum of squares follows from the sums: y'y - b'X'y, harmless after standardising. Under the rule
 `mean` a missing call is taken to be the mean of the pool's calls (on X, of the same sex), and no sum is over
 the people without a call alone.
 """
@@ -108,9 +108,9 @@ class SumColumns(Question):
             ("sexes", "columns"),
             "bound",
             "bits",
-            "sums of covariates and phenotype; if there are variants on X or Y, men apart, and with plink2's "
-            "report by the rule `exact` people of unknown sex: either may be few",
-            "means of covariates and phenotype in the pool; where those apart are one person, that person's",
+            "sums of covariates and phenotype; if there are variants on X or Y, men separately, and with "
+            "plink2's report under the rule `exact` people of unknown sex: either may be few",
+            "means of covariates and phenotype in the pool; if a separate group is one person, that person's",
         ),
         Real(
             "products",
@@ -118,8 +118,8 @@ class SumColumns(Question):
             "bound",
             "bits",
             "sums of products of two of these, likewise",
-            "how covariates and phenotype go together in the pool; where those apart are one person, that "
-            "person's",
+            "how covariates and phenotype are associated in the pool; if a separate group is one person, "
+            "that person's",
         ),
     )
     each: ClassVar[dict[str, str]] = {"sexes": "sex", "columns": "column", "pairs": "pair of columns"}
@@ -221,18 +221,18 @@ class SumWithGenotypes(AboutVariants):
             "bound",
             "bits",
             "per variant: sums of genotype times covariate, and of genotype times phenotype",
-            "means of covariates and phenotype by genotype in the pool; of a variant that one person "
-            "carries, that person's, standardised, without name or cohort",
+            "means of covariates and phenotype by genotype in the pool; for a variant that only one "
+            "person carries, that person's, standardised, without name or cohort",
         ),
         Real(
             "missing",
             ("incomplete", "pairs"),
             "bound",
             "bits",
-            "per variant with missing calls, by the rule `exact` only: sums over the people without a call "
-            "of covariates, phenotype, and products of two of these. With few missing calls these are values "
-            "of single people, without name or cohort",
-            "covariates and phenotype of people without a call: with few of them, of single people",
+            "per variant with missing calls, under the rule `exact` only: sums over the people without a "
+            "call of covariates, phenotype, and products of two of these. With few missing calls these are "
+            "values of single people, without name or cohort",
+            "covariates and phenotype of people without a call: if they are few, of single people",
         ),
     )
     alleles: ClassVar[frozenset[int]] = frozenset({FIRST})

@@ -1,11 +1,11 @@
 """Logistic regression of cases and controls on each variant (PLINK's --logistic), covariates included.
 
 All variants start at the covariates' model. There all have the same weights, so the first evaluation of every
-variant costs and sends what linear regression does. The first trial follows from its step and from the
+variant costs and sends as much as linear regression does. The first trial follows from its step and from the
 genotype counts (`case_control`); there gradient and Hessian come in single precision. Then the same with the
-log-likelihood in double precision, again and again; those that have converged leave.
+log-likelihood in double precision, repeated until a variant has converged and leaves.
 
-When a trial is taken, and when a variant has converged, decides `ascent`; its standard errors come from the
+`ascent` decides when a trial is taken, and when a variant has converged; its standard errors come from the
 Hessian there. Without a maximum within the plan's limit it is reported as unfinished, not as a number. It is
 separated, with no estimate, if no case has fewer (or none has more) copies than any control.
 """
@@ -63,7 +63,7 @@ _TAME = 0.1
 error, on which a likelihood hardly bends."""
 
 _NOISE = 1e-10
-"""And below which single precision does not know the step."""
+"""Below this, single precision cannot tell the step."""
 
 
 @procedure("logistic")
@@ -260,7 +260,7 @@ def _seconds(columns: int) -> float:
 LOGISTIC = Algorithm(
     name="logistic",
     title="Logistic regression",
-    method="Being a case was regressed on the copies of A1 by maximum likelihood, as plink1.9 --logistic and "
+    method="Case status was regressed on the copies of A1 by maximum likelihood, as plink1.9 --logistic and "
     "plink2 --glm compute it.",
     traits=("case/control",),
     asks=(

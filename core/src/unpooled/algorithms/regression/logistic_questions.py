@@ -26,7 +26,7 @@ from unpooled.question import Arrays, Asking, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
 
 _SHARED = {MT: DIPLOID, MT2: DIPLOID, X2: X, Y2: Y}
-"""Codings that have the covariates' model of another: how copies count makes no difference to it."""
+"""Codings that share the covariates' model of another, because how copies count makes no difference to it."""
 
 
 def model_of(coding: str) -> str:
@@ -40,7 +40,7 @@ def models_of(chunks: Iterable[Chunk]) -> list[str]:
     return [coding for coding in (DIPLOID, X, X2_KNOWN, Y) if coding in found]
 
 
-_NULL_TELLS = "how the covariates go with being a case in the pool, step by step"
+_NULL_TELLS = "how the covariates are associated with being a case in the pool, step by step"
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,8 +200,8 @@ class OfModels(LikelihoodBounded, AboutVariants):
 
 
 _MODEL_TELLS = (
-    "the pool's estimate of each variant, step by step; of a variant that one person carries, that person's "
-    "covariates and phenotype, without name or cohort"
+    "the pool's estimate of each variant, step by step; for a variant that only one person carries, that "
+    "person's covariates and phenotype, without name or cohort"
 )
 
 
@@ -220,18 +220,19 @@ class Start(OfModels):
             "bits",
             "per variant: sums of genotype times residual, weight, and weighted covariate, and of its square "
             "times weight",
-            "how each variant goes with being a case and with the covariates in the pool; of a variant that "
-            "one person carries, that person's covariates and phenotype, without name or cohort",
+            "how each variant is associated with being a case and with the covariates in the pool; for a "
+            "variant that only one person carries, that person's covariates and phenotype, without name or "
+            "cohort",
         ),
         Real(
             "missing",
             ("incomplete", "missing_sums"),
             "likelihoods",
             "likelihood_bits",
-            "per variant with missing calls, by the rule `exact` only: sums over the people without a call "
-            "of residuals, weights, their products with covariates, and log-likelihoods. With few missing "
-            "calls these are values of single people, without name or cohort",
-            "covariates and phenotype of people without a call: with few of them, of single people",
+            "per variant with missing calls, under the rule `exact` only: sums over the people without a "
+            "call of residuals, weights, their products with covariates, and log-likelihoods. With few "
+            "missing calls these are values of single people, without name or cohort",
+            "covariates and phenotype of people without a call: if they are few, of single people",
         ),
     )
 

@@ -1,9 +1,9 @@
-"""What linear and logistic regression have in common: who is in, which allele is A1, which variants remain.
+"""What linear and logistic regression share: who is included, which allele is A1, which variants remain.
 
 The genotype counts of a chunk come first. From these follow A1, the filters, the number of calls, and the
-sums of the genotype and of its square: no later question asks for them again. What is asked then about those
-that remain settles ties, too; `OrderAlleles` is only for ties that are reported without being fitted. On X
-and Y men are kept apart; `unpooled.algorithms.shared.coding` says why.
+sums of the genotype and of its square: no later question asks for them again. The questions about those that
+remain also settle ties; `OrderAlleles` is only for ties that are reported without being fitted. On X
+and Y men are counted separately; `unpooled.algorithms.shared.coding` says why.
 """
 
 from __future__ import annotations
@@ -143,8 +143,8 @@ class Census(Question):
             ("level_count",),
             1,
             f"per level of a categorical covariate: 1 if these are {FEWEST_AT_A_LEVEL} or more, else 0",
-            f"how many cohorts have so many people at each level; fewer than {FEWEST_COHORTS} end the study, "
-            "unless the plan says that sums over one cohort may be seen",
+            f"how many cohorts have that many people at each level; fewer than {FEWEST_COHORTS} end the "
+            "study, unless the plan allows sums over one cohort",
         ),
     )
     each: ClassVar[dict[str, str]] = {"group_count": "group of people", "level_count": "level"}
@@ -206,20 +206,20 @@ def refuse_rare_levels(plan: Plan, total: Arrays) -> None:
         at = f"the level {level} of the covariate {title}"
         if people < FEWEST_AT_A_LEVEL:
             raise DisclosureError(
-                f"fewer than {FEWEST_AT_A_LEVEL} people of the pool have {at}, and sums over so few would "
-                f"tell of single people. {_WITHOUT_THE_LEVEL}"
+                f"fewer than {FEWEST_AT_A_LEVEL} people in the pool have {at}, and sums over so few would "
+                f"reveal single people. {_WITHOUT_THE_LEVEL}"
             )
         if cohorts < FEWEST_COHORTS and not plan.cohort_sums:
             raise DisclosureError(
                 f"fewer than {FEWEST_COHORTS} cohorts have at least {FEWEST_AT_A_LEVEL} people each with "
-                f"{at}, and sums over these would tell of one cohort. {_WITHOUT_THE_LEVEL}; or let the plan "
-                "say that sums over one cohort may be seen, which every cohort is then asked to accept"
+                f"{at}, and sums over these would reveal one cohort's numbers. {_WITHOUT_THE_LEVEL}; or let "
+                "the plan allow sums over one cohort, which every cohort is then asked to accept"
             )
 
 
 _WITHOUT_THE_LEVEL = (
-    "Duplicate the study, and join the level to another in the files and in the plan, or do without the "
-    "covariate"
+    "Duplicate the study, and merge the level with another in the files and in the plan, or leave the "
+    "covariate out"
 )
 
 

@@ -1,1 +1,1 @@
-"""What several methods do alike: chunks, groups, counts of genotypes, filters, codings."""
+"""What several methods share: chunks, groups, counts of genotypes, filters, codings."""

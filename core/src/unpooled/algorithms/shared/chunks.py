@@ -1,4 +1,4 @@
-"""The panel in chunks: neighbouring variants of one class of chromosomes, about which is asked at once."""
+"""The panel in chunks: neighbouring variants of one class of chromosomes, asked about together."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 """How copies of an allele count on each class of chromosomes, and who is in.
 
-PLINK 1.9 counts one copy for men on X and Y and for everyone on MT; a heterozygous call there is a missing
-call. plink2 counts everyone's calls as they are, heterozygous ones as well, in halves on Y and MT; and where
-sex is a covariate, on X, it leaves out people of unknown sex. So a study that writes `.glm` asks for the
-variants on X, Y and MT again, as classes of their own. Halves are a matter of units: those follow in the end.
+PLINK 1.9 counts one copy for men on X and Y and for everyone on MT; a heterozygous call there counts as
+missing. plink2 counts everyone's calls as they are, heterozygous ones as well, in halves on Y and MT; and
+where sex is a covariate, on X, it leaves out people of unknown sex. So a study that writes `.glm` asks for
+the variants on X, Y and MT again, as classes of their own. Halves are only a matter of units, which are
+applied at the end.
 
 Two sums over a variant that differ by its heterozygous calls tell of the people who have them. So by the rule
 `mean` such calls are missing calls in the second question, too.

@@ -1,7 +1,7 @@
-"""Which variants pass --geno, --hwe and --maf, by the counts of the pool; and what is told of the others.
+"""Which variants pass --geno, --hwe and --maf, by the pool's counts; and what is reported about the others.
 
-As in PLINK 1.9 allele frequencies and missing calls are reported of all variants, the Hardy-Weinberg test of
-those that pass --geno, and the association test of those that pass all three.
+As in PLINK 1.9, allele frequencies and missing calls are reported for all variants, the Hardy-Weinberg test
+for those that pass --geno, and the association test for those that pass all three.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FILTERED = "filtered"
 they pass --geno."""
 
 COUNTED = tuple(file for file in FILES if file != "assoc")
-"""Reports of genotype counts alone, that have lines about variants which do not pass."""
+"""Reports of genotype counts alone, which also have lines for variants that do not pass."""
 
 _TOLERANCE = 2.0**-44
 

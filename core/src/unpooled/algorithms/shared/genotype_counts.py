@@ -36,7 +36,7 @@ class CountGenotypes(Question):
             ("variants", "group_count", 3),
             "most",
             "per variant and group of people: how many have two copies of an allele, one, none",
-            "the genotypes of each group of the pool; of a group of one person, that person's",
+            "the genotypes of each group of the pool; for a group of one person, that person's",
         ),
     )
     each: ClassVar[dict[str, str]] = {"variants": "variant", "group_count": "group of people"}

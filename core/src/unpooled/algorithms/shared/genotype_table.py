@@ -4,7 +4,7 @@ Every count in a report is a sum of genotype counts, each taken 0, 1 or 2 times.
 chromosome and on the group, not on the variant, so all counts of a chunk are one matrix product.
 
 The chromosomes differ as in PLINK 1.9: on X men have one allele and the others two, and the men are not in
-the Hardy-Weinberg test; Y is read in men only; on MT the association takes one allele a person, the allele
+the Hardy-Weinberg test; Y is read in men only; on MT the association takes one allele per person, the allele
 frequency two, and neither Y nor MT has a Hardy-Weinberg test. Where there is one allele, a heterozygous call
 adds nothing to the alleles, but it is no missing call.
 """

@@ -1,7 +1,7 @@
-"""Groups of people within whom genotypes are counted: by phenotype, founder or not, male or not.
+"""Groups of people within which genotypes are counted: by phenotype, founder or not, male or not.
 
 A group is a few words, such as ``("case", "founder", "not male")``: a phenotype always, the others where they
-make a difference.  People of unknown sex are "not male": PLINK 1.9 takes them with the women.
+make a difference.  People of unknown sex are "not male": PLINK 1.9 counts them with the women.
 """
 
 from __future__ import annotations

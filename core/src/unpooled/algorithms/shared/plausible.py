@@ -1,4 +1,4 @@
-"""What the fields of a question may be: a cohort refuses others before it computes anything."""
+"""Which values the fields of a question may have: a cohort refuses all others before it computes anything."""
 
 from __future__ import annotations
 

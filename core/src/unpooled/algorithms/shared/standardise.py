@@ -29,7 +29,7 @@ from unpooled.question import Arrays, Asking, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
 
 THRESHOLDS = 32
-"""Exponents that are asked about in one round."""
+"""How many exponents one round asks about."""
 
 COARSE, FINE = 64, 2  # distances of exponents in the two rounds; 32 of the one span one of the other
 _WIDE = 2 * FINE
@@ -41,11 +41,11 @@ FAR = 20
 float64, taken together, lose what the others say. It is a code for a missing value or another mistake."""
 
 _CONSTANT = 1e-4
-"""A column whose squared deviations from its own mean are at most this share of those from the rounded mean,
+"""A column whose squared deviations from its own mean are at most this part of those from the rounded mean,
 differs by rounding only: it is constant."""
 
 _MOST_HIDDEN = 0.25
-"""Share of a deviation that masks may hide: it only decides on a column's scale, a power of two."""
+"""Share of a deviation that masks may hide: a deviation only decides a column's scale, a power of two."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,8 +167,9 @@ def refuse_what_masks_hide(titles: Sequence[str], hidden: np.ndarray) -> None:
     """ColumnError if there is a column, by `titles`, of which the deviation is `hidden`: bool (columns,)."""
     if names := [titles[k] for k in range(len(hidden)) if hidden[k]]:
         raise ColumnError(
-            f"the values of {listed(names)} lie so close together, beside their size, that Gaussian masks "
-            "of this variance hide their deviation. Duplicate the study with modular masks, or without these"
+            f"the values of {listed(names)} are so close together, compared with their size, that Gaussian "
+            "masks of this variance hide their deviation. Duplicate the study with modular masks, or without "
+            "these"
         )
 
 
@@ -222,7 +223,8 @@ class Magnitude(OfColumns, Question):
             "within",
             ("columns", THRESHOLDS),
             "people",
-            "per covariate, and phenotype if it is a number: of how many people it is at most 2^e, for 32 e",
+            "per covariate, and phenotype if it is a number: for how many people it is at most 2^e, for 32 "
+            "values of e",
             "the size of the pool's values to a power of two; no single value",
         ),
     )
@@ -262,8 +264,8 @@ def refuse(columns: Sequence[str]) -> None:
         raise ColumnError(
             f"{listed(columns)}: the values of a few people of the pool are {2**FAR:,} times as large as "
             "those of nearly all others, or more. Most likely they are a code for a missing value, such as "
-            "-999999999. Each cohort finds it with `unpooled-client check`; write NA, or say "
-            "--missing-phenotype, and duplicate the study"
+            "-999999999. Each cohort can find it with `unpooled-client check`; write NA, or "
+            "name the code with --missing-phenotype, and duplicate the study"
         )
 
 

@@ -202,8 +202,8 @@ NORMALIZATIONS = (
     _by_sums(
         Z_SCORE,
         "Normalization to mean 0, deviation 1",
-        "Of each column the mean of all cohorts' values was subtracted; the rest was divided by their "
-        "standard deviation.",
+        "The mean of all cohorts' values was subtracted from each column, and the result divided by "
+        "their standard deviation.",
         z_score,
         *(FindMagnitude, Average, MeasureSpread),
     ),
@@ -219,8 +219,8 @@ NORMALIZATIONS = (
     _by_quantiles(
         ROBUST,
         "Normalization by median and quartiles",
-        "Of each column the median of all cohorts' values was subtracted; the rest was divided by their "
-        "interquartile range.",
+        "The median of all cohorts' values was subtracted from each column, and the result divided by "
+        "their interquartile range.",
         robust,
         FindQuartiles,
         QUARTILES,
@@ -229,8 +229,8 @@ NORMALIZATIONS = (
     _by_sums(
         YEO_JOHNSON,
         "Normalization by Yeo and Johnson's power transform",
-        "Each column was transformed after Yeo and Johnson (2000), with the lambda that is most likely given "
-        "all cohorts' values; their mean was subtracted, and the rest divided by their standard deviation.",
+        "Each column was transformed as by Yeo and Johnson (2000), with the maximum-likelihood lambda of all "
+        "cohorts' values; their mean was subtracted, and the result divided by their standard deviation.",
         yeo_johnson,
         *(AverageLogarithms, FindRange, Search, MeasureTransformed),
         rules=_needs_modular_masks,
@@ -241,8 +241,7 @@ NORMALIZATIONS = (
     _method(
         QUANTILES,
         "Quantiles and k-th elements; no table is changed",
-        "Of each column quantiles, or elements in the order of their size, were found of all cohorts' "
-        "values together.",
+        "For each column, quantiles or order statistics of all cohorts' values together were found.",
         (Narrow,),
         quantiles,
         _write_quantiles,

@@ -1,10 +1,10 @@
 """The search for the lambda at which a likelihood is largest, from the signs of its derivative alone.
 
 The likelihood of Yeo and Johnson's transform has one maximum. The search goes outwards from lambda = 1, which
-leaves the values as they are: by doubling, until the sign changes, and then between the last lambda at
-which the likelihood still grew and the first at which it did not. Each round asks at 15 lambdas, which
-tells 4 bits. Of its signs only the change nearest to the start is trusted: beyond it numbers lose their
-digits. A sign that is not known counts as a change, so that the search comes as close to it as it can.
+leaves the values as they are: by doubling, until the sign changes, and then between the last lambda at which
+the likelihood still grew and the first at which it did not. Each round asks at 15 lambdas, which gives 4
+bits. Only the change of sign nearest to the start is trusted: beyond it numbers lose their digits. A sign
+that is not known counts as a change, so that the search comes as close to it as it can.
 
 Where values lie close together only a large lambda bends them, so there the search begins with a larger step.
 """

@@ -48,7 +48,7 @@ class CountValues(Question):
             ("features",),
             1,
             f"per feature: 1 if these are {FEWEST_VALUES} or more, else 0",
-            "how many cohorts have so many values of each feature",
+            "how many cohorts have that many values of each feature",
         ),
     )
     each: ClassVar[dict[str, str]] = {"features": "feature"}
@@ -78,6 +78,7 @@ def refuse_rare_features(plan: Plan, sums: Arrays) -> None:
         if n and cohorts < FEWEST_COHORTS and not plan.alone:
             raise DisclosureError(
                 f"fewer than {FEWEST_COHORTS} cohorts have at least {FEWEST_VALUES} values of {title} each, "
-                "and sums over these would tell of single people, or of one cohort to another. Duplicate the "
-                "study, and call the column text in its schema, or have more cohorts that have values of it"
+                "and sums over these would reveal single people, or one cohort to another. Duplicate the "
+                "study, and declare the column as text in its schema, or invite more cohorts that have "
+                "values of it"
             )

@@ -4,8 +4,8 @@ The same sums, and the same reasons for them, as in `unpooled.algorithms.shared.
 feature has missing values of its own. The deviation is that of the population: squares are divided by n,
 as in scikit-learn's StandardScaler.
 
-Values that lie close together far from 0 have deviations of which few bits are left in units of their
-magnitude, and fewer of the squares. So `MeasureSpread` asks for each sum twice: to the last bit of the ring,
+Values that lie close together far from 0 have deviations with few bits left in units of their magnitude,
+and squares with fewer still. So `MeasureSpread` asks for each sum twice: to the last bit of the ring,
 and for the rest below it. Both together are exact where the deviations are a few units in the last place.
 """
 
@@ -42,9 +42,9 @@ _REST_BITS = 52
 """A rest is below this many bits of the largest sum, and has as many more."""
 
 _LEAST_SURE = 1e-3
-"""A deviation of which the masks may have changed a larger share is none."""
+"""If masks may have changed a larger share of a deviation, it counts as unknown."""
 _SMALLEST = 1e-300
-"""A smaller error hides nothing: one over such a deviation may be no number."""
+"""A smaller error hides nothing: one over such a deviation may not be a finite number."""
 
 
 @procedure("tables/moments")
@@ -147,7 +147,7 @@ class FindMagnitude(OfFeatures):
             "within",
             ("features", THRESHOLDS),
             "most",
-            "per feature: how many values are at most 2^e in size, for 32 e",
+            "per feature: how many values are at most 2^e in size, for 32 values of e",
             "the size of the pool's values to a power of two; no single value",
         ),
     )

@@ -134,8 +134,8 @@ class Pool:
             titles = titles_of(plan)
             raise ColumnError(
                 f"the values of {listed([titles[k] for k in asked[~good]])} are too large for this "
-                "transform. Duplicate the study, and give such columns in a larger unit, or call them text "
-                "in its schema"
+                "transform. Duplicate the study, and give such columns in a larger unit, or declare them as "
+                "text in its schema"
             )
         return {
             "features": len(self.n), "cohorts": plan.cohorts, "most": max(1, int(self.n.max())),

@@ -95,8 +95,8 @@ def _columns(file: str, tables: Mapping[str, Arrays]) -> Arrays:
 SUMMARY = Algorithm(
     name="summary",
     title="Summary of a table; no table is changed",
-    method="Of each column the values of all cohorts together were counted; their mean, standard "
-    "deviation and quantiles were computed.",
+    method="For each column, the values of all cohorts together were counted, and their mean, "
+    "standard deviation and quantiles computed.",
     traits=(NONE,),
     asks=(CountRows, FindMagnitude, Average, MeasureSpread, FindQuantiles),
     procedure=summary,

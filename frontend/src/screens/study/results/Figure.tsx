@@ -74,7 +74,7 @@ export function SaveFigure({
       await write(name, svg);
       setError(null);
     } catch (problem) {
-      setError(new Error("The picture could not be written. Take the SVG instead.", { cause: problem }));
+      setError(new Error("The picture could not be written. Save the SVG instead.", { cause: problem }));
     }
   };
   return (

@@ -149,10 +149,10 @@ function Pages({
 
 /** What was found, as a sentence. */
 function inWords({ found, loci, suggestive, reach }: Schemas["Variants"], search: string): string {
-  if (search) return `${plural(found, "variant")} found for “${search}”. Enter or a click looks closer.`;
+  if (search) return `${plural(found, "variant")} found for “${search}”. Press Enter or click to zoom in.`;
   return (
     `${plural(loci, "locus", "loci")} with P ≤ ${threshold(suggestive)}, ${span(reach)} to either side of the lead variant. ` +
-    "Enter or a click looks closer."
+    "Press Enter or click to zoom in."
   );
 }
 
@@ -161,7 +161,7 @@ function Nothing({ found, search }: { found: Schemas["Variants"]; search: string
   if (search) {
     return (
       <Callout tone="neutral" title={`No variant found for “${search}”.`} isNews>
-        The study has no variant of this ID, and no locus whose lead variant has it in its ID. Variants that
+        The study has no variant with this ID, and no locus whose lead variant has it in its ID. Variants that
         the cohorts could not agree on, or that were filtered out, have no row; study.variants.tsv below lists
         them.
       </Callout>

@@ -31,7 +31,7 @@ const AROUND = 250_000; // bases to either side of a variant that was clicked
 const CLOSER = 0.2; // of what is seen, where that is narrower
 
 const KEYS =
-  "Plus and minus zoom, left and right move, up and down step through the lead variants, Enter looks closer at one, " +
+  "Plus and minus zoom, left and right move, up and down step through the lead variants, Enter zooms in on one, " +
   "Escape shows the whole genome.";
 
 export function ManhattanPlot({
@@ -201,4 +201,4 @@ function About({ point, effect }: { point: Point; effect: string }) {
 }
 
 const said = (point: Point): string =>
-  `${point.id}, ${place(point.chromosome, point.position)}, P ${pValue(point.negLog10P)}. Enter looks closer.`;
+  `${point.id}, ${place(point.chromosome, point.position)}, P ${pValue(point.negLog10P)}. Enter zooms in.`;

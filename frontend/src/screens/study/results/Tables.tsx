@@ -43,7 +43,7 @@ function ParametersTable({ features }: { features: readonly Feature[] }) {
         rows={features}
         rowKey={(row) => row.name}
       />
-      <Muted>Of the values of all cohorts together, to six digits; the file has all of them.</Muted>
+      <Muted>From the values of all cohorts together, to six digits; the file has every digit.</Muted>
     </>
   );
 }
@@ -61,7 +61,7 @@ function Exact({ value, digits = 6 }: { value: number | null | undefined; digits
 const LEGEND =
   "In each picture, on a scale of its own: the box holds the middle half of the values, the line across it is the " +
   "median, the thick line reaches from the 5 % to the 95 % quantile, the thin one from 1 % to 99 %, and the diamond " +
-  "is the mean. Of few values the outer quantiles are single people’s, and are left out.";
+  "is the mean. With few values the outer quantiles are single people’s, and left out.";
 
 export function SummaryOfTable({ study, file }: { study: Study; file: string }) {
   const columns: Column<Summary>[] = [
