@@ -124,6 +124,15 @@ def _bytes(leaves: Iterable[tuple[Leaving, int]]) -> int | None:
 
 
 def _lines(plan: Plan, sizes: Sizes | None, one_operator: bool) -> Iterator[Leaving]:
+    yield from _keys(one_operator)
+    yield from _agreed(plan, sizes)
+    for kind in questions_of(plan):
+        yield from _sent_by(kind, plan, sizes, one_operator)
+    yield from _told_by_sums(plan, one_operator)
+    yield from _about_the_run()
+
+
+def _keys(one_operator: bool) -> Iterator[Leaving]:
     yield Leaving(
         SIGNING_KEY,
         "made for this study; shows who this cohort is",
@@ -151,9 +160,9 @@ def _lines(plan: Plan, sizes: Sizes | None, one_operator: bool) -> Iterator[Leav
         len(bodies.acceptance(bytes(32), bytes(32), bytes(most_sealed_bytes()), bytes(SIGNATURE_BYTES))),
         exact=False,
     )
-    yield from _agreed(plan, sizes)
-    for kind in questions_of(plan):
-        yield from _sent_by(kind, plan, sizes, one_operator)
+
+
+def _told_by_sums(plan: Plan, one_operator: bool) -> Iterator[Leaving]:
     if tells := algorithm(plan.test).tells:
         yield Leaving(
             SINGLE_VALUES,
@@ -177,6 +186,9 @@ def _lines(plan: Plan, sizes: Sizes | None, one_operator: bool) -> Iterator[Leav
             "no numbers of their own",
             0,
         )
+
+
+def _about_the_run() -> Iterator[Leaving]:
     yield Leaving(
         TIMING,
         "that the client is there, and how long it worked; never a value, an ID or the name of a file",

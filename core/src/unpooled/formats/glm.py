@@ -70,9 +70,7 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, logisti
     errors = [*(ERRORS[code] for code in range(len(ERRORS))), b"SEPARATION,REF"]
     variants = Variants(_as_plink2_writes(panel), rows, [*names, *errors, *chromosomes])
     lines = Lines(tests_each(plan, panel, rows))
-    wanted = {"id", "a1", *(plan.glm_cols or USUAL)} - (set() if plan.ci else {"ci"})
-    if {"beta", "orbeta"} & wanted:
-        wanted.add("effect")
+    wanted = _wanted(plan)
     odds = logistic and not plan.beta and "beta" not in wanted
     effect = titles.ODDS_RATIO if odds else titles.BETA
     error_of_effect = titles.SE_OF_LOG_ODDS if odds else titles.SE
@@ -124,6 +122,11 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, logisti
         return [replace(first, title=f"#{first.title}"), *others]
 
     write_table(file, len(lines), block, variants.pool, separator=b"\t")
+
+
+def _wanted(plan: Plan) -> set[str]:
+    wanted = {"id", "a1", *(plan.glm_cols or USUAL)} - (set() if plan.ci else {"ci"})
+    return wanted | ({"effect"} if {"beta", "orbeta"} & wanted else set())
 
 
 def _as_plink2_writes(panel: Panel) -> Panel:

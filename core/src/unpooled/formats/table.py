@@ -200,6 +200,30 @@ def _stack(columns: Sequence[NDArray[Any]], rows: int, dtype: type) -> NDArray[A
     return np.array(columns, dtype).reshape(len(columns), rows)
 
 
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _end(names: Any, start: Any, size: Any) -> Any:
+    """The index after the last byte of a name, without the zeros that fill it up."""
+    end = start + size
+    while end > start and names[end - 1] == 0:
+        end -= 1
+    return end
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _write_slashed(buffer: Any, at: Any, values: Any, width: Any) -> Any:
+    """Write whole numbers with slashes between them, right-aligned; return the index after the last."""
+    length = values.shape[0] - 1
+    for value in values:
+        length += count_digits(value)
+    at += max(width - length, 0)
+    for part in range(values.shape[0]):
+        if part:
+            buffer[at] = _SLASH
+            at += 1
+        at = write_whole(buffer, at, values[part], 0)
+    return at
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def _write_rows(
     buffer: Any,
@@ -242,10 +266,7 @@ def _write_rows(
                 text += 1
             elif kind == _NAME:
                 start = names_at[name] + row * names_size[name]
-                end = start + names_size[name]
-                while end > start and names[end - 1] == 0:
-                    end -= 1
-                at = write_text(buffer, at, names, start, end, width)
+                at = write_text(buffer, at, names, start, _end(names, start, names_size[name]), width)
                 name += 1
             elif kind == _WHOLE:
                 at = write_whole(buffer, at, wholes[whole, row], width)
@@ -261,15 +282,7 @@ def _write_rows(
                 real += 1
                 whole += kind == _SCALED
             else:
-                length = 2
-                for part in range(3):
-                    length += count_digits(wholes[whole + part, row])
-                at += max(width - length, 0)
-                for part in range(3):
-                    if part:
-                        buffer[at] = _SLASH
-                        at += 1
-                    at = write_whole(buffer, at, wholes[whole + part, row], 0)
+                at = _write_slashed(buffer, at, wholes[whole : whole + 3, row], width)
                 whole += 3
         at = write_text(buffer, at, ending, 0, ending.shape[0], 0)
     return at

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -98,18 +98,25 @@ def simulate(
         pooled=pooled,
     )
     check(request)
+    with _whole(out) as draft:
+        study = _Study(request)
+        study.write(draft, progress or (lambda done, total: None))
+    return study.report(out)
+
+
+@contextlib.contextmanager
+def _whole(out: Path) -> Iterator[Path]:
+    """A folder whose files come to `out` together, if nothing goes wrong."""
     out.mkdir(parents=True, exist_ok=True)
     draft = out / ".unfinished"
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir()
     try:
-        study = _Study(request)
-        study.write(draft, progress or (lambda done, total: None))
+        yield draft
         for file in sorted(draft.iterdir()):
             file.replace(out / file.name)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-    return study.report(out)
 
 
 class _Study:

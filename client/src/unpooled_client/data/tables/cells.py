@@ -46,12 +46,13 @@ def read(
 def _rows(path: Path, columns: int, faults: Faults) -> Iterator[tuple[int, list[str]]]:
     """Each row below the header with the line, from 1, in which it begins."""
     with path.open(encoding="utf-8-sig", newline="") as file:
-        found, line, header = csv.reader(file, strict=True), 1, True
+        found, line = csv.reader(file, strict=True), 1
         try:
+            while not next(found, [""]):  # the header is the first line that is not empty
+                pass
+            line = found.line_num + 1
             for row in found:
-                if header:
-                    header = not row
-                elif row or columns == 1:
+                if row or columns == 1:
                     yield line, row or [""]
                 line = found.line_num + 1
         except csv.Error as error:
