@@ -54,6 +54,18 @@ def test_a_spoiled_cohort(files: Any) -> None:
     assert "Not ready: 1 error to fix" in result.output
 
 
+@pytest.mark.parametrize("ending", ["bed", "bim", "fam"])
+def test_one_of_the_files_is_understood_as_their_prefix(files: Any, ending: str) -> None:
+    result = CliRunner().invoke(check, ["--bfile", str(files.folder / f"t.{ending}")])
+    assert result.exit_code == 0 and "Ready: no errors" in result.output
+
+
+def test_the_column_that_was_probably_meant_is_named(files: Any) -> None:
+    (files.folder / "p").write_text("FID IID asthma age\nF0 I0 1 2\n")
+    result = run(files, "--pheno", str(files.folder / "p"), "--pheno-name", "Astma")
+    assert result.exit_code == 1 and "Did you mean asthma? Choose one of its columns" in result.output
+
+
 def test_json(files: Any) -> None:
     result = run(files, "--json", "--keep", str(files.folder / "gone"))
     assert result.exit_code == 1

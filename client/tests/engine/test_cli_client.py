@@ -72,6 +72,10 @@ def test_help_loads_nothing_slow() -> None:
         (["run", "unpooled1:abcd", "--bfile", "x"], "cut off"),
         (["run", "--threads", "0"], "threads"),
         (["fly"], "fly"),
+        (["chek"], "Did you mean check?"),
+        (["join", "nofile.txt"], "there is no such file"),
+        (["check", "--bfile", "study.vcf.gz"], "plink2 --vcf study.vcf.gz --make-bed --out study"),
+        (["check", "--bfile", "study.pgen"], "plink2 --pfile study --make-bed --out study"),
     ],
     ids=str,
 )

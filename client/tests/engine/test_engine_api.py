@@ -113,6 +113,17 @@ def test_an_impatient_client_does_not_try_again(server: Scripted) -> None:
     assert len(server.requests) == 1
 
 
+def test_a_server_that_has_never_answered_is_not_waited_for(
+    server: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unpooled_client.network.api.FIRST_PATIENCE", 0.3)
+    for _ in range(20):
+        server.says(503)
+    with pytest.raises(Unanswered, match=r"has never answered.*503") as caught:
+        server.api(known=False).study()
+    assert "doctor" in caught.value.remedy and 1 < len(server.requests) < 20
+
+
 @pytest.mark.parametrize(
     "status, kind",
     [(401, TokenRefused), (409, Conflict), (410, Over), (400, Refused), (413, Refused), (415, Refused)],

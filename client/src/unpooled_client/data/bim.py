@@ -145,6 +145,7 @@ class _Reader:
         self.path, self.autosomes, self.build, self.report = path, autosomes, build, report
         self.errors = len(report.of(Severity.ERROR))
         self.columns = 0
+        self.has_centimorgans = False
         self.rows = 0
         self.alleles: dict[bytes, int] = {}
 
@@ -165,6 +166,9 @@ class _Reader:
         if not len(tokens):
             return None
         position = self._positions(tokens)
+        if self.columns == 6 and not position.any():
+            _, words = text.distinct(tokens.text, *tokens.column(2))
+            self.has_centimorgans |= any(word.strip(b"0.") for word in words)
         a1, a2 = self._alleles(tokens)
         return _Block(
             self._chromosomes(tokens),
@@ -308,6 +312,7 @@ class _Reader:
             whole.line[rows],
             self.columns - 2,
             self.autosomes,
+            self.has_centimorgans,
         )
         return look_at(listed, self.build, self.report)
 

@@ -25,7 +25,7 @@ from unpooled_client.data.codes import LIKE_MISSING, missing_as, warn_of_codes
 from unpooled_client.data.fam import Fam
 from unpooled_client.data.numbers import Column, is_missing, mean, read_numbers
 from unpooled_client.data.options import Covariate, DataOptions
-from unpooled_client.data.report import EXAMPLES, Code, Report, at_lines, shown
+from unpooled_client.data.report import EXAMPLES, Code, Report, at_lines, choose_column, shown
 from unpooled_client.data.table import Table, long_enough, one_row_each, read_table
 
 MANY_LEVELS = 10
@@ -124,7 +124,7 @@ def _known(table: Table, names: list[str], wanted: list[str], report: Report) ->
             line=1,
             read=", ".join(names),
             expected=name,
-            remedy="Choose one of its columns: upper and lower case differ." if not times else "Rename them.",
+            remedy="Rename them." if times else choose_column(name, names),
         )
     return good
 

@@ -62,6 +62,8 @@ class Listed:
     position_column: int
     """Which word of a line the position is, from 1."""
     autosomes: int
+    has_centimorgans: bool = False
+    """Whether the column before the position has any number but 0, where all positions are 0."""
 
     def examples(self, which: np.ndarray, show: Callable[[int], bytes]) -> dict[str, Any]:
         """Line, count and three examples of some variants, bool (m,), for a finding."""
@@ -109,7 +111,16 @@ def _check_order(listed: Listed, report: Report) -> None:
 
 def _check_places(listed: Listed, report: Report) -> None:
     nowhere = (listed.position == 0) | (listed.chromosome == 0)
-    if nowhere.any():
+    if listed.has_centimorgans and not listed.position.any():
+        report.error(
+            Code.NO_PLACE,
+            "every position is 0, and the column before it has numbers: the two look swapped",
+            column=listed.position_column,
+            expected="centimorgans, then the position in base pairs",
+            remedy="Swap them: awk -v OFS='\\t' '{print $1, $2, $4, $3, $5, $6}' OLD.bim > NEW.bim",
+            **listed.examples(nowhere, listed.place),
+        )
+    elif nowhere.any():
         report.warning(
             Code.NO_PLACE,
             "a variant has chromosome 0 or position 0, which is not a place",

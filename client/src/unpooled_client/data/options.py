@@ -204,8 +204,39 @@ def _levels(context: click.Context, option: click.Parameter, given: tuple[str, .
     return tuple(covariates)
 
 
+_TO_BED = {
+    ".vcf": "plink2 --vcf {file}",
+    ".vcf.gz": "plink2 --vcf {file}",
+    ".bcf": "plink2 --bcf {file}",
+    ".bgen": "plink2 --bgen {file} ref-first",
+    ".pgen": "plink2 --pfile {prefix}",
+    ".ped": "plink1.9 --file {prefix}",
+}
+"""How files of other formats become a .bed, by their ending."""
+
+
+def _prefix(context: click.Context, option: click.Parameter, given: Path | None) -> Path | None:
+    """--bfile, also where the name of one of the files was given instead of what they have in common."""
+    if given is None or Path(f"{given}.bed").exists():
+        return given
+    if given.suffix in (".bed", ".bim", ".fam"):
+        return given.with_suffix("")
+    for ending, command in _TO_BED.items():
+        prefix = str(given).removesuffix(ending)
+        if prefix != str(given):
+            how = f"{command.format(file=given, prefix=prefix)} --make-bed --out {prefix}"
+            raise click.BadParameter(f"{given} is not a .bed file. Make one: {how}")
+    return given
+
+
 _OPTIONS = [
-    click.option("--bfile", type=_FILE, metavar="PREFIX", help="PREFIX.bed, PREFIX.bim and PREFIX.fam."),
+    click.option(
+        "--bfile",
+        type=_FILE,
+        callback=_prefix,
+        metavar="PREFIX",
+        help="PREFIX.bed, PREFIX.bim and PREFIX.fam.",
+    ),
     click.option("--bed", type=_FILE, metavar="FILE", help="Genotypes, if not beside --bfile."),
     click.option("--bim", type=_FILE, metavar="FILE", help="Variants, if not beside --bfile."),
     click.option("--fam", type=_FILE, metavar="FILE", help="Samples, if not beside --bfile."),

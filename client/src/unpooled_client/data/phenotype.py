@@ -22,7 +22,7 @@ from unpooled_client.data.codes import LIKE_MISSING, missing_as, warn_of_codes
 from unpooled_client.data.fam import Fam
 from unpooled_client.data.numbers import Column, read_numbers
 from unpooled_client.data.options import CASE_CONTROL, QUANTITATIVE, DataOptions
-from unpooled_client.data.report import EXAMPLES, Code, Report, at_lines, shown
+from unpooled_client.data.report import EXAMPLES, Code, Report, at_lines, choose_column, shown
 from unpooled_client.data.table import Table, long_enough, one_row_each, read_table
 
 WITHOUT_ONE, WITH_ONE = "1 control, 2 case, 0 missing", "0 control, 1 case (--1)"
@@ -117,7 +117,7 @@ def _choose(table: Table, options: DataOptions, report: Report) -> int | None:
             line=1,
             read=", ".join(table.names),
             expected=options.pheno_name,
-            remedy="Choose one of its columns: upper and lower case differ.",
+            remedy=choose_column(options.pheno_name, table.names),
         )
         return None
     if table.names.count(options.pheno_name) > 1:

@@ -8,8 +8,9 @@ examples.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,14 @@ class Code(enum.StrEnum):
     TOO_FEW_SAMPLES = "too-few-samples"
     TOO_FEW_CASES = "too-few-cases"
     TOO_FEW_CONTROLS = "too-few-controls"
+
+
+def choose_column(name: str, known: Sequence[str]) -> str:
+    """The remedy where a file has no column of a name, with the one that was probably meant."""
+    plain = {other.casefold(): other for other in known}
+    near = difflib.get_close_matches(name.casefold(), plain, 1)
+    meant = f"Did you mean {plain[near[0]]}? " if near else ""
+    return f"{meant}Choose one of its columns: upper and lower case differ."
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The one network seam: every request to the server, what its answers mean, and patience when there is none.
 
     ServerError
-    ├── Unanswered      there is no answer (only to a client that is not patient)
+    ├── Unanswered      there is no answer (to a client that is not patient, or from a server unknown so far)
     ├── Unusable        the server's certificate or answer is of no use: trying again does not help
     └── Refused         the server says no, with its code, message and remedy
         ├── TokenRefused    the token is unknown or was revoked (401)
@@ -45,6 +45,9 @@ T = TypeVar("T")
 
 LONG_POLL = 20.0
 """Seconds that the server may hold a question without an answer."""
+
+FIRST_PATIENCE = 5.0
+"""Seconds for which a server is asked that has never answered: enough for one that is being restarted."""
 
 _TIMEOUT = httpx.Timeout(60.0, connect=connection.CONNECTING)
 _SLOWEST_RETRY = 5.0
@@ -220,14 +223,19 @@ class Api:
         allow_http: bool = False,
         connections: int = 16,
         patient: bool = True,
+        known: bool = True,
     ) -> None:
-        """`patient`: try again for ever; else `Unanswered` at the first trouble."""
+        """`patient`: try again for ever; else `Unanswered` at the first trouble.
+
+        `known`: this server has answered before. One that has not may not be there at all: then `Unanswered`
+        after `FIRST_PATIENCE`.
+        """
         _refuse_plain_http(invitation.server, allow_http)
         self.server = invitation.server
         self.traffic = Traffic()
         self.trouble: Trouble | None = None
-        self._patient = patient
-        self._answered = time.monotonic()
+        self._patient, self._known = patient, known
+        self._began = self._answered = time.monotonic()
         self._stop = threading.Event()
         headers = {
             "Authorization": f"Bearer {invitation.token}",
@@ -343,10 +351,15 @@ class Api:
         for delay in _delays():
             answer, reason = self._once(request, most, into)
             if answer is not None and not reason:
-                self.trouble, self._answered = None, time.monotonic()
+                self.trouble, self._answered, self._known = None, time.monotonic(), True
                 return _granted(answer)
             if not self._patient:
                 raise Unanswered(f"{self.server} does not answer: {reason}.", connection.LOOK)
+            if not self._known and time.monotonic() - self._began > FIRST_PATIENCE:
+                raise Unanswered(
+                    f"{self.server} has never answered this client: {reason}.",
+                    f"Compare the address with the coordinator's. {connection.LOOK}",
+                )
             self.trouble = Trouble(self.trouble.since if self.trouble else time.time(), reason)
             if self._stop.wait(max(delay, _retry_after(answer))):
                 break

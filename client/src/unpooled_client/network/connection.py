@@ -64,7 +64,7 @@ class Unusable(ServerError):
 
 
 class Unanswered(ServerError):
-    """There is no answer now; only an impatient client says so."""
+    """There is no answer now; a patient client says so only of a server that has never answered it."""
 
 
 @dataclass(frozen=True)

@@ -194,7 +194,13 @@ class Engine:
         out = str(self.out.absolute()) if self.out else saved.out
         saved = dataclasses.replace(saved, network=network.to_json(), out=out)
         threads = self._connect_cluster()
-        api = Api(saved.invitation, saved.instance, **dataclasses.asdict(network), connections=threads + 8)
+        api = Api(
+            saved.invitation,
+            saved.instance,
+            **dataclasses.asdict(network),
+            connections=threads + 8,
+            known=bool(saved.cohort),
+        )
         return Session(self.folder, saved, api, threads)
 
     def _saved(self) -> Saved:

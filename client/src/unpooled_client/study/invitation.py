@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from unpooled.protocol.invitation import PREFIX, Invitation
+from unpooled.protocol.invitation import PREFIX, Invitation, InvitationError
 
 
 def invitation_from(text: str) -> Invitation:
@@ -17,9 +17,14 @@ def _text_of(invitation: str) -> str:
     """An invitation as typed, from standard input, or from the file that was named."""
     if invitation == "-":
         return sys.stdin.readline()
-    path = Path(invitation)
-    if invitation.startswith(PREFIX) or len(invitation) > 500 or not path.is_file():
+    if invitation.startswith(PREFIX) or len(invitation) > 500:
         return invitation
+    path = Path(invitation)
+    if not path.is_file():
+        raise InvitationError(
+            f"{invitation!r} is not an invitation, which begins with {PREFIX}, and there is no such file. "
+            "Copy the whole string again, or look at the path."
+        )
     return text_of_file(path)
 
 
