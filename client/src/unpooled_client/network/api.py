@@ -10,7 +10,8 @@
     Stopped             this client was told to stop while it waited
 
 A lost connection, or a server that is being restarted, is no error here: the request is sent again, with the
-same bytes, until it is answered or the client is stopped. `Api.trouble` says since when.
+same bytes, until it is answered or the client is stopped. `Api.trouble` says since when. Only a server that
+has never answered is given up, after `FIRST_PATIENCE`: its address may be wrong.
 """
 
 from __future__ import annotations
