@@ -74,6 +74,8 @@ def test_help_loads_nothing_slow() -> None:
         (["fly"], "fly"),
         (["chek"], "Did you mean check?"),
         (["join", "nofile.txt"], "there is no such file"),
+        (["join", " unpooled1:\n abcd "], "cut off"),
+        (["join", "x" * 400], "unpooled1:"),
         (["check", "--bfile", "study.vcf.gz"], "plink2 --vcf study.vcf.gz --make-bed --out study"),
         (["check", "--bfile", "study.pgen"], "plink2 --pfile study --make-bed --out study"),
     ],
@@ -85,6 +87,12 @@ def test_a_wrong_command_ends_with_2_and_one_message(home: str, arguments: list[
     assert part in done.stderr
     assert "Traceback" not in done.stderr
     assert not done.stdout
+
+
+def test_a_token_that_was_copied_in_part_is_not_repeated(home: str) -> None:
+    done = client("join", "npooled1:c2VjcmV0IHRva2Vu", HOME=home, XDG_STATE_HOME=home)
+    assert done.returncode == 2 and "there is no such file" in done.stderr
+    assert "c2VjcmV0" not in done.stderr + done.stdout
 
 
 def test_with_nobody_to_ask_the_plan_is_shown_and_nothing_goes_on(study: MakeStudy) -> None:

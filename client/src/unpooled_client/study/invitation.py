@@ -7,6 +7,9 @@ from pathlib import Path
 
 from unpooled.protocol.invitation import PREFIX, Invitation, InvitationError
 
+LONGEST_NAME = 255
+"""Characters that systems allow in the name of a file."""
+
 
 def invitation_from(text: str) -> Invitation:
     """The invitation in a string as typed, in the file of this name, or with - on standard input."""
@@ -17,12 +20,12 @@ def _text_of(invitation: str) -> str:
     """An invitation as typed, from standard input, or from the file that was named."""
     if invitation == "-":
         return sys.stdin.readline()
-    if invitation.startswith(PREFIX) or len(invitation) > 500:
+    if "".join(invitation.split()).startswith(PREFIX) or len(invitation) > LONGEST_NAME:
         return invitation
     path = Path(invitation)
-    if not path.is_file():
+    if not path.is_file():  # what was typed is not repeated: most of a token may be in it
         raise InvitationError(
-            f"{invitation!r} is not an invitation, which begins with {PREFIX}, and there is no such file. "
+            f"this is not an invitation, which begins with {PREFIX}, and there is no such file. "
             "Copy the whole string again, or look at the path."
         )
     return text_of_file(path)

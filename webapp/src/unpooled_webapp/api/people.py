@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 
 from unpooled_server.errors import Conflict, Missing
 from unpooled_webapp import accounts
-from unpooled_webapp.api import serializers
+from unpooled_webapp.api import account_forms, serializers
 from unpooled_webapp.api.access import IsAdministrator, person
 
 
@@ -21,17 +21,17 @@ def _row(user: User) -> dict[str, object]:
 class PeopleView(APIView):
     permission_classes = (IsAdministrator,)
 
-    @extend_schema(responses=serializers.Person(many=True))
+    @extend_schema(responses=account_forms.Person(many=True))
     def get(self, request: Request) -> Response:
         """All active accounts."""
         return Response([_row(user) for user in User.objects.filter(is_active=True).order_by("username")])
 
     @extend_schema(
-        request=serializers.NewPerson, responses={201: serializers.Person, 409: serializers.ErrorAnswer}
+        request=account_forms.NewPerson, responses={201: account_forms.Person, 409: serializers.ErrorAnswer}
     )
     def post(self, request: Request) -> Response:
         """Create an account."""
-        form = serializers.NewPerson(data=request.data)
+        form = account_forms.NewPerson(data=request.data)
         form.is_valid(raise_exception=True)
         values = form.validated_data
         accounts.check_new(values["username"], values["password"])
@@ -43,14 +43,15 @@ class PersonView(APIView):
     permission_classes = (IsAdministrator,)
 
     @extend_schema(
-        request=serializers.ChangedPerson, responses={200: serializers.Person, 409: serializers.ErrorAnswer}
+        request=account_forms.ChangedPerson,
+        responses={200: account_forms.Person, 409: serializers.ErrorAnswer},
     )
     def patch(self, request: Request, username: str) -> Response:
         """Change a role or a password, or close an account. Its studies stay."""
         user = User.objects.filter(username=username).first()
         if user is None:
             raise Missing("no-such-person", "Nobody has this name.")
-        form = serializers.ChangedPerson(data=request.data)
+        form = account_forms.ChangedPerson(data=request.data)
         form.is_valid(raise_exception=True)
         values = form.validated_data
         if user == person(request) and (values.get("active") is False or "role" in values):

@@ -21,55 +21,10 @@ from unpooled_webapp.api import plan_options
 # ruff: noqa: RUF012  # Django's Meta classes are declarations, not mutable state
 
 
-USERNAME = r"^[\w.@+-]{1,150}$"
 TRAITS = ["case/control", "quantitative", "none"]
 PANEL_MODES = ["names", "list", "none"]
 MASKING = ["modular", "gaussian"]
 PLACES = [place.value for place in Place]
-
-
-class Password(serializers.CharField):
-    """A password, every character of it: blanks at its ends are part of it wherever it is typed."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(max_length=1000, write_only=True, trim_whitespace=False, **options)
-
-
-class SignIn(serializers.Serializer[Any]):
-    username = serializers.CharField(max_length=150)
-    password = Password()
-
-
-class Person(serializers.Serializer[Any]):
-    username = serializers.CharField()
-    role = serializers.ChoiceField(accounts.ROLES)
-
-
-class ChangedPassword(serializers.Serializer[Any]):
-    old = Password()
-    new = Password()
-
-
-class FirstRun(serializers.Serializer[Any]):
-    needed = serializers.BooleanField(help_text="there is no administrator yet")
-
-
-class FirstAdministrator(serializers.Serializer[Any]):
-    token = serializers.CharField(max_length=100, help_text="from the address that `unpooled up` printed")
-    username = serializers.RegexField(USERNAME)
-    password = Password()
-
-
-class NewPerson(serializers.Serializer[Any]):
-    username = serializers.RegexField(USERNAME)
-    password = Password()
-    role = serializers.ChoiceField(accounts.ROLES)
-
-
-class ChangedPerson(serializers.Serializer[Any]):
-    password = Password(required=False)
-    role = serializers.ChoiceField(accounts.ROLES, required=False)
-    active = serializers.BooleanField(required=False)
 
 
 class PlanColumn(serializers.Serializer[Any]):

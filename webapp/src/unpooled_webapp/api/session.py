@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from unpooled_webapp import accounts, first_run
-from unpooled_webapp.api import serializers
+from unpooled_webapp.api import account_forms, serializers
 from unpooled_webapp.api.access import person
 
 
@@ -30,17 +30,17 @@ class SessionView(APIView):
     permission_classes = (AllowAny,)
 
     @extend_schema(
-        request=serializers.SignIn, responses={200: serializers.Person, 429: serializers.ErrorAnswer}
+        request=account_forms.SignIn, responses={200: account_forms.Person, 429: serializers.ErrorAnswer}
     )
     def post(self, request: Request) -> Response:
         """Sign in. The answer sets the session's cookie and the one for X-CSRFToken."""
-        form = serializers.SignIn(data=request.data)
+        form = account_forms.SignIn(data=request.data)
         form.is_valid(raise_exception=True)
         values = form.validated_data
         user = accounts.check_sign_in(request._request, values["username"], values["password"])
         return _signed_in(request, user)
 
-    @extend_schema(responses={200: serializers.Person, 401: serializers.ErrorAnswer})
+    @extend_schema(responses={200: account_forms.Person, 401: serializers.ErrorAnswer})
     def get(self, request: Request) -> Response:
         """Who is signed in."""
         get_token(request._request)
@@ -54,10 +54,10 @@ class SessionView(APIView):
 
 
 class PasswordView(APIView):
-    @extend_schema(request=serializers.ChangedPassword, responses={204: None, 429: serializers.ErrorAnswer})
+    @extend_schema(request=account_forms.ChangedPassword, responses={204: None, 429: serializers.ErrorAnswer})
     def post(self, request: Request) -> Response:
         """Change your own password. Your other sessions end."""
-        form = serializers.ChangedPassword(data=request.data)
+        form = account_forms.ChangedPassword(data=request.data)
         form.is_valid(raise_exception=True)
         user, values = person(request), form.validated_data
         accounts.change_password(request._request, user, values["old"], values["new"])
@@ -70,19 +70,19 @@ class FirstRunView(APIView):
 
     permission_classes = (AllowAny,)
 
-    @extend_schema(responses=serializers.FirstRun)
+    @extend_schema(responses=account_forms.FirstRun)
     def get(self, request: Request) -> Response:
         """Whether this platform still lacks an administrator."""
         return Response({"needed": first_run.is_needed()})
 
     @extend_schema(
-        request=serializers.FirstAdministrator,
-        responses={200: serializers.Person, 409: serializers.ErrorAnswer, 429: serializers.ErrorAnswer},
+        request=account_forms.FirstAdministrator,
+        responses={200: account_forms.Person, 409: serializers.ErrorAnswer, 429: serializers.ErrorAnswer},
     )
     def post(self, request: Request) -> Response:
         """Create the first administrator, with the token that `unpooled up` printed, and sign in."""
         accounts.limit_address(request._request)
-        form = serializers.FirstAdministrator(data=request.data)
+        form = account_forms.FirstAdministrator(data=request.data)
         form.is_valid(raise_exception=True)
         values = form.validated_data
         user = first_run.create_administrator(values["token"], values["username"], values["password"])
