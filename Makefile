@@ -3,7 +3,7 @@
 # sends what nobody foresaw (tests/fuzz).
 # `make bundle` and `make freeze` pack the client (docs/install-client.md).
 # `make lock`, `make sbom` and `make audit`: what the distributions need (CONTRIBUTING.md, docs/operations.md).
-.PHONY: demo test fuzz check bench bench-memory bench-tables measured docs bundle freeze lock sbom audit clean
+.PHONY: demo test fuzz check check-python bench bench-memory bench-tables measured docs bundle freeze lock sbom audit clean
 PY := .venv/bin/python
 
 demo:
@@ -21,13 +21,15 @@ fuzz:
 	@scripts/test-programs
 	@$(PY) -m tests.fuzz $(ARGS)
 
-check:
+check: check-python
+	@scripts/test-frontend check
+
+check-python:
 	@scripts/setup dev
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@.venv/bin/lint-imports --no-cache >/dev/null || .venv/bin/lint-imports --no-cache
 	@scripts/typecheck
-	@scripts/test-frontend check
 
 bench:
 	@scripts/setup
@@ -35,6 +37,7 @@ bench:
 	@$(PY) bench/pictures.py
 	@$(PY) bench/association.py $(ARGS)
 	@$(PY) bench/few_cases.py
+	@OPENBLAS_NUM_THREADS=1 $(PY) bench/comparing.py
 
 bench-tables:
 	@scripts/setup dev

@@ -57,6 +57,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if collection_path.name == "test_frozen.py" and not config.getoption(FROZEN) else None
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption(OPTION):
+        items[:] = [item for item in items if not item.get_closest_marker("without_services")]
+
+
 def _start_services() -> None:
     """Start both for the whole session, and say where they are as everybody would who has their own."""
     sys.path.insert(0, str(Path(__file__).parent))

@@ -2,6 +2,7 @@
 
     python bench/few_cases.py [--variants 100000] [--samples 2000] [--runs 3]
 
+First with PLINK 1.9's report; then with plink2's, for which variants without an estimate have Firth's fit.
 From the moment all cohorts are ready to the result files on disk, every party and HTTP included.
 """
 
@@ -30,9 +31,15 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     arguments = parser.parse_args()
     few, half = (generated(arguments.variants, arguments.samples, share) for share in (FEW, HALF))
-    pairs = [(seconds(few), seconds(half)) for _ in range(arguments.runs + 1)][1:]  # the first warms caches
+    for report, what in (("assoc", "the usual fit"), ("glm", "Firth's fit where there is no estimate")):
+        pairs = [(seconds(few, report), seconds(half, report)) for _ in range(arguments.runs + 1)]
+        show(what, pairs[1:])  # the first warms caches
+
+
+def show(what: str, pairs: list[tuple[float, float]]) -> None:
+    """The medians, and the ratio of each pair, of few cases and of half."""
     ratios = [a / b for a, b in pairs]
-    print(f"\nlogistic, {FEW:.0%} cases beside {HALF:.0%}: {len(pairs)} runs in turn")
+    print(f"\nlogistic, {what}, {FEW:.0%} cases beside {HALF:.0%}: {len(pairs)} runs in turn")
     for share, times in zip((FEW, HALF), zip(*pairs, strict=True), strict=True):
         print(f"  {share:4.0%} cases   {statistics.median(times):8.2f} s")
     spread = f"from {min(ratios):.2f} to {max(ratios):.2f}"
@@ -56,8 +63,9 @@ def generated(variants: int, samples: int, share: float) -> Path:
     return data
 
 
-def seconds(data: Path) -> float:
+def seconds(data: Path, report: str) -> float:
     command = [sys.executable, "-m", "unpooled_webapp", "rehearse", "--test", "logistic", "--hide-covar"]
+    command += ["--files", report]
     for k in range(COHORTS):
         command += ["--bfile", str(data / f"cohort{k + 1}"), "--covar", str(data / f"cohort{k + 1}.cov")]
     subprocess.run([*command, "--out", str(data / "ours"), "--quiet"], check=True)

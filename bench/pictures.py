@@ -168,7 +168,7 @@ def drawn(study_id: str) -> None:
 
     study = Study.objects.get(pk=study_id)
     before, start = peak(), time.perf_counter()
-    pictures.draw(study, study.columns)
+    pictures.draw(study, study.results_folder, study.columns)
     seconds = time.perf_counter() - start
     print(f"  drawn when a study ends  {seconds:6.2f} s; {peak():,.0f} MB at the peak, {before:,.0f} before")
 

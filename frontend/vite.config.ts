@@ -13,7 +13,7 @@ function compressed(): Plugin {
   return {
     name: "compressed",
     apply: "build",
-    closeBundle() {
+    writeBundle() {
       const folder = join(import.meta.dirname, BUILT, "assets");
       for (const name of readdirSync(folder).filter((name) => /\.(js|css|svg)$/.test(name))) {
         const bytes = readFileSync(join(folder, name));

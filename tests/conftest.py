@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import importlib
 import os
@@ -15,14 +16,23 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from unpooled.simulate import simulate
+from unpooled_webapp.cli import main as unpooled
+from unpooled_webapp.rehearsal.federation import platform
+from unpooled_webapp.rehearsal.screen import Screen
 
 from .federation import SMALL_CHUNK, Federation, Trial, federation
 from .services import fresh_stores
 
+Rehearse = Callable[..., subprocess.CompletedProcess[str]]
 DOCS = Path(__file__).parents[1] / "docs"
 MOUSE = Path("/usr/share/doc/gemma/example")
+MICE = ("--chr-set", 19, "--allow-no-sex")
+"""What PLINK has to be told of them."""
+EVERY = 12
+"""Every so many-th of their variants is taken where a study is to be short."""
 
 
 def needed(found: object, what: str, package: str, install: str = "apt-get install") -> None:
@@ -90,6 +100,26 @@ def mouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def few(mouse: Path, plink: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Some of the real variants of all mice, so that the study is short."""
+    folder = tmp_path_factory.mktemp("few")
+    names = [line.split()[1] for line in mouse.with_suffix(".bim").read_text().splitlines()]
+    (listed := folder / "some.txt").write_text("\n".join(names[::EVERY]) + "\n")
+    plink("--bfile", mouse, *MICE, "--extract", listed, "--make-bed", "--out", folder / "few")
+    _forget(folder / "few", 240)
+    return folder / "few"
+
+
+def _forget(prefix: Path, variant: int) -> None:
+    """Make some calls of a variant missing ones: there are none of mice."""
+    data = bytearray(prefix.with_suffix(".bed").read_bytes())
+    people = len(prefix.with_suffix(".fam").read_text().splitlines())
+    row = 3 + variant * -(-people // 4)
+    data[row + 10 : row + 30] = bytes([0b01010101]) * 20
+    prefix.with_suffix(".bed").write_bytes(data)
+
+
+@pytest.fixture(scope="session")
 def mouse_tables(mouse: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The mice's real phenotypes with missing values, and generated covariates, one of them categorical."""
     folder = tmp_path_factory.mktemp("tables")
@@ -147,8 +177,8 @@ def split(plink: Callable[..., str]) -> Callable[..., list[Path]]:
 
 
 @pytest.fixture(scope="session")
-def rehearse() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """`unpooled rehearse`, as a person starts it; with --services on a database and a broker of its own."""
+def rehearse_alone() -> Rehearse:
+    """`unpooled rehearse` as a person starts it; with --services on a database and a broker of its own."""
 
     def call(*arguments: object, check: bool = True) -> subprocess.CompletedProcess[str]:
         stores = fresh_stores()
@@ -162,6 +192,27 @@ def rehearse() -> Callable[..., subprocess.CompletedProcess[str]]:
         return done
 
     return call
+
+
+@pytest.fixture(scope="session")
+def rehearse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearse]:
+    """The same command in this process, on one platform for all: starting it takes longer than a study."""
+    stores, home = fresh_stores(), tmp_path_factory.mktemp("rehearsals")
+    with contextlib.ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("UNPOOLED_DATABASE_URL", stores.database)
+            patch.setenv("UNPOOLED_BROKER_URL", stores.broker)
+            running = stack.enter_context(platform(home, Screen(quiet=True)))
+
+        def call(*arguments: object, check: bool = True) -> subprocess.CompletedProcess[str]:
+            assert "--keep-home" not in arguments, "it is of all studies; use rehearse_alone"
+            words = ["rehearse", *map(str, arguments)]
+            done = CliRunner(catch_exceptions=False).invoke(unpooled, words, obj=running)
+            shutil.rmtree(home / "cohorts", ignore_errors=True)
+            assert not check or done.exit_code == 0, done.output
+            return subprocess.CompletedProcess(words, done.exit_code, done.stdout, done.stderr)
+
+        yield call
 
 
 VALIDATOR = ("gwas-sumstats-tools~=1.0", "numpy<2", "six", "click<8.2")  # as it needs them, and not our own

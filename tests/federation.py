@@ -25,6 +25,13 @@ from .services import Stores
 
 LAUNCH = Path(__file__).with_name("launch.py")
 SMALL_CHUNK = 25  # variants: some 25 rounds of the small cohorts, of which 8 are in flight at a time
+ABOUT_THE_RUN = (
+    "methods.txt",
+    "report.html",
+    "manifest.json",
+    "own-against-pool.tsv",
+    "own-against-pool.html",
+)
 PASSWORD = "only for these tests"
 
 
@@ -134,6 +141,7 @@ class Federation:
             "cohorts": len(cohorts),
             "min_samples": 20,
             "min_per_class": 1,
+            "file_stem": "study",
             **plan,
         }
         study = self.coordinator.call("POST", "studies", json={"name": "A trial", "plan": fields})["id"]
@@ -234,9 +242,9 @@ class Cohort:
         return [json.loads(line) for line in lines if line.startswith('{"event"') and line.endswith("}")]
 
     def results(self) -> dict[str, bytes]:
-        """The delivered files, without those that name times (the manifest) or the plan (the methods)."""
-        found = (self.folder / "results").glob("study.*")
-        return {path.name: path.read_bytes() for path in found if path.name != "study.methods.txt"}
+        """The delivered files, without those that are about the run: they have times and digests."""
+        found = (self.folder / "results").glob("*.*")
+        return {path.name: path.read_bytes() for path in found if not path.name.endswith(ABOUT_THE_RUN)}
 
 
 @dataclass

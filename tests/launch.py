@@ -29,13 +29,20 @@ from typing import Any
 JOIN = "unpooled_client.study.joining:join"
 ACCEPT = "unpooled_client.study.joining:accept"
 DELIVER_SEED = "unpooled_client.network.api:Api.accept"
-SETTLE_PANEL = "unpooled_server.services.panels:settle_panel"
+SETTLE_PANEL = "unpooled_server.store:draft_panel"
 PUT_SHARE = "unpooled_client.network.api:Api.put_share"
 COMMIT = "unpooled_server.services.uploads:commit"
 ENTER = "unpooled_server.services.uploads:_enter"
 MARK_RELEASED = "unpooled_server.services.rounds:_mark_released"
 ENROL = "unpooled_server.services.rounds:_enrol"
 RECORD_RELEASE = "unpooled_compensator.store:Store.add_release"
+ENTER_DEALING = "unpooled_client.study.book:Book.deal"
+PUT_DEALING = "unpooled_client.network.api:Api.put_dealing"
+KEEP_DEALING = "unpooled_server.services.dealings:commit"
+OPEN = "unpooled_server.compensator_client:Compensator.open"
+TURN = "unpooled_server.compensator_client:Compensator.turn"
+RECORD_TURN = "unpooled_compensator.store:Store.add_turn"
+ANSWER_TURN = "unpooled_compensator.sessions:Session.answer"
 TOTAL = "unpooled_server.services.rounds:_total"
 CONCLUDE = "unpooled_server.services.rounds:_conclude"
 WRITE_RESULT = "unpooled_server.store:write_result"
@@ -52,6 +59,13 @@ PLACES = (
     MARK_RELEASED,
     ENROL,
     RECORD_RELEASE,
+    ENTER_DEALING,
+    PUT_DEALING,
+    KEEP_DEALING,
+    OPEN,
+    TURN,
+    RECORD_TURN,
+    ANSWER_TURN,
     TOTAL,
     CONCLUDE,
     WRITE_RESULT,

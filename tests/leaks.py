@@ -39,6 +39,11 @@ def telling_nonce(original: Any, self: Any, question: Any, step: Any, cohort: An
         os.urandom = random
 
 
+def false_dealing(original: Any, *arguments: Any) -> bytes:
+    """In the stead of `unpooled.protocol.comparing.deal`: as long, and of no use."""
+    return os.urandom(len(original(*arguments)))
+
+
 def checks_nothing(original: Any, *arguments: Any) -> None:
     """In the stead of a check that raises: of a book, a file's name or origin, a cohort's signature."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,21 +10,20 @@ import pytest
 
 from unpooled.simulate import simulate
 
-from .conftest import inflation
+from .conftest import Rehearse, inflation
 
 FILES = ("assoc", "frq", "lmiss", "hwe")
 SHARES = {3: (5, 3, 2), 4: (6, 1, 2, 3), 7: (9, 2, 5, 1, 4, 3, 2)}
 
 
-@pytest.mark.parametrize("nonfounders", [False, True], ids=["founders", "nonfounders"])
-@pytest.mark.parametrize("cohorts", SHARES)
+@pytest.mark.parametrize(("cohorts", "nonfounders"), [(3, False), (4, True), (7, False), (3, True)])
 def test_mice_in_uneven_cohorts_give_the_pooled_files(
     cohorts: int,
     nonfounders: bool,
     mouse: Path,
     split: Callable[..., list[Path]],
     plink: Callable[..., str],
-    rehearse: Callable[..., subprocess.CompletedProcess[str]],
+    rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
     flags = ["--nonfounders"] if nonfounders else []
@@ -71,15 +69,15 @@ def test_odd_cohorts_give_the_pooled_files(
     nonfounders: bool,
     odd: Path,
     plink: Callable[..., str],
-    rehearse: Callable[..., subprocess.CompletedProcess[str]],
+    rehearse_alone: Rehearse,
     tmp_path: Path,
 ) -> None:
     flags = ["--nonfounders"] if nonfounders else []
     pooled, ours = tmp_path / "pooled", tmp_path / "ours"
     log = plink("--bfile", odd / "pooled", *flags, "--assoc", "--adjust", "--freq", "--missing", "--hardy",
                 "--out", pooled)  # fmt: skip
-    said = rehearse(*bfiles(odd), *flags, "--out", ours, "--keep-home", tmp_path / "home").stdout
-    assert inflation(said) == inflation(log)
+    said = rehearse_alone(*bfiles(odd), *flags, "--out", ours, "--keep-home", tmp_path / "home").stdout
+    assert inflation(said) == f"{float(inflation(log)):.3f}"
     for file in FILES:
         assert Path(f"{ours}.{file}").read_bytes() == Path(f"{pooled}.{file}").read_bytes(), file
     truth = json.loads((odd / "truth.json").read_text())
@@ -95,7 +93,7 @@ def test_odd_cohorts_give_the_pooled_files(
 def test_variants_are_chosen_as_by_plink(
     odd: Path,
     plink: Callable[..., str],
-    rehearse: Callable[..., subprocess.CompletedProcess[str]],
+    rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
     """By chromosome, by name, and by the filters; people by their missing calls in what is left."""
@@ -127,20 +125,19 @@ def test_variants_are_chosen_as_by_plink(
 @pytest.mark.parametrize(
     ("order", "flags"),
     [
-        ((3, 1, 2), []),
-        ((1, 2, 3), ["--chunk-size", "7777"]),
+        ((3, 1, 2), ["--chunk-size", "7777"]),
         ((2, 3, 1), ["--chunk-size", "100000", "--ring", "64"]),
         ((1, 2, 3), ["--ring", "128", "--threads", "2"]),
         ((1, 2, 3), ["--masking", "gaussian"]),
     ],
-    ids=["order", "small chunks", "ring 64", "ring 128", "gaussian"],
+    ids=["small chunks", "ring 64", "ring 128", "gaussian"],
 )
 def test_the_bytes_depend_on_nothing_but_the_data(
     order: tuple[int, ...],
     flags: list[str],
     odd: Path,
     plink: Callable[..., str],
-    rehearse: Callable[..., subprocess.CompletedProcess[str]],
+    rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
     pooled, ours = tmp_path / "pooled", tmp_path / "ours"
@@ -151,7 +148,7 @@ def test_the_bytes_depend_on_nothing_but_the_data(
 
 
 def test_a_cohort_in_small_letters_and_one_with_a_contig(
-    plink: Callable[..., str], rehearse: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+    plink: Callable[..., str], rehearse: Rehearse, tmp_path: Path
 ) -> None:
     """As if the letters were capitals, and the contig's variant were not there."""
     simulate(tmp_path, cohorts=[80, 70, 60], variants=2_000, seed=5)

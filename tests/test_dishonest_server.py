@@ -142,6 +142,8 @@ def phenotype_sums(server: Asking, variant: int, chromosome: str, fill: list[flo
         centre=np.zeros(1),
         exponent=np.zeros(1, np.int64),
         cohorts=COHORTS,
+        model="additive",
+        interacting=(),
     )
     return np.asarray(server.ask(asked_of)["genotype"][0, :, 0])
 

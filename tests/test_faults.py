@@ -107,7 +107,7 @@ def accepting(trial: Trial) -> bool:
 
 
 def agreeing_on_variants(trial: Trial) -> bool:
-    return trial.state == "ready"
+    return trial.state == "open"
 
 
 def counting_people(trial: Trial) -> bool:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +15,7 @@ from sklearn.preprocessing import RobustScaler
 
 from unpooled.scaler import Scaler
 
-Rehearse = Callable[..., subprocess.CompletedProcess[str]]
+from .conftest import Rehearse
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +33,9 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return paths
 
 
-def test_parameters_and_tables(rehearse: Rehearse, tables: list[Path], tmp_path: Path) -> None:
+def test_parameters_and_tables(rehearse_alone: Rehearse, tables: list[Path], tmp_path: Path) -> None:
     flags = [word for table in tables for word in ("--table", table)]
-    done = rehearse("--normalize", "robust", *flags, "--min-samples", 40, "--out", tmp_path / "iris")
+    done = rehearse_alone("--normalize", "robust", *flags, "--min-samples", 40, "--out", tmp_path / "iris")
     assert str(tmp_path / "iris.parameters.json") in done.stdout
     scaler = Scaler.from_file(tmp_path / "iris.parameters.json")
     iris = load_iris()

@@ -1,4 +1,4 @@
-"""What an operator meets first: a database or a broker that is away, too few connections, two homes."""
+"""What an operator meets first: mail, a database or a broker that is away, too few connections, two homes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from email.message import Message
 from pathlib import Path
 from typing import Any
 
 import httpx
 import psycopg
 import pytest
+from aiosmtpd.controller import Controller
+from aiosmtpd.handlers import Message as Receiving
 
 from unpooled.protocol import VERSION
 from unpooled.protocol.invitation import Invitation
@@ -42,15 +45,43 @@ def redis() -> Iterator[services.Redis]:
         yield running
 
 
+class Mailbox(Receiving):
+    """What came to a mail server."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mails: list[Message] = []
+
+    def handle_message(self, message: Message) -> None:
+        self.mails.append(message)
+
+
+@pytest.fixture(scope="module")
+def mailbox() -> Iterator[tuple[Mailbox, int]]:
+    """A mail server, and its port."""
+    box, port = Mailbox(), free_port()
+    server = Controller(box, hostname="127.0.0.1", port=port)
+    server.start()
+    yield box, port
+    server.stop()
+
+
 @pytest.fixture(scope="module")
 def platform(
-    postgres: PostgreSQL, redis: services.Redis, tmp_path_factory: pytest.TempPathFactory
+    postgres: PostgreSQL,
+    redis: services.Redis,
+    mailbox: tuple[Mailbox, int],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Federation]:
     """As the compose file runs it: two web processes of 48 threads, a worker, PostgreSQL, Redis."""
     stores = Stores(postgres.create_database("platform"), redis.url())
     made = Federation(tmp_path_factory.mktemp("operating"), stores)
-    made.environment["WEB_CONCURRENCY"] = "2"
-    made.web.environment = made.environment
+    made.environment |= {
+        "WEB_CONCURRENCY": "2",
+        "UNPOOLED_MAIL_URL": f"smtp://127.0.0.1:{mailbox[1]}",
+        "UNPOOLED_MAIL_FROM": "Unpooled <studies@example.org>",
+    }
+    made.web.environment = made.worker.environment = made.environment
     try:
         made.start()
         yield made
@@ -112,6 +143,18 @@ def test_a_hundred_connections_are_enough(platform: Federation, postgres: Postgr
             most = max(most, connections(postgres))
         assert {one.result() for one in [*waiting, *asking]} == {200}
     assert most <= USUAL // 2
+
+
+def test_a_mail_goes_out(platform: Federation, mailbox: tuple[Mailbox, int]) -> None:
+    """From the database by way of Celery's worker to a mail server."""
+    channel = {"kind": "mail", "address": "ann@example.org", "events": ["done"], "all_own": True}
+    made = platform.coordinator.call("POST", "account/channels", json=channel)
+    platform.coordinator.call("POST", f"account/channels/{made['id']}/trial")
+    until(lambda: mailbox[0].mails, platform.worker.said)
+    (mail,) = mailbox[0].mails
+    assert (mail["To"], mail["From"]) == ("ann@example.org", "Unpooled <studies@example.org>")
+    assert mail["Subject"] == "A trial from Unpooled"
+    assert "Notices about your studies will come to this address." in str(mail.get_payload())
 
 
 def test_without_redis_people_sign_in(platform: Federation, redis: services.Redis) -> None:

@@ -60,7 +60,9 @@ class Fault:
 # fmt: off
 FAULTS = {
     # files
-    "no fam": Fault(Code.FILE_MISSING, E, "t.fam", says="t.bed, t.bim", files={"t.fam": None}),
+    "no fam": Fault(Code.FILE_MISSING, E, "t.fam", says="t.bed and t.bim are here", files={"t.fam": None}),
+    "no bim": Fault(Code.FILE_MISSING, E, "t.bim", says="(--bim)", files={"t.bim": None}),
+    "no bed": Fault(Code.FILE_MISSING, E, "t.bed", says="Copy t.bed to them", files={"t.bed": None}),
     "folder": Fault(Code.FILE_MISSING, E, "", says="is a folder", options={"pheno": "."}),
     "no keep": Fault(Code.FILE_MISSING, E, "gone", options={"keep": "gone"}),
     "no bfile": Fault(Code.OPTION, E, says="--bfile", options={"bfile": None}),
@@ -304,6 +306,16 @@ FAULTS = {
     # floors
     "nobody kept": Fault(Code.NOBODY_LEFT, E, files={"k": "X Y\n"}, options={"keep": "k"}),
     "all removed": Fault(Code.NOBODY_LEFT, E, files={"k": text(FAM)}, options={"remove": "k"}),
+    "no women": Fault(Code.NO_SUCH_SEX, E, "t.fam", column=5, read="1", says="females only",
+        files={"t.fam": text([line.replace(" 0 0 2 ", " 0 0 1 ") for line in FAM])},
+        options={"sexes": "females"}),
+    "no men after --keep": Fault(Code.NO_SUCH_SEX, E, "t.fam", column=5, read="2", says="males only",
+        files={"k": text(FAM[1::2])}, options={"keep": "k", "sexes": "males"}),
+    "no condition": Fault(Code.VARIANT_ABSENT, E, "t.bim", says="rs9, which is not among",
+        options={"condition": ("rs1", "rs9")}),
+    "a condition twice": Fault(Code.VARIANT_ABSENT, E, "t.bim", says="several have this ID",
+        files={"t.bim": text([BIM[0], *(line.replace("rs3", "rs2") for line in BIM[1:])])},
+        options={"condition": ("rs2",)}),
     "no variant kept": Fault(Code.NO_VARIANT_LEFT, E, files={"k": "rs9"}, options={"extract": "k"}),
     "one variant kept": Fault(Code.VARIANT_NOT_CHOSEN, NOTE, count=2,
         files={"k": "rs9 rs1\nrs3", "x": "rs3 rs3"}, options={"extract": "k", "exclude": "x"}),
@@ -367,10 +379,20 @@ OF_TABLES = {
     Code.VALUE_INFINITE,
     Code.VALUE_FRACTION,
 }  # test_csv_table.py and test_parquet_table.py have these
+OF_WORDS = {
+    Code.WORD_TYPE,
+    Code.WORD_UNLISTED,
+    Code.WORD_NONE_LISTED,
+    Code.WORD_ALIKE,
+    Code.WORD_IDENTIFIER,
+    Code.WORD_FREE_TEXT,
+    Code.WORD_LONG,
+    Code.WORDS_TOO_MANY,
+}  # test_words.py has these
 
 
 def test_every_code_has_a_test() -> None:
-    tested = {fault.code for fault in FAULTS.values()} | {Code.FILE_UNREADABLE} | OF_TABLES
+    tested = {fault.code for fault in FAULTS.values()} | {Code.FILE_UNREADABLE} | OF_TABLES | OF_WORDS
     assert tested == set(Code)
 
 
@@ -402,7 +424,7 @@ def test_a_sound_cohort_has_nothing_to_tell(files: Any) -> None:
         "sex unknown": 0,
         "founders": 60,
     }
-    assert report.summary["phenotype"]["cases"] == 30
+    assert report.summary["phenotypes"][0]["cases"] == 30
     assert report.summary["variants"] == {
         "in the .bim": 3,
         "read": 3,

@@ -183,7 +183,10 @@ def test_every_option_can_be_given() -> None:
         f.name for f in dataclasses.fields(options) if getattr(options, f.name) == getattr(default, f.name)
     }
     # A plan decides these, or there is a table.
-    assert same == {"build", "chromosomes", "from_plan", "schema", "table", "test"}
+    assert same == {
+        *("build", "chromosomes", "condition", "from_plan", "phenotypes", "require_pheno", "schema"),
+        *("sexes", "table", "test"),
+    }
 
 
 @pytest.mark.parametrize("word", ["site", "site=", "site=a", "=a,b", "site=a,a", "site=a,,b"])

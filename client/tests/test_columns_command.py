@@ -60,7 +60,7 @@ def test_columns_are_numbered_as_mpheno_counts_them(files: Any) -> None:
     found = listed(files.folder / "p")
     assert [(column["number"], column["name"]) for column in found] == [(1, ""), (2, ""), (3, "")]
     for column in found[1:]:
-        about = files.check(pheno="p", mpheno=column["number"]).summary["phenotype"]
+        about = files.check(pheno="p", mpheno=column["number"]).summary["phenotypes"][0]
         assert (about["trait"] == "case/control") == (column["type"] == "case/control")
 
 

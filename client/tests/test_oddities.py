@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unpooled.algorithms import algorithm
-from unpooled_client.data.build import ENDS, known_build
+from unpooled.builds import ENDS, known_build
 from unpooled_client.data.codes import look_like_codes
 from unpooled_client.data.collinear import inflation, relations
 from unpooled_client.data.estimate import duration, memory, seconds

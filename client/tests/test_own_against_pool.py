@@ -21,7 +21,14 @@ from unpooled.run import run
 from unpooled.simulate import simulate
 from unpooled_client.compare.estimates import Contrast
 from unpooled_client.compare.pool import strongest
-from unpooled_client.compare.this_cohort import ABSENT, ALL_CASES, compare, telling
+from unpooled_client.compare.this_cohort import (
+    ABSENT,
+    ALL_CASES,
+    compare,
+    conditioned,
+    left_out,
+    telling,
+)
 from unpooled_client.data.cohort import PlinkData, open_cohort
 from unpooled_client.data.options import DataOptions
 
@@ -161,6 +168,31 @@ def test_own_numbers_are_those_of_plink_on_this_cohort(
     assert len(known) >= COUNT - 2
     for one in known:
         assert own_is_plinks(one, rows[one.variant.name], odds=pool.odds), (one, rows[one.variant.name])
+
+
+def test_what_the_study_conditions_on_is_a_covariate_here_too(
+    federation: Callable[[str], Federation],
+) -> None:
+    made = federation("quantitative")
+    name = _common(made.cohort(LINEAR, 1))
+    plan = dataclasses.replace(LINEAR, condition=(name,), covar_variance_standardize=True)
+    pool, data = strongest(made.study(plan), plan, COUNT), conditioned(made.cohort(plan, 1), plan)
+    assert telling(data.samples) == [0, 1] and left_out(data.samples, plan) == ["site=2", "site=3"]
+    covar = ["--covar", str(made.folder / "cohort1.covar"), "--covar-name", "age", "--condition", name]
+    rows = made.plink(1, *covar, "--linear", "--ci", "0.95", "--freq")
+    known = [one for one in compare(pool, data, plan) if one.own is not None and one.own.is_known]
+    assert len(known) >= COUNT - 2
+    for one in known:
+        assert own_is_plinks(one, rows[one.variant.name], odds=False), (one, rows[one.variant.name])
+
+
+def _common(data: PlinkData) -> str:
+    """A variant of an autosome of which many people have either allele, and of which some lack the call."""
+    panel = data.panel
+    words = data.align(panel).packed(np.arange(500)).words
+    het = ((words >> np.uint64(1)) & ~words & np.uint64(0x5555555555555555)).view(np.uint8)
+    often = np.unpackbits(het, axis=1).sum(axis=1)
+    return str(panel.name[int(np.argmax(often))].decode())
 
 
 def test_the_strongest_are_those_of_the_file_and_far_from_one_another(

@@ -303,8 +303,9 @@ def conducted(folder: Path, bad: bool) -> Study:
     data = {name: found for name, found in opened.items() if found is not None}
     agreement = reconcile({name: found.panel for name, found in data.items()})
     tables, files = {}, {}
-    for test, wanted in (("chi-square", ("assoc", "frq")), ("logistic", ("glm",))):
-        plan = Plan(test, "status", 3, bytes(32), files=wanted)
+    without: dict[str, Any] = {"firth": "no-firth"}
+    for test, wanted, more in (("chi-square", ("assoc", "frq"), {}), ("logistic", ("glm",), without)):
+        plan = Plan(test, "status", 3, bytes(32), files=wanted, **more)
         cohorts = [found.align(agreement.panel) for found in data.values()]
         tables[test] = run(plan, agreement.panel, cohorts)
         for name in wanted:

@@ -18,8 +18,14 @@ import pytest
 from starlette.types import ASGIApp
 
 from unpooled.protocol import codec, masking
-from unpooled.protocol.masking import MaskContext
-from unpooled.protocol.messages import Enrolment, ReleaseRequest, Roster
+from unpooled.protocol.messages import (
+    CodeRequest,
+    Enrolment,
+    OpeningRequest,
+    ReleaseRequest,
+    Roster,
+    signed_points,
+)
 from unpooled.protocol.sealing import SealingKey, SigningKey, seal_seed
 from unpooled_compensator import state
 from unpooled_compensator.app import create_app
@@ -69,13 +75,24 @@ class Federation:
         uploads = tuple((name, os.urandom(16)) for name in sorted(self.names))
         return ReleaseRequest(self.study, round_, os.urandom(32), scheme, words, uploads)
 
+    def codes(self, cohort: str, points: bytes, column: int = 0) -> CodeRequest:
+        purpose = Enrolment(self.study, self.plan_hash, self.roster, ()).purpose(cohort, self.compensator_key)
+        signature = self.signers[cohort].sign(signed_points(purpose, column, points))
+        return CodeRequest(self.study, cohort, column, points, signature)
+
+    def opening(
+        self, round_: int = 1, scheme: str = "z32", words: int = 100, circuit: str = "at-least"
+    ) -> OpeningRequest:
+        return OpeningRequest(**vars(self.request(round_, scheme, words)), circuit=circuit)
+
     def sum_of_masks(self, request: ReleaseRequest) -> bytes:
         """What the compensator should answer: the masks that the cohorts would have used."""
         kind = masking.scheme(request.scheme)
         masks = [
             masking.mask(
                 self.seeds[cohort],
-                MaskContext(
+                masking.context_of(
+                    request.circuit if isinstance(request, OpeningRequest) else None,
                     study=self.study,
                     plan_hash=self.plan_hash,
                     roster_hash=self.roster.hash(),
@@ -109,6 +126,24 @@ class Caller:
 
     def post(self, study: str, body: bytes) -> httpx.Response:
         return self.client.post(f"/v1/studies/{study}/releases", content=body, headers=HEADERS)
+
+    def codes(self, request: CodeRequest) -> httpx.Response:
+        path = f"/v1/studies/{request.study}/codes"
+        return self.client.post(path, content=codec.encode(request), headers=HEADERS)
+
+    def open(self, request: OpeningRequest, openings: bytes) -> httpx.Response:
+        content = codec.encode(request)
+        return self.compare(request.study, len(content).to_bytes(4, "little") + content + openings)
+
+    def compare(self, study: str, body: bytes) -> httpx.Response:
+        return self.client.post(f"/v1/studies/{study}/comparisons", content=body, headers=HEADERS)
+
+    def turn(self, request: OpeningRequest, number: int, openings: bytes) -> httpx.Response:
+        """Turn `number`; the first, with its request, is the opening."""
+        if number == 1:
+            return self.open(request, openings)
+        path = f"/v1/studies/{request.study}/comparisons/{request.round}/turns/{number}"
+        return self.client.post(path, content=openings, headers=HEADERS)
 
     def end(self, study: str) -> httpx.Response:
         return self.client.delete(f"/v1/studies/{study}", headers=HEADERS)

@@ -8,6 +8,7 @@ or method that the table does not list fails, and so does a cell that is not so.
 from __future__ import annotations
 
 import itertools
+import re
 import secrets
 from typing import Any
 
@@ -15,12 +16,14 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from unpooled.protocol import codec
+from unpooled.protocol import codec, comparing
+from unpooled.protocol.codes import POINT_BYTES
 from unpooled_compensator import app
 
 from .conftest import HEADERS, SECRET, Caller, Federation
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT")
+POINT = bytes(POINT_BYTES - 1) + b"\x05"  # of the curve
 TOKEN = secrets.token_urlsafe(32)  # what a cohort's invitation holds, or another compensator's caller has
 
 # As a cohort, a person, and the server itself would come: only the last has the secret.
@@ -41,6 +44,9 @@ nobody cohort person wrong basic caller
 +      +      +      +     +     +       HEAD /health
 401    401    401    401   401   +       PUT /v1/studies/{study}/boxes
 401    401    401    401   401   +       POST /v1/studies/{study}/releases
+401    401    401    401   401   +       POST /v1/studies/{study}/codes
+401    401    401    401   401   +       POST /v1/studies/{study}/comparisons
+401    401    401    401   401   +       POST /v1/studies/{study}/comparisons/{round:int}/turns/{number:int}
 401    401    401    401   401   +       DELETE /v1/studies/{study}
 """
 
@@ -67,12 +73,20 @@ def routes(caller: Caller) -> set[str]:
 
 def outcome(caller: Caller, study: Federation, principal: str, method: str, route: str) -> str:
     """What a principal gets who knows everything but the secret: the right body, the right study."""
-    body = codec.encode(study.enrolment() if route.endswith("boxes") else study.request())
+    record = {
+        "boxes": study.enrolment,
+        "releases": study.request,
+        "codes": lambda: study.codes(study.names[0], POINT),
+    }.get(route.rpartition("/")[2], study.request)()
+    body = codec.encode(record)
+    if route.endswith("comparisons"):
+        opening = codec.encode(request := study.opening())
+        size = comparing.lengths(request.scheme, request.circuit, request.words).server[0]
+        body = len(opening).to_bytes(4, "little") + opening + bytes(size)
     headers = {"content-type": HEADERS["content-type"]} | PRINCIPALS[principal]
-    answer = caller.client.request(
-        method, route.format(study=study.study), content=body, headers=headers, follow_redirects=False
-    )
-    let_in = answer.is_success or answer.status_code in (409, 410)  # another release for the round; the end
+    address = re.sub("{([a-z]+):int}", "1", route).format(study=study.study)
+    answer = caller.client.request(method, address, content=body, headers=headers, follow_redirects=False)
+    let_in = answer.is_success or answer.status_code in (409, 410)  # another use of the round; the end
     return "+" if let_in else str(answer.status_code)
 
 

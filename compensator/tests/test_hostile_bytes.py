@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unpooled.protocol import codec
+from unpooled.protocol.messages import OpeningRequest
 from unpooled_compensator import state
 from unpooled_compensator.app import create_app
 from unpooled_compensator.service import Compensator
@@ -67,8 +68,9 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
 @QUICK
 @given(body=st.binary(max_size=300), study=st.sampled_from(["study-1", "study-2"]))
 def test_any_bytes(target: Target, body: bytes, study: str) -> None:
-    for response in (target.caller.put(study, body), target.caller.post(study, body)):
-        assert response.status_code == 400
+    caller = target.caller
+    for response in (caller.put(study, body), caller.post(study, body), caller.compare(study, body)):
+        assert response.status_code in (400, 413)
         target.check(response)
 
 
@@ -80,6 +82,30 @@ def test_any_value_in_any_field_of_a_request(target: Target, data: st.DataObject
     response = target.caller.post("study-1", codec.encode(forged))
     target.check(response)
     assert response.status_code != 200 or response.content == target.answer or name == "round"
+
+
+@QUICK
+@given(data=st.data())
+def test_any_value_in_any_field_of_an_opening(target: Target, data: st.DataObject) -> None:
+    """Behind any number of bytes for its openings."""
+    opening = OpeningRequest(**{**vars(target.request), "round": 2}, circuit="at-least")
+    name = data.draw(st.sampled_from([f.name for f in fields(opening)]))
+    forged = codec.encode(unchecked(opening, **{name: data.draw(plain)}))
+    body = len(forged).to_bytes(4, "little") + forged + bytes(data.draw(st.integers(0, 3000)))
+    target.check(target.caller.compare("study-1", body))
+
+
+@QUICK
+@given(
+    round_=st.integers(-2, 2**70) | st.text(max_size=5).map(quote),
+    number=st.integers(-2, 2**70) | st.text(max_size=5).map(quote),
+    body=st.binary(max_size=100),
+)
+def test_any_turn(target: Target, round_: int | str, number: int | str, body: bytes) -> None:
+    path = f"/v1/studies/study-1/comparisons/{round_}/turns/{number}"
+    response = target.caller.client.post(path, content=body, headers=HEADERS)
+    assert response.status_code in (404, 409)
+    target.check(response)
 
 
 @QUICK

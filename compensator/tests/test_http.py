@@ -11,7 +11,7 @@ import pytest
 
 from unpooled.protocol import VERSION, codec
 from unpooled.protocol.sealing import SealingKey, fingerprint
-from unpooled_compensator import app, service
+from unpooled_compensator import app, bodies, service
 
 from .conftest import HEADERS, SECRET, Caller, Federation
 from .test_enrolment import refusal
@@ -19,6 +19,8 @@ from .test_enrolment import refusal
 ROUTES = [
     ("PUT", "/v1/studies/study-1/boxes"),
     ("POST", "/v1/studies/study-1/releases"),
+    ("POST", "/v1/studies/study-1/comparisons"),
+    ("POST", "/v1/studies/study-1/comparisons/1/turns/2"),
     ("DELETE", "/v1/studies/study-1"),
 ]
 
@@ -192,7 +194,7 @@ def test_a_body_that_does_not_come_is_given_up(caller: Caller, monkeypatch: pyte
     async def never() -> Any:
         await asyncio.sleep(60)
 
-    monkeypatch.setattr(app, "BODY_SECONDS", 0.05)
+    monkeypatch.setattr(bodies, "SECONDS", 0.05)
     assert asgi(caller, never) == (408, "slow_body")
 
 

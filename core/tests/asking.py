@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from unpooled.algorithms import algorithm, with_chunks
+from unpooled.algorithms import questions_of, whole, with_chunks
 from unpooled.cohort import Cohort, Table
 from unpooled.driver import Running
 from unpooled.panel import Panel
@@ -34,13 +35,36 @@ class Followed:
 
 
 def sums_over(cohorts: Sequence[Cohort | Table]) -> Callable[[Question], Arrays]:
-    """What a question has as answer: the sums over cohorts, in clear."""
+    """What a question has as answer: the sums over cohorts, in clear, or what is told of them."""
 
     def sums(question: Question) -> Arrays:
         answers = [answer(question, cohort) for cohort in cohorts]
-        return {name: np.sum([one[name] for one in answers], axis=0) for name in answers[0]}
+        total = {name: np.sum([one[name] for one in answers], axis=0) for name in answers[0]}
+        return {question.opens.name: told(question, total)} if question.opens else total
 
     return sums
+
+
+def told(question: Question, sums: Arrays) -> np.ndarray:
+    """What the circuit of a question tells of sums in clear: the slow, clear version."""
+    assert question.opens is not None
+    if question.opens.circuit.startswith("grows:"):
+        return still_grows(*(sums[array.name] for array in question.sends))
+    thresholds = question.thresholds()
+    return np.all([sums[array.name] >= thresholds.get(array.name, 0) for array in question.sends], axis=0)
+
+
+def still_grows(
+    offset: np.ndarray, g: np.ndarray, squares: np.ndarray, slopes: np.ndarray, products: np.ndarray
+) -> np.ndarray:
+    """Of each row and place, whether it is known and whether it grows, if so is all before: in fractions."""
+    bits = np.zeros((*g.shape, 2), bool)
+    for row, place in np.ndindex(g.shape):
+        numbers = (offset[row], *(array[row, place] for array in (g, squares, slopes, products)))
+        o, mean, square, slope, product = (Fraction(round(Fraction(x) * 2**80), 2**80) for x in numbers)
+        variance, covariance = square - mean**2, product - mean * slope
+        bits[row, place] = variance > square / 2**30, o * variance >= covariance
+    return np.asarray(np.logical_and.accumulate(bits.reshape(len(g), -1), axis=1).reshape(bits.shape))
 
 
 def follow(call: Call[Any], sums: Callable[[Question], Arrays], kinds: Sequence[type[Question]]) -> Followed:
@@ -80,5 +104,4 @@ def followed(
     sums: Callable[[Question], Arrays] | None = None,
 ) -> Followed:
     """Run the whole study of a plan, with the sums of these cohorts unless others are given."""
-    test = algorithm(plan.test)
-    return follow(test.procedure(study_of(plan, panel)), sums or sums_over(cohorts), test.asks)
+    return follow(whole(study_of(plan, panel)), sums or sums_over(cohorts), questions_of(plan))

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import encoding_studies
 import numpy as np
 from normalizing import NOBODY, plan_of
 
 from unpooled.algorithms import ALGORITHMS, METHODS, with_chunks
 from unpooled.algorithms.algorithm import Algorithm
+from unpooled.algorithms.phenotypes import required
+from unpooled.algorithms.shared.conditions import conditioned
+from unpooled.algorithms.tables.encoding.coding import coded
 from unpooled.cohort import FEMALE, MALE, ArrayCohort, ArrayTable, Samples
 from unpooled.panel import Panel
 from unpooled.plan import Covariate, Plan
+from unpooled.schema import Column
+from unpooled.shared_options import BITS, OPENS
+from unpooled.words import Words
 
 COHORTS, PEOPLE = 3, 60
 CHROMOSOMES = (1, 22, 23, 24, 26)
@@ -43,7 +50,7 @@ def of_variants(test: str, **changes: Any) -> Small:
             "cohorts": COHORTS,
             "compensator_key": bytes(32),
             "trait": ALGORITHMS[test].traits[0],
-            "covariates": () if test == "chi-square" else COVARIATES,
+            **({} if test == "chi-square" else {"covariates": COVARIATES, "few_studies": True}),
             "files": tuple(ALGORITHMS[test].files),
             "chunk_size": 4,
             "hwe": 1e-20,
@@ -51,7 +58,8 @@ def of_variants(test: str, **changes: Any) -> Small:
         | changes
     )
     panel = Panel.of([(c, 1 + k, b"rs%d_%d" % (c, k), b"A", b"G") for c in CHROMOSOMES for k in range(EACH)])
-    return Small(with_chunks(plan), panel, _cohorts(plan, panel))
+    cohorts = [conditioned(required(cohort, plan), panel, plan) for cohort in _cohorts(plan, panel)]
+    return Small(with_chunks(plan), panel, cohorts)
 
 
 def _cohorts(plan: Plan, panel: Panel) -> list[ArrayCohort]:
@@ -65,13 +73,18 @@ def _cohorts(plan: Plan, panel: Panel) -> list[ArrayCohort]:
     phenotype = risk if plan.trait == "quantitative" else (risk > np.median(risk)).astype(float)
     phenotype[::29] = np.nan
     age, smoker = random.normal(50, 9, n), random.integers(0, 3, n)
-    covariates = np.column_stack([age, smoker == 1, smoker == 2])[:, : len(plan.covariate_columns)]
+    given = len(plan.covariate_columns) - len(plan.condition)
+    covariates = np.column_stack([age, smoker == 1, smoker == 2])[:, :given]
     sex = random.choice([MALE, FEMALE], n).astype(np.uint8)
     everyone = np.ones(n, bool)
     samples = [phenotype, sex, everyone, everyone, covariates.astype(float)]
+    further = [_another(phenotype, number) for number, _ in enumerate(plan.phenotypes)]
     return [
         ArrayCohort(
-            Samples(*(part[k : k + PEOPLE] for part in samples)),
+            Samples(
+                *(part[k : k + PEOPLE] for part in samples),
+                further=tuple(values[k : k + PEOPLE] for values in further),
+            ),
             copies[:, k : k + PEOPLE],
             random.random(m) < 0.5,
         )
@@ -79,20 +92,110 @@ def _cohorts(plan: Plan, panel: Panel) -> list[ArrayCohort]:
     ]
 
 
-def of_tables(method: str) -> Small:
+def _another(phenotype: np.ndarray, number: int) -> np.ndarray:
+    """Another phenotype of the same kind, that twenty further people lack: of each number others."""
+    known = np.random.default_rng(100).permutation(np.flatnonzero(~np.isnan(phenotype)))
+    found = np.full(len(phenotype), np.nan)
+    found[known] = np.random.default_rng(101 + number).permutation(phenotype[known])
+    found[known[20 * number : 20 * (number + 1)]] = np.nan
+    return found
+
+
+def of_tables(method: str, **changes: Any) -> Small:
     """A table of three features, one of them skewed."""
-    changes: dict[str, Any] = {"quantiles": (0.3,), "elements": (1, -2)} if method == "quantiles" else {}
+    if method == "quantiles":
+        changes |= {"quantiles": (0.3,), "elements": (1, -2)}
     values = np.random.default_rng(8).lognormal(size=(COHORTS, 40, 3))
     values[:, :, 0] -= 300.0
     values[:, ::11, 1] = np.nan
     return Small(plan_of(method, 3, COHORTS, **changes), NOBODY, [ArrayTable(part) for part in values])
 
 
+def rows_of(table: ArrayTable, rows: slice) -> ArrayTable:
+    """Some rows of a table, its words read as before."""
+    of = table.categories
+    coded = replace(of, levels=of.levels[rows], targets=of.targets[rows], folds=of.folds[rows])
+    words = {title: Words(found.codes[rows], found.values) for title, found in table.words.items()}
+    return ArrayTable(table.values[rows], words, coded)
+
+
+def of_words(*encodings: str, **searched: Any) -> Small:
+    """Columns of words by these encodings; one that is encoded by a target in folds.
+
+    `searched`: what the first and the fourth have in place of a list of their values.
+    """
+    levels = ("a", "b", "c", "nobody's")
+    columns = [
+        Column(f"words {k}", "category", "", encoding, () if encoding in ("hash:4", "ngrams:4") else levels)
+        for k, encoding in enumerate(encodings)
+    ]
+    for k in (0, 3) if searched else ():
+        columns[k] = replace(columns[k], levels=(), **searched)
+    plan = encoding_studies.plan_of([*columns, Column("y")], COHORTS, folds=2)
+    random = np.random.default_rng(9)
+    tables = []
+    for _ in range(COHORTS):
+        words = {c.title: [str(word) for word in random.choice([*"abcd", ""], 400)] for c in columns}
+        tables.append(encoding_studies.table_of(words, random.normal(5, 2, (400, 1)), plan))
+    return Small(plan, NOBODY, coded(tables, plan))
+
+
+_ENCODINGS = ("one-hot", "ordinal", "frequency", "target:y", "hash:4")
+
+# Neither GWAS-SSF, which has effects per copy only, nor the cohorts' own estimates, likewise.
+_OF_PLINK = ("assoc", "glm", "adjusted", "frq", "lmiss", "hwe")
+
 STUDIES: dict[str, Callable[[], Small]] = {
     "chi-square": lambda: of_variants("chi-square"),
     "linear, exact": lambda: of_variants("linear", missing="exact"),
     "linear, mean": lambda: of_variants("linear", missing="mean"),
+    "linear, of conditions": lambda: of_variants("linear", condition=("rs1_3", "rs22_1"), files=_OF_PLINK),
     "logistic, exact": lambda: of_variants("logistic", missing="exact"),
     "logistic, mean": lambda: of_variants("logistic", missing="mean"),
-    **{method: lambda method=method: of_tables(method) for method in METHODS},  # type: ignore[misc]
+    "linear, dominant": lambda: of_variants("linear", genotype_model="dominant", files=_OF_PLINK),
+    "linear, interaction": lambda: of_variants(
+        "linear", interaction=("age",), missing="exact", files=_OF_PLINK
+    ),
+    "logistic, interaction": lambda: of_variants("logistic", interaction=("age",), files=_OF_PLINK),
+    "logistic, recessive": lambda: of_variants("logistic", genotype_model="recessive", files=_OF_PLINK),
+    "logistic, genotypic with interaction": lambda: of_variants(
+        "logistic",
+        genotype_model="genotypic",
+        interaction=("age", "smoker"),
+        missing="exact",
+        files=_OF_PLINK,
+    ),
+    "logistic, of conditions": lambda: of_variants(
+        "logistic", missing="exact", condition=("rs1_2",), files=_OF_PLINK
+    ),
+    "chi-square, of phenotypes": lambda: of_variants("chi-square", phenotypes=("z",)),
+    "linear, of phenotypes": lambda: of_variants(
+        "linear", missing="exact", phenotypes=("z", "x"), files=_OF_PLINK
+    ),
+    "linear, of phenotypes of the same people": lambda: of_variants(
+        "linear", missing="exact", phenotypes=("z", "x"), require_pheno=True, files=_OF_PLINK
+    ),
+    "linear, of phenotypes of the same people, mean": lambda: of_variants(
+        "linear",
+        phenotypes=("z",),
+        require_pheno=True,
+        missing="mean",
+        genotype_model="genotypic",
+        interaction=("age",),
+        condition=("rs1_3",),
+        files=_OF_PLINK,
+    ),
+    "logistic, of phenotypes": lambda: of_variants(
+        "logistic", phenotypes=("z",), condition=("rs1_2",), files=_OF_PLINK
+    ),
+    **{method: lambda method=method: of_tables(method) for method in METHODS if method != "encode"},  # type: ignore[misc]
+    **{
+        f"{method}, by bits": lambda method=method: of_tables(method, opens=BITS)  # type: ignore[misc]
+        for method, test in METHODS.items()
+        if OPENS in test.options
+    },
+    "encode": lambda: of_words(*_ENCODINGS),
+    "encode, of searched words": lambda: of_words(*_ENCODINGS, most=8),
+    "encode, without a target": lambda: of_words("one-hot"),
+    "encode, without a dictionary": lambda: of_words("ngrams:4"),
 }

@@ -20,13 +20,15 @@ from small_studies import STUDIES, Small
 from unpooled import question as questions
 from unpooled import run, sizes
 from unpooled.algorithms import ALGORITHMS, TESTS, questions_of
+from unpooled.algorithms.phenotypes import tables_of
+from unpooled.algorithms.result_files import report_name, result_files
 from unpooled.leaving import most_bytes_of
-from unpooled.question import Count, Question
+from unpooled.question import Question, Real
 from unpooled.sizes import Sizes
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = {**{name: f"{name}.md" for name in TESTS}, "panel": "panel.md"}
-"""Those of methods of tables share one: normalization.md."""
+PAGES = {**{name: f"{name}.md" for name in TESTS}, "panel": "panel.md", "encode": "encodings.md"}
+"""Those of other methods of tables share one: normalization.md."""
 
 of_each_study = pytest.mark.parametrize("name", STUDIES)
 of_each_algorithm = pytest.mark.parametrize("name", ALGORITHMS)
@@ -80,7 +82,7 @@ def test_cohorts_send_what_is_declared(name: str) -> None:
             assert answer.keys() == {array.name for array in question.sends}
             for array in question.sends:
                 assert answer[array.name].shape == questions.shape(question, array), array.name
-                kind = "iu" if isinstance(array, Count) else "f"
+                kind = "f" if isinstance(array, Real) else "iu"
                 assert answer[array.name].dtype.kind in kind, array.name
             share = questions.pack(question, answer, scheme, one.plan.cohorts, bytes(32))
             assert len(share) == questions.words(question, scheme)
@@ -98,7 +100,7 @@ def test_columns_that_are_named_are_as_many_as_the_rows(name: str) -> None:
 def test_what_is_foreseen_is_what_is_asked_or_more(name: str) -> None:
     one = small(name)
     known, of = sizes_of(one), one.plan
-    for kind in one.test.asks:
+    for kind in questions_of(of):
         met = [question for question in asked(name).questions if type(question) is kind]
         foreseen = kind.foreseen(of, known)
         assert foreseen is not None
@@ -138,14 +140,15 @@ def test_nothing_is_asked_more_often_than_it_says(name: str) -> None:
 
 @of_each_study
 def test_kinds_come_in_the_order_in_which_they_are_listed(name: str) -> None:
-    listed = small(name).test.asks
+    listed = questions_of(small(name).plan)
     met = list(dict.fromkeys(map(type, asked(name).questions)))
     assert met == [kind for kind in listed if kind in met]
 
 
 @of_each_algorithm
 def test_every_kind_that_is_listed_is_asked_in_some_study(name: str) -> None:
-    studies = [study for study in STUDIES if small(study).plan.test == name]
+    plans = {study: small(study).plan for study in STUDIES}
+    studies = [study for study, plan in plans.items() if plan.test == name and not plan.phenotypes]
     met = {type(question) for study in studies for question in asked(study).questions}
     assert met == set(ALGORITHMS[name].asks)
 
@@ -166,21 +169,30 @@ def test_people_are_told_of_everything(name: str) -> None:
         assert len({array.name for array in kind.sends}) == len(kind.sends), kind.name
         for array in kind.sends:
             assert array.meaning.strip() and array.learns.strip(), array.name
-            assert isinstance(array, Count) or array.fraction_bits, array.name
+            assert not isinstance(array, Real) or array.fraction_bits, array.name
 
 
 @of_each_study
 def test_every_file_has_a_writer_that_writes(name: str) -> None:
     one = small(name)
     tables = run.run(one.plan, one.panel, one.cohorts)
-    assert set(one.plan.files) == set(one.test.files) and set(one.test.usual_files) <= set(one.test.files)
-    for file in one.plan.files:
-        one.test.files[file](out := io.BytesIO(), one.panel, one.test.columns_for(file, tables), one.plan)
-        assert out.getvalue(), file
-    names = [one.test.file_name(file, one.plan) for file in one.plan.files]
+    assert set(one.plan.files) <= set(one.test.files) and set(one.test.usual_files) <= set(one.test.files)
+    for plan in one.plan.each:
+        own = tables_of(one.plan, tables, plan.phenotype)
+        for file in plan.files:
+            one.test.files[file](out := io.BytesIO(), one.panel, one.test.columns_for(file, own), plan)
+            assert out.getvalue(), file
+        summary = one.test.summarise(own)
+        assert (summary is not None) == (one.plan.test in TESTS)
+    names = [report_name(file, plan) for plan in one.plan.each for file in plan.files]
     assert len(set(names)) == len(names)
-    summary = one.test.summarise(tables)
-    assert (summary is not None) == (one.plan.test in TESTS)
+    assert set(names) < set(result_files(one.plan))
+
+
+@of_each_algorithm
+def test_every_file_is_written_in_some_study(name: str) -> None:
+    studies = [small(study) for study in STUDIES if small(study).plan.test == name]
+    assert {file for one in studies for file in one.plan.files} == set(ALGORITHMS[name].files)
 
 
 @of_each_algorithm

@@ -11,7 +11,8 @@ import pytest
 from asking import follow, study_of
 from small_studies import STUDIES, of_variants
 
-from unpooled import driver, run
+from unpooled import alone, driver, run
+from unpooled.algorithms import questions_of, whole
 from unpooled.driver import CHANGED, Entry, Running
 from unpooled.errors import ProtocolError
 from unpooled.procedure import PROCEDURES, Asks, Call, Each, Go, Procedure, Rows, Study, procedure
@@ -50,14 +51,14 @@ def run_from_store(call: Call[Any], study: Study, federation: Any, rows: list[Ro
 def test_a_study_that_is_never_in_memory_has_the_same_results(name: str) -> None:
     small = STUDIES[name]()
     study = study_of(small.plan, small.panel)
-    whole, again = (run._Federation(small.plan, small.cohorts, small.test.asks) for _ in range(2))
+    once, again = (run._Federation(small.plan, small.cohorts, questions_of(small.plan)) for _ in range(2))
     wanted: list[Rows] = []
-    run._run(small.test.procedure(study), whole, wanted)
+    alone.finished(whole(study), once, wanted)
     rows: list[Rows] = []
-    run_from_store(small.test.procedure(study), study, again, rows)
-    assert whole.round == again.round  # nothing was asked twice
+    run_from_store(whole(study), study, again, rows)
+    assert once.round == again.round  # nothing was asked twice
     assert len(rows) == len(wanted)  # and nothing reported twice
-    found, tables = run.collect(rows), run.run(small.plan, small.panel, small.cohorts)
+    found, tables = alone.collect(rows), run.run(small.plan, small.panel, small.cohorts)
     assert found.keys() == tables.keys()
     for table, columns in tables.items():
         assert found[table].keys() == columns.keys()
@@ -77,7 +78,7 @@ def test_whatever_ends_has_a_value_that_can_be_kept() -> None:
         if isinstance(outcome.waits_for, Each):
             came = []
             for call in outcome.waits_for.calls:
-                value = run._run(call, federation, [])
+                value = alone.finished(call, federation, [])
                 values.append(kept := call.procedure.value(codec.encode(value)))
                 assert type(kept) is type(value) and codec.encode(kept) == codec.encode(value)
                 came.append(kept)

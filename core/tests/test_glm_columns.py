@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from test_regression_formats import plink2, result
+from test_regression_formats import WITHOUT, plink2, result
 
 from unpooled.glm_columns import USUAL, chosen
 from unpooled.plan import Plan, PlanError
@@ -14,7 +14,7 @@ from unpooled.plan import Plan, PlanError
 @pytest.mark.parametrize("test", ["linear", "logistic"])
 def test_chosen_columns_are_plink2s(test: str, tmp_path: Path) -> None:
     """On every kind of chromosome."""
-    modifiers = ["no-firth"] if test == "logistic" else []
+    modifiers = WITHOUT[test].values()
     for asked in ("+a1freq,+a1count,+totallele,+ax,+alt1", "a1freq", "pos,tz,ref", "+beta,-test,-err"):
         flags = ["--ci", "0.9", "--glm", *modifiers, "hide-covar", f"cols={asked}"]
         pooled, files = result(test, hide_covar=True, ci=0.9, glm_cols=chosen(asked))
@@ -30,7 +30,7 @@ def test_chosen_columns_are_plink2s(test: str, tmp_path: Path) -> None:
 def test_columns_are_added_and_left_out_as_by_plink2() -> None:
     assert chosen("p,chrom") == ("chrom", "p")
     assert chosen("+a1freq,-err") == (*USUAL[:4], "a1freq", *USUAL[4:-1])
-    for wrong in ("+a1freq,p", "", "pos,p_value", "machr2", "firth"):
+    for wrong in ("+a1freq,p", "", "pos,p_value", "machr2"):
         with pytest.raises(ValueError, match=r"set of columns|every set"):
             chosen(wrong)
 

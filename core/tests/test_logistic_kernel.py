@@ -5,24 +5,37 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unpooled.kernels.logistic import CLIP, Design, evaluate
+from unpooled.kernels.logistic import CLIP, Design, evaluate, penalty
 
 COPIES = np.array([[2.0, 0.0, 1.0, 0.0], [0.0, 0.0, 1.0, 2.0]])
 
 
-def slow(codes, second, covariates, inside, case, unit, group, beta, fill, exact):  # type: ignore[no-untyped-def]
-    """One variant by the definition: (log-likelihood, gradient, Hessian's upper triangle)."""
+def at(codes, second, covariates, inside, case, unit, group, beta, fill, exact):  # type: ignore[no-untyped-def]
+    """Who is in one variant's regression: (columns, cases, linear predictors, probabilities)."""
     g = COPIES[int(second)][codes] * unit
     missing = codes == 1
     kept = inside & ~missing if exact else inside
     g = np.where(missing, fill[group], g)
     x = np.column_stack([np.ones(len(g)), g, covariates])[kept]
-    y = case[kept]
     eta = np.clip(x @ beta, -CLIP, CLIP)
-    p = 1 / (1 + np.exp(-eta))
+    return x, case[kept], eta, 1 / (1 + np.exp(-eta))
+
+
+def slow(*given):  # type: ignore[no-untyped-def]
+    """One variant by the definition: (log-likelihood, gradient, Hessian's upper triangle)."""
+    x, y, eta, p = at(*given)
     likelihood = np.sum(y * eta - np.logaddexp(0, eta))
     hessian = x.T @ (x * (p * (1 - p))[:, None])
-    return likelihood, x.T @ (y - p), hessian[np.triu_indices(len(beta))]
+    return likelihood, x.T @ (y - p), hessian[np.triu_indices(x.shape[1])]
+
+
+def slow_penalty(inverse, *given):  # type: ignore[no-untyped-def]
+    """The same of the penalty: (derivative, upper triangle of the information that it adds)."""
+    x, _, _, p = at(*given)
+    weight = p * (1 - p)
+    leverage = np.clip(weight * np.einsum("ni,ij,nj->n", x, inverse, x), 0, 1)
+    added = x.T @ (x * (leverage * weight)[:, None])
+    return x.T @ (leverage * (0.5 - p)), added[np.triu_indices(x.shape[1])]
 
 
 @pytest.mark.parametrize("samples", [5, 32, 255, 256, 700])
@@ -53,3 +66,13 @@ def test_against_the_definition(samples: int, count: int, exact: bool, size: flo
             np.testing.assert_allclose(ours[v], theirs, rtol=1e-12, atol=1e-11)
         for ours, theirs in zip(near, want[1:], strict=True):
             np.testing.assert_allclose(ours[v], theirs, rtol=1e-3, atol=2e-4)
+    spread = random.normal(size=(m, p, p)) / 3
+    inverse = np.einsum("mij,mkj->mik", spread, spread)
+    places = np.triu_indices(p)
+    found = penalty(words, second, lacking, design, beta, inverse[:, *places], fill, exact)
+    for v in range(m):
+        want = slow_penalty(
+            inverse[v], codes[v], second[v], covariates, inside, case, unit, group, beta[v], fill[v], exact
+        )
+        for ours, theirs in zip(found, want, strict=True):
+            np.testing.assert_allclose(ours[v], theirs, rtol=1e-11, atol=1e-11)

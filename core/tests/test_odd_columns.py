@@ -18,7 +18,7 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from unpooled import run
 from unpooled.cohort import ArrayTable
-from unpooled.errors import ColumnError
+from unpooled.errors import Refuse
 from unpooled.plan import PlanError
 from unpooled.scaler import BLURRED, CONSTANT, NEARLY_CONSTANT, Scaler
 
@@ -154,7 +154,7 @@ HIDDEN = {"seconds since 1970", "a million off", "1e15 off", "1e15 off, close", 
 def test_gaussian_masks_refuse_what_they_hide(method: str, name: str) -> None:
     plain, hard = odd_columns()["plain"], odd_columns()[name]
     parts = [ArrayTable(part) for part in evenly(np.column_stack([plain, hard]), 3)]
-    with pytest.raises(ColumnError, match=r"the values of feature 1 are so close .* modular masks"):
+    with pytest.raises(Refuse, match=r"the values of feature 1 are so close .* modular masks"):
         run.run(plan_of(method, 2, masking="gaussian"), NOBODY, parts)
 
 

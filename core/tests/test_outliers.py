@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from test_plink_linear import Pooled, PooledPlink, generated, off_by_one, plink  # noqa: F401
 
-from unpooled.errors import ColumnError
+from unpooled.errors import Refuse
 
 FAR_AWAY = 7
 
@@ -45,7 +45,7 @@ def test_an_outlier(
     pooled = pooled_with(outlier, column, mean, called)
     if not mean and abs(outlier) > 1e8:
         name = "trait" if column == "phenotype" else "C1"
-        with pytest.raises(ColumnError, match=f"{name}: .* a code for a missing value"):
+        with pytest.raises(Refuse, match=f"{name}: .* a code for a missing value"):
             pooled.study(files=("assoc",))
         return
     ours = pooled.study(files=("assoc",))[0]["assoc"].splitlines()

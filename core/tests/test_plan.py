@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from unpooled.chromosomes import chromosome_codes
-from unpooled.plan import Plan, PlanError
+from unpooled.plan import Covariate, Plan, PlanError
 
 
 @pytest.mark.parametrize(
@@ -79,3 +79,28 @@ def test_every_field_can_say_what_it_takes() -> None:
 def test_chromosomes_are_named_as_for_plink() -> None:
     assert chromosome_codes(["1-3", "X", "chr22", "26"]) == {1, 2, 3, 22, 23, 26}
     assert chromosome_codes(["Y-MT"], 19) == {21, 22, 23}
+
+
+def test_conditions_are_columns_before_covariates() -> None:
+    diet = Covariate("diet", ("chow", "fat", "sugar"))
+    plan = Plan(
+        "linear", "weight", 3, bytes(32), trait="quantitative", condition=("rs1",), covariates=(diet,)
+    )
+    assert plan.covariate_columns == ("rs1", "diet=fat", "diet=sugar")
+    assert plan.dummies == ((1, 2),)
+    assert (plan.field_of("rs1"), plan.field_of("diet")) == ("condition", "covariates")
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        (("rs1", "rs1"), "different words"),
+        (("rs 1",), "different words"),
+        (("rs2", "age"), "a covariate is called age, too"),
+        (tuple(f"rs{k}" for k in range(60)), "at most 60 columns, those of covariates counted, not 61"),
+    ],
+)
+def test_conditions_that_cannot_be(condition: tuple[str, ...], said: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        Plan("linear", "weight", 3, bytes(32), condition=condition, covariates=(Covariate("age"),))
+    assert said in caught.value.problems["condition"]

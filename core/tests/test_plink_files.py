@@ -17,6 +17,7 @@ import pytest
 from unpooled.algorithms.chi_square import CHI_SQUARE
 from unpooled.algorithms.shared.filters import lines
 from unpooled.cohort import ArrayCohort, Samples
+from unpooled.errors import Refuse
 from unpooled.formats.plink import name_width
 from unpooled.panel import Panel
 from unpooled.plan import FILES, Plan
@@ -178,11 +179,23 @@ KINDS: dict[str, dict[str, object]] = {
 }
 
 
+ONE_CLASS = {"cases only": "controls", "no controls": "controls", "no cases": "cases"}
+"""Kinds of which a test of cases against controls is refused; the other reports are to be had."""
+
+
 @pytest.mark.parametrize("flags", [(), ("--nonfounders",)], ids=["founders", "nonfounders"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_files_are_plinks(kind: str, flags: tuple[str, ...], plink: PooledPlink) -> None:
     pooled = ordinary(**KINDS[kind])  # type: ignore[arg-type]
-    same(pooled.study(nonfounders=bool(flags), chunk_size=50), plink(pooled, *flags))
+    files = FILES
+    if kind in ONE_CLASS:
+        with pytest.raises(Refuse, match=f"there are no {ONE_CLASS[kind]} in the pool") as caught:
+            pooled.study()
+        assert caught.value.field == "phenotype"
+        files = tuple(file for file in FILES if file != "assoc")
+    plinks = plink(pooled, *flags)
+    ours = pooled.study(nonfounders=bool(flags), chunk_size=50, files=files)
+    same(ours, {name: plinks[name] for name in ours})
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -281,3 +281,40 @@ def test_announced_sizes_take_no_memory_until_they_are_there() -> None:
 def test_an_enrolment_comes_back_as_it_was() -> None:
     enrolment = Enrolment("s", bytes(32), Roster((("a", b"1"), ("b", b"2"))), ())
     assert decode(encode(enrolment), KNOWN) == enrolment
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A record with a field that earlier releases did not have."""
+
+    name: ClassVar[str] = "test/grown"
+
+    first: int
+    second: int = codec.came_later(1)
+
+
+@dataclass(frozen=True)
+class Young:
+    """The same record as an earlier release has it."""
+
+    name: ClassVar[str] = "test/grown"
+
+    first: int
+
+
+def test_a_field_that_came_later_is_left_out_at_its_default() -> None:
+    assert encode(Grown(5)) == encode(Grown(5, 1)) == encode(Young(5))
+    assert decode(encode(Young(5)), [Grown]) == Grown(5)
+    assert decode(encode(Grown(5, 2)), [Grown]) == Grown(5, 2)
+    with pytest.raises(CodecError):
+        decode(encode(Grown(5, 2)), [Young])
+
+
+@pytest.mark.parametrize("value", [1, True, None, 1.0, np.ones(2, np.int64)])
+def test_a_default_that_is_spelled_out_or_of_another_type_is_refused(value: Any) -> None:
+    """Every value has one encoding."""
+    data = encode(Grown(5, 2))
+    spelled_out = data.replace(encode(2), encode(value))
+    assert spelled_out != data
+    with pytest.raises(CodecError):
+        decode(spelled_out, [Grown])

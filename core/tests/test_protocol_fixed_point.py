@@ -13,7 +13,7 @@ from unpooled.errors import ProtocolError
 from unpooled.protocol.fixed_point import decode_integers, decode_reals, encode_integers, encode_reals
 from unpooled.protocol.ring import Ring
 
-widths = st.sampled_from([32, 64, 128])
+widths = st.sampled_from([32, 64, 128, 256])
 
 
 def signed(ring: Ring, vector: np.ndarray) -> list[int]:
@@ -80,7 +80,7 @@ def test_a_real_becomes_the_nearest_integer(bits: int, real: float, fraction_bit
     assert signed(ring, encode_reals(np.array([real]), fraction_bits, ring)) == [round(exact)]
 
 
-@given(widths, st.integers(-(2**127), 2**127 - 1), st.integers(0, 100))
+@given(widths, st.integers(-(2**255), 2**255 - 1), st.integers(0, 100))
 @example(128, 2**64, 0)
 @example(128, -(2**64), 0)
 @example(128, -1, 0)
@@ -88,16 +88,16 @@ def test_a_real_becomes_the_nearest_integer(bits: int, real: float, fraction_bit
 @example(128, 2**127 - 1, 0)
 @example(128, -(2**64) + 1, 60)
 def test_a_sum_reads_back_to_float64_precision(bits: int, number: int, fraction_bits: int) -> None:
-    number >>= 128 - bits
+    number >>= max(0, number.bit_length() - bits + 1)
     (got,) = decode_reals(vector(Ring(bits), [number]), fraction_bits, Ring(bits))
     want = Fraction(number) / 2**fraction_bits
-    assert abs(Fraction(float(got)) - want) <= abs(want) * Fraction(3, 2**54)  # a rounding for each limb
+    assert abs(Fraction(float(got)) - want) <= abs(want) * Fraction(5, 2**54)  # a rounding for each limb
     assert (got < 0) == (number < 0)
 
 
 @given(widths, st.lists(st.floats(-1000, 1000), min_size=2, max_size=6))
 def test_the_sum_of_masked_reals_is_the_sum_of_the_rounded(bits: int, values: list[float]) -> None:
-    ring, fraction_bits = Ring(bits), {32: 16, 64: 40, 128: 80}[bits]
+    ring, fraction_bits = Ring(bits), {32: 16, 64: 40, 128: 80, 256: 80}[bits]
     total = ring.zeros(1)
     for value in values:
         total = ring.add(total, encode_reals(np.array([value]), fraction_bits, ring))
@@ -110,7 +110,7 @@ def test_the_sum_of_masked_reals_is_the_sum_of_the_rounded(bits: int, values: li
 
 def test_any_shape_is_flattened_and_many_numbers_keep_their_order() -> None:
     values = np.array([[1.5, -1.5], [0.25, -1e6]])
-    for bits in (32, 64, 128):
+    for bits in (32, 64, 128, 256):
         ring = Ring(bits)
         vector_ = encode_reals(values, 2, ring)
         assert signed(ring, vector_) == [6, -6, 1, -4_000_000]

@@ -1,4 +1,4 @@
-"""The three rings against Python's integers."""
+"""The rings against Python's integers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from unpooled.errors import ProtocolError
 from unpooled.protocol.ring import Ring
 
-WIDTHS = (32, 64, 128)
+WIDTHS = (8, 32, 64, 128, 256)
 widths = st.sampled_from(WIDTHS)
 
 
@@ -25,20 +25,34 @@ def numbers(ring: Ring, words: np.ndarray) -> list[int]:
 
 
 # Numbers at the edges of the words and of their limbs, where a carry or a borrow passes on.
-powers = st.sampled_from([0, 31, 32, 63, 64, 65, 127, 128])
+powers = st.sampled_from([0, 7, 31, 32, 63, 64, 65, 127, 128, 191, 192, 255])
 edges = st.builds(lambda e, d: 2**e + d, powers, st.integers(-2, 2))
-elements = st.lists(edges | st.integers(0, 2**128 - 1), min_size=1, max_size=9)
+elements = st.lists(edges | st.integers(0, 2**256 - 1), min_size=1, max_size=9)
 
 
 @given(widths, st.data())
-def test_sums_and_differences_are_those_of_integers_modulo_a_power(bits: int, data: st.DataObject) -> None:
+def test_sums_differences_and_products_are_those_of_integers_modulo_a_power(
+    bits: int, data: st.DataObject
+) -> None:
     ring = Ring(bits)
     a = data.draw(elements)
-    b = data.draw(st.lists(edges | st.integers(0, 2**128 - 1), min_size=len(a), max_size=len(a)))
+    b = data.draw(st.lists(edges | st.integers(0, 2**256 - 1), min_size=len(a), max_size=len(a)))
     added = numbers(ring, ring.add(vector(ring, a), vector(ring, b)))
     subtracted = numbers(ring, ring.subtract(vector(ring, a), vector(ring, b)))
+    multiplied = numbers(ring, ring.multiply(vector(ring, a), vector(ring, b)))
     assert added == [(x + y) % 2**bits for x, y in zip(a, b, strict=True)]
+    assert multiplied == [x * y % 2**bits for x, y in zip(a, b, strict=True)]
     assert subtracted == [(x - y) % 2**bits for x, y in zip(a, b, strict=True)]
+
+
+@given(widths, elements, st.data())
+def test_what_is_shifted_is_multiplied_with_a_power(
+    bits: int, values: list[int], data: st.DataObject
+) -> None:
+    ring, places = Ring(bits), data.draw(st.integers(0, bits - 1))
+    assert numbers(ring, ring.shifted(vector(ring, values), places)) == [
+        n * 2**places % 2**bits for n in values
+    ]
 
 
 @given(widths, elements)
@@ -70,7 +84,7 @@ def test_an_empty_vector_is_one(bits: int) -> None:
     assert len(Ring(bits).zeros(0)) == 0
 
 
-@pytest.mark.parametrize("bits", [0, 1, 16, 31, 54, 256])
+@pytest.mark.parametrize("bits", [0, 1, 16, 31, 54, 512])
 def test_there_is_no_other_ring(bits: int) -> None:
     with pytest.raises(ProtocolError, match="no ring"):
         Ring(bits)

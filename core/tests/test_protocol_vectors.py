@@ -12,13 +12,15 @@ import pytest
 
 from unpooled.check import check_of
 from unpooled.plan import Plan
-from unpooled.protocol import codec, fixed_point, masking, messages, sealing
-from unpooled.protocol.masking import MaskContext
+from unpooled.protocol import codec, comparing, fixed_point, masking, messages, sealing
+from unpooled.protocol.dealing import DealingContext
+from unpooled.protocol.masking import ComparedContext, MaskContext
 from unpooled.protocol.ring import Ring
 from unpooled.protocol.sealing import Purpose, SealingKey, SigningKey
 
 FOLDER = Path(__file__).parent / "vectors"
-RECORDS: dict[str, Any] = {kind.name: kind for kind in (*messages.RECORDS, Purpose, MaskContext, Plan)}
+CONTEXTS = (MaskContext, ComparedContext, DealingContext)
+RECORDS: dict[str, Any] = {kind.name: kind for kind in (*messages.RECORDS, Purpose, *CONTEXTS, Plan)}
 DTYPES = {"?": "?", "B": "<u1", "I": "<u4", "Q": "<u8", "l": "<i4", "q": "<i8", "d": "<f8"}
 
 
@@ -90,6 +92,28 @@ def test_checks() -> None:
         assert kind.to_bytes(share).hex() == case["share"], case
 
 
+def test_a_comparison() -> None:
+    """Dealing, every message of both parties, and the bits: two counts, and the sixteen that are known."""
+    known = load("comparison.json")
+    context, kind = built(known["context"]), masking.scheme("z32")
+    dealing = comparing.deal(bytes.fromhex(known["seed"]), bytes.fromhex(known["own"]), context)
+    assert dealing.hex() == known["dealing"]
+    total, masks = (kind.from_bytes(bytes.fromhex(known[name]), context.words) for name in ("total", "masks"))
+    server = comparing.server_side(total, 3, dealing, context)
+    compensator = comparing.compensator_side(masks, bytes.fromhex(known["seed"]), context)
+    next(compensator)
+    message = next(server)
+    for sent, answered in zip(known["server"], known["compensator"], strict=True):
+        assert message.hex() == sent
+        answer = compensator.send(message)
+        assert answer.hex() == answered
+        try:
+            message = server.send(answer)
+        except StopIteration as end:
+            assert end.value[:, 0].tolist() == known["bits"][:2] == [True, False]
+    assert known["bits"][2:] == [True, False] * 8
+
+
 def test_digests() -> None:
     known = load("digests.json")
     asked = known["question"]
@@ -114,7 +138,8 @@ def test_boxes() -> None:
         assert signer.sign(codec.encode((b"unpooled/box/2", purpose, box.sealed))) == box.signature
 
 
-def test_the_files_are_what_the_script_makes() -> None:
+def test_the_files_are_what_the_script_makes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(FOLDER)
     made = runpy.run_path(str(FOLDER / "make.py"))["files"]()
     assert set(made) == {path.name for path in FOLDER.glob("*.json")}
     for name, content in made.items():

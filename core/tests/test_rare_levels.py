@@ -16,7 +16,7 @@ from unpooled import run as federation
 from unpooled.algorithms.regression.pool import Census
 from unpooled.algorithms.regression.symmetric import pairs
 from unpooled.cohort import ArrayCohort, Samples
-from unpooled.errors import DisclosureError
+from unpooled.errors import Refuse
 from unpooled.panel import Panel
 from unpooled.plan import Covariate, Plan
 from unpooled.question import Arrays, Question
@@ -82,7 +82,7 @@ def test_fewer_cohorts_are_not_unless_the_plan_says_so(
     if not level:
         study(test, diets, missing)
         return
-    with pytest.raises(DisclosureError) as caught:
+    with pytest.raises(Refuse) as caught:
         study(test, diets, missing)
     said = str(caught.value)
     assert "fewer than 3 cohorts" in said and f"the level {level} of the covariate diet" in said
@@ -105,7 +105,7 @@ def test_fewer_cohorts_are_not_unless_the_plan_says_so(
 def test_nine_people_of_the_pool_never_are(
     test: str, cohort_sums: bool, diets: list[tuple[int, ...]], missing: int, level: str
 ) -> None:
-    with pytest.raises(DisclosureError) as caught:
+    with pytest.raises(Refuse) as caught:
         study(test, diets, missing, cohort_sums=cohort_sums)
     said = str(caught.value)
     assert f"fewer than 10 people in the pool have the level {level} of the covariate diet" in said
@@ -209,7 +209,7 @@ def test_else_it_is_asked_how_many_there_are_and_nothing_more(
     test: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader = Reader(monkeypatch)
-    with pytest.raises(DisclosureError, match="the level Graz of the covariate site"):
+    with pytest.raises(Refuse, match="the level Graz of the covariate site"):
         run(plan_of(test, 3, covariates=(SITES,)), PANEL, of_sites())
     assert [question.name for question, _ in reader.seen] == ["regression/census"]
 

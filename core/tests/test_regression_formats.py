@@ -34,9 +34,13 @@ def _helpers(test: str) -> Any:
     return module
 
 
+WITHOUT: dict[str, dict[str, Any]] = {"linear": {}, "logistic": {"firth": "no-firth"}}
+"""Options of a study without Firth's fit, and plink2's modifiers for the same."""
+
+
 def result(test: str, **options: Any) -> tuple[Any, dict[str, bytes]]:
     pooled = _helpers(test).generated(3, each=10, **({"missing": 0.0} if test == "logistic" else {}))
-    return pooled, pooled.study(files=("assoc", "glm", "ssf"), **options)[0]
+    return pooled, pooled.study(files=("assoc", "glm", "ssf"), **WITHOUT[test] | options)[0]
 
 
 def plink2(pooled: Any, folder: Path, *flags: str) -> list[list[str]]:
@@ -89,7 +93,7 @@ def assert_near(ours: dict[str, str], plinks: dict[str, str]) -> None:
 def test_glm_is_plink2s(test: str, limits: bool, tmp_path: Path) -> None:
     """On every chromosome: men 0/2 on X, heterozygous haploid calls half a copy, sexes unknown."""
     pooled, ours = result(test, ci=0.95 if limits else 0.0)
-    modifiers = ["no-firth"] if test == "logistic" else []
+    modifiers = WITHOUT[test].values()
     flags = ["--ci", "0.95"] if limits else []
     found = pairs(ours["glm"], plink2(pooled, tmp_path, "--glm", *modifiers, *flags))
     numbers = [pair for pair in found if "NA" not in (pair[0]["P"], pair[1]["P"])]
@@ -118,7 +122,7 @@ def test_people_of_unknown_sex_stay_where_few_must_not_show(tmp_path: Path) -> N
 def test_where_plink2_does_not_finish(tmp_path: Path) -> None:
     """Hardly more people than parameters: it says UNFINISHED and prints where it stopped."""
     pooled = _helpers("logistic").generated(9, each=20, missing=0.0, n=9)
-    ours = pooled.study(files=("glm",))[0]["glm"]
+    ours = pooled.study(files=("glm",), firth="no-firth")[0]["glm"]
     unfinished = set()
     for a, b in pairs(ours, plink2(pooled, tmp_path, "--glm", "no-firth", "--vif", "1000")):
         if b["ERRCODE"] == "UNFINISHED":
@@ -136,11 +140,12 @@ def test_a_covariate_that_is_nearly_a_variant(test: str, tmp_path: Path) -> None
     """Linear: the codes of plink2. Logistic: PLINK 1.9 goes on, and so do we."""
     pooled = _helpers(test).generated(3, each=10, missing=0.0)
     noise = np.random.default_rng(1).normal(size=(2, len(pooled.samples)))
-    modifiers = ["no-firth"] if test == "logistic" else []
+    modifiers = WITHOUT[test].values()
     for size, reason in ((0.005, "CORR_TOO_HIGH"), (0.05, "VIF_TOO_HIGH")):
         covariates = np.column_stack([pooled.copies[15] + size * noise[0], noise[1]])
         trial = replace(pooled, samples=replace(pooled.samples, covariates=covariates))
-        found = pairs(trial.study(files=("glm",))[0]["glm"], plink2(trial, tmp_path, "--glm", *modifiers))
+        ours = trial.study(files=("glm",), **WITHOUT[test])[0]["glm"]
+        found = pairs(ours, plink2(trial, tmp_path, "--glm", *modifiers))
         odd = {(a["ID"], a["ERRCODE"], b["ERRCODE"]) for a, b in found if a["ERRCODE"] != b["ERRCODE"]}
         name = trial.variants[15][2].decode()
         assert reason in {b["ERRCODE"] for _, b in found if b["ID"] == name}
@@ -153,10 +158,10 @@ def test_a_mean_far_below_zero(test: str, tmp_path: Path) -> None:
     pooled = _helpers(test).generated(3, each=10, missing=0.0)
     a, b = np.random.default_rng(1).normal(size=(2, len(pooled.samples)))
     trial = replace(pooled, samples=replace(pooled.samples, covariates=np.column_stack([a - 1000, b])))
-    files, _ = trial.study(files=("assoc", "adjusted", "glm", "ssf"))
+    files, _ = trial.study(files=("assoc", "adjusted", "glm", "ssf"), **WITHOUT[test])
     assert all(line.endswith(b"NA") for line in files["assoc"].splitlines()[1:])
     assert len(files["adjusted"].splitlines()) == 1 < len(gzip.decompress(files["ssf"]).splitlines())
-    modifiers = ["no-firth"] if test == "logistic" else []
+    modifiers = WITHOUT[test].values()
     for ours, plinks in pairs(files["glm"], plink2(trial, tmp_path, "--glm", *modifiers)):
         assert ours["ERRCODE"] == plinks["ERRCODE"]
         if ours["ERRCODE"] == ".":
@@ -213,10 +218,14 @@ def test_metadata_is_yaml() -> None:
 
 
 def test_names_of_files() -> None:
-    plan = Plan("logistic", "asthma", 3, bytes(32), files=("assoc",))
+    plan = Plan("logistic", "asthma", 3, bytes(32), files=("assoc", "glm"))
     names = {file: file_name(file, plan) for file in ALGORITHMS["logistic"].files}
     assert names["assoc"] == "assoc.logistic" and names["adjusted"] == "assoc.logistic.adjusted"
-    assert names["glm"] == "asthma.glm.logistic" and names["frq"] == "frq"
+    assert names["glm"] == "asthma.glm.logistic.hybrid" and names["frq"] == "frq"
+    others = {firth: file_name("glm", replace(plan, firth=firth)) for firth in ("firth", "no-firth")}
+    assert others == {"firth": "asthma.glm.firth", "no-firth": "asthma.glm.logistic"}
+    first = replace(plan, version=1)
+    assert file_name("glm", first) == "asthma.glm.logistic"
 
 
 def test_no_rows() -> None:

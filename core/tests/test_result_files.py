@@ -4,33 +4,91 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from unpooled.algorithms import ALGORITHMS, usual
-from unpooled.algorithms.result_files import MANIFEST, PREFIX, most_bytes, result_files
-from unpooled.plan import Plan
+from unpooled.algorithms.result_files import manifest_name, most_bytes, page_name, result_files
+from unpooled.file_names import LONGEST_STEM, is_plain, is_stem, stem_of
+from unpooled.plan import Plan, PlanError
+from unpooled.protocol import codec
 from unpooled.schema import Column
 
 HOSTILE = ["../../x", "a\\b", "CON", "nul.txt", ".", "a:b", "größe", "身長" * 100, "a" * 200, "x ", "a*?<>|"]
 
 
-def plan_of(test: str, phenotype: str) -> Plan:
+def plan_of(test: str, phenotype: str, **more: str) -> Plan:
     found = ALGORITHMS[test]
     of_tables = {"schema": (Column("weight"),)} if usual(test).get("phenotype") == "" else {}
     values = usual(test) | {"files": tuple(found.files)} | of_tables
-    return Plan(**{"test": test, "phenotype": phenotype, "cohorts": 3, "compensator_key": bytes(32)} | values)
+    return Plan(
+        **{"test": test, "phenotype": phenotype, "cohorts": 3, "compensator_key": bytes(32)} | values | more
+    )
 
 
+@pytest.mark.parametrize("stem", ["a", "Asthma_2.in-adults", "x" * LONGEST_STEM])
 @pytest.mark.parametrize("phenotype", HOSTILE)
 @pytest.mark.parametrize("test", ALGORITHMS)
-def test_every_name_is_plain_on_every_system(test: str, phenotype: str) -> None:
-    names = result_files(plan_of(test, phenotype))
+def test_every_name_is_plain_on_every_system(test: str, phenotype: str, stem: str) -> None:
+    names = result_files(plan_of(test, phenotype, file_stem=stem))
     assert len({name.casefold() for name in names}) == len(names)
     for name in names:
-        assert name == MANIFEST or name.startswith(f"{PREFIX}.")
+        assert name.startswith(f"{stem}.") and is_plain(name)
         assert not re.search(r'[\\/:*?"<>|\x00-\x1f\x7f\s]', name) and not name.endswith(".")
-        assert len(name.encode()) < 220
+        assert len(name.encode()) <= 255 - 18  # so much longer is the name of a file in the making
+
+
+def test_a_plan_without_a_file_name_has_the_names_and_the_hash_of_before_there_were_any() -> None:
+    """The hash is the one that the release before has; another would end running studies."""
+    plan = plan_of("chi-square", "asthma")
+    assert {"study.assoc", "study.variants.tsv", "study.methods.txt", "manifest.json"} < set(
+        result_files(plan)
+    )
+    assert plan.hash().hex() == "6700717700257fdeae4f2e50565d6c52b8b48235686e0f3e03576293fa7d31d6"
+    assert plan == Plan.from_json(plan.to_json()) and plan.to_json()["file_stem"] == ""
+    named = plan_of("chi-square", "asthma", file_stem="asthma")
+    assert named.hash() != plan.hash() and codec.decode(codec.encode(named), [Plan]) == named
+    assert manifest_name(named) == "asthma.manifest.json" and page_name(named) == "asthma.report.html"
+
+
+@pytest.mark.parametrize("values", [{"sexes": "males"}, {"condition": ("rs1",)}, {"few_studies": True}])
+def test_an_option_that_came_later_is_encoded_only_where_it_is_set(values: dict[str, Any]) -> None:
+    """So plans from before it keep their hash."""
+    (name,) = values
+    usual, other = plan_of("linear", "height"), plan_of("linear", "height", **values)
+    assert name not in dict(usual.record_fields()) and name in usual.to_json()
+    assert dict(other.record_fields())[name] == values[name]
+    assert codec.decode(codec.encode(other), [Plan]) == other
+
+
+@pytest.mark.parametrize(
+    "stem",
+    [".x", "-x", "a b", "a/b", "..", "a\\b", "größe", "CON", "nul.x", "com1", "x.", "x" * 61, "a\n", "a:b"],
+)
+def test_a_file_name_that_some_system_does_not_take_is_refused(stem: str) -> None:
+    assert not is_stem(stem)
+    with pytest.raises(PlanError, match="letters, digits, dots, dashes") as refused:
+        plan_of("linear", "height", file_stem=stem)
+    assert set(refused.value.problems) == {"file_stem"}
+
+
+@pytest.mark.parametrize(
+    ("title", "stem"),
+    [
+        ("Asthma in adults", "asthma-in-adults"),
+        ("Größe & BMI, 2. Lauf", "grosse-bmi-2.-lauf"),
+        ("../../etc/passwd", "etc-passwd"),
+        ("身長", "study"),
+        ("con", "study-con"),
+        ("Aux.2", "study-aux.2"),
+        ("--x--", "x"),
+        ("", "study"),
+        ("long " * 40, "long-" * 11 + "long"),
+    ],
+)
+def test_the_usual_file_name_is_made_from_the_title(title: str, stem: str) -> None:
+    assert stem_of(title) == stem and is_stem(stem_of(title))
 
 
 def test_the_bound_grows_with_the_data_and_without_them_is_the_largest() -> None:
@@ -38,6 +96,6 @@ def test_the_bound_grows_with_the_data_and_without_them_is_the_largest() -> None
     small, large = {"variants": 10, "list_bytes": 200}, {"variants": 10**6, "list_bytes": 10**7}
     bounds = [most_bytes("study.frq", plan, sizes) for sizes in (small, large, {})]
     assert bounds == sorted(bounds) and bounds[0] < bounds[1] < bounds[2]
-    assert most_bytes(MANIFEST, plan, small) == most_bytes(MANIFEST, plan, large)
+    assert most_bytes(manifest_name(plan), plan, small) == most_bytes(manifest_name(plan), plan, large)
     longer = replace(plan, files=("assoc",))
     assert most_bytes("study.frq", longer, large | {"longest_id": 16_000}) > bounds[1]

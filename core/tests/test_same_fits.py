@@ -11,6 +11,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -74,7 +75,9 @@ def of_kernels(shift: int) -> Iterator[str]:
         beta, fill = random.normal(size=(VARIANTS, count + 2)) * 0.3, random.random((VARIANTS, 2))
         second, lacking = random.random((2, VARIANTS)) < 0.5
         for precise in (made, made.in_single_precision()):
-            design = Design(moved(precise.covariates, shift), moved(precise.rows, shift))
+            design = replace(
+                precise, covariates=moved(precise.covariates, shift), rows=moved(precise.rows, shift)
+            )
             for exact in (True, False):
                 found = evaluate(words, second, lacking, design, moved(beta, shift), fill, exact)
                 yield digest(f"evaluate {count} {design.rows.dtype} {exact}", found)
@@ -99,7 +102,7 @@ def of_studies(shift: int) -> Iterator[str]:
 
 def of_many_people(shift: int) -> Iterator[str]:
     """A cohort so large that BLAS would take several threads for products of its columns."""
-    people, count = 200_000, 20
+    people, count = 50_000, 20
     random = np.random.default_rng(3)
     samples = Samples(
         phenotype=moved(random.integers(0, 2, people).astype(float), shift),

@@ -17,8 +17,8 @@ from unpooled.algorithms.shared import standardise
 from unpooled.algorithms.shared.groups import complete
 from unpooled.algorithms.shared.standardise import Columns, Magnitude, Mean, Spread, first_exponents
 from unpooled.cohort import ArrayCohort, Samples
-from unpooled.errors import BoundError, ColumnError, ProtocolError
-from unpooled.plan import Covariate, Plan
+from unpooled.errors import BoundError, ProtocolError, Refuse
+from unpooled.plan import Covariate, OwnPlan, Plan
 from unpooled.procedure import Procedure
 from unpooled.protocol.masking import scheme
 from unpooled.question import Arrays, Question
@@ -97,9 +97,9 @@ def test_a_value_beyond_all_others_is_refused(outlier: float, scale: float) -> N
     values = np.random.default_rng(1).normal(size=(500, 2)) * scale
     with np.errstate(over="ignore"):
         values[7, 1] = np.clip(outlier * scale, -1e308, 1e308)
-    with pytest.raises(ColumnError, match=r"^age: .* 1,048,576 times as large") as caught:
+    with pytest.raises(Refuse, match=r"^age: .* 1,048,576 times as large") as caught:
         standardised(deal(values, 3))
-    assert "duplicate" in str(caught.value)
+    assert "write NA" in caught.value.remedy and caught.value.field == "covariates"
 
 
 def test_columns_that_are_zero_for_nearly_everybody_are_not() -> None:
@@ -108,7 +108,7 @@ def test_columns_that_are_zero_for_nearly_everybody_are_not() -> None:
     values[:, 1] = np.arange(500) == 3
     values[:, 2] = 1e7 * (np.arange(500) < 3)
     values[:, 3] = np.where(np.arange(500) < 50, 1e-30, 1e7)  # small for many: another unit, not an outlier
-    values[:, 4] = 1e200
+    values[:, 4] = 1e200 * (np.arange(500) < 450)
     values[:, 5] = np.exp(5 * values[:, 5])
     columns = standardised(deal(values, 3))
     assert np.isfinite(columns.centre).all()
@@ -118,9 +118,20 @@ def test_columns_that_are_zero_for_nearly_everybody_are_not() -> None:
 def test_constant_columns_become_exactly_zero(value: float) -> None:
     values = np.full((299, 2), value)
     values[:, 0] = np.arange(299)
-    columns = standardised(deal(values, 3))
+    cohorts = deal(values, 3)
+    with pytest.raises(Refuse, match="age: the same value for everybody in the pool") as caught:
+        standardised(cohorts)
+    assert caught.value.field == "covariates"
+    columns = standardised(cohorts, OwnPlan(**vars(PLAN)))  # of one cohort's own data nothing is refused
     assert columns.centre[0] == value
     assert not columns.apply(values[:, [1, 0]])[:, 0].any()
+
+
+def test_a_phenotype_that_is_the_same_for_everybody_is_refused() -> None:
+    values = np.column_stack([np.full(300, 7.0), np.arange(300.0)])
+    with pytest.raises(Refuse, match="y: the same value") as caught:
+        standardised(deal(values, 3))
+    assert caught.value.field == "phenotype"
 
 
 def test_a_small_spread_about_a_large_mean_is_kept() -> None:
@@ -142,7 +153,7 @@ def test_gaussian_masks_refuse_the_columns_that_they_hide(mean: float, masking: 
     values = np.random.default_rng(2).normal(size=(300, 3)) * 10 + [0, 0, mean]
     cohorts = deal(values, 3)
     if masking == "gaussian" and mean > 1e9:
-        with pytest.raises(ColumnError, match=r"the values of visit are so close .* modular masks"):
+        with pytest.raises(Refuse, match=r"the values of visit are so close .* modular masks"):
             standardised(cohorts, plan)
     else:
         assert standardised(cohorts, plan).exponent.tolist() == [4, 4, 4]

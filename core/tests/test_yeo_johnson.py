@@ -19,11 +19,15 @@ from sklearn.preprocessing import PowerTransformer, StandardScaler
 from unpooled.algorithms import check
 from unpooled.algorithms.tables.bracket import ASKED, START, Brackets
 from unpooled.cohort import ArrayTable
-from unpooled.errors import ColumnError
+from unpooled.errors import Refuse
 from unpooled.plan import PlanError
 from unpooled.scaler import CONSTANT, EMPTY, FLAT, NEARLY_CONSTANT, Scaler
+from unpooled.shared_options import BITS, SUMS
 
 LONG = np.longdouble
+
+either_way = pytest.mark.parametrize("opens", [SUMS, BITS])
+"""Whether the server reads sums on the way, or signs alone."""
 
 
 def derivative(x: np.ndarray, power: Any) -> Any:
@@ -98,9 +102,10 @@ def test_the_likelihood_is_nowhere_larger_at_the_lambda_of_scikit_learn(table: s
         assert ours.min() == pytest.approx(-2592.523, abs=1e-3)
 
 
-def test_the_transformer_is_that_of_scikit_learn() -> None:
+@either_way
+def test_the_transformer_is_that_of_scikit_learn(opens: str) -> None:
     pooled = loaded("wine")
-    found = fit("yeo-johnson", evenly(pooled, 3))
+    found = fit("yeo-johnson", evenly(pooled, 3), opens=opens)
     reference = PowerTransformer().fit(pooled)
     reference.lambdas_ = column(found, "lambda")
     columns = zip(pooled.T, reference.lambdas_, strict=True)
@@ -134,10 +139,11 @@ def odd_columns(n: int = 500) -> dict[str, np.ndarray]:
     }
 
 
-def test_odd_values() -> None:
+@either_way
+def test_odd_values(opens: str) -> None:
     columns = odd_columns()
     pooled = np.column_stack(list(columns.values()))
-    found = [fit("yeo-johnson", split(pooled, 4)) for split in SPLITS]
+    found = [fit("yeo-johnson", split(pooled, 4), opens=opens) for split in SPLITS]
     for one in found[1:]:
         for name in ("lambda", "centre", "spread"):
             np.testing.assert_allclose(column(one, name), column(found[0], name), rtol=1e-9, atol=1e-300)
@@ -158,19 +164,20 @@ def test_odd_values() -> None:
     assert not scaled[:, ~changing].any() or np.ptp(scaled[:, ~changing], axis=0).max() < 1e-300
 
 
-def test_missing_values_of_a_whole_cohort_and_of_all() -> None:
+@either_way
+def test_missing_values_of_a_whole_cohort_and_of_all(opens: str) -> None:
     parts = evenly(loaded("iris"), 4)
     parts[1][:, 2] = np.nan
     for part in parts:
         part[:, 3] = np.nan
-    found = fit("yeo-johnson", parts)
+    found = fit("yeo-johnson", parts, opens=opens)
     assert found["features"][2]["n"] == 150 - len(parts[1]) and found["features"][3]["note"] == EMPTY
     assert found["features"][3]["lambda"] is None
     assert (
         abs(column(found, "lambda")[2] - true_lambda(np.concatenate(parts)[:, 2], column(found, "lambda")[2]))
         < 5e-7
     )
-    nothing = fit("yeo-johnson", [np.full((20, 2), np.nan)] * 3)
+    nothing = fit("yeo-johnson", [np.full((20, 2), np.nan)] * 3, opens=opens)
     assert [row["note"] for row in nothing["features"]] == [EMPTY, EMPTY]
 
 
@@ -180,10 +187,11 @@ def rounds_of(parts: list[np.ndarray]) -> int:
     return len(followed(plan, NOBODY, [ArrayTable(part) for part in parts]).answers)
 
 
+@either_way
 @pytest.mark.skipif(np.finfo(LONG).eps > 1e-18, reason="no long double on this machine")
 @pytest.mark.parametrize("scale", [1e-3, 5e-9, 1e-12, 1e-160, 1e-250])
 @pytest.mark.parametrize("shape", ["lognormal", "normal", "one of many"])
-def test_a_unit_that_makes_values_tiny_costs_no_rounds(scale: float, shape: str) -> None:
+def test_a_unit_that_makes_values_tiny_costs_no_rounds(scale: float, shape: str, opens: str) -> None:
     """Its lambda is large, for only that bends what lies so close together."""
     random = np.random.default_rng(3)
     plain = {
@@ -193,7 +201,7 @@ def test_a_unit_that_makes_values_tiny_costs_no_rounds(scale: float, shape: str)
     }[shape]
     parts = evenly(scale * plain[:, None], 3)
     assert rounds_of(parts) <= 17
-    found = fit("yeo-johnson", parts)
+    found = fit("yeo-johnson", parts, opens=opens)
     power = column(found, "lambda")[0]
     off = 5e-7 * max(1.0, abs(power) / 4096)
     own = scale * plain.astype(LONG)
@@ -202,10 +210,11 @@ def test_a_unit_that_makes_values_tiny_costs_no_rounds(scale: float, shape: str)
     assert abs(scaled.mean()) < 1e-9 and scaled.std() == pytest.approx(1, rel=1e-9)
 
 
-def test_values_too_large_are_named_as_such() -> None:
+@either_way
+def test_values_too_large_are_named_as_such(opens: str) -> None:
     values = np.linspace(-1, 1, 20)
-    with pytest.raises(ColumnError, match="values of feature 1 are too large for this transform"):
-        fit("yeo-johnson", [np.column_stack([values, 1.7e308 * values, 1e300 * values])] * 3)
+    with pytest.raises(Refuse, match="values of feature 1 are too large for this transform"):
+        fit("yeo-johnson", [np.column_stack([values, 1.7e308 * values, 1e300 * values])] * 3, opens=opens)
 
 
 def exact_sign(x: np.ndarray, power: float, off: float) -> bool:
@@ -223,6 +232,7 @@ def exact_sign(x: np.ndarray, power: float, off: float) -> bool:
         return sum(logarithms) / n * sum((value - mean) ** 2 for value in y) / n > covariance
 
 
+@either_way
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize(
     ("offset", "scale"),
@@ -237,11 +247,11 @@ def exact_sign(x: np.ndarray, power: float, off: float) -> bool:
         (1e300, 1e289),
     ],
 )
-def test_an_offset_does_not_hide_the_root(offset: float, scale: float, sign: int) -> None:
+def test_an_offset_does_not_hide_the_root(offset: float, scale: float, sign: int, opens: str) -> None:
     """However far from 0 values lie, and however close to each other: lambda, and the way back."""
     x = sign * (offset + scale * np.random.default_rng(8).lognormal(size=90))
     assert rounds_of(evenly(x[:, None], 3)) <= 17
-    found = fit("yeo-johnson", evenly(x[:, None], 3))
+    found = fit("yeo-johnson", evenly(x[:, None], 3), opens=opens)
     (row,), power = found["features"], column(found, "lambda")[0]
     assert "note" not in row
     own = power if sign > 0 else 2 - power  # mirrored, the likelihood is that of 2 - lambda
@@ -253,9 +263,10 @@ def test_an_offset_does_not_hide_the_root(offset: float, scale: float, sign: int
     assert np.all(np.abs(back - x) <= 1e-9 * np.ptp(x) + np.spacing(np.abs(x)))
 
 
+@either_way
 @pytest.mark.parametrize("cohorts", [3, 4])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_what_varies_by_rounding_only_is_left_as_it_is(cohorts: int, sign: int) -> None:
+def test_what_varies_by_rounding_only_is_left_as_it_is(cohorts: int, sign: int, opens: str) -> None:
     random = np.random.default_rng(0)
     pooled = sign * np.column_stack(
         [
@@ -265,7 +276,7 @@ def test_what_varies_by_rounding_only_is_left_as_it_is(cohorts: int, sign: int) 
             1e6 + 1e-3 * random.normal(size=600),
         ]
     )
-    found = fit("yeo-johnson", evenly(pooled, cohorts))
+    found = fit("yeo-johnson", evenly(pooled, cohorts), opens=opens)
     reference = PowerTransformer().fit(pooled)
     nearly = reference.lambdas_ == 1
     assert nearly.tolist() == [True, True, True, False]
@@ -276,12 +287,13 @@ def test_what_varies_by_rounding_only_is_left_as_it_is(cohorts: int, sign: int) 
     assert np.array_equal(Scaler(found).inverse_transform(scaled)[:, nearly], pooled[:, nearly])
 
 
+@either_way
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("zeros", [1, 5, 10, 20, 22, 25, 60])
-def test_few_zeros_come_back_as_zeros(zeros: int, sign: int) -> None:
+def test_few_zeros_come_back_as_zeros(zeros: int, sign: int, opens: str) -> None:
     """Their transform is that of every value below but for rounding."""
     x = sign * np.append(np.ones(1000 - zeros), np.zeros(zeros))[:, None]
-    scaler = Scaler(fit("yeo-johnson", evenly(x, 4)))
+    scaler = Scaler(fit("yeo-johnson", evenly(x, 4), opens=opens))
     np.testing.assert_allclose(scaler.inverse_transform(scaler.transform(x)), x, atol=1e-9)
     if zeros != 10:  # there scikit-learn's own rounding goes astray
         reference = PowerTransformer().fit(x)
@@ -305,11 +317,12 @@ def flat_columns(n: int = 1000) -> dict[str, np.ndarray]:
     }
 
 
+@either_way
 @pytest.mark.parametrize("sign", [1, -1])
-def test_what_the_inverse_loses_has_a_note(sign: int) -> None:
+def test_what_the_inverse_loses_has_a_note(sign: int, opens: str) -> None:
     columns = flat_columns()
     pooled = sign * np.column_stack(list(columns.values()))
-    found = fit("yeo-johnson", evenly(pooled, 4))
+    found = fit("yeo-johnson", evenly(pooled, 4), opens=opens)
     back = Scaler(found).inverse_transform(Scaler(found).transform(pooled))
     assert not np.isinf(back).any()
     lost = ~np.all(np.abs(back - pooled) <= 1e-9 * np.ptp(pooled, axis=0), axis=0)

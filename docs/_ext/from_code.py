@@ -3,6 +3,7 @@
 {leaves-the-cohort} chi-square     what the questions of an algorithm declare that cohorts send
 {what-parties-get}                 what each party of a study of variants gets and can read
 {plan-options}                     the options that tests and methods declare
+{templates}                        the templates that they declare
 {run-example} examples/mask.py     a program and what it prints; the build fails if the program does
 {command-help} unpooled rehearse   what the command says of itself with --help
 """
@@ -23,16 +24,19 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 from unpooled.algorithms import ALGORITHMS
+from unpooled.algorithms.phenotypes import CountApart
 from unpooled.algorithms.presence import Presence
-from unpooled.leaving import what_parties_get
+from unpooled.parties import what_parties_get
 from unpooled.plan import Plan
-from unpooled.question import Count, Question, Real
+from unpooled.question import Question, Real, Residue, Sent
 
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-# What is asked outside an algorithm: the panel of a study that goes by a coordinator's list.
+# What is asked outside an algorithm: the panel of a study that goes by a coordinator's list, and which people
+# have which of several phenotypes.
 QUESTIONS: dict[str, tuple[type[Question], ...]] = {
     "panel": (Presence,),
+    "phenotypes": (CountApart,),
     **{name: algorithm.asks for name, algorithm in ALGORITHMS.items()},
 }
 
@@ -53,28 +57,43 @@ def table(of: str) -> Iterator[str]:
     for kind in QUESTIONS[of]:
         for array in kind.sends:
             what = f"`{array.name}`: {array.meaning}"
-            cells = (kind.title, what, _shape(array), _bound(array), _form(kind, array), array.learns)
+            cells = (
+                kind.title,
+                what,
+                _shape(array),
+                _bound(kind, array),
+                _form(kind, array),
+                _tells(kind, array),
+            )
             yield f"| {' | '.join(cells)} |"
 
 
-def _shape(array: Count | Real) -> str:
+def _shape(array: Sent) -> str:
     return " by ".join(str(dim).replace("_", " ") for dim in array.dims) or "1"
 
 
-def _bound(array: Count | Real) -> str:
+def _tells(kind: type[Question], array: Sent) -> str:
+    return f"{array.learns}. Told is {kind.opens.learns}" if kind.opens else array.learns
+
+
+def _bound(kind: type[Question], array: Sent) -> str:
+    if isinstance(array, Residue):
+        return "any"
+    if isinstance(fixed := getattr(kind, str(array.bound), None), int | float):
+        return f"{fixed:g}"
     if isinstance(array.bound, str):
         return "from the number of people in the question"
     return f"{array.bound:,}"
 
 
-def _form(kind: type[Question], array: Count | Real) -> str:
-    sent = "whole numbers" if isinstance(array, Count) else _fixed_point(array)
+def _form(kind: type[Question], array: Sent) -> str:
+    sent = _fixed_point(kind, array) if isinstance(array, Real) else "whole numbers"
     ring = str(kind.ring_bits).translate(SUPERSCRIPT)
     return f"{sent}, masked modulo 2{ring}"
 
 
-def _fixed_point(array: Real) -> str:
-    bits = array.fraction_bits
+def _fixed_point(kind: type[Question], array: Real) -> str:
+    bits = getattr(kind, str(array.fraction_bits), array.fraction_bits)
     return f"fixed point, {bits if isinstance(bits, int) else 'as many as fit'} bits after the point"
 
 
@@ -101,13 +120,35 @@ def options_table() -> Iterator[str]:
     """Lines of a Markdown table: one row for each option."""
     yield "| Field | Flag | What it is | Takes | If not said | Of |"
     yield "| --- | --- | --- | --- | --- | --- |"
-    declared = {option.name: option for method in ALGORITHMS.values() for option in method.options}
+    declared = {option.name: option for method in ALGORITHMS.values() for option in method.all_options}
     for option in declared.values():
-        of = ", ".join(method.name for method in ALGORITHMS.values() if option in method.options)
+        of = ", ".join(method.name for method in ALGORITHMS.values() if option in method.all_options)
         flag = f"`{option.flag}`" if option.flag else ""
         default = f"`{json.dumps(option.to_json(option.default))}`"
         what = f"{option.label}. {option.hint}".strip()
         yield f"| `{option.name}` | {flag} | {what} | {option.wanted} | {default} | {of} |"
+
+
+class Templates(SphinxDirective):
+    """A table of the declared templates of every test and method."""
+
+    def run(self) -> list[nodes.Node]:
+        return self.parse_text_to_nodes("\n".join(templates_table()))
+
+
+def templates_table() -> Iterator[str]:
+    """Lines of a Markdown table: one row for each template."""
+    yield "| Template | What it is for | Test or method | What it sets |"
+    yield "| --- | --- | --- | --- |"
+    for method in ALGORITHMS.values():
+        for template in method.templates:
+            values = [
+                option.name_and_flag if value is True else f"{option.name_and_flag}: {option.shown(value)}"
+                for option, value in template.options.items()
+            ]
+            files = [f"result files: {', '.join(template.files)}"] if template.files else []
+            sets = "; ".join([*values, *files])
+            yield f"| `{template.name}` | {template.title}. {template.hint} | {method.name} | {sets} |"
 
 
 class RunExample(SphinxDirective):
@@ -176,6 +217,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("leaves-the-cohort", LeavesTheCohort)
     app.add_directive("what-parties-get", WhatPartiesGet)
     app.add_directive("plan-options", PlanOptions)
+    app.add_directive("templates", Templates)
     app.add_directive("run-example", RunExample)
     app.add_directive("command-help", CommandHelp)
     app.add_directive("rest-table", RestTable)

@@ -10,15 +10,14 @@ import httpx
 import numpy as np
 
 from unpooled import question as questions
-from unpooled.algorithms import algorithm
-from unpooled.algorithms.presence import Presence
+from unpooled.algorithms import questions_of
 from unpooled.cohort import Cohort
 from unpooled.panel import Panel, align
 from unpooled.plan import Plan
-from unpooled.protocol import VERSION, masking, messages
+from unpooled.protocol import VERSION, comparing, masking, messages
+from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.invitation import Invitation
-from unpooled.protocol.masking import MaskContext
-from unpooled.protocol.messages import Question, Questions
+from unpooled.protocol.messages import Question, Questions, Roster
 from unpooled.protocol.sealing import Purpose, SigningKey, seal_seed
 
 RAW = {"Content-Type": "application/octet-stream"}
@@ -34,6 +33,7 @@ class Client:
     data: Any  # (panel index into own, swapped) -> Cohort
     key: SigningKey = field(default_factory=SigningKey.generate)
     seed: bytes = field(default_factory=lambda: os.urandom(32))
+    dealer_seed: bytes = field(default_factory=lambda: os.urandom(32))
     instance: str = field(default_factory=lambda: os.urandom(16).hex())
 
     def call(self, method: str, path: str, **content: Any) -> httpx.Response:
@@ -96,30 +96,61 @@ class Client:
 
     def share(self, question: Question, cohort: Cohort) -> tuple[bytes, str]:
         """The masked bytes of an answer, and their nonce."""
-        seen = self.study()
-        plan = Plan.from_json(seen["plan"])
-        step = questions.decode(question.question, (*algorithm(plan.test).asks, Presence))
+        plan, step, named = self._asked(question)
         scheme = plan.scheme(step.ring_bits)
         vector = questions.pack(step, step.local(cohort), scheme, plan.cohorts, question.salt)
         nonce = os.urandom(16)
-        context = MaskContext(
-            study=seen["study"]["id"],
-            plan_hash=plan.hash(),
-            roster_hash=bytes.fromhex(seen["roster_hash"]),
-            cohort=seen["cohort"],
-            round=question.round,
-            question=masking.question(question.salt, question.question, bytes.fromhex(seen["panel_digest"])),
-            scheme=scheme.label,
-            words=questions.words(step, scheme),
-            nonce=nonce,
-        )
+        circuit = step.opens.circuit if step.opens else None
+        context = masking.context_of(circuit, cohort=self.name, nonce=nonce, **named)
         return scheme.to_bytes(scheme.add(vector, masking.mask(self.seed, context))), nonce.hex()
 
-    def send(self, question: Question, cohort: Cohort) -> httpx.Response:
-        data, nonce = self.share(question, cohort)
-        return self.call(
-            "PUT", f"shares/{question.round}", content=data, headers={**RAW, "Unpooled-Nonce": nonce}
+    def dealing(self, question: Question) -> bytes | None:
+        """What this cohort deals for a round; None where another one does, or nothing is compared."""
+        _, step, named = self._asked(question)
+        roster = Roster(tuple((m["name"], bytes.fromhex(m["key"])) for m in self.study()["roster"]))
+        if step.opens is None or dealer_of(roster, question.round) != self.name:
+            return None
+        context = DealingContext(dealer=self.name, circuit=step.opens.circuit, **named)
+        return comparing.deal(self.seed, self.dealer_seed, context)
+
+    def _asked(self, question: Question) -> tuple[Plan, questions.Question, dict[str, Any]]:
+        """The plan, the question, and what is common to all that names its masks and its dealing."""
+        seen = self.study()
+        plan = Plan.from_json(seen["plan"])
+        step = questions.decode(question.question, questions_of(plan))
+        scheme = plan.scheme(step.ring_bits)
+        return (
+            plan,
+            step,
+            {
+                "study": seen["study"]["id"],
+                "plan_hash": plan.hash(),
+                "roster_hash": bytes.fromhex(seen["roster_hash"]),
+                "round": question.round,
+                "question": masking.question(
+                    question.salt, question.question, bytes.fromhex(seen["panel_digest"])
+                ),
+                "scheme": scheme.label,
+                "words": questions.words(step, scheme),
+            },
         )
+
+    @property
+    def name(self) -> str:
+        return str(self.study()["cohort"])
+
+    def send(self, question: Question, cohort: Cohort) -> httpx.Response:
+        """Answer a round; where this cohort deals, it does that first."""
+        if dealing := self.dealing(question):
+            assert self.put_dealing(question.round, dealing).is_success
+        data, nonce = self.share(question, cohort)
+        return self.put_share(question.round, data, nonce)
+
+    def put_share(self, round_: int, data: bytes, nonce: str) -> httpx.Response:
+        return self.call("PUT", f"shares/{round_}", content=data, headers={**RAW, "Unpooled-Nonce": nonce})
+
+    def put_dealing(self, round_: int, data: bytes) -> httpx.Response:
+        return self.call("PUT", f"dealings/{round_}", content=data, headers=RAW)
 
     def answer_all(self, cohort: Cohort | None = None, wait: float = 10) -> str:
         """Answer questions until there are none for `wait` seconds, or the study is over; its state."""

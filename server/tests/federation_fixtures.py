@@ -109,6 +109,10 @@ class Federation:
     def run(self) -> None:
         """To the end."""
         self.running()
+        self.run_on()
+
+    def run_on(self) -> None:
+        """From the first questions to the end."""
         for _ in range(50):
             self.answer()
             work()
@@ -173,6 +177,7 @@ def federation(coordinator: Any, http: Callable[[], httpx.Client]) -> Callable[.
             "chunk_size": 5,
             "min_samples": 1,
             "min_per_class": 1,
+            "file_stem": "study",
             **plan,
         }
         study = studies.create(coordinator, "Trial", "", fields, auto_start=auto_start, one_operator=True)

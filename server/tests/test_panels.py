@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from federation_fixtures import Federation, variants, work
+from federation_fixtures import Federation, variants
 
 from unpooled.panel import Panel
 from unpooled_server import store
 from unpooled_server.errors import Conflict, Refused, Unauthorized
 from unpooled_server.models import Cohort, Study
-from unpooled_server.services import invitations, lists, panels, studies
+from unpooled_server.services import changing, invitations, lists, panels
 
 Make = Callable[..., Federation]
 
@@ -95,7 +96,7 @@ def test_another_cohort_is_asked_when_the_one_that_was_asked_changes_its_list(fe
     trial.clients[0].ok("PUT", "panel/list", content=other.canonical)
     assert trial.study.state == "open"
     trial.clients[1].ok("PUT", "panel/list", content=variants().canonical)
-    assert trial.study.state == "ready"
+    assert trial.study.ready_at is not None
 
 
 def test_another_cohort_is_asked_when_the_one_that_was_asked_joins_anew(federation: Make) -> None:
@@ -109,7 +110,7 @@ def test_another_cohort_is_asked_when_the_one_that_was_asked_joins_anew(federati
     trial.accept()
     trial.clients[1].ok("PUT", "panel/list", content=variants().canonical)
     assert not announce(trial, 0)
-    assert trial.study.state == "ready"
+    assert trial.study.ready_at is not None
 
 
 def lists_of(trial: Federation) -> list[str]:
@@ -125,6 +126,20 @@ def test_a_cohort_has_room_for_one_list(federation: Make) -> None:
     assert not announce(trial, 1, variants(11).digest.hex())  # it is another's list now, and stays
     announce(trial, 0, variants(3).digest.hex())
     assert lists_of(trial) == [f"{variants(11).digest.hex()}.txt"]
+
+
+def test_a_list_that_is_stored_leaves_the_next_one_alone(federation: Make) -> None:
+    """The draft of the next may have its name before the first upload is over."""
+    study, cohort = accepted(federation).study_id, 1
+    first = store.list_draft(study, cohort)
+    draft = first.__enter__()
+    assert draft is not None
+    Path(draft.name).replace(store.list_path(study, "0" * 64))
+    with store.list_draft(study, cohort) as following:
+        assert following is not None
+        first.__exit__(None, None, None)
+        assert Path(following.name).exists()
+    assert not Path(following.name).exists()
 
 
 def test_a_cohort_sends_one_list_at_a_time(federation: Make) -> None:
@@ -194,7 +209,7 @@ def test_a_reconciliation_that_took_too_long_is_dropped(federation: Make) -> Non
     stale = trial.study
     trial.clients[0].key = type(trial.clients[0].key).generate()
     trial.clients[0].join()
-    panels.agree_by_names(stale)
+    panels.compare(stale)
     assert trial.study.panel_digest == ""
 
 
@@ -247,14 +262,18 @@ def test_nobody_is_invited_before_the_list_is_there(federation: Make) -> None:
         federation(panel_mode="list")
 
 
-def test_a_list_is_frozen_with_the_plan(federation: Make) -> None:
+def test_a_list_can_be_replaced_until_a_sum_is_asked_for(federation: Make) -> None:
     trial = federation(panel_mode="list", panel_list=variants())
+    trial.join()
+    trial.accept()
+    panels.set_list(trial.study, variants().canonical, "coordinator")
+    assert [client.study()["cohort_state"] for client in trial.clients] == ["accepted"] * 3  # it is the same
     panels.set_list(trial.study, variants(5).canonical, "coordinator")
     assert trial.study.plan.panel_digest == variants(5).digest
-    trial.clients[0].join()
-    with pytest.raises(Refused, match="frozen"):
+    assert [client.study()["cohort_state"] for client in trial.clients] == ["joined"] * 3
+    Study.objects.filter(pk=trial.study_id).update(enrolled_at=trial.study.created_at)
+    with pytest.raises(Conflict, match="cannot be changed any more"):
         panels.set_list(trial.study, variants().canonical, "coordinator")
-    work()
 
 
 @pytest.mark.parametrize("other", [{"panel_mode": "names"}, {"autosomes": 19}])
@@ -263,8 +282,8 @@ def test_a_list_has_to_come_again_once_the_plan_would_read_it_otherwise(
 ) -> None:
     trial = federation(panel_mode="list", panel_list=variants())
     Study.objects.filter(pk=trial.study_id).update(state="draft")
-    studies.change(trial.study, "coordinator", plan=other)
-    studies.change(trial.study, "coordinator", plan={"panel_mode": "list"})
+    changing.change(trial.study, "coordinator", plan=other)
+    changing.change(trial.study, "coordinator", plan={"panel_mode": "list"})
     assert not trial.study.list_ready
     with pytest.raises(Conflict, match="has not been uploaded yet"):
         invitations.invite(trial.study, "Riga", "https://x", "coordinator")
@@ -275,5 +294,5 @@ def test_a_list_has_to_come_again_once_the_plan_would_read_it_otherwise(
 def test_a_plan_whose_list_is_missing_is_refused_once_cohorts_are_invited(federation: Make) -> None:
     trial = federation()
     with pytest.raises(Conflict, match="has not been uploaded yet"):
-        studies.change(trial.study, "coordinator", plan={"panel_mode": "list"})
+        changing.change(trial.study, "coordinator", plan={"panel_mode": "list"})
     assert trial.clients[0].study()["plan"]["panel_mode"] == "names"

@@ -116,6 +116,12 @@ def test_a_key_that_the_operator_does_not_know_is_no_fault_of_the_secret(platfor
         peer.identity()
 
 
+def test_a_compensator_that_does_not_know_an_address_yet_is_waited_for(platform: Any) -> None:
+    content = b'{"error": {"code": "not_found", "message": "No such address.", "remedy": ""}}'
+    with pytest.raises(compensator_client.CompensatorAway, match="of an older release"):
+        answering(404, content).forget("1", lambda sent, received: None)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -83,7 +83,7 @@ def test_progress_has_no_number_of_a_cohort(federation: Make) -> None:
     assert (progress["done"], progress["total"]) == (0, 1)
     assert progress["waiting_for"] == ["Oslo", "Tartu"]
     assert [set(row) for row in progress["cohorts"]] == [
-        {"name", "state", "heard_at", "questions_open", "waiting_since", "problem"}
+        {"name", "state", "stage", "since", "heard_at", "questions_open", "problem"}
     ] * 3
 
 

@@ -136,6 +136,7 @@ def test_long_polls_end_when_there_is_news(federation: Make, worker: Worker) -> 
 
 def test_a_long_poll_ends_by_itself(federation: Make) -> None:
     trial = federation()
+    trial.ready()
     began = time.monotonic()
     assert trial.clients[0].questions(wait=0.2).items == ()
     assert 0.2 <= time.monotonic() - began < 5

@@ -25,6 +25,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from unpooled.algorithms import check
 from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.protocol.invitation import Invitation
@@ -232,6 +233,7 @@ def opened(running: Federation) -> Iterator[tuple[Trial, list[Scripted]]]:
 def acceptance(cohort: Scripted, signer: SigningKey) -> dict[str, str]:
     seen = cohort.study()
     plan, roster_hash = Plan.from_json(seen["plan"]), seen["roster_hash"]
+    check(plan)
     about = seen["study"]["id"], plan.hash(), bytes.fromhex(roster_hash), seen["cohort"]
     box = seal_seed(os.urandom(32), Purpose(*about, plan.compensator_key), signer)
     return {
@@ -273,6 +275,9 @@ def test_before_the_start_nothing_is_believed_either(opened: tuple[Trial, list[S
     )
     assert code(cohort.call("POST", "join", json={"key": other.key.public.hex()})) == "409 key-taken"
     assert trial.states() == ["joined"] * 3
+    own = Panel.of([(1, 1, b"rs1", b"A", b"C")]).digest.hex()
+    assert code(cohort.call("PUT", "panel/digest", json={"digest": own})).startswith("409 ")
+    assert cohort.call("POST", "accept", json=acceptance(cohort, cohort.key)).is_success
     assert lists_kept(trial, cohort) == 1
     with begun(cohort, "PUT", "panel/list", 10**12) as connection:
         assert answer_on(connection).startswith(b"HTTP/1.1 413 ")

@@ -61,8 +61,8 @@ WRAPPERS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def leak(payload: bytes, before: int) -> bytes:
-    """The payload among random bytes, set off from them as text would be."""
-    return os.urandom(before) + b"\n" + payload + b"\n" + os.urandom(1000)
+    """The payload among random bytes, set off by what is in no alphabet: else a digit may join its own."""
+    return os.urandom(before) + b"~" + payload + b"~" + os.urandom(1000)
 
 
 def assert_found(findings: list[Finding], view: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from unpooled_webapp.application import PAGE
 
@@ -109,6 +109,9 @@ def administrator(site: Site, window: Callable[[], Pages]) -> Pages:
         pages.fill("User name", site.administrator[0])
         pages.fill("Password", site.administrator[1])
         pages.press("Create the administrator")
+        pages.sees("No study yet")
+        expect(pages.page.get_by_role("button", name="Try a demo study")).to_be_enabled()
+        pages.look("studies-empty")
         site.is_new = False
     else:
         pages.sign_in(*site.administrator)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import ConsoleMessage, Locator, Page, Request, ViewportSize, expect
 
-PICTURES = Path(__file__).parents[2] / ".cache" / "screenshots"
+PICTURES = None if os.environ.get("CI") else Path(__file__).parents[2] / ".cache" / "screenshots"
+"""Where people look at the pages; nobody does in CI, where pictures would take minutes."""
 SIZES: dict[str, ViewportSize] = {
     "small": {"width": 390, "height": 844},
     "laptop": {"width": 1366, "height": 768},
 }
+# The second frame has what parts of a page draw once they know their size.
+DRAWN = "new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))"
 SERIOUS = ("serious", "critical")
 PATIENCE = 30_000  # milliseconds that a busy machine may take over anything
 
@@ -107,12 +111,18 @@ class Pages:
             self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             for size, viewport in SIZES.items():
                 self.page.set_viewport_size(viewport)
-                self.page.screenshot(path=PICTURES / f"{name}-{scheme}-{size}.png", full_page=True)
+                self.picture(f"{name}-{scheme}-{size}", whole=True)
                 wide = self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
                 assert wide <= 0, f"{name} is {wide} pixels too wide for a {size} screen"
             # Dark differs in its colours only.
             self._check_accessibility("color-contrast" if scheme == "dark" else None)
         self.page.set_viewport_size(SIZES["laptop"])
+
+    def picture(self, name: str, *, whole: bool = False) -> None:
+        """Keep a picture of what is seen, or of the whole page, once it is drawn."""
+        self.page.evaluate(DRAWN)
+        if PICTURES:
+            self.page.screenshot(path=PICTURES / f"{name}.png", full_page=whole)
 
     def _check_accessibility(self, rule: str | None) -> None:
         self.page.evaluate(self._axe)

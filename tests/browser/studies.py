@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from unpooled.protocol.invitation import Invitation
 
@@ -56,6 +57,24 @@ def invite_all(pages: Pages, site: Site, folder: Path, data: Sequence[Path]) -> 
         Cohort(site, name, folder / name, prefix, invite(pages, name))
         for name, prefix in zip(NAMES, data, strict=True)
     ]
+
+
+def row(pages: Pages, cohort: str) -> Locator:
+    """What the table of cohorts says of one."""
+    return pages.page.get_by_role("table", name="Cohorts").get_by_role("row").filter(has_text=cohort)
+
+
+def is_away(cohort: Cohort, minutes: int) -> bool:
+    """Whether the study waits for a cohort that is away, once so long has passed since it was heard."""
+    site, study = cohort.federation, cohort.invitation.study
+    heard = (datetime.now(UTC) - timedelta(minutes=minutes)).strftime("%Y-%m-%d %H:%M:%S")
+    site.rows(
+        "UPDATE unpooled_server_cohort SET heard_at = ? WHERE name = ? AND study_id = ?",
+        heard,
+        cohort.name,
+        study,
+    )
+    return site.rows("SELECT 1 FROM unpooled_server_study WHERE pause_kind = 'away' AND id = ?", study) != []
 
 
 def until_done(pages: Pages) -> None:

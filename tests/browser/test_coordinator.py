@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 from sklearn.datasets import load_iris
 
+from ..conftest import Rehearse
 from ..federation import Cohort
 from ..launch import PUT_SHARE
 from ..parties import until
@@ -24,11 +22,11 @@ from .studies import (
     begin_study_of_variants,
     create,
     invite_all,
+    is_away,
+    row,
     shown_invitation,
     until_done,
 )
-
-Rehearse = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def create_with_mistakes(pages: Pages, name: str) -> None:
@@ -59,9 +57,6 @@ def test_a_study_from_the_first_run_to_the_download(
     tmp_path: Path,
 ) -> None:
     pages = administrator
-    pages.sees("No study yet")
-    expect(pages.page.get_by_role("button", name="Try a demo study")).to_be_enabled()
-    pages.look("studies-empty")
     create_with_mistakes(pages, "Asthma in three places")
     pages.sees("3 of 3 cohorts are not invited yet.")
     expect(pages.page.get_by_role("button", name="Start", exact=True)).to_be_disabled()
@@ -78,7 +73,7 @@ def test_a_study_from_the_first_run_to_the_download(
         cohort.party.spawn()
     pages.follow("Progress")
     pages.sees("Count people: waiting for Tartu")
-    pages.sees("has answered, waits for Tartu")
+    pages.sees("owes 1 answer")
     pages.look("progress-running")
     tartu.open()
     until_done(pages)
@@ -89,7 +84,7 @@ def test_a_study_from_the_first_run_to_the_download(
         )
         pages.look(f"done-{page.partition(' ')[0].lower()}")
     pages.sees("Genomic inflation")
-    found = pages.download("study.assoc", tmp_path)
+    found = pages.download("asthma-in-three-places.assoc", tmp_path)
     bfiles = [word for prefix in small for word in ("--bfile", prefix)]
     rehearse(*bfiles, "--min-samples", 20, "--min-per-class", 1, "--out", tmp_path / "rehearsed")
     assert found.read_bytes() == (tmp_path / "rehearsed.assoc").read_bytes()
@@ -113,7 +108,11 @@ def test_a_logistic_study_is_paused_and_goes_on(
     pages.fill("Columns of the PLINK 2 report", "chrom, pp, test, p")
     pages.sees("some of chrom, pos")  # while it is typed
     pages.fill("Columns of the PLINK 2 report", "chrom, test, p")
-    pages.fill("Tolerance", "1e-9")
+    pages.fill("Tolerance of a fit", "1e-9")
+    pages.fill("File name", "../asthma")
+    pages.press("Create study")
+    pages.sees("letters, digits, dots, dashes and underscores")
+    pages.fill("File name", "asthma")
     pages.look("new-study-logistic")
     create(pages, "Asthma by logistic regression")
     clients += invite_all(pages, site, tmp_path, small)
@@ -140,11 +139,11 @@ def test_a_logistic_study_is_paused_and_goes_on(
     flags += ["--min-samples", 20, "--min-per-class", 1, "--tolerance", "1e-9", "--missing", "mean"]
     flags += ["--files", "assoc,glm", "--glm-cols", "chrom,test,p"]
     rehearse("--test", "logistic", *flags, "--out", tmp_path / "study")
-    for name in ("study.assoc.logistic", "study.asthma.glm.logistic"):
-        found = pages.download(name, tmp_path / "downloads").read_bytes()
-        assert found == (tmp_path / name.replace("asthma", "phenotype")).read_bytes()
+    for name in ("assoc.logistic", "asthma.glm.logistic.hybrid"):
+        found = pages.download(f"asthma.{name}", tmp_path / "downloads").read_bytes()
+        assert found == (tmp_path / f"study.{name.replace('asthma', 'phenotype')}").read_bytes()
         clients[0].party.wait()
-        assert found == clients[0].results()[name]
+        assert found == clients[0].results()[f"asthma.{name}"]
     assert found.splitlines()[0].split() == b"#CHROM ID A1 TEST P".split()
 
 
@@ -170,6 +169,7 @@ def test_bad_data_and_their_remedy_and_an_abort(
     assert graz.party.wait() != 0
     assert "revoked" in graz.party.said()
     pages.press("Reissue the invitation of Graz")
+    pages.press("Reissue", pages.dialog)
     graz.renew(shown_invitation(pages))
 
     held = munich.gate(PUT_SHARE)
@@ -180,7 +180,8 @@ def test_bad_data_and_their_remedy_and_an_abort(
     pages.sees("once they are fixed, the same command continues")
     pages.sees("Who can act: the data manager of Tartu.")
     pages.follow("Progress")
-    pages.sees("stopped with a problem")
+    pages.sees("Tartu to solve a problem")
+    expect(row(pages, "Tartu")).to_contain_text("Stopped")
     pages.look("progress-problem")
     assert tartu.party.wait() != 0
     fam.write_text(right)
@@ -220,10 +221,12 @@ def test_a_cohort_that_stays_away_and_one_that_lost_its_key(
     pages.follow("Progress")
     until(lambda: gate.is_reached, tartu.party.said)  # a first sum was released
     tartu.party.kill()
-    until(lambda: is_away(tartu), tartu.party.said)
+    until(lambda: is_away(tartu, minutes=10), tartu.party.said)
     pages.sees("Waiting for Tartu since")
     pages.sees("Who can act: the cohort's data manager, who starts the same command again.")
-    pages.sees("owes 1 answer, and its client is not responding")
+    pages.sees("Paused: waiting for Tartu to come back (10 min)")
+    expect(row(pages, "Tartu")).to_contain_text("Offline 10 min")
+    expect(row(pages, "Tartu")).to_contain_text("owes 1 answer")
     pages.look("progress-away")
 
     shutil.rmtree(tartu.folder / "state")
@@ -232,7 +235,7 @@ def test_a_cohort_that_stays_away_and_one_that_lost_its_key(
     tartu.party.spawn()
     expect(pages.page.get_by_role("heading", name="Failed")).to_be_visible(timeout=120_000)
     pages.sees("Tartu came back with another key after the first release")
-    pages.sees("Who can act: the coordinator, who duplicates the study under Plan")
+    pages.sees("Who can act: the coordinator, who changes what was wrong and repeats the study.")
     for page in ("Cohorts", "Progress", "Log"):
         pages.follow(page)
         pages.look(f"failed-{page.lower()}")
@@ -241,19 +244,6 @@ def test_a_cohort_that_stays_away_and_one_that_lost_its_key(
     for cohort in clients:
         assert cohort.party.wait() == 4
         assert not cohort.results()
-
-
-def is_away(cohort: Cohort) -> bool:
-    """Whether the study waits for a cohort that is away, once ten minutes have passed since it was heard."""
-    site, study = cohort.federation, cohort.invitation.study
-    heard = (datetime.now(UTC) - timedelta(minutes=10)).strftime("%Y-%m-%d %H:%M:%S")
-    site.rows(
-        "UPDATE unpooled_server_cohort SET heard_at = ? WHERE name = ? AND study_id = ?",
-        heard,
-        cohort.name,
-        study,
-    )
-    return site.rows("SELECT 1 FROM unpooled_server_study WHERE pause_kind = 'away' AND id = ?", study) != []
 
 
 def copied(prefix: Path, target: Path) -> Path:
@@ -300,12 +290,12 @@ def test_a_normalization_study_to_its_files(
         pages.look(f"done-tables-{page.partition(' ')[0].lower()}")
     flags = [word for table in tables for word in ("--table", table)]
     rehearse("--normalize", "robust", *flags, "--min-samples", 20, "--out", tmp_path / "study")
-    found = pages.download("study.parameters.json", tmp_path / "downloads")
+    found = pages.download("petals.parameters.json", tmp_path / "downloads")
     assert found.read_bytes() == (tmp_path / "study.parameters.json").read_bytes()
 
     # The same columns again, summarised.
     pages.follow("Plan")
-    pages.press("Duplicate to change")
+    pages.press("Duplicate")
     pages.fill("Name of the study", "Petals, in short")
     pages.choose("Summary of a table; no table is changed")
     pages.press("Save")
@@ -321,7 +311,7 @@ def test_a_normalization_study_to_its_files(
     pages.look("done-summary")
     rehearse("--normalize", "summary", *flags, "--min-samples", 20, "--out", tmp_path / "short")
     for name in ("summary.tsv", "summary.html"):
-        found = pages.download(f"study.{name}", tmp_path / "downloads")
+        found = pages.download(f"petals.{name}", tmp_path / "downloads")
         assert found.read_bytes() == (tmp_path / f"short.{name}").read_bytes()
     for cohort in clients:
         assert cohort.party.wait() == 0

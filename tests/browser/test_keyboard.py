@@ -18,9 +18,11 @@ def test_a_study_is_created_and_a_cohort_invited_by_keyboard(administrator: Page
     pages.until_focus("link", "New study")
     keyboard.press("Enter")
     pages.has_focus("heading", "New study")
+    expect(pages.page.get_by_label("Name of the study", exact=True)).to_be_visible()
 
     pages.type()
-    pages.has_focus("textbox", "Name of the study")
+    expect(pages.page.get_by_role("button", name="Chi-square with QC")).to_be_focused()
+    pages.until_focus("textbox", "Name of the study")
     pages.type("By keyboard")
     pages.type("Without a mouse")
     pages.has_focus("radio", "Variants")
@@ -38,18 +40,28 @@ def test_a_study_is_created_and_a_cohort_invited_by_keyboard(administrator: Page
 
     pages.until_focus("link", "Plan")
     keyboard.press("Enter")
-    pages.sees("The plan can be changed until the first cohort joins.")
+    pages.sees("The plan can be changed until a sum over the cohorts is asked for.")
     pages.until_focus("link", "Cohorts")
     keyboard.press("Enter")
     pages.until_focus("textbox", "Name")
     pages.type("Graz", then="Enter")
     expect(pages.dialog.get_by_label("Invitation", exact=True)).to_be_focused()
-    for name in ("Copy", "Save as file", "Close"):
+    about = [
+        ("textbox", "Message to the data manager"),
+        ("checkbox", "Put the invitation into the message"),
+        ("button", "Copy message"),
+        ("link", "Write it as a mail"),
+        ("button", "Copy"),
+        ("button", "Save as file"),
+        ("button", "Close"),
+    ]
+    for role, name in about:
         keyboard.press("Tab")
-        expect(pages.dialog.get_by_role("button", name=name)).to_be_focused()
+        pages.has_focus(role, name)
     for _ in range(5):  # on, by way of the browser's own buttons, and never behind the dialog
         keyboard.press("Tab")
-        assert pages.page.evaluate("document.activeElement.matches('body, dialog *')")
+        behind = "document.activeElement.matches('body *:not(dialog, dialog *)')"
+        assert not pages.page.evaluate(behind), pages.page.evaluate("document.activeElement.outerHTML")
     for _ in range(3):
         keyboard.press("Escape")  # it is shown only once, and not lost by accident
     expect(pages.dialog.get_by_role("heading")).to_have_text("Invitation of Graz")

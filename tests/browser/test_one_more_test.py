@@ -94,7 +94,7 @@ def test_its_options_are_in_the_form_on_the_plans_page_and_in_the_consent(
 
 
 def test_its_options_are_flags_fields_and_words_in_the_results(
-    rehearse: Callable[..., object], small: tuple[Path, ...], tmp_path: Path
+    rehearse_alone: Callable[..., object], small: tuple[Path, ...], tmp_path: Path
 ) -> None:
     shown = ask("unpooled_webapp", "rehearse", "--help")
     assert "one-more" in shown and all(f" {flag} " in shown for flag in FLAGS)
@@ -113,7 +113,7 @@ def test_its_options_are_flags_fields_and_words_in_the_results(
     values = ["normal", 0.25, 5, "0.5,1", "-2,7", "exome,genome"]
     flags = [flag for flag in FLAGS if flag != "--mirrored"]
     asked = [word for pair in zip(flags, values, strict=True) for word in pair]
-    rehearse(
+    rehearse_alone(
         "--test", "one-more", *bfiles, *floors, *asked, "--mirrored", "--allow-no-sex",
         "--covar", covar, "--categorical", "site=a,b", "--out", tmp_path / "out",
     )  # fmt: skip

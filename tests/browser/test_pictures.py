@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Browser, Locator, expect
 
 from unpooled.simulate import simulate
 
 from ..federation import Trial
-from .conftest import Site
+from .conftest import AXE, Site
 from .pages import Pages
 
 VARIANTS = 2500  # more than are all drawn as points
@@ -71,7 +72,7 @@ def test_from_the_whole_genome_to_one_variant(
     pages.look("pictures")
 
     # The table: each number is the report's, and arrow keys lead through it.
-    pages.fill("Variant or place", variant.upper())
+    pages.fill("Variant, gene or place", variant.upper())
     page.keyboard.press("Enter")
     pages.sees("1 variant found")
     row = page.get_by_role("row").filter(has=page.get_by_role("button", name=variant, exact=True))
@@ -132,3 +133,96 @@ def test_from_the_whole_genome_to_one_variant(
     assert f'fill="{TEXT_ON_WHITE}"' in ET.tostring(drawn, "unicode"), "light, though the page is dark"
     image = saved(pages, "Save PNG of the QQ plot", tmp_path).read_bytes()
     assert image.startswith(b"\x89PNG") and int.from_bytes(image[16:20]) >= 2400
+
+
+WATCH = """
+() => {
+  window.drawn = [];
+  window.shift = 0;
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
+  }).observe({ type: "layout-shift", buffered: true });
+  const look = () => {
+    document.querySelectorAll("figure svg[role=img]").forEach((svg, k) => {
+      (window.drawn[k] ??= new Set()).add(svg.getAttribute("viewBox"));
+    });
+    requestAnimationFrame(look);
+  };
+  look();
+}
+"""
+"""Notes each size that a picture has in any frame, and by how much what is seen jumps."""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_results_come_first_and_nothing_jumps(
+    window: Callable[[], Pages], site: Site, study: tuple[Trial, str], width: int, height: int
+) -> None:
+    pages, (trial, _) = window(), study
+    page = pages.page
+    page.set_viewport_size({"width": width, "height": height})
+    page.add_init_script(f"({WATCH})()")
+    pages.sign_in(*site.administrator)
+    pages.heading("Studies")
+    for is_first in (True, False):
+        pages.open(f"/studies/{trial.id}/results")
+        plot = page.get_by_role("application", name="Manhattan plot")
+        expect(plot).to_be_visible()
+        pages.sees("Observed")
+        people = page.get_by_label("In numbers").get_by_text("480", exact=True)
+        assert bottom(people) < (height if is_first else height / 2)
+        assert width < 1000 or bottom(plot) <= height
+        title = page.get_by_role("heading", level=1)
+        badge = page.get_by_text("Done", exact=True).first
+        assert abs(middle(title)[1] - middle(badge)[1]) < 8
+        consequence = page.get_by_text("Together they could unmask what a single cohort sent.")
+        expect(consequence).to_be_visible(visible=is_first)
+        page.wait_for_timeout(300)
+        pages.picture(f"results-{width}-{'first' if is_first else 'again'}")
+        assert page.evaluate("window.drawn.map((sizes) => sizes.size)") == [1, 1]
+        assert page.evaluate("window.shift") < 0.02
+    page.get_by_text("Not blind: one operator").click()
+    expect(consequence).to_be_visible()
+
+
+def bottom(element: Locator) -> float:
+    box = element.bounding_box()
+    assert box
+    return box["y"] + box["height"]
+
+
+def test_the_report_and_everything_at_once(
+    administrator: Pages, browser: Browser, study: tuple[Trial, str], tmp_path: Path
+) -> None:
+    pages, (trial, variant) = administrator, study
+    pages.open(f"/studies/{trial.id}/results")
+    archive = zipfile.ZipFile(fetched(pages, "Download all", tmp_path))
+    delivered = trial.cohorts[0].folder / "results"
+    names = {name.removeprefix("study-results/") for name in archive.namelist()}
+    assert names == {path.name for path in delivered.iterdir() if "own-against-pool" not in path.name}
+    for name in names:
+        assert archive.read(f"study-results/{name}") == (delivered / name).read_bytes()
+    report = fetched(pages, "Report", tmp_path)
+    assert report.name == "study.report.html"
+    with browser.new_context(offline=True, java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto(report.as_uri())
+        expect(page.get_by_role("heading", name="A trial")).to_be_visible()
+        expect(page.get_by_role("img", name="Manhattan plot").locator("text.label").first).to_have_text(
+            variant
+        )
+    with browser.new_context(offline=True) as context:
+        reader = Pages(context.new_page(), report.as_uri(), AXE.read_text())
+        reader.open(report.as_uri())
+        reader.look("report")
+        seconds = reader.page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") / 1000
+        assert 0 < seconds < 1
+        assert reader.complaints == []
+
+
+def fetched(pages: Pages, link: str, folder: Path) -> Path:
+    with pages.page.expect_download() as started:
+        pages.follow(link)
+    path = folder / started.value.suggested_filename
+    started.value.save_as(path)
+    return path

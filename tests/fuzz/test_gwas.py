@@ -21,11 +21,12 @@ def _programs() -> None:
         needed(name not in missing(), name, name)
 
 
-@pytest.mark.parametrize("batch", range(5))
+@pytest.mark.parametrize("batch", range(3))
 def test_logistic_federations_with_few_cases_agree(batch: int, tmp_path: Path) -> None:
     """Nearly half of them have at most 5 % of cases. None loses an estimate, or makes one up."""
-    done, odd, total = fuzz(range(1 + 40 * batch, 41 + 40 * batch), tmp_path, "logistic")
-    assert (done, odd) == (40, 0), total
+    seeds = range(1 + 40 * batch, 41 + 40 * batch)
+    done, odd, total = fuzz(seeds, tmp_path, "logistic")
+    assert (done, odd) == (len(seeds), 0), total
     assert total.numbers > 1000 and total.exact > 50, total
 
 
@@ -40,7 +41,7 @@ def test_other_federations_agree(test: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("test", TESTS)
 def test_a_wrong_call_in_the_pool_is_seen_and_written_out(test: str, tmp_path: Path) -> None:
     """One person has another genotype in the pool than in the cohort's files."""
-    study = draw(3, test)
+    study = draw(4, test)
     v, people = study.variants, study.people
     chosen, person = np.argwhere((v.copies >= 0) & people.founder & study.kept[:, None])[0]
     copies = v.copies.copy()

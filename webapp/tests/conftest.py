@@ -4,6 +4,8 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "server" / "tests"))
+sys.path.insert(0, str(Path(__file__).parent))
 
 from federation_fixtures import *  # noqa: F403
 from platform_fixtures import *  # noqa: F403
+from whole_studies import me  # noqa: F401

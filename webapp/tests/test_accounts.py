@@ -12,6 +12,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.cache import caches
 
+from unpooled_server.services import transitions
 from unpooled_webapp import accounts
 from unpooled_webapp.wsgi import application
 
@@ -35,7 +36,7 @@ def sign_in(http: Http, name: str, password: str = PASSWORD) -> httpx.Client:
 @pytest.mark.parametrize("role", accounts.ROLES)
 def test_signing_in_and_out(http: Http, people: dict[str, User], role: str) -> None:
     client = sign_in(http, role)
-    assert client.get("/api/v1/session").json() == {"username": role, "role": role}
+    assert client.get("/api/v1/session").json() == {"username": role, "display_name": "", "role": role}
     assert client.delete("/api/v1/session").status_code == 204
     assert client.get("/api/v1/session").status_code == 401
     assert client.get("/api/v1/studies").status_code == 401
@@ -200,3 +201,53 @@ def test_passwords_are_kept_with_argon2(settings: Any) -> None:
     from unpooled_webapp import settings as ours
 
     assert ours.PASSWORD_HASHERS == ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+
+
+def test_a_display_name_is_shown_and_the_user_name_signs_in(http: Http, people: dict[str, User]) -> None:
+    client = sign_in(http, "coordinator")
+    assert (
+        client.patch("/api/v1/session", json={"display_name": " Ada L. "}).json()["display_name"] == "Ada L."
+    )
+    plan = {"test": "chi-square", "phenotype": "asthma", "cohorts": 3}
+    study = client.post("/api/v1/studies", json={"name": "Named", "plan": plan}).json()
+    (row,) = client.get("/api/v1/studies").json()
+    assert (row["owner"], row["owner_name"]) == ("coordinator", "Ada L.")
+    client.patch(f"/api/v1/studies/{study['id']}", json={"observers": ["observer"]}).raise_for_status()
+    sign_in(http, "observer").patch("/api/v1/session", json={"display_name": "Grace"}).raise_for_status()
+    found = client.get(f"/api/v1/studies/{study['id']}").json()
+    assert (found["observers"], found["names"]) == (["observer"], {"observer": "Grace"})
+    (line,) = client.get(f"/api/v1/studies/{study['id']}/log").json()[:1]
+    assert (line["who"], line["who_name"]) == ("coordinator", "Ada L.")
+    assert sign_in(http, "coordinator").get("/api/v1/session").json()["username"] == "coordinator"
+    assert client.patch("/api/v1/session", json={"display_name": ""}).json()["display_name"] == ""
+    assert client.get("/api/v1/studies").json()[0]["owner_name"] == "coordinator"
+
+
+def test_a_cohort_that_has_a_persons_user_name_keeps_its_own(http: Http, people: dict[str, User]) -> None:
+    client = sign_in(http, "coordinator")
+    sign_in(http, "observer").patch("/api/v1/session", json={"display_name": "Grace"}).raise_for_status()
+    plan = {"test": "chi-square", "phenotype": "asthma", "cohorts": 3}
+    study = client.post("/api/v1/studies", json={"name": "Named", "plan": plan}).json()["id"]
+    client.post(f"/api/v1/studies/{study}/invitations", json={"cohort": "observer"}).raise_for_status()
+    transitions.note(study, "observer", "joined")
+    line = client.get(f"/api/v1/studies/{study}/log").json()[-1]
+    assert (line["who_name"], line["what"]) == ("observer", "joined")
+
+
+@pytest.mark.parametrize("name", ["Observer", "grace", "Platform", "two\nlines", "hid\u202eden", "x" * 81])
+def test_nobody_is_called_as_another_or_by_what_cannot_be_seen(
+    http: Http, people: dict[str, User], name: str
+) -> None:
+    sign_in(http, "observer").patch("/api/v1/session", json={"display_name": "Grace"}).raise_for_status()
+    client, administrator = sign_in(http, "coordinator"), sign_in(http, "administrator")
+    body = {"username": "newcomer", "password": PASSWORD, "role": "observer", "display_name": name}
+    answers = [
+        client.patch("/api/v1/session", json={"display_name": name}),
+        administrator.patch("/api/v1/people/coordinator", json={"display_name": name}),
+        administrator.post("/api/v1/people", json=body),
+    ]
+    for answer in answers:
+        assert answer.status_code in (400, 409), answer.text
+        assert list(answer.json()["error"]["fields"]) == ["display_name"]
+    assert not User.objects.filter(username="newcomer").exists()
+    assert User.objects.get(username="coordinator").first_name == ""

@@ -10,6 +10,8 @@ import httpx
 import pytest
 from cohort_client import Client
 from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from federation_fixtures import NAMES, Data, Federation, variants, work
 
 from unpooled.protocol import sealing
@@ -21,6 +23,7 @@ from unpooled_webapp import accounts, http_worker
 Http = Callable[[], httpx.Client]
 PASSWORD = "a long password 1"
 PLAN = {
+    "file_stem": "study",
     "test": "chi-square",
     "phenotype": "T2D",
     "cohorts": 3,
@@ -82,6 +85,27 @@ LOGISTIC = {"test": "logistic", "tolerance": 1e-4, "covariates": [{"name": "age"
 TABLES = {"test": "z-score", "cohorts": 3, "schema": [{"name": "glucose"}]}
 
 
+def test_the_file_name_is_made_from_the_name_unless_the_plan_has_one(me: httpx.Client) -> None:
+    unnamed = {field: value for field, value in PLAN.items() if field != "file_stem"}
+
+    def stem(answer: httpx.Response) -> str:
+        assert answer.is_success, answer.text
+        return str(answer.json()["plan"]["file_stem"])
+
+    def asked(plan: dict[str, Any]) -> httpx.Response:
+        return me.post("/api/v1/studies", json={"name": "Typ 2, Größe", "plan": plan})
+
+    made = asked(unnamed)
+    assert stem(made) == stem(asked({**unnamed, "file_stem": ""})) == "typ-2-grosse"
+    assert stem(asked({**unnamed, "file_stem": "T2D_2026"})) == "T2D_2026"
+    url = f"/api/v1/studies/{made.json()['id']}"
+    assert stem(me.patch(url, json={"name": "Other", "plan": {"phenotype": "BMI"}})) == "typ-2-grosse"
+    assert stem(me.patch(url, json={"plan": {"file_stem": "bmi"}})) == "bmi"
+    assert stem(me.patch(url, json={"plan": {"file_stem": ""}})) == "bmi"
+    refused = asked({**unnamed, "file_stem": "../x"})
+    assert refused.status_code == 400 and set(refused.json()["error"]["fields"]) == {"plan.file_stem"}
+
+
 @pytest.mark.parametrize("copied", [False, True], ids=["draft", "duplicate"])
 @pytest.mark.parametrize(
     ("before", "change", "gone"),
@@ -138,7 +162,8 @@ def test_a_study_from_its_creation_to_its_results(me: httpx.Client, http: Http) 
         "study.hwe",
         "study.variants.tsv",
         "study.methods.txt",
-        "manifest.json",
+        "study.report.html",
+        "study.manifest.json",
     ]
     for result in results:
         answer = me.get(f"/api/v1/studies/{study}/results/{result['name']}")
@@ -177,8 +202,9 @@ def test_steering(me: httpx.Client, http: Http) -> None:
     url = f"/api/v1/studies/{study}"
     blocked = me.post(f"{url}/start")
     assert blocked.status_code == 409
-    assert blocked.json()["error"]["message"].startswith("Waiting for Graz (invited)")
+    assert blocked.json()["error"]["message"].startswith("Waiting for Graz, ")
     trial.ready()
+    work()  # the lists of variants are compared
     assert me.get(url).json()["start_blocked"] == ""
     assert me.post(f"{url}/start").json()["state"] == "running"
     work()
@@ -211,8 +237,29 @@ def test_changing_a_draft(me: httpx.Client, http: Http) -> None:
     assert bad.status_code == 400
     assert bad.json()["error"]["fields"] == {"plan.cohorts": "3 to 1,000 cohorts, not 1"}
     invited(me, http, study).clients[0].join()
-    assert me.patch(url, json={"plan": {"phenotype": "x"}}).status_code == 409
+    changed = me.patch(url, json={"plan": {"phenotype": "x"}}).json()
+    assert (changed["plan"]["phenotype"], changed["plan_may_change"]) == ("x", True)
+    ended = me.post(f"{url}/abort").json()
+    assert (ended["plan_may_change"], ended["repetition"]) == (False, None)
+    refused = me.patch(url, json={"plan": {"phenotype": "y"}})
+    assert refused.status_code == 409 and "Change and repeat" in refused.json()["error"]["remedy"]
     assert me.patch(url, json={"description": "still open to change"}).status_code == 200
+
+
+def test_repeating(me: httpx.Client, http: Http) -> None:
+    study = created(me)
+    invited(me, http, study)
+    url = f"/api/v1/studies/{study}"
+    body = {"name": "Type 2 diabetes", "plan": PLAN}
+    assert me.post(f"{url}/repeat", json=body).status_code == 409
+    me.post(f"{url}/abort")
+    made = me.post(f"{url}/repeat", json=body)
+    assert made.status_code == 201, made.text
+    found = made.json()
+    assert (found["name"], found["state"]) == ("Type 2 diabetes (2)", "open")
+    assert found["repeats"] == {"id": study, "name": "Type 2 diabetes"}
+    assert me.get(url).json()["repetition"] == {"id": found["id"], "name": "Type 2 diabetes (2)"}
+    assert me.post(f"{url}/repeat", json=body).status_code == 409
 
 
 @pytest.mark.parametrize(
@@ -386,6 +433,36 @@ def test_an_administrator_sees_all_studies(
     administrator = person("root", accounts.ADMINISTRATOR)
     assert [row["id"] for row in administrator.get("/api/v1/studies").json()] == [study]
     assert administrator.post(f"/api/v1/studies/{study}/abort").status_code == 200
+
+
+def test_the_list_says_what_a_study_waits_for_you_to_do(
+    me: httpx.Client, person: Callable[[str, str], httpx.Client]
+) -> None:
+    study = created(me, description="Wave two")
+    observer = person("watcher", accounts.OBSERVER)
+    me.patch(f"/api/v1/studies/{study}", json={"observers": ["watcher"]})
+    (mine,), (theirs,) = (who.get("/api/v1/studies").json() for who in (me, observer))
+    assert (mine["description"], mine["asks_you"]) == ("Wave two", "Waits for you to invite 3 cohorts")
+    assert theirs["asks_you"] == ""
+    for name in NAMES:
+        me.post(f"/api/v1/studies/{study}/invitations", json={"cohort": name})
+    assert [row["asks_you"] for row in me.get("/api/v1/studies").json()] == [""]
+
+
+def test_a_list_of_many_studies_takes_no_more_queries_than_one_of_few(me: httpx.Client) -> None:
+    created(me)
+    invited = created(me)
+    me.post(f"/api/v1/studies/{invited}/invitations", json={"cohort": "Graz"})
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as found:
+            me.get("/api/v1/studies").raise_for_status()
+        return len(found)
+
+    before = queries()
+    for _ in range(5):
+        created(me)
+    assert before == queries() > 0
 
 
 def test_two_studies_at_once(me: httpx.Client, http: Http) -> None:

@@ -26,6 +26,7 @@ from cohort_client import RAW
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.urls import URLPattern, URLResolver, get_resolver, path
+from django.utils import timezone
 from federation_fixtures import Federation, variants, work
 from platform_fixtures import SECRET
 from rest_framework.permissions import AllowAny
@@ -34,9 +35,10 @@ from unpooled.protocol import VERSION
 from unpooled_server.cohort_api import admission
 from unpooled_server.models import Cohort, Round, Study
 from unpooled_server.services import invitations
-from unpooled_webapp import accounts, application
+from unpooled_webapp import accounts, application, tokens
 from unpooled_webapp.api import access, methods, people, studies
 from unpooled_webapp.demonstration import service
+from unpooled_webapp.models import ApiToken, Channel, ChannelKind, Scope
 
 Http = Callable[[], httpx.Client]
 PASSWORD = "a long password 1"
@@ -45,6 +47,11 @@ PAGE = "/<page>"
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 BEARERS = ("cohort", "other", "revoked", "caller", "wrong")
 """A token of the study, of another one, a revoked one; the compensator's caller secret; a made-up one."""
+
+TOKENS = ("reads", "changes")
+"""API tokens of the owner, one of each scope. They open the addresses that have a row with `reads`."""
+DEAD = ("expired", "unknown", "of closed")
+"""API tokens that are good for nothing: they are to fare as nobody does."""
 
 ROLES = {
     "norole": "",  # signed in, and no more: may watch what somebody lets them watch
@@ -57,13 +64,15 @@ ROLES = {
 }
 FORGED = "forged"  # the owner's cookies, sent by a foreign page that has no CSRF token
 PEOPLE = (*ROLES, FORGED)
-ALL = ("nobody", *PEOPLE, *BEARERS)
-MAY_READ = {"observer", "watcher", "owner", "admin", FORGED, "cohort"}
+ALL = ("nobody", *PEOPLE, *BEARERS, *TOKENS, *DEAD)
+MAY_READ = {"observer", "watcher", "owner", "admin", FORGED, "cohort", *TOKENS}
 
 # One column stands for several principals that must fare alike.
 COLUMNS = {
-    "outside": ("nobody", "closed", *BEARERS),
+    "outside": ("nobody", "closed", *BEARERS, *DEAD),
     "people": PEOPLE,
+    "tokens": TOKENS,
+    "nobody": ("nobody", *TOKENS, *DEAD),
     "anybody": ALL,
 }
 
@@ -74,58 +83,85 @@ anybody
 +        GET /health
 +        GET /<page>
 """,
+    # With a session only.
     """
-outside norole elsewhere observer watcher owner forged admin
-401     +      +         +        +       +     +      +     GET schema
-401     +      +         +        +       +     +      +     GET session
-+       +      +         +        +       +     403    +     POST session
-+       +      +         +        +       +     403    +     DELETE session
-401     +      +         +        +       +     403    +     POST session/password
-+       +      +         +        +       +     +      +     GET first-run
-+       +      +         +        +       +     403    +     POST first-run
-401     +      +         +        +       +     +      +     GET methods
-401     +      +         +        +       +     +      +     GET demo
-401     403    +         403      +       +     403    +     POST demo
-401     403    +         403      +       +     +      +     GET example
-401     403    403       403      403     403   403    +     GET people
-401     403    403       403      403     403   403    +     POST people
-401     403    403       403      403     403   403    +     PATCH people/<username>
-401     +      +         +        +       +     +      +     GET studies
-401     403    +         403      +       +     403    +     POST studies
-401     404    404       +        +       +     +      +     GET studies/<study>
-401     404    404       403      403     +     403    +     PATCH studies/<study>
-401     404    404       403      403     +     403    +     POST studies/<study>/start
-401     404    404       403      403     +     403    +     POST studies/<study>/pause
-401     404    404       403      403     +     403    +     POST studies/<study>/resume
-401     404    404       403      403     +     403    +     POST studies/<study>/abort
-401     404    404       403      +       +     403    +     POST studies/<study>/duplicate
-401     404    404       403      403     +     403    +     POST studies/<study>/archive
-401     404    404       403      403     +     403    +     DELETE studies/<study>/archive
-401     404    404       403      403     +     403    +     PUT studies/<study>/list
-401     404    404       +        +       +     +      +     GET studies/<study>/invitations
-401     404    404       403      403     +     403    +     POST studies/<study>/invitations
-401     404    404       403      403     +     403    +     DELETE studies/<study>/invitations/<cohort>
-401     404    404       403      403     +     403    +     POST studies/<study>/invitations/<cohort>/revoke
-401     404    404       403      403     +     403    +     POST studies/<study>/invitations/<cohort>/reissue
-401     404    404       +        +       +     +      +     GET studies/<study>/progress
-401     404    404       +        +       +     +      +     GET studies/<study>/traffic
-401     404    404       +        +       +     +      +     GET studies/<study>/leaving
-401     404    404       +        +       +     +      +     GET studies/<study>/parties
-401     404    404       +        +       +     +      +     GET studies/<study>/log
-401     404    404       +        +       +     +      +     GET studies/<study>/table
-401     404    404       +        +       +     +      +     GET studies/<study>/manhattan
-401     404    404       +        +       +     +      +     GET studies/<study>/region
-401     404    404       +        +       +     +      +     GET studies/<study>/qq
-401     404    404       +        +       +     +      +     GET studies/<study>/variants
-401     404    404       +        +       +     +      +     GET studies/<study>/loci.csv
-401     404    404       +        +       +     +      +     GET studies/<study>/results
-401     404    404       +        +       +     +      +     GET studies/<study>/results/<name>
-""",
+outside norole elsewhere observer watcher owner forged admin tokens
+401     +      +         +        +       +     +      +     401    GET schema
+401     +      +         +        +       +     +      +     401    GET session
++       +      +         +        +       +     403    +     +      POST session
++       +      +         +        +       +     403    +     +      DELETE session
+401     +      +         +        +       +     403    +     401    POST session/password
++       +      +         +        +       +     +      +     +      GET first-run
++       +      +         +        +       +     403    +     +      POST first-run
+401     +      +         +        +       +     +      +     401    GET demo
+401     403    +         403      +       +     403    +     401    POST demo
+401     403    +         403      +       +     +      +     401    GET example
+401     403    403       403      403     403   403    +     401    GET people
+401     403    403       403      403     403   403    +     401    POST people
+401     403    403       403      403     403   403    +     401    PATCH people/<username>
+401     +      +         +        +       +     403    +     401    PATCH session
+401     +      +         +        +       +     +      +     401    GET account/tokens
+401     +      +         +        +       +     403    +     401    POST account/tokens
+401     404    404       404      404     +     403    404   401    DELETE account/tokens/<token>
+401     +      +         +        +       +     +      +     401    GET account/channels
+401     +      +         +        +       +     403    +     401    POST account/channels
+401     404    404       404      404     +     403    404   401    PATCH account/channels/<channel>
+401     404    404       404      404     +     403    404   401    DELETE account/channels/<channel>
+401     404    404       404      404     +     403    404   401    POST account/channels/<channel>/trial
+401     +      +         +        +       +     +      +     401    GET account/deliveries
+401     404    404       +        +       +     403    +     401    PUT studies/<study>/following
+401     404    404       +        +       +     403    +     401    DELETE studies/<study>/following
+401     404    404       403      403     +     403    +     401    PUT studies/<study>/cohorts/<cohort>/compared
+401     404    404       403      403     +     403    +     401    PUT studies/<study>/compensator/compared
+""",  # noqa: E501
+    # With a session, or an API token of its scope.
+    """
+outside norole elsewhere observer watcher owner forged admin reads changes
+401     +      +         +        +       +     +      +     +     +       GET methods
+401     +      +         +        +       +     +      +     +     +       GET studies
+401     403    +         403      +       +     403    +     403   +       POST studies
+401     404    404       +        +       +     +      +     +     +       GET studies/<study>
+401     404    404       403      403     +     403    +     403   +       PATCH studies/<study>
+401     404    404       403      403     +     403    +     403   +       POST studies/<study>/start
+401     404    404       403      403     +     403    +     403   +       POST studies/<study>/overlap
+401     404    404       403      403     +     403    +     403   +       POST studies/<study>/pause
+401     404    404       403      403     +     403    +     403   +       POST studies/<study>/resume
+401     404    404       403      403     +     403    +     403   +       POST studies/<study>/abort
+401     404    404       403      +       +     403    +     403   +       POST studies/<study>/duplicate
+401     404    404       403      403     +     403    +     403   +       POST studies/<study>/repeat
+401     404    404       403      403     +     403    +     403   +       POST studies/<study>/archive
+401     404    404       403      403     +     403    +     403   +       DELETE studies/<study>/archive
+401     404    404       403      403     +     403    +     403   +       PUT studies/<study>/list
+401     404    404       +        +       +     +      +     +     +       GET studies/<study>/invitations
+401     404    404       403      403     +     403    +     403   +       POST studies/<study>/invitations
+401     404    404       403      403     +     403    +     403   +       DELETE studies/<study>/invitations/<cohort>
+401     404    404       403      403     +     403    +     403   +       POST studies/<study>/invitations/<cohort>/revoke
+401     404    404       403      403     +     403    +     403   +       POST studies/<study>/invitations/<cohort>/reissue
+401     404    404       +        +       +     +      +     +     +       GET studies/<study>/progress
+401     404    404       +        +       +     +      +     +     +       GET studies/<study>/traffic
+401     404    404       +        +       +     +      +     +     +       GET studies/<study>/leaving
+401     404    404       +        +       +     +      +     +     +       GET studies/<study>/parties
+401     404    404       +        +       +     +      +     +     +       GET studies/<study>/log
+401     404    404       +        +       +     +      +     +     +       GET studies/<study>/table
+401     404    404       +        +       +     +      +     +     +       GET studies/<study>/manhattan
+401     404    404       +        +       +     +      +     +     +       GET studies/<study>/region
+401    404    404       +        +       +     +      +     +     +       GET studies/<study>/surroundings
+401    404    404       +        +       +     +      +     +     +       GET studies/<study>/places
+401    404    404       +        +       +     +      +     +     +       GET studies/<study>/compared/<other>
+401    404    404       +        +       +     +      +     +     +       GET studies/<study>/results.zip
+401     404    404       +        +       +     +      +     +     +       GET studies/<study>/qq
+401     404    404       +        +       +     +      +     +     +       GET studies/<study>/variants
+401     404    404       +        +       +     +      +     +     +       GET studies/<study>/loci.csv
+401     404    404       +        +       +     +      +     +     +       GET studies/<study>/results
+401     404    404       +        +       +     +      +     +     +       GET studies/<study>/results/<name>
+""",  # noqa: E501
     # A cohort of another study is let in to that: it has no panel, no list, no results, and not this round.
+    # Neither study is repeated.
     """
 nobody people caller wrong revoked other cohort
 401    401    401    401   401     +     +      GET cohort/study
 401    401    401    401   401     +     +      POST cohort/join
+401    401    401    401   401     404   404    POST cohort/repetition
 401    401    401    401   401     +     +      POST cohort/accept
 401    401    401    401   401     +     +      POST cohort/problem
 401    401    401    401   401     +     +      POST cohort/timing
@@ -136,11 +172,13 @@ nobody people caller wrong revoked other cohort
 401    401    401    401   401     404   +      GET cohort/list
 401    401    401    401   401     +     +      GET cohort/questions
 401    401    401    401   401     404   +      PUT cohort/shares/<round_id>
+401    401    401    401   401     404   +      PUT cohort/dealings/<round_id>
+401    401    401    401   401     404   404    PUT cohort/codes/<column>
 401    401    401    401   401     404   +      GET cohort/results/<name>
 """,
     """
-outside norole elsewhere observer watcher owner forged admin
-401     404    404       403      403     +     403    +     DELETE studies/<study>
+outside norole elsewhere observer watcher owner forged admin reads changes
+401     404    404       403      403     +     403    +     403   +       DELETE studies/<study>
 """,
 )
 
@@ -199,7 +237,7 @@ class World:
         address = re.sub(r"<(\w+)>", lambda found: self.places[found[1]], route)
         headers = {"Unpooled-Protocol": str(VERSION)} | self.headers[principal]
         content: dict[str, Any] = {"json": {}}
-        if "/shares/" in route:
+        if any(part in route for part in ("/shares/", "/dealings/", "/codes/")):
             content, headers = {"content": b""}, headers | RAW
         with transaction.atomic():
             answer = self.http().request(method, address, headers=headers, **content)
@@ -251,15 +289,20 @@ def world(http: Http, platform: Any, federation: Callable[..., Federation]) -> I
     for name, client in cohorts.items():
         headers[name] = bearer(client.invitation.token, client.instance)
     headers["caller"], headers["wrong"] = bearer(SECRET), bearer("wrong")
+    headers |= api_tokens()
 
     platform.UNPOOLED_DEMO_ADDRESS = "http://localhost"
     leave_an_example(Path(platform.UNPOOLED_HOME))
     places = {
         "page": f"studies/{ours.study_id}",
         "study": ours.study_id,
+        "other": ours.study_id,
         "cohort": "Graz",
         "name": "study.assoc",
         "username": "observer",
+        "token": str(ApiToken.objects.get(name="reads").pk),
+        "channel": str(channel_of("owner").pk),
+        "column": "0",
         "round_id": str(Round.objects.filter(study=ours.study_id)[0].pk),
     }
     with service._lock():  # whoever may run a demo sees that one runs
@@ -278,6 +321,25 @@ def signed_in(client: httpx.Client, name: str, role: str) -> dict[str, str]:
 
 def bearer(token: str, instance: str = "") -> dict[str, str]:
     return {"Authorization": f"Bearer {token}", "Unpooled-Client": instance or os.urandom(16).hex()}
+
+
+def api_tokens() -> dict[str, dict[str, str]]:
+    """Headers with the owner's tokens, and with tokens that are good for nothing."""
+    owner, closed = (User.objects.get(username=name) for name in ("owner", "closed"))
+    issued = {
+        "reads": tokens.issue(owner, "reads", Scope.READ, 1),
+        "changes": tokens.issue(owner, "changes", Scope.CHANGE, 1),
+        "expired": tokens.issue(owner, "expired", Scope.CHANGE, 1),
+        "of closed": tokens.issue(closed, "of closed", Scope.CHANGE, 1),
+    }
+    ApiToken.objects.filter(name="expired").update(expires_at=timezone.now())
+    texts = {name: text for name, (_, text) in issued.items()} | {"unknown": "unpooled_unknown"}
+    return {name: {"Authorization": f"Bearer {text}"} for name, text in texts.items()}
+
+
+def channel_of(name: str) -> Channel:
+    user = User.objects.get(username=name)
+    return Channel.objects.create(user=user, kind=ChannelKind.WEBHOOK, address="https://example.org/")
 
 
 def leave_an_example(home: Path) -> None:
@@ -311,10 +373,12 @@ def test_every_method_is_in_the_matrix(world: World) -> None:
             assert world.ask(principal, method, route).status_code == 405, (method, route)
 
 
+@pytest.mark.without_services
 def test_everybody_gets_in_where_the_matrix_says_and_nowhere_else(world: World) -> None:
     assert world.surprises(ROWS) == []
 
 
+@pytest.mark.without_services
 def test_head_and_options_are_no_way_round(world: World) -> None:
     heads = [
         Row("HEAD", row.route, dict.fromkeys(ALL, "405") if is_of_cohorts(row.route) else row.expected)
@@ -333,6 +397,7 @@ def surprised(world: World, *routes: str) -> set[str]:
     return {line.partition(":")[0] for line in found}
 
 
+@pytest.mark.without_services
 def test_a_view_that_lets_everybody_in_is_noticed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(people.PeopleView, "permission_classes", (AllowAny,))
     assert surprised(world, "GET /api/v1/people") == set(ALL) - {"admin"}
@@ -347,6 +412,7 @@ def test_a_study_that_everybody_sees_is_noticed(world: World, monkeypatch: pytes
     assert surprised(world, "POST /api/v1/studies/<study>/start") == {"observer", "watcher"}
 
 
+@pytest.mark.without_services
 def test_a_door_that_asks_for_no_token_is_noticed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     graz = Cohort.objects.get(study=world.study, name="Graz").token_hash
     monkeypatch.setattr(admission, "_admitted", lambda request: Cohort.objects.get(token_hash=graz))

@@ -96,6 +96,7 @@ def test_the_example_is_the_same_bytes_each_time(tmp_path: Path) -> None:
     assert one == other
 
 
+@pytest.mark.without_services
 def test_clients_accept_the_example(person: Person, tmp_path: Path) -> None:
     answer = person(accounts.COORDINATOR).get("/api/v1/example")
     assert answer.headers["Content-Type"] == "application/zip" and len(answer.content) < 5_000_000

@@ -101,3 +101,38 @@ def test_a_disk_or_a_database_that_is_not_there_is_said_to_be_so(
     assert done.returncode == 1
     assert want in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_mail_is_off_until_a_server_is_named() -> None:
+    assert environment.mail("") == {"EMAIL_BACKEND": "django.core.mail.backends.dummy.EmailBackend"}
+    assert environment.mail_sender("") == ""
+
+
+@pytest.mark.parametrize(
+    "url, port, tls, starttls",
+    [
+        ("smtps://mail.example.org", 465, True, False),
+        ("smtp://ann:p%40ss@mail.example.org", 587, False, True),
+        ("smtp://mail.example.org:25", 25, False, True),
+        ("smtp://localhost:1025", 1025, False, False),
+    ],
+)
+def test_mail_is_encrypted_wherever_there_is_a_network(
+    url: str, port: int, tls: bool, starttls: bool
+) -> None:
+    found = environment.mail(url)
+    assert (found["EMAIL_PORT"], found["EMAIL_USE_SSL"], found["EMAIL_USE_TLS"]) == (port, tls, starttls)
+    assert found["EMAIL_HOST_PASSWORD"] in ("", "p@ss")
+
+
+@pytest.mark.parametrize("url", ["mail.example.org", "https://mail.example.org", "smtp://"])
+def test_what_is_no_mail_server_is_refused_without_its_password(url: str) -> None:
+    with pytest.raises(SystemExit, match="UNPOOLED_MAIL_URL: want smtp"):
+        environment.mail(url)
+
+
+def test_a_platform_that_sends_mail_says_from_whom(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SystemExit, match="UNPOOLED_MAIL_FROM"):
+        environment.mail_sender("smtp://mail.example.org")
+    monkeypatch.setenv("UNPOOLED_MAIL_FROM", "studies@example.org")
+    assert environment.mail_sender("smtp://mail.example.org") == "studies@example.org"

@@ -23,7 +23,8 @@ def test_the_first_person_with_the_token_becomes_the_administrator(http: Http, p
     client = http()
     assert client.get("/api/v1/first-run").json() == {"needed": True}
     answer = client.post("/api/v1/first-run", json=form())
-    assert (answer.status_code, answer.json()) == (200, {"username": "first", "role": "administrator"})
+    made = {"username": "first", "display_name": "", "role": "administrator"}
+    assert (answer.status_code, answer.json()) == (200, made)
     assert client.get("/api/v1/session").json()["username"] == "first"
     assert client.get("/api/v1/first-run").json() == {"needed": False}
     assert not (Path(platform.UNPOOLED_HOME) / "first-run-token").exists()

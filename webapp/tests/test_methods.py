@@ -50,3 +50,13 @@ def test_the_usual_plan_is_the_plan_of_who_says_nothing(
             **said,
         }
     )
+
+
+def test_templates_are_offered_with_what_they_set(methods: dict[str, dict[str, Any]]) -> None:
+    offered = {each["name"]: each for method in methods.values() for each in method["templates"]}
+    assert list(offered) == [each.name for method in ALGORITHMS.values() for each in method.templates]
+    set_by_qc = {"mind": 0.02, "geno": 0.02, "hwe": 1e-6, "maf": 0.01, "ci": 0.95}
+    assert offered["chi-square-qc"]["plan"] == set_by_qc
+    components = offered["linear-components"]
+    assert components["covariates"][::9] == ["PC1", "PC10"]
+    assert components["plan"]["covariates"][0] == {"name": "PC1", "levels": []}

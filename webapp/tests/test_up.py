@@ -28,6 +28,7 @@ from unpooled_webapp.commands import up
 
 PASSWORD = "a long password 1"
 PLAN = {
+    "file_stem": "study",
     "test": "chi-square",
     "phenotype": "T2D",
     "cohorts": 3,
@@ -86,12 +87,12 @@ class Platform:
 
 
 def services() -> list[dict[str, str]]:
-    """On SQLite without a broker; and on PostgreSQL, Redis and Celery where these are given."""
-    found: list[dict[str, str]] = [{}]
-    if broker := os.environ.get("UNPOOLED_TEST_BROKER_URL"):
-        database = os.environ.get("UNPOOLED_TEST_DATABASE_URL", "")
-        found.append({"UNPOOLED_BROKER_URL": broker, "UNPOOLED_DATABASE_URL": database})
-    return found
+    """On PostgreSQL, Redis and Celery where these are given; else on SQLite without a broker."""
+    broker = os.environ.get("UNPOOLED_TEST_BROKER_URL")
+    if not broker:
+        return [{}]
+    database = os.environ.get("UNPOOLED_TEST_DATABASE_URL", "")
+    return [{"UNPOOLED_BROKER_URL": broker, "UNPOOLED_DATABASE_URL": database}]
 
 
 def with_own_database(variables: dict[str, str]) -> dict[str, str]:
@@ -259,6 +260,7 @@ def processes_of_the_demo(platform: Platform) -> list[Path]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks at processes by Linux's /proc")
+@pytest.mark.without_services
 @pytest.mark.parametrize("running", [pytest.param({}, id="embedded")], indirect=True)
 def test_a_demo_ends_with_any_of_its_processes(running: Platform) -> None:
     http = running.coordinator()

@@ -15,7 +15,15 @@ from unpooled_webapp import application
 PAGE = "/studies/abc"  # one of the addresses that the browser application answers
 OPEN = {"/health", PAGE, "/api/v1/session", "/api/v1/first-run"}
 SIGN_IN_FIRST = {"error": {"code": "not-signed-in", "message": "Sign in first.", "remedy": ""}}
-EXAMPLE = {"study": "abc", "cohort": "Graz", "name": "study.assoc", "username": "somebody", "round_id": "1"}
+EXAMPLE = {
+    "study": "abc",
+    "cohort": "Graz",
+    "name": "study.assoc",
+    "username": "somebody",
+    "round_id": "1",
+    "column": "0",
+}
+EXAMPLE |= {"token": "1", "channel": "1", "other": "abd"}
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 

@@ -22,15 +22,25 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_the_wheel_holds_what_its_page_names(tmp_path: Path) -> None:
+def files_of_wheel(folder: Path, tmp_path: Path) -> set[str]:
     # Built from a copy: setuptools leaves folders behind, which a later wheel would take files from.
-    source = tmp_path / "webapp"
-    shutil.copytree(WEBAPP, source, ignore=shutil.ignore_patterns("build", "*.egg-info", "tests"))
+    source = tmp_path / folder.name
+    shutil.copytree(folder, source, ignore=shutil.ignore_patterns("build", "*.egg-info", "tests"))
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
     subprocess.run([*command, "--wheel-dir", tmp_path, source], check=True)
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
-        names = set(archive.namelist())
+        return set(archive.namelist())
+
+
+def test_the_servers_wheel_holds_the_genes_and_says_where_they_are_from(tmp_path: Path) -> None:
+    names = files_of_wheel(WEBAPP.parent / "server", tmp_path)
+    kept = ("GRCh37.genes.tsv.gz", "GRCh38.genes.tsv.gz", "README.md")
+    assert {f"unpooled_server/reference/{name}" for name in kept} <= names
+
+
+def test_the_wheel_holds_what_its_page_names(tmp_path: Path) -> None:
+    names = files_of_wheel(WEBAPP, tmp_path)
     page = PAGE.read_text()
     assets = re.findall(r'(?:src|href)="/static/(app/[^"]+)"', page)
     assert any(name.endswith(".js") for name in assets) and any(name.endswith(".css") for name in assets)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -40,6 +41,7 @@ class Platform:
         ):
             environment.pop(name, None)
         command = [sys.executable, "-m", "unpooled_webapp", "up", "--home", str(home), "--port", "0"]
+        self.database = home / "db.sqlite3"
         self.log = (home.parent / "platform.log").open("wb")
         self.process = subprocess.Popen(
             [*command, "--with-compensator"], env=environment, stdout=self.log, stderr=self.log
@@ -72,6 +74,9 @@ class Platform:
         self.process.terminate()
         self.process.wait(20)
         self.log.close()
+
+
+OTHERS = ("methods.txt", "report.html", "manifest.json", "own-against-pool.tsv", "own-against-pool.html")
 
 
 @dataclass
@@ -131,9 +136,9 @@ class Member:
         return [event for event in self.events if isinstance(event, kinds)]
 
     def results(self) -> dict[str, bytes]:
-        """The delivered files, without the manifest, which has times in it, and the text with the plan."""
-        files = [path for path in self.out.glob("study.*") if path.suffix != ".json"]
-        return {path.name: path.read_bytes() for path in files if not path.name.endswith("methods.txt")}
+        """The delivered files, without those that are about the run, with times in them, or this cohort."""
+        files = self.out.glob("study.*")
+        return {path.name: path.read_bytes() for path in files if not path.name.endswith(OTHERS)}
 
 
 @dataclass
@@ -184,6 +189,7 @@ def make_trial(
         "cohorts": len(files),
         "min_samples": 20,
         "chunk_size": 50,
+        "file_stem": "study",
         **changes,
     }
     made = platform.call("POST", "studies", json={"name": name, "plan": plan})["id"]
@@ -195,3 +201,14 @@ def make_trial(
         text = platform.call("POST", f"studies/{made}/invitations", json={"cohort": cohort})
         members.append(Member(cohort, Invitation.from_text(text["invitation"]), file, folder / cohort))
     return Trial(platform, made, members)
+
+
+def moved(bfile: Path, folder: Path) -> Path:
+    """The same files in another genome build: every position is another one."""
+    wrong = folder / "other-build"
+    for kind in ("bed", "fam"):
+        shutil.copy(f"{bfile}.{kind}", f"{wrong}.{kind}")
+    rows = [line.split("\t") for line in Path(f"{bfile}.bim").read_text().splitlines()]
+    shifted = ["\t".join([*row[:3], str(int(row[3]) + 12_345), *row[4:]]) + "\n" for row in rows]
+    Path(f"{wrong}.bim").write_text("".join(shifted))
+    return wrong

@@ -14,6 +14,7 @@ from books import SIZES, answerer_of, asked, started_again
 from unpooled.algorithms import ALGORITHMS
 from unpooled.algorithms.presence import Presence
 from unpooled.cohort import ArrayCohort, Samples
+from unpooled.genotype_model import ADDITIVE
 from unpooled.leaving import most_bytes_of
 from unpooled.plan import Covariate, Plan
 from unpooled.protocol.messages import Roster
@@ -65,6 +66,7 @@ def question(name: str, **fields: Any) -> Any:
         }
         return kind(**one | columns | fields)
     about = {"start": 0, "asked": np.array([1, 5], np.uint8), "chromosome": "diploid", "exact": False}
+    about |= {"model": ADDITIVE, "interacting": ()}
     models = {"fill": np.ones((1, 1)), "with_sex": False, "beta": np.zeros(2)}
     if name == "evaluate":
         models |= {"beta": np.zeros((2, 3)), "iteration": 1, "evaluation": 1}

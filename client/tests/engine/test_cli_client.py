@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -13,23 +13,11 @@ from pathlib import Path
 
 import pytest
 from client_trials import Member, Trial
+from client_typed import typed as client
 
 from unpooled_client.study.engine import Until
 
 MakeStudy = Callable[..., Trial]
-
-
-def client(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "unpooled_client", *map(str, arguments)]
-    return subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        check=False,
-        stdin=subprocess.DEVNULL,
-        env=os.environ | environment,
-        timeout=120,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +75,43 @@ def test_a_wrong_command_ends_with_2_and_one_message(home: str, arguments: list[
     assert part in done.stderr
     assert "Traceback" not in done.stderr
     assert not done.stdout
+
+
+@pytest.mark.parametrize("suffix", [".bed", ".bim", ".fam"])
+def test_a_file_of_the_three_that_is_missing_is_named_with_the_remedy(suffix: str, tmp_path: Path) -> None:
+    for other in {".bed", ".bim", ".fam"} - {suffix}:
+        (tmp_path / f"north{other}").write_bytes(b"\x6c\x1b\x01" if other == ".bed" else b"1 rs1 0 7 A C\n")
+    done = client("check", "--bfile", tmp_path / "north")
+    assert done.returncode == 1
+    told = " ".join(done.stdout.split())
+    assert f"the {suffix} file does not exist" in told and f"Copy north{suffix} to them" in told
+    done = client("check", "--bfile", tmp_path / "norht")
+    assert "Did you mean north?" in " ".join(done.stdout.split())
+
+
+def test_several_studies_are_listed_with_names_and_states(tmp_path: Path) -> None:
+    from unpooled.plan import Plan
+    from unpooled.protocol.invitation import Invitation
+    from unpooled.protocol.messages import Roster
+    from unpooled_client.state.folder import Agreement, Saved, StateFolder
+
+    agreed = Agreement(
+        "Asthma", Plan("chi-square", "asthma", 3, bytes(32)), Roster((("Graz", bytes(32)),)), False
+    )
+    folders = []
+    for study, saved in (("s1", {"agreement": agreed, "cohort": "Graz"}), ("s2", {})):
+        invitation = Invitation("https://studies.example.org", study, "t" * 43, " ".join(["ab12"] * 8))
+        folders.append(StateFolder(tmp_path / "unpooled" / "studies" / study))
+        with folders[-1].locked():
+            folders[-1].save(dataclasses.replace(Saved.new(invitation), **saved))
+    for command in (["run"], ["review"], ["results"]):
+        done = client(*command, HOME=str(tmp_path), XDG_STATE_HOME=str(tmp_path))
+        assert done.returncode == 2 and not done.stdout
+        assert "Asthma, cohort Graz. Choose the data files." in done.stderr
+        assert "Study s2, not joined yet. Accept the plan and the roster." in done.stderr
+        assert all(folder.as_option in done.stderr for folder in folders)
+    shown = client("status", "--offline", HOME=str(tmp_path), XDG_STATE_HOME=str(tmp_path))
+    assert shown.returncode == 0 and "Asthma (s1)" in shown.stdout and "s2" in shown.stdout
 
 
 def test_a_token_that_was_copied_in_part_is_not_repeated(home: str) -> None:
@@ -162,11 +187,42 @@ def test_bad_data_end_with_1_and_name_the_place(study: MakeStudy, tmp_path: Path
         thread.join(60)
 
 
-def test_an_unknown_invitation_ends_with_3(study: MakeStudy) -> None:
-    from dataclasses import replace
+MODES = {"lines": (), "quiet": ("--quiet",), "json": ("--json",), "terminal": ()}
 
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
+@pytest.mark.parametrize("mode", MODES)
+def test_an_error_is_printed_once(mode: str, study: MakeStudy, tmp_path: Path) -> None:
+    def written(what: str, member: Member, *more: str, files: bool = True) -> None:
+        arguments = member.command("--yes", *more)[3:]
+        arguments = arguments if files else [word for word in arguments if word not in ("--bfile", data)]
+        done = client(*arguments, *MODES[mode], terminal=mode == "terminal")
+        text = done.stdout + done.stderr
+        assert done.returncode and text.count(what) == 1, text
+        assert "Traceback" not in text
+        if mode == "json":
+            assert json.loads(done.stdout.splitlines()[-1])["event"] == "failed" and not done.stderr
+
+    trial = study()
+    member, *others = trial.members
+    data = str(member.bfile)
+    for other in others:
+        other.run(other.engine(until=Until.JOINED))
+    (tmp_path / "bad.fam").write_text("too few columns\n")
+    written("no data files are given", member, files=False)
+    written("bad.fam:1", member, "--fam", str(tmp_path / "bad.fam"))
+    trial.call("POST", "abort")
+    written("Aborted by the coordinator", member)
+    stranger = dataclasses.replace(member.invitation, token="y" * 43)
+    written(
+        "does not know this cohort's token",
+        dataclasses.replace(member, invitation=stranger, folder=tmp_path / "another"),
+    )
+
+
+def test_an_unknown_invitation_ends_with_3(study: MakeStudy) -> None:
     member = study().members[0]
-    member.invitation = replace(member.invitation, token="y" * 43)
+    member.invitation = dataclasses.replace(member.invitation, token="y" * 43)
     done = client(*member.command("--yes")[3:])
     assert done.returncode == 3
     assert "token" in done.stderr

@@ -11,13 +11,15 @@ import pytest
 from client_dishonest import PLAN, Cohort
 from client_scripted import Scripted
 
-from unpooled.algorithms.result_files import METHODS, most_bytes
+from unpooled.algorithms.result_files import methods_name, most_bytes
+from unpooled.plan import Plan
 from unpooled_client.compare.report import Place, Study, write_tables
 from unpooled_client.state.events import Event, Exit, Failed, Results
 from unpooled_client.state.written import NotOurs, Written
 from unpooled_client.study import delivery, engine
 from unpooled_client.study.engine import Engine
 
+METHODS = methods_name(PLAN)
 LIE = b"from the server\n"
 OWN = b"family of one\n"
 NAMES = {
@@ -166,14 +168,64 @@ def test_nothing_is_delivered_of_another_plan(cohort: Cohort) -> None:
     assert cohort.files() == {"data/mine.fam": OWN}
 
 
+# Where results go
+
+
+NAMED = replace(PLAN, file_stem="asthma")
+
+
+@pytest.fixture
+def without_a_folder(cohort: Cohort, monkeypatch: pytest.MonkeyPatch) -> Cohort:
+    """A cohort that was told no folder for its results, in an empty one."""
+    agreement = replace(cohort.saved.agreement, plan=NAMED)  # type: ignore[type-var]
+    cohort.saved = replace(cohort.saved, out="", agreement=agreement)
+    monkeypatch.chdir(cohort.data)
+    return cohort
+
+
+def fetch(cohort: Cohort, *files: tuple[str, bytes], plan: Plan = NAMED) -> Event:
+    cohort.keep()
+    cohort.server.says(200, cohort.says("done", files, plan=plan))
+    for _, content in files:
+        cohort.server.says(200, content)
+    return list(Engine(cohort.state).results())[-1]
+
+
+def test_results_and_their_folder_are_named_as_the_plan_says(without_a_folder: Cohort) -> None:
+    fetch(without_a_folder, ("asthma.assoc", LIE), ("asthma.report.html", b"<p>"))
+    assert without_a_folder.files() == {
+        "data/mine.fam": OWN,
+        "data/asthma-results/asthma.assoc": LIE,
+        "data/asthma-results/asthma.report.html": b"<p>",
+    }
+
+
+@pytest.mark.parametrize("name", ["study.assoc", "manifest.json", "asthma-2.assoc"])
+def test_names_of_another_study_are_refused(without_a_folder: Cohort, name: str) -> None:
+    assert refused(fetch(without_a_folder, (name, LIE)), name, "does not follow from the plan")
+
+
+def test_another_study_of_the_same_name_goes_to_a_folder_of_its_own(without_a_folder: Cohort) -> None:
+    there = without_a_folder.data / "asthma-results"
+    there.mkdir()
+    (there / "asthma.assoc").write_bytes(OWN)
+    (without_a_folder.data / "asthma-results-2").write_bytes(OWN)  # no folder at all
+    fetch(without_a_folder, ("asthma.assoc", LIE))
+    found = without_a_folder.files()
+    assert found["data/asthma-results/asthma.assoc"] == found["data/asthma-results-2"] == OWN
+    assert found["data/asthma-results-3/asthma.assoc"] == LIE
+    fetch(without_a_folder, ("asthma.assoc", LIE))  # again, to the same place
+    assert without_a_folder.files() == found
+
+
 # What this client wrote
 
 
 def test_only_what_this_client_wrote_is_replaced(cohort: Cohort) -> None:
-    place = Place(cohort.data, Written(cohort.state))
+    place = Place(cohort.data, Written(cohort.state), PLAN)
     study = Study("Asthma", "Tartu", PLAN)
     first = write_tables(place, study, [])
-    assert write_tables(Place(cohort.data, Written(cohort.state)), study, []) == first
+    assert write_tables(Place(cohort.data, Written(cohort.state), PLAN), study, []) == first
     first[1].write_bytes(OWN)
     with pytest.raises(NotOurs, match="own-against-pool"):
         place.refuse_foreign()

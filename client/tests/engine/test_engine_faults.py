@@ -134,7 +134,7 @@ def test_a_file_that_changed_since_acceptance_stops_the_client(
     victim, *others = trial.members
     victim.bfile = copied(victim.bfile, tmp_path)
     threads = [member.beside() for member in others]
-    kill_after(victim, "panel-agreed")
+    kill_after(victim, "step-progress")
     fam = victim.bfile.with_suffix(".fam")
     before = fam.read_bytes()
     fam.write_bytes(before.replace(b" 2\n", b" 1\n", 1))
@@ -192,7 +192,7 @@ def test_data_below_the_floor_are_declined(study: MakeStudy) -> None:
     last = trial.members[0].events[-1]
     assert isinstance(last, Failed)
     assert (last.exit, last.told_server) == (Exit.DATA, "floor")
-    trial.await_log("fewer samples")
+    trial.await_log("fewer people")
     trial.call("POST", "abort")
     for thread in threads:
         thread.join(60)

@@ -33,8 +33,11 @@ def rows(path: Path, separator: str | None = None) -> list[dict[str, str]]:
 def test_a_run_ends_with_this_cohort_against_the_pool(done: Trial) -> None:
     member = done.members[0]
     (compared,) = member.told(Compared)
-    assert [Path(file).name for file in compared.files] == ["own-against-pool.tsv", "own-against-pool.html"]
-    found = rows(member.out / "own-against-pool.tsv", "\t")
+    assert [Path(file).name for file in compared.files] == [
+        "study.own-against-pool.tsv",
+        "study.own-against-pool.html",
+    ]
+    found = rows(member.out / "study.own-against-pool.tsv", "\t")
     assert len(found) == compared.count == 20
     assert min(float(row["P"]) for row in rows(member.out / "study.assoc") if row["P"] != "NA") == float(
         found[0]["POOL_P"]
@@ -44,10 +47,22 @@ def test_a_run_ends_with_this_cohort_against_the_pool(done: Trial) -> None:
     assert len(known) > 15
     for row in known:
         assert float(row["OWN_P"]) == pytest.approx(float(plinks[row["SNP"]]["P"]), rel=2e-3), row
-    page = (member.out / "own-against-pool.html").read_text(encoding="utf-8")
+    page = (member.out / "study.own-against-pool.html").read_text(encoding="utf-8")
     assert all(row["SNP"] in page for row in found)
     assert page.count("<polygon") == sum(row["POOL_OR"] != "NA" for row in found)
     assert "http" not in page.replace("http-equiv", "")
+
+
+def test_every_cohort_gets_the_report_and_it_is_of_this_study(done: Trial) -> None:
+    pages = {(member.out / "study.report.html").read_text("utf-8") for member in done.members}
+    (page,) = pages
+    assert all(member.name in page for member in done.members)
+    assert page.count("<svg") == 2 and "Manhattan plot" in page and "asked" in page
+    manifest = json.loads((done.members[0].out / "study.manifest.json").read_text("utf-8"))
+    assert manifest["plan_hash"] in page
+    files = {file["name"]: file for file in manifest["files"]}
+    assert files.pop("study.report.html")["bytes"] == len(page.encode())
+    assert all(name in page and file["sha256"] in page for name, file in files.items())
 
 
 def plink(bfile: Path) -> list[dict[str, str]]:
@@ -66,7 +81,7 @@ def test_results_are_fetched_again_and_nothing_is_sent(done: Trial, tmp_path: Pa
     assert fetched.returncode == 0, fetched.stderr
     told = [json.loads(line) for line in fetched.stdout.splitlines()]
     assert [event["event"] for event in told] == ["started", "results", "compared", "finished"]
-    assert len(rows(tmp_path / "again" / "own-against-pool.tsv", "\t")) == 3
+    assert len(rows(tmp_path / "again" / "study.own-against-pool.tsv", "\t")) == 3
     for name, content in member.results().items():
         assert (tmp_path / "again" / name).read_bytes() == content
     assert len(list(ledger.read(member.state.ledger))) == before
@@ -90,10 +105,26 @@ def test_without_the_files_that_were_used_the_results_come_all_the_same(done: Tr
     assert isinstance(again, Finished)  # a run does not fail for it
 
 
+def test_loci_and_inflation_are_printed(done: Trial) -> None:
+    command = [*background.program(), "pictures", "--state", str(done.members[0].state.path)]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    head, titles, *loci = printed.splitlines()
+    assert titles.split("\t")[:6] == ["CHR", "BP", "ID", "A1", "OR", "P"]
+    assert f"{len(loci)} loci, from study.assoc" in head
+    pictures = json.loads(subprocess.run([*command, "--json"], capture_output=True, check=True).stdout)
+    assert f"genomic inflation {pictures['genomic_inflation']:.3f}," in head
+    tested = [row for row in rows(done.members[0].out / "study.assoc") if row["P"] != "NA"]
+    assert pictures["manhattan"]["variants"] == len(tested)
+
+
 def test_of_a_study_that_is_not_done_it_is_said_what_it_waits_for(study: MakeStudy) -> None:
     trial = study()
     member, *others = trial.members
     member.run(member.engine(until=Until.JOINED))
+    shown = subprocess.run(
+        [*background.program(), "pictures", "--state", str(member.state.path)], capture_output=True, text=True
+    )
+    assert shown.returncode == 2 and "not here yet" in shown.stderr
     early = results(member)
     assert early.returncode == 3
     assert "no results yet" in early.stderr and others[0].name in early.stderr

@@ -28,7 +28,7 @@ from unpooled_client.state.events import (
     Transformed,
 )
 from unpooled_client.state.written import Written
-from unpooled_client.words.sentences import lines
+from unpooled_client.words.sentences import leaves, lines
 
 REFERENCES: dict[str, Any] = {
     "z-score": StandardScaler,
@@ -61,7 +61,8 @@ def study(platform: Platform, pooled: np.ndarray, tmp_path: Path) -> Callable[..
 
     def make(method: str, **changes: Any) -> Trial:
         schema = [{"name": "bottle", "type": "text"}, *({"name": name, "unit": "g/l"} for name in names)]
-        plan = {"test": method, "cohorts": COHORTS, "schema": schema, "min_samples": 20, **changes}
+        plan = {"test": method, "cohorts": COHORTS, "schema": schema, "min_samples": 20}
+        plan |= {"file_stem": "study", **changes}
         made = platform.call("POST", "studies", json={"name": "tables", "plan": plan})["id"]
         members: list[Member] = []
         for number, rows in enumerate(np.array_split(pooled, COHORTS), 1):
@@ -98,7 +99,7 @@ MakeStudy = Callable[..., Trial]
 
 def beside_the_pool(member: Member) -> dict[tuple[str, str], tuple[float, float]]:
     """By feature and number: the pool's, and this cohort's."""
-    with (member.out / "own-against-pool.tsv").open(encoding="utf-8", newline="") as file:
+    with (member.out / "study.own-against-pool.tsv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     return {(row["COLUMN"], row["WHAT"]): (float(row["POOL"]), float(row["OWN"])) for row in rows}
 
@@ -171,12 +172,21 @@ def test_a_summary_changes_no_table(study: MakeStudy, pooled: np.ndarray) -> Non
         assert isinstance(member.events[-1], Finished) and not member.told(Transformed)
         assert [path.name for path in member.bfile.parent.glob("*.csv")] == ["wine.csv"]
         assert b"<svg" in (member.out / "study.summary.html").read_bytes()
+        assert (member.out / "study.report.html").read_text("utf-8").count('class="strip"') > 5
     found = (trial.members[0].out / "study.summary.tsv").read_text().splitlines()
     assert len(found) == 1 + pooled.shape[1] and found[1].startswith("alcohol\tnumber\tg/l\t")
     assert float(found[1].split("\t")[5]) == pytest.approx(np.nanmean(pooled[:, 0]), rel=1e-12)
     own = [beside_the_pool(member)["alcohol", "mean"][1] for member in trial.members]
     wanted = [np.nanmean(part[:, 0]) for part in np.array_split(pooled, COHORTS)]
     assert own == pytest.approx(wanted, rel=1e-12)
+
+
+def everything_said(member: Member) -> str:
+    """The plan, and what leaves as it is shown on a question mark."""
+    asked = [line for event in member.told(Proposal, ReleaseNeeded) for line in lines(event)]
+    return "\n".join(
+        [*asked, *(line for event in member.told(ReleaseNeeded) for line in leaves(event.leaves))]
+    )
 
 
 def test_quantiles_are_told_and_no_table_is_written(study: MakeStudy, pooled: np.ndarray) -> None:
@@ -193,7 +203,7 @@ def test_quantiles_are_told_and_no_table_is_written(study: MakeStudy, pooled: np
     assert not member.told(Transformed) and [path.name for path in member.bfile.parent.glob("*.csv")] == [
         "wine.csv"
     ]
-    said = "\n".join(line for event in member.told(Proposal, ReleaseNeeded) for line in lines(event))
+    said = everything_said(member)
     assert "2, -1 (1 is the smallest, -1 the largest)" in said and "no other is written" in " ".join(
         said.split()
     )
@@ -203,9 +213,10 @@ def test_what_a_person_reads_and_what_leaves(study: MakeStudy) -> None:
     trial = study("z-score")
     trial.run_all()
     member = trial.members[0]
-    said = "\n".join(line for event in member.told(Proposal, ReleaseNeeded) for line in lines(event))
+    said = everything_said(member)
     assert "Normalization to mean 0" in said and "alcohol (number, g/l)" in said
-    assert "bottle (text: neither read nor changed)" in said and "the table stays here" in said
+    assert "bottle (text: neither read nor changed)" in said
+    assert "the table stays here" in " ".join(said.split())
     assert "variant" not in said and "phenotype" not in said.lower()
     assert not member.told(PanelAgreed)
     sent = {entry.quantity: entry for entry in ledger.read(member.state.ledger)}
@@ -235,7 +246,7 @@ def test_bad_tables_are_refused_before_anything_is_sent(study: MakeStudy) -> Non
     good = member.bfile.read_bytes()
     member.bfile.write_bytes(good.replace(b"NA", b"unknown", 1))
     assert isinstance(failed := member.run(), Failed)
-    assert failed.exit == Exit.DATA and failed.told_server == "data"
+    assert (failed.exit, failed.told_server, failed.told_name) == (Exit.DATA, "values", "alcalinity_of_ash")
     assert f"{member.bfile}:" in failed.message and not member.told(Checked)[0].ok
     wrong = member.engine(options=DataOptions(bfile=member.bfile))
     assert isinstance(failed := member.run(wrong), Failed) and "--table FILE" in failed.message

@@ -18,6 +18,7 @@ from unpooled.algorithms.chi_square import Census
 from unpooled.algorithms.presence import Presence
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.errors import BoundError
+from unpooled.genotype_model import ADDITIVE
 from unpooled.leaving import Leaving, what_leaves
 from unpooled.plan import Covariate, Plan
 from unpooled.protocol import masking
@@ -66,6 +67,7 @@ def answer(saved: Saved, plan: Plan) -> Study:
         one_operator=False,
         panel_digest="",
         waiting_for=(),
+        waits=(),
         results=(),
     )
 
@@ -237,7 +239,7 @@ def test_sums_over_single_people_are_refused_unless_the_plan_allows_them(found: 
     for exact in (True, False):
         step: Any = kind(  # type: ignore[call-arg]
             start=0, asked=np.array([5], np.uint8), chromosome="diploid", exact=exact, fill=fill[exact],
-            people=100, centre=centre, exponent=centre.astype(np.int64), cohorts=3,
+            people=100, centre=centre, exponent=centre.astype(np.int64), cohorts=3, **MODEL,
         )  # fmt: skip
         for missing in ("exact", "mean"):
             plan = replace(found.plan, **LINEAR, missing=missing)
@@ -249,7 +251,10 @@ def test_sums_over_single_people_are_refused_unless_the_plan_allows_them(found: 
                     answerer.question(asked(step))
 
 
-GENOTYPES = {"start": 0, "asked": np.array([1, 5], np.uint8), "chromosome": "diploid", "exact": False}
+MODEL = {"model": ADDITIVE, "interacting": ()}
+GENOTYPES = {
+    "start": 0, "asked": np.array([1, 5], np.uint8), "chromosome": "diploid", "exact": False, **MODEL,
+}  # fmt: skip
 COLUMNS = {"people": 100, "centre": np.zeros(2), "exponent": np.zeros(2, np.int64), "cohorts": 3}
 COUNTED = {"start": 0, "stop": 2, "most": 9, "groups": (("complete", "founder"),)}
 FILL = {"fill": np.ones((1, 1)), "with_sex": False}
@@ -274,6 +279,9 @@ GOOD: dict[str, dict[str, Any]] = {
         **GENOTYPES, **FILL, "beta": np.zeros((2, 4)), "iteration": 1, "evaluation": 1, **COLUMNS,
     },
 }  # fmt: skip
+IDENTITY = np.eye(4)[np.triu_indices(4)]
+GOOD["firth/evaluate"] = GOOD["logistic/evaluate"]
+GOOD["firth/penalty"] = GOOD["logistic/evaluate"] | {"inverse": np.tile(IDENTITY, (2, 1))}
 """Questions about two covariates, or one and a phenotype, that a plan by the rule `mean` allows."""
 
 NO_NUMBER = np.array([np.nan, 0])
@@ -305,18 +313,26 @@ CANNOT_BE: dict[str, tuple[Any, ...]] = {
     "iteration": (-1, 26),
     "evaluation": (0, 101),
     "groups": ((("complete", "female"),), (("unknown sex",),), (("nobody",),)),
+    "inverse": (
+        np.zeros((2, 10)),
+        -np.tile(IDENTITY, (2, 1)),
+        np.tile(IDENTITY, (2, 1)) / 26,  # more information than 100 people have
+        np.full((2, 10), np.nan),
+        np.tile(IDENTITY, (1, 1)),
+        np.ones((2, 4)),
+    ),
 }
 
 
 @pytest.mark.parametrize("name", GOOD)
 def test_a_question_whose_fields_cannot_be_is_refused(found: Terms, name: str) -> None:
-    test = "logistic" if name.startswith("logistic") else "linear"
+    test = "logistic" if name.startswith(("logistic", "firth")) else "linear"
     fields = dict(GOOD[name])
     if name.startswith("standardise"):
         fields["phenotype"] = True
     both = (Covariate("age"), Covariate("weight"))
     trial = {"covariates": both, "test": test} if test == "logistic" else {"covariates": both[:1], **LINEAR}
-    plan = replace(found.plan, **{**trial, "files": ("assoc",), "missing": "mean"})
+    plan = replace(found.plan, **{**trial, "files": ("assoc", "glm"), "missing": "mean"})
     answerer = answerer_of(replace(found, plan=plan))
     kind: Any = next(kind for kind in ALGORITHMS[test].asks if kind.name == name.split(": ")[-1])
     assert answerer.question(asked(kind(**fields)))

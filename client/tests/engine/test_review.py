@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from html.parser import HTMLParser
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
+from unpooled.algorithms import TESTS
 from unpooled.algorithms.methods import Run, methods
+from unpooled.algorithms.shared.summary import Summary
 from unpooled.facts import plan_facts
-from unpooled.leaving import COHORT_SUMS, SERVER, what_leaves, what_parties_get
+from unpooled.leaving import COHORT_SUMS, SERVER, Form, what_leaves
+from unpooled.parties import what_parties_get
 from unpooled.plan import Covariate, Plan
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Roster
+from unpooled.question import Question
 from unpooled_client.commands.review import command
+from unpooled_client.commands.screen import LineScreen
 from unpooled_client.data.options import DataOptions
+from unpooled_client.state.events import ReleaseNeeded
 from unpooled_client.state.fingerprint import Fingerprint
 from unpooled_client.state.folder import Agreement, Saved, StateFolder
 from unpooled_client.words import sentences
@@ -85,7 +93,8 @@ def test_sums_over_one_cohort_are_told_of_wherever_a_plan_allows_them(
     plan = replace(PLAN, covariates=covariates, cohort_sums=allowed)
     rows = what_leaves(plan, SIZES)
     server = what_parties_get(plan)[0]
-    paper = methods(plan, Run(("Graz", "Oulu", "Tartu"), None, 5, False, "2024-12-31", "Unpooled"))
+    numbers: Summary = {"people": 9, "cases": 4, "controls": 5, "variants": 5, "genomic_inflation": None}
+    paper = methods(plan, Run(("Graz", "Oulu", "Tartu"), [numbers], "", 5, False, "2024-12-31", "Unpooled"))
     told = {
         "plan": "may be seen" in dict(plan_facts(plan).all).get(COHORT_SUMS, ""),
         "consent": any(row.what == COHORT_SUMS and row.readable_by == SERVER for row in rows),
@@ -174,3 +183,70 @@ def test_the_page_stands_by_itself_and_names_everything(one_operator: bool) -> N
         ("not blind" in found.text) == ("whoever runs server and compensator" in found.text) == one_operator
     )
     assert ("not what this cohort added" in found.text) != one_operator
+
+
+ONE_PERSON = re.compile(r"that person's|single people|single values")
+
+
+@pytest.mark.parametrize("kind", sorted({kind for test in TESTS.values() for kind in test.asks}, key=str))
+def test_what_may_be_of_one_person_is_declared_as_it_is_said(kind: type[Question]) -> None:
+    for array in kind.sends:
+        assert array.of_one == bool(ONE_PERSON.search(array.learns)), array.name
+
+
+def test_five_lines_say_whom_what_who_how_much_and_what_not() -> None:
+    rows = what_leaves(PLAN, SIZES)
+    short = dict(sentences.summary_rows(rows, SIZES))
+    assert list(short) == ["Of whom", "What leaves", "Who can read it", "How much", "What it does not tell"]
+    assert f"{SIZES['variants']:,} variants" in short["Of whom"]
+    for row in rows:  # nothing that leaves in clear is left out
+        if row.form == Form.CLEAR:
+            assert row.what[1:] in short["What leaves"]
+    assert "the server reads the sum over all cohorts" in short["Who can read it"]
+    assert f"{short['How much']}." == sentences.in_all(rows)
+    assert "But a sum may be of one person" in short["What it does not tell"]
+    assert max(map(len, sentences.summary(rows, SIZES))) <= 100
+    assert len(sentences.summary(rows, SIZES)) < len(sentences.leaves(rows)) / 4
+
+
+def test_the_summary_hides_no_exception() -> None:
+    plain = dict(sentences.summary_rows(what_leaves(PLAN, SIZES), SIZES))["What it does not tell"]
+    assert "nobody learns what this cohort's part in a sum is." in plain
+    open_plan = replace(PLAN, cohort_sums=True)
+    exception = dict(sentences.summary_rows(what_leaves(open_plan, SIZES), SIZES))["What it does not tell"]
+    assert f"but for “{COHORT_SUMS}”" in exception
+    rows = what_leaves(PLAN, SIZES, one_operator=True)
+    short = dict(sentences.summary_rows(rows, SIZES))
+    assert "Masks hide nothing" in short["Who can read it"]
+    assert "part in a sum" not in short["What it does not tell"]
+    assert "ONE OPERATOR: NOT BLIND" in " ".join(sentences.summary(rows, SIZES))
+
+
+def test_review_has_the_summary_and_everything(keep: Keep) -> None:
+    shown = review(keep(CHECKED)).output
+    assert shown.index("IN SHORT") < shown.index("WHAT WILL LEAVE THIS COMPUTER\n")
+    found = json.loads(review(keep(CHECKED), "--json").output)
+    assert found["summary"][0][0] == "Of whom"
+
+
+@pytest.mark.parametrize(
+    ("typed", "released"), [("?\ny\n", True), ("?\n\n", False), ("YES\n", True), ("n\n", False)]
+)
+def test_a_question_mark_at_the_prompt_shows_everything(
+    typed: str, released: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = what_leaves(PLAN, SIZES)
+    event = ReleaseNeeded(PLAN.hash().hex(), rows, SIZES)
+    everything = "\n".join(sentences.leaves(rows))
+
+    @click.command()
+    def prompt() -> None:
+        monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+        with LineScreen() as screen:
+            screen.show(event)
+            click.echo(f"answer: {screen.ask('Release it?', everything)}")
+
+    done = CliRunner().invoke(prompt, input=typed)
+    assert f"answer: {released}" in done.output
+    assert "IN SHORT" in done.output and "? shows everything" in done.output
+    assert (everything in done.output) == ("?\n" in typed)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from books import answerer_of, asked, started_again
 
+from unpooled import opening
 from unpooled import question as questions
 from unpooled.algorithms import METHODS, usual
 from unpooled.algorithms.tables.order import Narrow
@@ -22,8 +23,9 @@ from unpooled.plan import Plan
 from unpooled.procedure import Call, Each, Study
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.problems import Problem
-from unpooled.question import Question
+from unpooled.question import Arrays, Question
 from unpooled.schema import Column
+from unpooled.shared_options import BITS, OPENS, SUMS
 from unpooled_client.study.rounds import Answerer
 from unpooled_client.study.trust import Distrust, Terms
 
@@ -42,9 +44,14 @@ def answerer(plan: Plan) -> Answerer:
     return answerer_of(Terms("s", "T", plan, plan.hash(), roster, roster.hash(), False))
 
 
-def honest(method: str) -> list[Question]:
+STUDIES = [(method, {}) for method in METHODS]
+STUDIES += [(method, {"opens": BITS}) for method, test in METHODS.items() if OPENS in test.options]
+of_each_study = pytest.mark.parametrize(("method", "changes"), STUDIES)
+
+
+def honest(method: str, **changes: Any) -> list[Question]:
     """All that an honest server asks in a study, as cohorts receive it."""
-    test, plan = METHODS[method], plan_of(method)
+    test, plan = METHODS[method], plan_of(method, **changes)
     values = np.random.default_rng(1).lognormal(size=(COHORTS, 20, FEATURES))
     tables, found = [ArrayTable(part) for part in values], []
 
@@ -57,11 +64,18 @@ def honest(method: str) -> list[Question]:
                 continue
             found.append(question := questions.decode(questions.encode(waits), test.asks))
             answers = [question.local(table) for table in tables]
-            outcome = branch.go_on({name: sum(one[name] for one in answers) for name in answers[0]})
+            sums = {name: sum(one[name] for one in answers) for name in answers[0]}
+            outcome = branch.go_on(told(question, plan, sums) if question.opens else sums)
         return outcome.value
 
     run(test.procedure(Study(plan, lambda: Panel.of([]))))
     return found
+
+
+def told(question: Question, plan: Plan, sums: Arrays) -> Arrays:
+    """What is told of sums that are compared."""
+    scheme = plan.scheme(question.ring_bits)
+    return opening.alone(question, questions.pack(question, sums, scheme, 1, b""), scheme)
 
 
 LARGE = np.array([0, 1101])
@@ -105,13 +119,14 @@ CANNOT_BE: dict[str, tuple[Any, ...]] = {
     ),
     "size": (np.zeros((2, 3), int), np.zeros((2, 15)), np.full((2, 15), 1101), np.zeros(2, int)),
     "width": (np.zeros(2), LARGE, np.zeros(1, int), np.zeros(0, int)),
+    "wanted": (np.zeros((2, 2)), np.full((2, 2), -1), np.full((2, 2), 1 << 31), np.zeros((1, 2), int)),
 }
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_question_whose_fields_cannot_be_is_refused(method: str) -> None:
-    own, met = answerer(plan_of(method)), set()
-    for step in honest(method):
+@of_each_study
+def test_a_question_whose_fields_cannot_be_is_refused(method: str, changes: dict[str, str]) -> None:
+    own, met = answerer(plan_of(method, **changes)), set()
+    for step in honest(method, **changes):
         assert own.question(asked(step))
         met.add(step.name)
         sent = {field.name for field in dataclasses.fields(step)}  # type: ignore[arg-type]
@@ -125,7 +140,21 @@ def test_a_question_whose_fields_cannot_be_is_refused(method: str) -> None:
                     assert refusal.problem is Problem.QUESTION
                 else:
                     pytest.fail(f"{step.name} with {field} {value} is answered")
-    assert met == {kind.name for kind in METHODS[method].asks}
+    plan = plan_of(method, **changes)
+    assert met == {kind.name for kind in METHODS[method].asks if kind.sends_under(plan)}
+
+
+@pytest.mark.parametrize("method", [method for method, changes in STUDIES if changes])
+def test_what_nobody_shall_read_is_not_summed_either(method: str) -> None:
+    """And what is to be read is not compared: the plan says which of the two is answered."""
+    studies = [{"opens": SUMS}, {"opens": BITS}]
+    for own, others in (studies, reversed(studies)):
+        kinds = {type(question) for question in honest(method, **own)}
+        for question in honest(method, **others):
+            if type(question) not in kinds:
+                with pytest.raises(Distrust):
+                    late = answerer(plan_of(method, **own))
+                    late.share(asked(question), question, ArrayTable(np.ones((20, FEATURES))))
 
 
 def test_no_more_elements_than_the_plan_has_and_no_closer() -> None:
@@ -183,12 +212,12 @@ def test_order_statistics_are_those_that_were_asked_for_first(method: str) -> No
         late.share(asked(other), other, table)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_the_consent_table_has_every_declared_array(method: str) -> None:
-    plan = plan_of(method)
+@of_each_study
+def test_the_consent_table_has_every_declared_array(method: str, changes: dict[str, str]) -> None:
+    plan = plan_of(method, **changes)
     table = what_leaves(plan)
     for kind in METHODS[method].asks:
-        for array in kind.sends:
+        for array in kind.sends_under(plan):
             (line,) = {line for line in table if line.what == f"{kind.title}: {array.name}"}
             assert (line.detail, line.form) == (array.meaning, "masked")
     (agreed,) = (line for line in table if line.what == "Digest of the plan")
@@ -207,7 +236,7 @@ def test_consent_and_privacy_page_say_which_single_values_become_known(method: s
     plan = plan_of(method)
     tells = dict(plan_facts(plan).all).get("Values of single people", "")
     lines = [line for line in what_leaves(plan) if line.what == "Values of single people"]
-    assert bool(tells) == bool(lines) == (method != "z-score")
+    assert bool(tells) == bool(lines) == (method not in ("z-score", "encode"))
     assert all(tells in line.detail and "the server" in line.readable_by for line in lines)
     extremes = "the smallest and the largest" in tells
     assert extremes == (method in ("min-max", "yeo-johnson", "summary"))

@@ -53,7 +53,7 @@ def test_a_change_is_not_covered(cohort: Cohort, changed: str, capsys: pytest.Ca
     before = cohort.agreed().saved.agreement
     assert yes(cohort, **CHANGES[changed]) == Exit.USAGE
     assert cohort.state.load().agreement == before
-    said = capsys.readouterr().err
+    said = capsys.readouterr().out
     assert f"{changed} changed and must be accepted again, and there is nobody to ask" in said
     assert f"unpooled-client join --wait {cohort.state.as_option}" in said
     assert "--yes does not answer this" in said

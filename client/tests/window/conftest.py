@@ -6,7 +6,7 @@ import functools
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,9 +57,10 @@ def beside() -> Iterator[Callable[..., None]]:
     """Starts cohorts that take part as programs of their own, and accept everything."""
     running: list[subprocess.Popen[bytes]] = []
 
-    def start(*members: Member, data: str = "--bfile") -> None:
+    def start(*members: Member, data: str = "--bfile", more: Sequence[str] = ()) -> None:
         for member in members:
-            command = [word if word != "--bfile" else data for word in member.command("--yes", "--quiet")]
+            words = member.command("--yes", "--quiet", *more)
+            command = [word if word != "--bfile" else data for word in words]
             running.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 
     yield start

@@ -13,6 +13,7 @@ from unpooled_client.state.events import (
     Failed,
     Finished,
     Paused,
+    Proposal,
     Reachable,
     Resumed,
     ReviewNeeded,
@@ -24,8 +25,14 @@ from unpooled_client.state.events import (
 )
 from unpooled_client.state.stage import Stage
 from unpooled_client.window import documents
-from unpooled_client.window.form import DataForm, covariates_found, prefix_of
-from unpooled_client.window.model import Progress, Tone, stage_lines
+from unpooled_client.window.form import (
+    DataForm,
+    covariates_found,
+    has_covariates,
+    likely_phenotype,
+    prefix_of,
+)
+from unpooled_client.window.model import Card, Progress, Tone, stage_lines
 from unpooled_client.window.where import where
 
 PLAN = Plan(
@@ -117,9 +124,39 @@ def test_columns_of_the_plan_found_or_not() -> None:
     assert "Not in the file: sex" in covariates_found(PLAN, [{"name": "age"}])
 
 
+def columns(**types: str) -> list[dict[str, str]]:
+    return [{"name": name, "type": kind} for name, kind in types.items()]
+
+
+@pytest.mark.parametrize(
+    "found, likely",
+    [
+        (columns(bmi="number", height="number"), "bmi"),
+        (columns(BMI="number", height="number"), "BMI"),
+        (columns(weight="number", ill="case/control"), "weight"),
+        (columns(weight="number", age="number", sex="category"), "weight"),
+        (columns(weight="number", height="number"), ""),
+        (columns(ill="case/control"), ""),
+        ([], ""),
+    ],
+    ids=str,
+)
+def test_the_phenotype_column_is_chosen_where_the_file_tells(
+    found: list[dict[str, str]], likely: str
+) -> None:
+    name, why = likely_phenotype(PLAN, found)
+    assert name == likely
+    assert bool(why) == (likely == "weight")
+
+
+def test_a_file_that_has_every_covariate_is_known() -> None:
+    assert has_covariates(PLAN, columns(bmi="number", age="number", sex="category"))
+    assert not has_covariates(PLAN, columns(bmi="number", age="number"))
+
+
 def test_words_from_outside_stay_words() -> None:
     evil = "<img src='http://example.org/x'>"
-    report = {"findings": [{"severity": "error", "message": evil, "remedy": evil, "file": evil, "count": 1}]}
-    assert "<img" not in documents.report(report)
-    names = ("what", "detail", "shape", "amount", "to", "form", "learns")
-    assert "<img" not in documents.leaving([dict.fromkeys(names, evil)], one_operator=False)
+    asked = Proposal(PLAN, "", evil, False, (), description=evil)
+    assert "<img" not in documents.proposal(asked, study=evil, server=evil)
+    assert "<img" not in documents.holdings({"summary": {evil: {evil: evil}}})
+    assert "<img" not in documents.card(Card(Tone.NOW, evil, evil, evil), muted="#000000")

@@ -16,7 +16,7 @@ from client_trials import Member, Trial
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QMessageBox
 from test_engine_faults import kill_after, lines
-from window_desk import PICTURES, Desk
+from window_desk import Desk, keep
 
 from unpooled.protocol import VERSION
 from unpooled_client.data.options import DataOptions
@@ -60,7 +60,7 @@ def released(member: Member, *others: Member) -> StateFolder:
 def tones(desk: Desk) -> list[str]:
     """The states at the left, in words."""
     lines = [desk.view.steps.item(k).text() for k in range(desk.view.steps.count())]
-    return [line.partition("\n")[2].partition("  ")[2] for line in lines]
+    return [line.partition(": ")[2] for line in lines]
 
 
 def come_anew(member: Member) -> Event:
@@ -82,9 +82,9 @@ def test_waiting_says_for_whom_and_shows_the_plan_meanwhile(desk: Desk, study: M
 
 
 def test_an_unreachable_server_is_tried_on(desk: Desk, study: MakeStudy, cable: Cable) -> None:
-    member = cable.through(study().members[0])
+    join(desk, cable.through(study().members[0]))
+    desk.reads("Waiting for cohort2, cohort3 since")
     cable.cut()
-    join(desk, member)
     desk.reads("The server has not answered since", "keeps trying", cable.url)
     desk.look("state-unreachable")
     desk.press(desk.view.join.test_button)
@@ -97,7 +97,7 @@ def test_an_unreachable_server_is_tried_on(desk: Desk, study: MakeStudy, cable: 
 
 
 def test_all_by_keyboard(desk: Desk, study: MakeStudy) -> None:
-    """Mnemonics and the focus lead from the list of studies to the answer."""
+    """Mnemonics and the focus lead from the list of studies to the run, and back."""
     trial = study()
     me, *others = trial.members
     for other in others:
@@ -116,6 +116,19 @@ def test_all_by_keyboard(desk: Desk, study: MakeStudy) -> None:
     desk.reads("Ready")
     desk.type(Qt.Key.Key_Return)
     desk.at(Stage.REVIEW)
+    desk.reads("Nothing of your data has left")
+    desk.until(desk.view.review.release_button.isEnabled)
+    desk.type(Qt.Key.Key_R, Qt.KeyboardModifier.AltModifier)
+    desk.at(Stage.RUN)
+    desk.until(desk.view.run.start_button.hasFocus)
+    desk.type(Qt.Key.Key_Return)
+    desk.reads("Waiting for cohort2, cohort3 since")
+    desk.type(Qt.Key.Key_1, Qt.KeyboardModifier.ControlModifier)
+    desk.at(Stage.JOIN)
+    desk.type(Qt.Key.Key_6, Qt.KeyboardModifier.ControlModifier)
+    assert desk.page is desk.view.join  # there are no results yet
+    desk.type(Qt.Key.Key_Left, Qt.KeyboardModifier.AltModifier)
+    desk.until(desk.window.home.table.hasFocus)
 
 
 def test_a_revoked_invitation(desk: Desk, study: MakeStudy) -> None:
@@ -145,7 +158,7 @@ def test_an_invitation_used_on_another_computer_and_joined_anew(desk: Desk, stud
         box = QApplication.activeModalWidget()
         assert isinstance(box, QMessageBox)
         said.append(box.text())
-        box.grab().save(str(PICTURES / "window-join-anew-light.png"))
+        keep(box.grab(), "join-anew-light")
         box.button(with_button).click()
 
     for button in (QMessageBox.StandardButton.Cancel, QMessageBox.StandardButton.Ok):
@@ -196,7 +209,7 @@ def test_bad_files_are_told_with_their_place_and_nothing_typed_is_lost(
     desk.press(desk.view.data.check_button)
     desk.at(Stage.CHECK)
     desk.reads("Not ready")
-    assert "bad.fam" in desk.view.check.document.toPlainText()
+    assert "bad.fam" in desk.view.check.findings.text
     assert not desk.view.check.next_button.isEnabled()
     assert tones(desk)[Stage.CHECK.number] == Tone.PROBLEM.word
     desk.look("state-bad-files")
@@ -221,7 +234,7 @@ def test_phenotype_and_covariates_from_files(desk: Desk, study: MakeStudy, tmp_p
         other.run(other.engine(until=Until.JOINED))
     people = [line.split()[:2] for line in Path(f"{me.bfile}.fam").read_text().splitlines()]
     columns = [
-        ["FID", "IID", "bmi", "age"],
+        ["FID", "IID", "BMI", "age"],
         *([*ids, f"{20 + k / 7:.2f}", str(30 + k % 40)] for k, ids in enumerate(people)),
     ]
     file = tmp_path / "people.txt"
@@ -233,13 +246,14 @@ def test_phenotype_and_covariates_from_files(desk: Desk, study: MakeStudy, tmp_p
     data.bfile.set_path(str(me.bfile))
     data.pheno.set_path(str(file))
     desk.until(lambda: "Values seen: 20.00" in data.pheno_note.text())
-    assert data.pheno_name.currentText() == "bmi"
+    assert data.pheno_name.currentText() == "BMI"
+    assert not data.covar.path  # it lacks one
     data.covar.set_path(str(file))
     assert "Not in the file: sex_at_birth" in data.covar_note.text()
     desk.look("data-columns")
     desk.press(data.check_button)
     desk.reads("Not ready")
-    assert "sex_at_birth" in desk.view.check.document.toPlainText()
+    assert "sex_at_birth" in desk.view.check.findings.text
 
 
 def test_a_roster_that_changed_after_the_release_is_accepted_anew(desk: Desk, study: MakeStudy) -> None:
@@ -299,12 +313,12 @@ def test_a_study_that_failed_says_why(desk: Desk, study: MakeStudy, beside: Call
         if line.get("title") == "Count genotypes":  # the number of people, the first sum, is released
             break
     assert isinstance(come_anew(third), Failed)
-    desk.reads("The study has ended without results", "came back with another key", "can duplicate the study")
+    desk.reads("The study has ended without results", "came back with another key", "can repeat it")
     desk.look("state-failed")
     assert tones(desk)[Stage.RUN.number] == Tone.PROBLEM.word
     assert not desk.view.run.start_button.isVisible()
     desk.window.show_home()
-    assert "ended without results" in desk.window.home.list.topLevelItem(0).text(2)
+    assert "ended without results" in desk.window.home.table.text
 
 
 def test_paused_closed_killed_and_gone_on(desk: Desk, study: MakeStudy, beside: Callable[..., None]) -> None:
@@ -336,7 +350,7 @@ def test_paused_closed_killed_and_gone_on(desk: Desk, study: MakeStudy, beside: 
     kill_all(folder)
     trial.call("POST", "resume")
     desk.sit_down()
-    assert "Interrupted" in desk.window.home.list.topLevelItem(0).text(2)
+    assert "Interrupted" in desk.window.home.table.text
     desk.press(desk.window.home.open_button)
     desk.reads("goes on by itself")
     assert desk.view.run.threads.value() == 1
@@ -353,3 +367,37 @@ def kill_all(folder: StateFolder) -> None:
         process.kill()
         process.wait(10)
     assert not background.is_running(folder)
+
+
+def test_a_missing_file_of_the_three_has_its_remedy(desk: Desk, study: MakeStudy, tmp_path: Path) -> None:
+    me, *others = study().members
+    for other in others:
+        other.run(other.engine(until=Until.JOINED))
+    for kind in ("bed", "bim"):
+        (tmp_path / f"north.{kind}").write_bytes(Path(f"{me.bfile}.{kind}").read_bytes())
+    join(desk, me)
+    desk.press(desk.view.join.accept_button)
+    desk.at(Stage.DATA)
+    desk.view.data.bfile.set_path(str(tmp_path / "north.bed"))
+    desk.press(desk.view.data.check_button)
+    desk.at(Stage.CHECK)
+    desk.reads("Not ready")
+    assert "north.fam" in desk.view.check.findings.text
+    told = desk.view.check.details.text
+    assert "north.bed and north.bim are here" in told and "Copy north.fam to them" in told
+    desk.look("state-missing-fam")
+
+
+def test_several_studies_are_listed_with_names_and_states(desk: Desk, study: MakeStudy) -> None:
+    first, second = study(name="Asthma"), study(name="Eczema")
+    released(*first.members)
+    member = second.members[0]
+    member.run(Engine(folder_of(member.invitation), invitation=member.invitation, until=Until.JOINED))
+    desk.window.show_home()
+    home = desk.window.home
+    rows = [home.table.row_texts(k) for k in range(2)]
+    assert home.several.isVisible() and home.table.count == 2
+    assert {row[0] for row in rows} >= {"Asthma"} and all(row[1] == "cohort1" for row in rows)
+    assert "Start the run" in rows[1][2] and "Accept the plan and the roster" in rows[0][2]
+    desk.press(home.open_button)
+    assert desk.view.study.invitation.study == second.id

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,8 +12,8 @@ import pytest
 
 try:
     from PySide6.QtCore import Qt
-    from PySide6.QtGui import QColor, QPalette
-    from PySide6.QtWidgets import QAbstractButton, QApplication
+    from PySide6.QtGui import QPixmap
+    from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QTabBar, QWidget
     from pytestqt.qtbot import QtBot
 except ImportError as error:
     if os.environ.get("CI"):
@@ -26,10 +28,19 @@ from unpooled_client.state.stage import Stage
 from unpooled_client.window.application import Window
 from unpooled_client.window.parts import Page
 from unpooled_client.window.study_view import StudyView
+from unpooled_client.window.tables import Table
 
-PICTURES = Path(os.environ.get("UNPOOLED_SCREENSHOTS", Path(__file__).parents[3] / ".cache" / "screenshots"))
+PICTURES = None if os.environ.get("CI") else Path(__file__).parents[3] / ".cache" / "screenshots"
+"""Where people look at the window; nobody does in CI, and writing pictures takes longer than drawing them."""
 SIZE = 900, 600
+OPTION, MNEMONIC = re.compile(r"(?<![\w-])--[a-z0-9]"), re.compile(r"&(\w)")
 PATIENCE = 40_000  # milliseconds that a busy machine may take over anything
+
+
+def keep(picture: QPixmap, name: str) -> None:
+    if PICTURES:
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        picture.save(str(PICTURES / f"window-{name}.png"))
 
 
 class Desk:
@@ -89,32 +100,43 @@ class Desk:
         self.until(lambda: all(text in self.card for text in texts))
 
     def look(self, name: str) -> None:
-        """Take pictures of the window as it is, light and dark."""
-        PICTURES.mkdir(parents=True, exist_ok=True)
-        for scheme, palette in (("dark", dark()), ("light", QApplication.style().standardPalette())):
-            QApplication.setPalette(palette)
-            for _ in range(3):
-                QApplication.processEvents()
-            self.window.grab().save(str(PICTURES / f"window-{name}-{scheme}.png"))
+        """Take pictures of the window as it is, light and dark, on a usual screen and on a fine one."""
+        for scheme in (Qt.ColorScheme.Dark, Qt.ColorScheme.Light):
+            self.system_is(scheme)
+            for ratio in (1, 2):
+                picture = QPixmap(self.window.size() * ratio)
+                picture.setDevicePixelRatio(ratio)
+                self.window.render(picture)
+                keep(picture, f"{name}-{scheme.name.lower()}-{ratio}x")
+        self.is_well_worded()
         size = self.window.size()
         assert (size.width(), size.height()) == SIZE, f"{name} does not fit: {size}"
 
+    def is_well_worded(self) -> None:
+        """No sentence names an option of the command line, and each mnemonic stands once."""
+        seen = [widget for widget in self.window.findChildren(QWidget) if widget.isVisible()]
+        sentences = [
+            each.text() for each in seen if isinstance(each, QLabel | QAbstractButton) and not _is_small(each)
+        ]
+        for table in (each for each in seen if isinstance(each, Table)):
+            cells = itertools.product(range(table.count), range(table.model().columnCount()))
+            sentences += [table.model().index(*cell).data() for cell in cells]
+        named = [text for text in sentences if OPTION.search(text)]
+        assert not named, named
+        labels = [each.text() for each in seen if isinstance(each, QAbstractButton)]
+        labels += [each.text() for each in seen if isinstance(each, QLabel) and each.buddy() is not None]
+        bars = [each for each in seen if isinstance(each, QTabBar)]
+        labels += [bar.tabText(k) for bar in bars for k in range(bar.count()) if bar.isTabVisible(k)]
+        letters = [found[1].lower() for text in labels if (found := MNEMONIC.search(text))]
+        assert len(letters) == len(set(letters)), f"a mnemonic stands twice: {sorted(labels)}"
 
-def dark() -> QPalette:
-    """Colours as a system in dark mode gives them; offscreen there is none to follow."""
-    palette = QPalette()
-    role = QPalette.ColorRole
-    colours = {
-        "#2d2d30": [role.Window, role.Button, role.AlternateBase, role.ToolTipBase],
-        "#1e1e20": [role.Base],
-        "#f0f0f0": [role.WindowText, role.Text, role.ButtonText, role.ToolTipText, role.BrightText],
-        "#2f6fb0": [role.Highlight],
-        "#ffffff": [role.HighlightedText],
-        "#a0a0a0": [role.PlaceholderText],
-    }
-    for colour, roles in colours.items():
-        for each in roles:
-            palette.setColor(each, QColor(colour))
-    for each in (role.WindowText, role.Text, role.ButtonText):
-        palette.setColor(QPalette.ColorGroup.Disabled, each, QColor("#808080"))
-    return palette
+    def system_is(self, scheme: Qt.ColorScheme) -> None:
+        """The system turns light or dark, as its signal says; offscreen there is none that would."""
+        QApplication.styleHints().colorSchemeChanged.emit(scheme)
+        for _ in range(3):
+            QApplication.processEvents()
+
+
+def _is_small(widget: QWidget) -> bool:
+    """Whether it is what may stand small beside a field: the option that says the same."""
+    return bool(widget.property("kind") == "small")

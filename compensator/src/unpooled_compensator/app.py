@@ -1,23 +1,27 @@
-"""HTTP: requests into calls of the service, refusals into JSON. Six routes, no outgoing request.
+"""HTTP: requests into calls of the service, refusals into JSON. Nine routes, no outgoing request.
 
-    GET    /health                     status, key and fingerprint; HTML for a browser; also at /
-    PUT    /v1/studies/<id>/boxes      codec Enrolment       201 new, 200 the same again
-    POST   /v1/studies/<id>/releases   codec ReleaseRequest  200 and the sum of masks as raw words
-    DELETE /v1/studies/<id>            204
+    GET    /health                          status, key and fingerprint; HTML for a browser; also at /
+    PUT    /v1/studies/<id>/boxes           codec Enrolment       201 new, 200 the same again
+    POST   /v1/studies/<id>/releases        codec ReleaseRequest  200 and the sum of masks as raw words
+    POST   /v1/studies/<id>/codes           codec CodeRequest     200 and as many points
+    POST   /v1/studies/<id>/comparisons     codec OpeningRequest  200 and openings, as raw bytes
+                                            behind its length in 4 bytes, before the first openings
+    POST   /v1/studies/<id>/comparisons/<round>/turns/<number>    likewise, from turn 2; the body is openings
+    DELETE /v1/studies/<id>                 204
 
-Bodies are read only after the caller is known and the announced length is within bounds. Whatever touches
-the disk or computes runs in a thread.
+Bodies are read only after the caller is known and the announced length is within bounds; openings only if it
+is the length that follows from the request. Whatever touches the disk or computes runs in a thread.
 """
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import hmac
 import html
 import logging
 import sqlite3
 import time
+from collections.abc import Callable
 from typing import TypeVar, cast
 
 from starlette.applications import Starlette
@@ -30,12 +34,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from unpooled.errors import ProtocolError, UnpooledError
 from unpooled.protocol import VERSION, masking, messages
-from unpooled.protocol.messages import Enrolment, ReleaseRequest
+from unpooled.protocol.messages import CodeRequest, Enrolment, OpeningRequest, ReleaseRequest
 from unpooled.protocol.sealing import fingerprint
+from unpooled_compensator.bodies import Body
 from unpooled_compensator.service import Compensator, Refused
 
 MAX_BODY = 4 * 2**20  # a thousand cohorts with the longest names
-BODY_SECONDS = 60  # a body that takes longer is given up
 
 BINARY = "application/octet-stream"
 
@@ -44,6 +48,7 @@ STATUS = {
     "too_few_cohorts": 400,
     "wrong_boxes": 400,
     "invalid_box": 400,
+    "invalid_signature": 400,
     "wrong_study": 400,
     "incomplete_body": 400,
     "unauthenticated": 401,
@@ -55,7 +60,11 @@ STATUS = {
     "other_boxes": 409,
     "other_request": 409,
     "other_cohorts": 409,
+    "other_openings": 409,
+    "other_turn": 409,
+    "begin_again": 409,
     "study_over": 410,
+    "wrong_length": 400,
     "length_required": 411,
     "body_too_large": 413,
     "unsupported_encoding": 415,
@@ -66,7 +75,7 @@ STATUS = {
 
 log = logging.getLogger("unpooled_compensator")
 
-Kind = TypeVar("Kind", Enrolment, ReleaseRequest)
+Kind = TypeVar("Kind", CodeRequest, Enrolment, OpeningRequest, ReleaseRequest)
 
 
 def create_app(compensator: Compensator, caller_hash: bytes) -> ASGIApp:
@@ -78,6 +87,13 @@ def create_app(compensator: Compensator, caller_hash: bytes) -> ASGIApp:
             Route("/health", routes.health, methods=["GET"]),
             Route("/v1/studies/{study}/boxes", routes.enrol, methods=["PUT"]),
             Route("/v1/studies/{study}/releases", routes.release, methods=["POST"]),
+            Route("/v1/studies/{study}/codes", routes.codes, methods=["POST"]),
+            Route("/v1/studies/{study}/comparisons", routes.open, methods=["POST"]),
+            Route(
+                "/v1/studies/{study}/comparisons/{round:int}/turns/{number:int}",
+                routes.turn,
+                methods=["POST"],
+            ),
             Route("/v1/studies/{study}", routes.forget, methods=["DELETE"]),
         ],
         exception_handlers={
@@ -110,7 +126,7 @@ class _Routes:
         )
 
     async def enrol(self, request: Request) -> Response:
-        body = await self._body(request)
+        body = await self._short_body(request)
         return await run_in_threadpool(self._enrol, request.path_params["study"], body)
 
     def _enrol(self, study: str, body: bytes) -> Response:
@@ -119,7 +135,7 @@ class _Routes:
         return JSONResponse({"study": study, "cohorts": len(enrolment.boxes)}, 201 if new else 200)
 
     async def release(self, request: Request) -> Response:
-        body = await self._body(request)
+        body = await self._short_body(request)
         return await run_in_threadpool(self._release, request.path_params["study"], body)
 
     def _release(self, study: str, body: bytes) -> Response:
@@ -128,6 +144,31 @@ class _Routes:
         size = request.words * masking.scheme(request.scheme).word_bytes
         headers = {**_NO_STORE, "content-length": str(size)}
         return StreamingResponse(sum_of_masks, media_type=BINARY, headers=headers)
+
+    async def codes(self, request: Request) -> Response:
+        body = await self._short_body(request)
+        return await run_in_threadpool(self._codes, request.path_params["study"], body)
+
+    def _codes(self, study: str, body: bytes) -> Response:
+        points = self._compensator.codes(_message(study, body, CodeRequest))
+        return Response(points, media_type=BINARY, headers=_NO_STORE)
+
+    async def open(self, request: Request) -> Response:
+        body = self._body(request)
+        size = int.from_bytes(await body.take(_PREFIX), "little")
+        if size > MAX_BODY:
+            raise _too_large(size)
+        asked = _message(request.path_params["study"], await body.take(size), OpeningRequest)
+        openings = self._compensator.lengths(asked).server[0]
+        _require_length(body.length, _PREFIX + size + openings)
+        return await _answered(self._compensator.open, asked, await body.take(openings))
+
+    async def turn(self, request: Request) -> Response:
+        body, at = self._body(request), request.path_params
+        place = at["study"], at["round"], at["number"]
+        openings = await run_in_threadpool(self._compensator.turn_bytes, *place)
+        _require_length(body.length, openings)
+        return await _answered(self._compensator.turn, *place, await body.take(openings))
 
     async def forget(self, request: Request) -> Response:
         self._check_caller(request)
@@ -145,19 +186,22 @@ class _Routes:
                 "Send `Authorization: Bearer <caller secret>`; the operator can make a new one.",
             )
 
-    async def _body(self, request: Request) -> bytes:
+    def _body(self, request: Request) -> Body:
+        """The body of a request whose caller is known, not read yet."""
         self._check_caller(request)
-        _check_headers(request)
-        try:
-            async with asyncio.timeout(BODY_SECONDS):
-                return await request.body()
-        except TimeoutError:
-            raise Refused(
-                "slow_body", "The body did not arrive in time.", "Send the request again."
-            ) from None
+        return Body(request, _announced_length(request))
+
+    async def _short_body(self, request: Request) -> bytes:
+        body = self._body(request)
+        if body.length > MAX_BODY:
+            raise _too_large(body.length)
+        return await body.take(body.length)
 
 
-def _check_headers(request: Request) -> None:
+_PREFIX = 4  # bytes that hold the length of a request before its openings
+
+
+def _announced_length(request: Request) -> int:
     headers = request.headers
     if headers.get("content-encoding", "identity") != "identity":
         raise Refused("unsupported_encoding", "Bodies are not compressed here.", "Send the plain bytes.")
@@ -166,10 +210,25 @@ def _check_headers(request: Request) -> None:
     length = headers.get("content-length", "")
     if not (length.isascii() and length.isdigit()):
         raise Refused("length_required", "The body's length is not announced.", "Set Content-Length.")
-    if int(length) > MAX_BODY:
+    return int(length)
+
+
+def _too_large(size: int) -> Refused:
+    return Refused(
+        "body_too_large", f"Got a message of {size} bytes; want {MAX_BODY} at most.", "Shorten the names."
+    )
+
+
+def _require_length(size: int, want: int) -> None:
+    if size != want:
         raise Refused(
-            "body_too_large", f"Got a body of {length} bytes; want {MAX_BODY} at most.", "Shorten the names."
+            "wrong_length", f"Got a body of {size} bytes; want {want}.", "Send all openings of this turn."
         )
+
+
+async def _answered(call: Callable[..., bytes], *arguments: object) -> Response:
+    content = await run_in_threadpool(call, *arguments)
+    return Response(content, media_type=BINARY, headers=_NO_STORE)
 
 
 def _message(study: str, body: bytes, kind: type[Kind]) -> Kind:
@@ -212,7 +271,7 @@ async def _http(request: Request, error: Exception) -> Response:
     if getattr(error, "status_code", 404) == 405:
         headers = getattr(error, "headers", None)
         return _problem("method_not_allowed", "Not a method of this address.", "See Allow.", headers)
-    return _problem("not_found", "No such address.", "See the README for the six that there are.")
+    return _problem("not_found", "No such address.", "See the README for the nine that there are.")
 
 
 async def _incomplete(request: Request, error: Exception) -> Response:

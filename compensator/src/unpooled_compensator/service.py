@@ -1,21 +1,26 @@
-"""Rules: enrol a study once, release each round's sum of masks once, forget. Knows no HTTP.
+"""Rules: enrol a study once, release or compare each round's sum of masks once, forget. Knows no HTTP.
 
 What a caller can never get from here: the mask of one cohort, the sum over fewer than all enrolled cohorts,
-or two different sums for one round. What is promised is on disk before an answer leaves.
+two different sums for one round, or, of a round that is compared, the sum itself. What is promised is on disk
+before an answer leaves.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from unpooled.errors import ProtocolError, UnpooledError
-from unpooled.protocol import codec, masking, messages
+from unpooled.protocol import codec, codes, comparing, masking, messages, sealing
+from unpooled.protocol.comparing import Lengths
+from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.masking import NONCE_BYTES, MaskContext
-from unpooled.protocol.messages import Enrolment, ReleaseRequest
+from unpooled.protocol.messages import CodeRequest, Enrolment, OpeningRequest, ReleaseRequest
 from unpooled.protocol.sealing import SealingKey, fingerprint, open_box
+from unpooled_compensator.sessions import Session, Sessions, Side
 from unpooled_compensator.store import NoStudy, Store
 
 MIN_COHORTS = 3  # this program's own floor, whatever a caller or the library says
@@ -23,6 +28,8 @@ MAX_COHORTS = 1000
 MAX_NAME = 200  # characters of a cohort's name
 MAX_WORDS = 64 * 2**20  # of one release
 BLOCK_WORDS = 2**16  # summed at a time: memory does not grow with the release
+MAX_POINTS = 2**16  # of one column of a cohort
+MAX_COLUMNS = 10_000  # of a schema
 HASH_BYTES = 32
 
 _STUDY = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,99}")
@@ -43,6 +50,7 @@ class Compensator:
         self, store: Store, key: SealingKey, known_keys: Callable[[], Collection[str]] | None = None
     ) -> None:
         self._store, self._key, self._known_keys = store, key, known_keys
+        self._sessions = Sessions()
 
     @property
     def public_key(self) -> bytes:
@@ -134,17 +142,146 @@ class Compensator:
         enrolment = self._enrolment(request.study)
         _check_cohorts(request, enrolment)
         seeds = self._open_boxes(enrolment)
-        content = messages.digest(request)
+        self._take_round(request, messages.digest(request))
+        return _sum_of_masks(request, enrolment, seeds)
+
+    def lengths(self, request: OpeningRequest) -> Lengths:
+        """How long the messages of a comparison are: known before any of them is read."""
+        _check_request(request)
+        try:
+            return comparing.lengths(request.scheme, request.circuit, request.words)
+        except ProtocolError as error:
+            raise _invalid(str(error)) from None
+
+    def open(self, request: OpeningRequest, openings: bytes) -> bytes:
+        """Begins to compare a round's sum: the answer to the first openings. They are the round's only ones.
+
+        The same again gets the same answer, also after a crash.
+        """
+        lengths = self.lengths(request)
+        _check_length(openings, lengths.server[0])
+        enrolment = self._enrolment(request.study)
+        _check_cohorts(request, enrolment)
+        self._take_round(request, hashlib.sha256(messages.digest(request) + openings).digest())
+        key = request.study, request.round
+        begin = functools.partial(self._compare, request, enrolment)
+        return self._answer(key, self._sessions.found_or(key, Session(lengths, begin)), 1, openings)
+
+    def turn_bytes(self, study: str, round_: int, number: int) -> int:
+        """How long the openings of this turn, from 2, are; Refused if it is not their turn."""
+        return self._session(study, round_, number).lengths.server[number - 1]
+
+    def turn(self, study: str, round_: int, number: int, openings: bytes) -> bytes:
+        """Continues a comparison: the answer to the openings of turn `number`, from 2: its only ones."""
+        session = self._session(study, round_, number)
+        _check_length(openings, session.lengths.server[number - 1])
+        content = hashlib.sha256(openings).digest()
+        stored = self._store.add_turn(study, round_, number, content)
+        if stored is None:
+            raise _over()
+        if stored != content:
+            raise Refused(
+                "other_openings",
+                f"Turn {number} of round {round_} had other openings.",
+                "Repeat the comparison with exactly the messages of the first time.",
+            )
+        return self._answer((study, round_), session, number, openings)
+
+    def _session(self, study: str, round_: int, number: int) -> Session:
+        _check_study(study)
+        self._enrolment(study)
+        session = self._sessions.found((study, round_))
+        if session is None:
+            raise Refused(
+                "begin_again",
+                f"Round {round_} is not being compared now.",
+                "Send its request and all its openings again, from the first on.",
+            )
+        most = min(len(session.answers) + 1, len(session.lengths.server))
+        if not 2 <= number <= most:
+            raise Refused(
+                "other_turn",
+                f"Got turn {number} of round {round_}; want one up to {most}.",
+                "Send the turns one after the other.",
+            )
+        return session
+
+    def _answer(self, key: tuple[str, int], session: Session, number: int, openings: bytes) -> bytes:
+        with session.lock:
+            try:
+                answer = session.answer(number, openings)
+            except BaseException:
+                self._sessions.drop(key)  # it cannot continue; it can begin again
+                raise
+            if session.is_over:
+                self._sessions.drop(key)
+        return answer
+
+    def _compare(self, request: OpeningRequest, enrolment: Enrolment) -> Side:
+        """This side of a comparison. The dealer's seed is in memory until it has ended."""
+        seeds = self._open_boxes(enrolment)
+        masks = b"".join(_sum_of_masks(request, enrolment, seeds))
+        context = DealingContext(
+            study=request.study,
+            plan_hash=enrolment.plan_hash,
+            roster_hash=enrolment.roster.hash(),
+            dealer=dealer_of(enrolment.roster, request.round),
+            round=request.round,
+            question=request.question,
+            scheme=request.scheme,
+            circuit=request.circuit,
+            words=request.words,
+        )
+        [seed] = [
+            seed for (name, _), seed in zip(request.uploads, seeds, strict=True) if name == context.dealer
+        ]
+        vector = masking.scheme(request.scheme).from_bytes(masks, request.words)
+        return comparing.compensator_side(vector, seed, context)
+
+    def _take_round(self, request: ReleaseRequest, content: bytes) -> None:
+        """Record for what a round is answered; Refused if that was something else."""
         stored = self._store.add_release(request.study, request.round, content)
         if stored is None:
             raise _over()
         if stored != content:
             raise Refused(
                 "other_request",
-                f"Round {request.round} was released for another request.",
-                "A round has one release. Ask for exactly what was asked first, or ask the cohorts anew.",
+                f"Round {request.round} was answered for another request.",
+                "A round has one release or one comparison. Ask for exactly what was asked first, or ask the "
+                "cohorts anew.",
             )
-        return _sum_of_masks(request, enrolment, seeds)
+
+    def codes(self, request: CodeRequest) -> bytes:
+        """The points of a cohort's column times this study's key. A column's first batch is its only one."""
+        _check_code_request(request)
+        enrolment = self._enrolment(request.study)
+        self._check_signed(request, enrolment)
+        key = codes.derive_key(self._open_boxes(enrolment), request.study)
+        found = codes.multiply(key, request.points, len(request.points) // codes.POINT_BYTES)
+        content = hashlib.sha256(request.points).digest()
+        stored = self._store.add_codes(request.study, request.cohort, request.column, content)
+        if stored is None:
+            raise _over()
+        if stored != content:
+            raise Refused(
+                "other_request",
+                f"Column {request.column} of {request.cohort[:MAX_NAME]} has other points.",
+                "A cohort asks for the codes of a column once. Send exactly what was sent first.",
+            )
+        return found
+
+    def _check_signed(self, request: CodeRequest, enrolment: Enrolment) -> None:
+        public_key = dict(enrolment.roster.members).get(request.cohort)
+        if public_key is None:
+            raise Refused("other_cohorts", "This cohort has not enrolled.", "Ask for an enrolled cohort.")
+        purpose = enrolment.purpose(request.cohort, self._key.public)
+        signed = messages.signed_points(purpose, request.column, request.points)
+        if not sealing.is_signed(public_key, request.signature, signed):
+            raise Refused(
+                "invalid_signature",
+                "The points carry no valid signature of their cohort.",
+                "The cohort signs them with its key of the roster, for this study, plan and column.",
+            )
 
     def _enrolment(self, study: str) -> Enrolment:
         try:
@@ -165,32 +302,34 @@ class Compensator:
         """
         _check_study(study)
         self._store.end(study)
+        self._sessions.drop_study(study)
 
 
 def _sum_of_masks(request: ReleaseRequest, enrolment: Enrolment, seeds: Sequence[bytes]) -> Iterator[bytes]:
     scheme = masking.scheme(request.scheme)
-    roster_hash = enrolment.roster.hash()
     masks = [
-        masking.mask_blocks(
-            seed,
-            MaskContext(
-                study=request.study,
-                plan_hash=enrolment.plan_hash,
-                roster_hash=roster_hash,
-                cohort=cohort,
-                round=request.round,
-                question=request.question,
-                scheme=request.scheme,
-                words=request.words,
-                nonce=nonce,
-            ),
-            BLOCK_WORDS,
-        )
+        masking.mask_blocks(seed, _mask_context(request, enrolment, cohort, nonce), BLOCK_WORDS)
         for seed, (cohort, nonce) in zip(seeds, request.uploads, strict=True)
     ]
     yield scheme.to_bytes(functools.reduce(scheme.add, map(next, masks)))  # what masks the check, one number
     for _ in range(scheme.check_words, request.words, BLOCK_WORDS):
         yield scheme.to_bytes(functools.reduce(scheme.add_words, map(next, masks)))
+
+
+def _mask_context(request: ReleaseRequest, enrolment: Enrolment, cohort: str, nonce: bytes) -> MaskContext:
+    """Names one upload. Masks of a round that is compared have another domain: no release contains them."""
+    return masking.context_of(
+        request.circuit if isinstance(request, OpeningRequest) else None,
+        study=request.study,
+        plan_hash=enrolment.plan_hash,
+        roster_hash=enrolment.roster.hash(),
+        cohort=cohort,
+        round=request.round,
+        question=request.question,
+        scheme=request.scheme,
+        words=request.words,
+        nonce=nonce,
+    )
 
 
 def _check_request(request: ReleaseRequest) -> None:
@@ -200,6 +339,14 @@ def _check_request(request: ReleaseRequest) -> None:
     least = masking.scheme(request.scheme).check_words
     _check(least <= request.words <= MAX_WORDS, f"a release has {least} to {MAX_WORDS} words")
     _check(all(len(nonce) == NONCE_BYTES for _, nonce in request.uploads), "a nonce has 16 bytes")
+
+
+def _check_code_request(request: CodeRequest) -> None:
+    _check_study(request.study)
+    most = MAX_POINTS * codes.POINT_BYTES
+    _check(0 < len(request.points) <= most, f"a column has 1 to {MAX_POINTS} points")
+    _check(len(request.points) % codes.POINT_BYTES == 0, f"a point has {codes.POINT_BYTES} bytes")
+    _check(0 <= request.column < MAX_COLUMNS, f"a plan has at most {MAX_COLUMNS} columns")
 
 
 def _check_cohorts(request: ReleaseRequest, enrolment: Enrolment) -> None:
@@ -218,9 +365,17 @@ def _check_study(study: str) -> None:
     )
 
 
+def _check_length(openings: bytes, want: int) -> None:
+    _check(len(openings) == want, f"these openings have {want} bytes")
+
+
 def _check(holds: bool, rule: str) -> None:
     if not holds:
-        raise Refused("invalid_message", f"Not a valid message: {rule}.", "Correct the message.")
+        raise _invalid(rule)
+
+
+def _invalid(rule: str) -> Refused:
+    return Refused("invalid_message", f"Not a valid message: {rule}.", "Correct the message.")
 
 
 def _over() -> Refused:

@@ -1,4 +1,6 @@
-"""Rows: which boxes a study enrolled, and which request each round was answered. Knows no rule and no HTTP.
+"""Rows: which boxes a study enrolled, which request each round was answered, and which turns of a comparison.
+
+Knows no rule and no HTTP.
 
 Only sealed boxes lie in the file, never a seed in the clear. Every method is one short transaction, and when
 it returns the change has reached the disk.
@@ -12,7 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_VERSION = 1
+_VERSION = 2
+_READS = (0, 1, _VERSION)  # a new file has 0; 1 had no comparisons
 _STUDY_TABLE = """
 CREATE TABLE IF NOT EXISTS study (
     id TEXT PRIMARY KEY,
@@ -23,8 +26,27 @@ _RELEASE_TABLE = """
 CREATE TABLE IF NOT EXISTS release (
     study TEXT NOT NULL,
     round INTEGER NOT NULL,
-    request BLOB NOT NULL, -- SHA-256 of the one request that this round answers
+    request BLOB NOT NULL, -- SHA-256 of the one request, for a release or a comparison, that it answers
     PRIMARY KEY (study, round)
+) WITHOUT ROWID
+"""
+_TURN_TABLE = """
+CREATE TABLE IF NOT EXISTS turn (
+    study TEXT NOT NULL,
+    round INTEGER NOT NULL,
+    number INTEGER NOT NULL, -- from 2: the first comes with the request
+    openings BLOB NOT NULL, -- SHA-256 of the one message that this turn answers
+    PRIMARY KEY (study, round, number)
+) WITHOUT ROWID
+"""
+
+_CODES_TABLE = """
+CREATE TABLE IF NOT EXISTS codes (
+    study TEXT NOT NULL,
+    cohort TEXT NOT NULL,
+    "column" INTEGER NOT NULL,
+    points BLOB NOT NULL, -- SHA-256 of the one batch that is answered
+    PRIMARY KEY (study, cohort, "column")
 ) WITHOUT ROWID
 """
 
@@ -47,10 +69,10 @@ class Store:
 
     def _migrate(self, db: sqlite3.Connection) -> None:
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        if version not in (0, _VERSION):
+        if version not in _READS:
             raise sqlite3.DatabaseError(f"written by another version of this program (schema {version})")
-        db.execute(_STUDY_TABLE)
-        db.execute(_RELEASE_TABLE)
+        for table in (_STUDY_TABLE, _RELEASE_TABLE, _TURN_TABLE, _CODES_TABLE):
+            db.execute(table)
         db.execute(f"PRAGMA user_version = {_VERSION}")
 
     @contextmanager
@@ -90,11 +112,33 @@ class Store:
             row = db.execute("SELECT request FROM release WHERE study = ? AND round = ?", (study, round_))
             return bytes(row.fetchone()[0])
 
+    def add_codes(self, study: str, cohort: str, column: int, points: bytes) -> bytes | None:
+        """Keeps the digest of the points of a cohort's column unless it has one; returns as `add_release`."""
+        key = (study, cohort, column)
+        with self.transaction() as db:
+            if _enrolment(db, study) is None:
+                return None
+            db.execute("INSERT OR IGNORE INTO codes VALUES (?, ?, ?, ?)", (*key, points))
+            row = db.execute('SELECT points FROM codes WHERE study = ? AND cohort = ? AND "column" = ?', key)
+            return bytes(row.fetchone()[0])
+
+    def add_turn(self, study: str, round_: int, number: int, openings: bytes) -> bytes | None:
+        """Keeps a turn's message unless it has one; returns the one it has, or None if the study is over."""
+        with self.transaction() as db:
+            if _enrolment(db, study) is None:
+                return None
+            turn = study, round_, number
+            db.execute("INSERT OR IGNORE INTO turn VALUES (?, ?, ?, ?)", (*turn, openings))
+            query = "SELECT openings FROM turn WHERE study = ? AND round = ? AND number = ?"
+            return bytes(db.execute(query, turn).fetchone()[0])
+
     def end(self, study: str) -> None:
         """Deletes all that is known of a study but the fact that it is over."""
         with self.transaction() as db:
             db.execute("INSERT OR REPLACE INTO study VALUES (?, NULL)", (study,))
             db.execute("DELETE FROM release WHERE study = ?", (study,))
+            db.execute("DELETE FROM codes WHERE study = ?", (study,))
+            db.execute("DELETE FROM turn WHERE study = ?", (study,))
         with self._lock:  # what was deleted still lies in the journal
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

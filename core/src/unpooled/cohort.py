@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
+
+from unpooled.words import Words
 
 UNKNOWN_SEX, MALE, FEMALE = 0, 1, 2
 
@@ -27,9 +29,19 @@ class Samples:
     """float64 (n, c); NaN is missing."""
     unlisted: np.ndarray | None = None
     """bool (n,): lacks its covariates since the file of covariates does not name it; None if it names all."""
+    further: tuple[np.ndarray, ...] = ()
+    """Of a study of several phenotypes the others, each as `phenotype`."""
 
     def __len__(self) -> int:
         return len(self.phenotype)
+
+    @property
+    def phenotypes(self) -> tuple[np.ndarray, ...]:
+        return (self.phenotype, *self.further)
+
+    def of_phenotype(self, number: int) -> Samples:
+        """The same people with one of the phenotypes only."""
+        return replace(self, phenotype=self.phenotypes[number], further=())
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +76,50 @@ class Cohort(Protocol):
         """The genotypes of some variants, by panel index."""
 
 
+@dataclass(frozen=True, eq=False)
+class WithSamples:
+    """A cohort whose people are known otherwise: with other covariates, or one phenotype of several."""
+
+    cohort: Cohort
+    samples: Samples
+
+    def packed(self, variants: slice | np.ndarray) -> Packed:
+        return self.cohort.packed(variants)
+
+
 class Table(Protocol):
     """One cohort's data in a study of tables."""
 
     @property
     def values(self) -> np.ndarray:
         """float64 (n, c): n rows, and the plan's features in its order; NaN is missing, the rest finite."""
+
+    @property
+    def categories(self) -> Categories:
+        """The columns of words that have a dictionary, as the plan reads them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Categories:
+    """The d columns of words of a table that have a dictionary; t of them are encoded by a target."""
+
+    levels: np.ndarray
+    """int64 (n, d): which of the plan's levels of the column; their number for any other word. -1 counts
+    nowhere: the word is missing, or the target of it. Of a searched column, whose words the plan does not
+    know, which of the m different words of this table; m for the rest, m + 1 for a missing word that
+    counts."""
+    targets: np.ndarray
+    """float64 (n, t): the target of each row, NaN where it counts nowhere."""
+    folds: np.ndarray
+    """int64 (n,): the fold of each row, from 0; all 0 without folds."""
+    searched: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """The different words of each searched column, in the form in which words are compared."""
+    codes: Mapping[int, np.ndarray] = field(default_factory=dict)
+    """Their codes, uint64 (m,), once they are known."""
+
+    @classmethod
+    def none(cls, rows: int) -> Categories:
+        return cls(np.zeros((rows, 0), np.int64), np.zeros((rows, 0)), np.zeros(rows, np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +128,14 @@ class ArrayTable:
 
     values: np.ndarray
     """float64 (n, c), as in `Table`."""
+    words: Mapping[str, Words] = field(default_factory=dict)
+    """Columns of words by title, where they were read."""
+    coded: Categories | None = None
+    """In a study of encodings: its `words` as the plan reads them."""
+
+    @property
+    def categories(self) -> Categories:
+        return Categories.none(len(self.values)) if self.coded is None else self.coded
 
 
 @dataclass(frozen=True, eq=False)

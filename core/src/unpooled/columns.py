@@ -51,12 +51,32 @@ class ChosenColumn:
     def shape(self) -> tuple[int, ...]:
         return (len(self._order), *self._first.shape[1:])
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.result_type(self._first.dtype, self._second.dtype)
+
     def __len__(self) -> int:
         return len(self._order)
 
     def __getitem__(self, part: slice | NDArray[np.integer]) -> NDArray[Any]:
         row, size = self._order[part], len(self._first)
-        found = np.empty((len(row), *self._first.shape[1:]), np.result_type(self._first, self._second))
+        found = np.empty((len(row), *self._first.shape[1:]), self.dtype)
         found[row < size] = self._first[row[row < size]]
         found[row >= size] = self._second[row[row >= size] - size]
         return found
+
+
+class Turned:
+    """A column of effects of the panel's first allele as effects of A1: an array where rows are asked for."""
+
+    ndim = 1
+
+    def __init__(self, column: NDArray[np.float64], first_is_a1: NDArray[np.bool_]) -> None:
+        self._column, self._first_is_a1 = column, first_is_a1
+
+    def __len__(self) -> int:
+        return len(self._column)
+
+    def __getitem__(self, part: slice | NDArray[np.integer]) -> NDArray[np.float64]:
+        values = self._column[part]
+        return np.where(self._first_is_a1[part], values, -values)

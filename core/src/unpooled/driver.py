@@ -56,9 +56,9 @@ class Outcome:
 class Running:
     """A branch in memory."""
 
-    def __init__(self, call: Call[Any], kinds: Sequence[type[Question]]) -> None:
-        """`kinds` are all that the study may ask."""
-        self._kinds = frozenset(kinds)
+    def __init__(self, call: Call[Any], kinds: Sequence[type[Question]] | None) -> None:
+        """`kinds` are all that the study may ask; None for any, where nobody else is asked."""
+        self._kinds = None if kinds is None else frozenset(kinds)
         self._begin(call)
 
     def _begin(self, call: Call[Any]) -> None:
@@ -114,7 +114,9 @@ class Running:
                     raise TypeError(f"{self.call.procedure.name} yields {type(event).__name__}")
 
     def _require_declared(self, event: Question | Each) -> None:
-        if isinstance(event, Question) and type(event) not in self._kinds:
+        if self._kinds is None or not isinstance(event, Question):
+            return
+        if type(event) not in self._kinds:
             raise TypeError(f"{self.call.procedure.name} asks {event.name}, which is not declared")
 
     def digest(self) -> bytes:
@@ -125,8 +127,7 @@ class Running:
         """What was waited for, from its stored form: see `sums_bytes` and `values_bytes`."""
         if isinstance(self.waits_for, Question):
             arrays = codec.decode(came)
-            names = (array.name for array in self.waits_for.sends)
-            return dict(zip(names, arrays, strict=True))
+            return dict(zip(questions.returns(self.waits_for), arrays, strict=True))
         if self.waits_for is None:
             raise ProtocolError(CHANGED)
         calls = self.waits_for.calls
@@ -145,8 +146,8 @@ def digest(waits_for: Question | Each | None) -> bytes:
 
 
 def sums_bytes(question: Question, sums: Arrays) -> bytes:
-    """Sums as a journal keeps them."""
-    return codec.encode(tuple(sums[array.name] for array in question.sends))
+    """Sums, or what is told of them, as a journal keeps them."""
+    return codec.encode(tuple(sums[name] for name in questions.returns(question)))
 
 
 def values_bytes(values: Iterable[bytes]) -> bytes:

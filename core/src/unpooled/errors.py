@@ -2,9 +2,8 @@
 
 UnpooledError
 ├── DataProblem      an input file is not as expected; has file, line, column, remedy
-├── DisclosureError  what was asked would reveal so few people that it must not be
-├── ColumnError      the method cannot serve a column of the pool; names it, and the remedy
-├── BoundError       a number is larger than was declared; names the quantity, never the value
+├── Refuse           the study cannot be computed as planned; has the plan's field and the remedy
+│   └── BoundError   a number is larger than was declared; names the quantity, never the value
 └── ProtocolError    a message, or an order of messages, that may not be
     └── CodecError   bytes that are no encoding of an expected value
 """
@@ -40,24 +39,28 @@ class DataProblem(UnpooledError):
         super().__init__(" ".join(part for part in (f"{where}:" if where else "", sentence, remedy) if part))
 
 
-class DisclosureError(UnpooledError):
-    """What was asked would tell of few people. The text says what, and the remedy, but not how many."""
+class Refuse(UnpooledError):
+    """The study cannot be computed as it is planned.
+
+    `field` is the plan's field or option that must change, by its declared name. The text does not have it: a
+    page leads there. `reason` says what is wrong, though not of how many people, and `remedy` what to change.
+    """
+
+    def __init__(self, field: str, reason: str, remedy: str) -> None:
+        self.field, self.reason, self.remedy = field, reason, remedy
+        super().__init__(f"{reason}. {remedy}")
 
 
-class ColumnError(UnpooledError):
-    """Of a column's pooled values the method has no numbers. The text names columns, and the remedy."""
-
-
-class BoundError(UnpooledError):
+class BoundError(Refuse):
     """A quantity exceeds the bound that its step declares, so its sum could overflow.
 
     The text says where and the remedy, but not the value. `quantity` is the declared name of what is beyond:
-    nothing else is fit for the server.
+    nothing else is fit for the server. If it is a cohort's own number, no field of the plan is named.
     """
 
-    def __init__(self, text: str, quantity: str = "") -> None:
+    def __init__(self, reason: str, remedy: str, *, quantity: str, field: str = "") -> None:
         self.quantity = quantity
-        super().__init__(text)
+        super().__init__(field, reason, remedy)
 
 
 class ProtocolError(UnpooledError):

@@ -5,13 +5,16 @@ Facts about options come from their declarations (`unpooled.options`).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from unpooled.algorithms import algorithm, with_chunks
 from unpooled.algorithms.result_files import about
 from unpooled.leaving import SINGLE_VALUES
 from unpooled.options import Place
 from unpooled.plan import NOT_REPORTED, Plan
+from unpooled.protocol.sealing import grouped
 from unpooled.schema import Column
 
 Fact = tuple[str, str]
@@ -31,6 +34,56 @@ class Facts:
         return self.question + self.model + self.rules
 
 
+@dataclass(frozen=True)
+class Change:
+    """One fact that is no longer what it was, with the words of before and after."""
+
+    label: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.label}: {self.before} → {self.after}"
+
+
+NOT_SAID = "not set"
+"""What one of two plans says of a fact that only the other one has."""
+
+
+def changes(old: Plan, new: Plan) -> tuple[Change, ...]:
+    """What differs between two plans, in the words and in the order in which people read them.
+
+    The hash comes last: it differs wherever the plans do, also where they differ in what this test ignores.
+    """
+    before, after = _by_title(old), _by_title(new)
+    found = [
+        Change(title, was or NOT_SAID, now or NOT_SAID)
+        for title in dict.fromkeys([*after, *before])
+        for was, now in _unlike(before[title], after[title])
+    ]
+    hashes = Change(HASH, grouped(old.hash().hex()), grouped(new.hash().hex()))
+    return () if old == new else (*found, hashes)
+
+
+HASH = "Plan hash"
+
+
+def _by_title(plan: Plan) -> defaultdict[str, list[str]]:
+    """Of each fact's title what is said; there is a column of a table for each title of one."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for title, said in plan_facts(plan).all:
+        found[title].append(said)
+    return found
+
+
+def _unlike(before: list[str], after: list[str]) -> list[tuple[str, str]]:
+    """What is said on one side only, in pairs."""
+    was, now = (
+        [said for said in these if said not in those] for these, those in ((before, after), (after, before))
+    )
+    return list(zip_longest(was, now, fillvalue=""))
+
+
 def plan_facts(plan: Plan) -> Facts:
     """What people read of a plan."""
     return Facts(
@@ -41,7 +94,7 @@ def plan_facts(plan: Plan) -> Facts:
 
 
 def _trait(plan: Plan) -> tuple[Fact, ...]:
-    digest = f" {plan.panel_digest.hex()[:16]}…" if any(plan.panel_digest) else ""  # it may be to come
+    digest = f" {grouped(plan.panel_digest.hex())}" if any(plan.panel_digest) else ""  # it may be to come
     panel = {
         "names": "by the cohorts' lists of variants, in clear",
         "list": f"by the coordinator's list{digest}, answered masked",
@@ -57,14 +110,30 @@ def _trait(plan: Plan) -> tuple[Fact, ...]:
     )
 
 
+_FEW_LEVELS = 20
+"""So many values of a column are named; of more their number, and the digest of the list."""
+
+
 def _columns(plan: Plan) -> tuple[Fact, ...]:
-    return tuple(("Column", _column(column)) for column in plan.schema)
+    about = algorithm(plan.test).columns_of(plan)
+    return tuple(("Column", _column(column, is_read=column in about)) for column in plan.schema)
 
 
-def _column(column: Column) -> str:
+def _column(column: Column, *, is_read: bool) -> str:
     kind = f"{column.type}, {column.unit}" if column.unit else column.type
-    unread = "" if column.is_number else ": neither read nor changed"
+    if column.is_category and is_read:
+        return f"{column.title} ({column.encoding}{_values(column)})"
+    unread = "" if is_read or column.is_number else ": neither read nor changed"
     return f"{column.title} ({kind}{unread})"
+
+
+def _values(column: Column) -> str:
+    """The values that a dictionary may have."""
+    if len(column.levels) > _FEW_LEVELS:
+        return f", of {len(column.levels):,} values with SHA-256 {grouped(column.digest)}"
+    if column.most:
+        return f", of words that are looked for: at most {column.most:,} different ones in a cohort"
+    return f", of {', '.join(column.levels)}" if column.levels else ", of any words"
 
 
 def _model(plan: Plan) -> tuple[Fact, ...]:
@@ -73,7 +142,7 @@ def _model(plan: Plan) -> tuple[Fact, ...]:
     return (
         ("Method" if plan.of_tables else "Test", test.title),
         *_options(plan, Place.MODEL),
-        *([(SINGLE_VALUES, test.tells)] if test.tells else []),
+        *([(SINGLE_VALUES, tells)] if (tells := test.told(plan)) else []),
         *_options(plan, Place.MORE),
         ("Result files", files),
     )
@@ -96,5 +165,5 @@ def _rules(plan: Plan) -> tuple[Fact, ...]:
 
 
 def _options(plan: Plan, place: Place) -> list[Fact]:
-    of_place = (option for option in algorithm(plan.test).options if option.place == place)
-    return [(option.label, said) for option in of_place if (said := option.in_words(plan))]
+    of_place = (option for option in algorithm(plan.test).all_options if option.place == place)
+    return [(option.name_and_flag, said) for option in of_place if (said := option.in_words(plan))]

@@ -1,7 +1,8 @@
 """Columns of the reports `.glm.*`, chosen as by `cols=` of plink2's --glm (tried with alpha 3.5).
 
 ID and A1 are always there; the others follow the order of `COLUMN_SETS`, whatever the order they are named
-in. plink2's sets about cases and controls separately, dosages and Firth's regression are not available.
+in; `firth` only where some variants may be fitted so, and others not. plink2's sets about cases and controls
+separately and about dosages are not available.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ COLUMN_SETS = (
     "a1count",
     "totallele",
     "a1freq",
+    "firth",
     "test",
     "nobs",
     "beta",
@@ -29,7 +31,7 @@ COLUMN_SETS = (
     "err",
 )
 
-USUAL = ("chrom", "pos", "ref", "alt", "test", "nobs", "orbeta", "se", "ci", "tz", "p", "err")
+USUAL = ("chrom", "pos", "ref", "alt", "firth", "test", "nobs", "orbeta", "se", "ci", "tz", "p", "err")
 
 
 def chosen(text: str) -> tuple[str, ...]:

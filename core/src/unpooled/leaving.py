@@ -12,25 +12,35 @@ from enum import StrEnum
 
 from unpooled import shared_options
 from unpooled.algorithms import algorithm, questions_of, with_chunks
-from unpooled.plan import PARAMETERS_FILE, Plan
-from unpooled.protocol import bodies
+from unpooled.errors import listed
+from unpooled.plan import ENCODING_FILE, PARAMETERS_FILE, Plan
+from unpooled.protocol import bodies, codes, comparing
+from unpooled.protocol.masking import Scheme
 from unpooled.protocol.sealing import SIGNATURE_BYTES, most_sealed_bytes
-from unpooled.question import Count, Question, Real, shape, words
+from unpooled.protocol.stages import Doing
+from unpooled.question import Bits, Count, Foreseen, Question, Sent, shape, words
+from unpooled.shared_options import BITS
 from unpooled.sizes import LIST_BYTES, VARIANTS, Sizes
 
 EVERYONE_BY_SUM = "nobody; the server reads the sum over all cohorts"
+BY_NOBODY = "nobody; and nobody reads this sum"
 OPERATOR = "whoever runs server and compensator"
 SERVER = "the server"
 SINGLE_VALUES = "Values of single people"
 COHORT_SUMS = shared_options.COHORT_SUMS.label
 KNOWN_FROM_SUMS = "the server; those in the results, everyone; not whose they are, nor from which cohort"
 
-SIGNING_KEY, SEED, TIMING, PROBLEM = (
+DEALING = "randomness for comparing"
+"""Of a kind of questions whose sums are compared."""
+SIGNING_KEY, SEED, DOING, TIMING, PROBLEM = (
     "Public signing key",
     "Mask seed",
+    "What the client is doing",
     "Seconds per phase",
     "Code of a problem",
 )
+CODES = "Blinded words"
+"""What a cohort has coded of a column."""
 PLAN_DIGEST, LIST_DIGEST, LIST = (
     "Digest of the plan",
     "Digest of the list of variants",
@@ -38,9 +48,10 @@ PLAN_DIGEST, LIST_DIGEST, LIST = (
 )
 """Quantities that are no answers, as table and ledger call them."""
 
-TO_SERVER, TO_COMPENSATOR, TO_COHORTS, TO_COORDINATOR = (
+TO_SERVER, TO_COMPENSATOR, TO_KEY_HOLDERS, TO_COHORTS, TO_COORDINATOR = (
     "server",
     "compensator",
+    "server, compensator",
     "server, all cohorts",
     "server, coordinator",
 )
@@ -80,6 +91,8 @@ class Leaving:
     """Whether `bytes` and `rounds` will be these; else they are the most that can be."""
     usual_rounds: int = 1
     """How often it is sent as a rule; in many studies the most is never come near."""
+    of_one: bool = False
+    """Whether whoever reads it may learn something of a single person."""
 
 
 def what_leaves(plan: Plan, sizes: Sizes | None = None, *, one_operator: bool = False) -> tuple[Leaving, ...]:
@@ -163,16 +176,17 @@ def _keys(one_operator: bool) -> Iterator[Leaving]:
 
 
 def _told_by_sums(plan: Plan, one_operator: bool) -> Iterator[Leaving]:
-    if tells := algorithm(plan.test).tells:
+    if tells := algorithm(plan.test).told(plan):
         yield Leaving(
             SINGLE_VALUES,
-            f"by the sums above: {tells}",
+            f"by {'what is told of ' if plan.opens == BITS else ''}the sums above: {tells}",
             masked(plan),
             KNOWN_FROM_SUMS,
             TO_SERVER,
             "values that occur in the pool",
             "no numbers of their own",
             0,
+            of_one=True,
         )
     if plan.shows_cohort_sums:
         yield Leaving(
@@ -190,6 +204,16 @@ def _told_by_sums(plan: Plan, one_operator: bool) -> Iterator[Leaving]:
 
 def _about_the_run() -> Iterator[Leaving]:
     yield Leaving(
+        DOING,
+        f"in the header of each message, which no ledger counts: {', '.join(Doing)}",
+        Form.CLEAR,
+        f"{SERVER}, the coordinator, all cohorts",
+        TO_COORDINATOR,
+        "at which step this cohort is, and roughly how long each takes",
+        "one of these words",
+        None,
+    )
+    yield Leaving(
         TIMING,
         "that the client is there, and how long it worked; never a value, an ID or the name of a file",
         Form.CLEAR,
@@ -201,11 +225,11 @@ def _about_the_run() -> Iterator[Leaving]:
     )
     yield Leaving(
         PROBLEM,
-        "only if the client must stop: a code from a fixed list, with the name of a quantity of the plan",
+        "only if the client must stop: a code from a fixed list, with the name of a quantity or a column",
         Form.CLEAR,
         f"{SERVER}, the coordinator",
         TO_COORDINATOR,
-        "what kind of problem this cohort has, such as too few people; no value of its data",
+        "what kind of problem this cohort has, such as too few people, and in which column; no value",
         "two words",
         None,
     )
@@ -217,9 +241,10 @@ def _agreed(plan: Plan, sizes: Sizes | None) -> Iterator[Leaving]:
         yield _digest(
             PLAN_DIGEST,
             "says that this cohort's table is read and has the plan's columns; the table stays here, and "
-            + ("so does the normalized one" if PARAMETERS_FILE in plan.files else "no other is written"),
+            + _own_table(plan),
             "that this cohort has read its table",
         )
+        yield from _coded(plan)
     elif plan.panel_mode == "list":
         yield _digest(
             LIST_DIGEST,
@@ -248,6 +273,32 @@ def _agreed(plan: Plan, sizes: Sizes | None) -> Iterator[Leaving]:
         )
 
 
+def _coded(plan: Plan) -> Iterator[Leaving]:
+    """What goes to the key holders for the codes of words that the plan does not list."""
+    columns = [plan.dictionaries[place] for place in plan.searched]
+    most = sum(column.most for column in columns)
+    if columns:
+        yield Leaving(
+            CODES,
+            f"of {listed([column.title for column in columns])}: each different word as a random point, with "
+            "others up to the number that the plan allows. Server and compensator multiply them by keys of "
+            "their own; this cohort gets a random number for each word, as every other cohort that has it",
+            Form.MASKED,
+            "nobody",
+            TO_KEY_HOLDERS,
+            "nothing: neither a word, nor how many there are",
+            f"{most:,} points of {8 * codes.POINT_BYTES} bits",
+            most * codes.POINT_BYTES,
+        )
+
+
+def _own_table(plan: Plan) -> str:
+    """What becomes of the table that a cohort writes for itself."""
+    if PARAMETERS_FILE in plan.files:
+        return "so does the normalized one"
+    return "so does the encoded one" if ENCODING_FILE in plan.files else "no other is written"
+
+
 def _digest(what: str, detail: str, learns: str) -> Leaving:
     return Leaving(
         what,
@@ -273,6 +324,7 @@ def _sent_by(kind: type[Question], plan: Plan, sizes: Sizes | None, one_operator
         own = "of what this cohort added, what the noise does not hide"
     if one_operator:
         own = "and all that this cohort added"
+    readable_by = BY_NOBODY if kind.opens else EVERYONE_BY_SUM
     for array in arrays:
         shapes = None if asked is None else [shapes[array.name] for shapes in asked]
         check = scheme.check_words * (array is arrays[0])
@@ -283,7 +335,7 @@ def _sent_by(kind: type[Question], plan: Plan, sizes: Sizes | None, one_operator
             f"{kind.title}: {array.name}",
             array.meaning,
             masked(plan),
-            OPERATOR if one_operator else EVERYONE_BY_SUM,
+            OPERATOR if one_operator else readable_by,
             TO_SERVER,
             f"{array.learns}; {own}",
             limit
@@ -295,7 +347,32 @@ def _sent_by(kind: type[Question], plan: Plan, sizes: Sizes | None, one_operator
             rounds,
             foreseen is not None and foreseen.exact,
             usual,
+            array.of_one,
         )
+    if kind.opens and arrays:
+        yield _dealt(kind, kind.opens, foreseen, scheme)
+
+
+def _dealt(kind: type[Question], opens: Bits, foreseen: Foreseen | None, scheme: Scheme) -> Leaving:
+    """What the cohort sends whose turn it is to deal; and what the comparison tells."""
+    bytes_ = None
+    if foreseen is not None:
+        shares = [words(question, scheme) for question in foreseen.questions]
+        bytes_ = sum(comparing.lengths(scheme.label, opens.circuit, share).dealing for share in shares)
+    return Leaving(
+        f"{kind.title}: {DEALING}",
+        f"with it, server and compensator compare the sums above. They tell the server {opens.learns}. The "
+        "cohorts send such randomness in turn",
+        Form.CLEAR,
+        SERVER,
+        TO_SERVER,
+        "by itself nothing; it is not made from data",
+        "at most as many random bits as the comparison takes",
+        bytes_,
+        foreseen.rounds if foreseen else 1,
+        exact=False,
+        usual_rounds=1,
+    )
 
 
 def _shapes(question: Question) -> dict[str, tuple[int, ...]]:
@@ -304,7 +381,7 @@ def _shapes(question: Question) -> dict[str, tuple[int, ...]]:
 
 
 def _shape_in_words(
-    kind: type[Question], array: Count | Real, shapes: Sequence[tuple[int, ...]] | None, bits: int
+    kind: type[Question], array: Sent, shapes: Sequence[tuple[int, ...]] | None, bits: int
 ) -> str:
     """12,345 variants by 6 groups of people by 3 counts of 32 bits, with signs of multiplication.
 
@@ -362,59 +439,3 @@ def masked(plan: Plan) -> str:
             "which hides less than uniform masks"
         )
     return Form.MASKED
-
-
-@dataclass(frozen=True)
-class Party:
-    """What one party of a study gets, what of it that party can read, and what it never gets."""
-
-    name: str
-    gets: str
-    reads: str
-    never: str
-
-
-def what_parties_get(plan: Plan) -> tuple[Party, ...]:
-    """The server, the compensator, each cohort and the coordinator, by what leaves a cohort."""
-    leaves = what_leaves(plan)
-    clear = _listed(line.what for line in leaves if line.form == Form.CLEAR)
-    arrays = sum(line.readable_by == EVERYONE_BY_SUM for line in leaves)
-    agreed = "" if plan.of_tables else "the list of variants that the study is about, "
-    lists = "" if plan.of_tables else "a list of variants, "
-    return (
-        Party(
-            "server",
-            f"from each cohort in clear: {clear}; masked: {arrays} arrays of numbers; "
-            "sealed: the mask seed, which it passes on. From the compensator: sums of masks",
-            "what came in clear; of the masked numbers the sum over all cohorts"
-            + ("; by them values of single people" if algorithm(plan.test).tells else "")
-            + ("; sums over one cohort, if a covariate tells cohorts apart" if plan.shows_cohort_sums else "")
-            + ("; of one cohort's, what the noise does not hide" if plan.masking == "gaussian" else "")
-            + "; who sends when, and how much",
-            ("" if plan.shows_cohort_sums else "one cohort's numbers, ") + "a mask seed, a data file",
-        ),
-        Party(
-            "compensator",
-            "each cohort's mask seed; the study's ID; names and public keys of the cohorts; how long each "
-            "round's answers are",
-            "all of that, and so when each round takes place"
-            + ("" if plan.of_tables else ", and how many variants there are"),
-            f"a share, a sum, {lists}a result, or a digest of any of these",
-        ),
-        Party(
-            "each cohort",
-            f"the plan, the names and public keys of the others, {agreed}the questions, the results",
-            "all of that, and its own data",
-            "anything of one other cohort",
-        ),
-        Party(
-            "coordinator",
-            "the state of each cohort, the results",
-            "all of that",
-            "one cohort's numbers, a data file",
-        ),
-    )
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(name[0].lower() + name[1:] for name in names)

@@ -77,14 +77,24 @@ class Option:
     place: Place = Place.MORE
     needs: str = ""
     """Another option, without which this one means nothing."""
+    file: str = ""
+    """A result file, without which this one means nothing."""
     fact: str = "{}"
     """The value as it is shown to people who accept the plan; {} stands for it."""
     is_always_said: bool = False
     """Whether people are shown it even at its default."""
+    came_later: bool = False
+    """Whether plans had been accepted before there was this option, which changes nothing at its default: a
+    plan's encoding has it only where it is not at that, so that these plans keep their hash."""
     methods: str = ""
     """A sentence for the methods section where the option is not at its default."""
     rule: Callable[[Any, Plan], str] = lambda value, plan: ""
     """What else is wrong with a value in a plan; empty if nothing is."""
+
+    @property
+    def name_and_flag(self) -> str:
+        """The label with PLINK's flag beside it, for those who know that."""
+        return f"{self.label} ({self.flag})" if self.flag else self.label
 
     @property
     def wanted(self) -> str:
@@ -124,7 +134,8 @@ class Option:
 
     def is_meant(self, plan: Plan) -> bool:
         """Whether there is in the plan what this option is about."""
-        return not self.needs or bool(getattr(plan, self.needs))
+        needed = not self.needs or bool(getattr(plan, self.needs))
+        return needed and (not self.file or self.file in plan.files)
 
     def in_methods(self, plan: Plan) -> str:
         """What the methods section says of it; empty if nothing."""
@@ -201,6 +212,24 @@ class Switch(Option):
         return self.off if said and not getattr(plan, self.name) else said
 
 
+@dataclass(frozen=True, kw_only=True)
+class Text(Option):
+    kind = "text"
+    type = str
+
+    default: str = ""
+    words: str
+    """What it takes, in words."""
+    fits: Callable[[str], bool]
+
+    @property
+    def wanted(self) -> str:
+        return self.words
+
+    def holds(self, value: Any) -> bool:
+        return value == self.default or self.fits(value)
+
+
 @dataclass(frozen=True)
 class Answer:
     """One of the values of a choice."""
@@ -210,6 +239,8 @@ class Answer:
     hint: str = ""
     fact: str = ""
     methods: str = ""
+    flag: str = ""
+    """PLINK's flag for this answer, such as --filter-males."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,7 +269,7 @@ class Choice(Option):
         return answer.fact or answer.label
 
     def in_methods(self, plan: Plan) -> str:
-        return self.answer(getattr(plan, self.name)).methods
+        return self.answer(getattr(plan, self.name)).methods if self.is_meant(plan) else ""
 
 
 @dataclass(frozen=True, kw_only=True)

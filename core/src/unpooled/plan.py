@@ -1,4 +1,4 @@
-"""The plan of a study: everything that decides a number, or who sees it. Frozen at the first joining.
+"""The plan of a study: everything that decides a number, or who sees it. Final once a sum is released.
 
 Its hash is shown to every person before a data file is opened, and is part of every mask's key.
 """
@@ -24,6 +24,7 @@ from unpooled.protocol.masking import MAX_VARIANCE, Gaussian, Modular, Scheme
 from unpooled.protocol.messages import MIN_COHORTS, digest
 from unpooled.protocol.ring import Ring
 from unpooled.schema import Column, schema_problem
+from unpooled.shared_options import CONDITION, COVARIATES, OF_EVERY_STUDY, PHENOTYPES, SEVERAL
 from unpooled.shared_options import EXACT as EXACT
 from unpooled.shared_options import FEWEST_AT_A_LEVEL as FEWEST_AT_A_LEVEL
 from unpooled.shared_options import FEWEST_COHORTS as FEWEST_COHORTS
@@ -31,7 +32,9 @@ from unpooled.shared_options import MEAN as MEAN
 
 FILES = ("assoc", "frq", "lmiss", "hwe")
 PARAMETERS_FILE, QUANTILES_FILE, SUMMARY_FILES = "parameters", "quantiles", ("summary", "page")
-"""What a study of tables writes. With parameters each cohort also writes its own table, normalized."""
+ENCODING_FILE = "encoding"
+"""What a study of tables writes. With parameters each cohort also writes its own table, normalized; with an
+encoding, encoded."""
 
 OF_VARIANTS = ("phenotype", "build", "autosomes", "chromosomes", "nonfounders", "allow_no_sex", "panel_mode")
 """Fields that mean nothing in a study of tables."""
@@ -80,6 +83,8 @@ class Plan:
     name: ClassVar[str] = "unpooled/plan"
     alone: ClassVar[bool] = False
     """Whether it is for one cohort's own eyes: then no floor applies."""
+    of_several: ClassVar[bool] = False
+    """Whether it is about one of the several phenotypes of a study."""
 
     test: str
     phenotype: str
@@ -174,7 +179,7 @@ class Plan:
             (
                 "panel_digest",
                 len(self.panel_digest) == (32 if self.panel_mode == "list" else 0),
-                "goes with panel_mode list, and only with it",
+                "goes with a list of variants, and only with that",
             ),
             ("masking", self.masking in ("modular", "gaussian"), "modular or gaussian"),
             ("variance", not (blurred := self._bad_variance()), blurred),
@@ -207,6 +212,21 @@ class Plan:
         """The columns of the schema that hold numbers, in its order."""
         return tuple(column for column in self.schema if column.is_number)
 
+    @property
+    def categories(self) -> tuple[Column, ...]:
+        """The columns of the schema that hold words to be encoded, in its order."""
+        return tuple(column for column in self.schema if column.is_category)
+
+    @property
+    def dictionaries(self) -> tuple[Column, ...]:
+        """Those of them whose encoding has a dictionary."""
+        return tuple(column for column in self.categories if column.encoded.has_dictionary)
+
+    @property
+    def searched(self) -> tuple[int, ...]:
+        """Which of the dictionaries, by their places, hold words that are not known beforehand."""
+        return tuple(place for place, column in enumerate(self.dictionaries) if column.most)
+
     def _bad_variance(self) -> str:
         if not 0 < self.variance < MAX_VARIANCE:
             return f"a positive number below {MAX_VARIANCE:g}, not {self.variance:g}"
@@ -216,7 +236,7 @@ class Plan:
 
     def _misnamed_chromosome(self) -> str:
         if self.chromosomes and self.panel_mode == "list":
-            return "goes with panel_mode names; a list says by itself which variants there are"
+            return "only without a list of variants, which says by itself which there are"
         try:
             chromosome_codes(self.chromosomes, self.autosomes)
         except ValueError as error:
@@ -224,14 +244,42 @@ class Plan:
         return ""
 
     @property
+    def phenotype_names(self) -> tuple[str, ...]:
+        """All phenotypes of the study; none in a study of tables."""
+        return () if self.of_tables else (self.phenotype, *self.phenotypes)
+
+    def of_phenotype(self, name: str) -> Plan:
+        """What the plan says of one of its phenotypes, as if the study had only that; KeyError for others."""
+        if name not in self.phenotype_names:
+            raise KeyError(name)
+        return _of_phenotype(self, name) if self.phenotypes else self
+
+    @property
+    def each(self) -> tuple[Plan, ...]:
+        """The plan of each phenotype; of one only, or of tables, itself."""
+        return tuple(map(self.of_phenotype, self.phenotype_names)) or (self,)
+
+    def field_of(self, column: str) -> str:
+        """The field or option that names a column of the cohorts' files; empty if none does."""
+        if column in (feature.title for feature in self.schema):
+            return "schema"
+        if any(column in (each.title, *each.columns) for each in self.covariates):
+            return COVARIATES.name
+        if column in self.condition:
+            return CONDITION.name
+        if column in self.phenotypes:
+            return PHENOTYPES.name
+        return "phenotype" if column and column == self.phenotype else ""
+
+    @property
     def covariate_columns(self) -> tuple[str, ...]:
-        """Names of the columns that the covariates become, in the order of `Samples.covariates`."""
-        return tuple(column for covariate in self.covariates for column in covariate.columns)
+        """Names of the columns that conditions and covariates become, as `Samples.covariates` has them."""
+        return (*self.condition, *(column for covariate in self.covariates for column in covariate.columns))
 
     @property
     def dummies(self) -> tuple[tuple[int, ...], ...]:
         """Of each categorical covariate those of these columns that say whether somebody has a level."""
-        numbers = itertools.count()
+        numbers = itertools.count(len(self.condition))
         columns = [(c, tuple(itertools.islice(numbers, len(c.columns)))) for c in self.covariates]
         return tuple(own for covariate, own in columns if covariate.levels)
 
@@ -260,7 +308,7 @@ class Plan:
         if self.version > 1 and options.of_test(self.test) is None:
             raise UnpooledError(f"no test is called {_shown(self.test)}, or it is not loaded")
         listed = _FIRST_LAYOUT if self.version == 1 else tuple(_fields())
-        others = (name for name in self._option_names() if name not in listed)
+        others = [name for name in self._option_names() if name not in listed and self._is_encoded(name)]
         return [(name, getattr(self, name)) for name in (*listed, *others)]
 
     @classmethod
@@ -277,12 +325,16 @@ class Plan:
     def _option_names(self) -> list[str]:
         """The options of the test, and what else is asked of it."""
         own = (option.name for option in options.of_test(self.test) or ())
-        return sorted({*own, *(name for name, _ in self.options)})
+        known = (name for name in own if self.version > 1 or name in _FIRST_LAYOUT)
+        return sorted({*known, *(name for name, _ in self.options)})
+
+    def _is_encoded(self, name: str) -> bool:
+        return name in dict(self.options) or not options.called(name).came_later
 
     def to_json(self) -> dict[str, Any]:
         """Fields and options as JSON values; bytes become hex."""
         found = {name: _plain(getattr(self, name)) for name in _fields()}
-        for name in self._option_names():
+        for name in sorted({*self._option_names(), *(option.name for option in OF_EVERY_STUDY)}):
             found[name] = options.called(name).to_json(getattr(self, name))
         return found
 
@@ -305,6 +357,21 @@ class Plan:
     @classmethod
     def from_text(cls, text: str) -> Plan:
         return cls.from_json(json.loads(text))
+
+
+class PlanOfOne(Plan):
+    """What a plan of several phenotypes says of one. No message holds one: the hash is the whole plan's."""
+
+    name: ClassVar[str] = "unpooled/plan-of-one-phenotype"
+    of_several: ClassVar[bool] = True
+
+
+@functools.lru_cache(maxsize=256)
+def _of_phenotype(plan: Plan, name: str) -> Plan:
+    others = {field.name for field in SEVERAL}
+    options = tuple(option for option in plan.options if option[0] not in others)
+    kind = OwnPlan if plan.alone else PlanOfOne
+    return kind(**{**vars(plan), "phenotype": name, "options": options})
 
 
 class OwnPlan(Plan):

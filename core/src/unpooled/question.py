@@ -22,26 +22,33 @@ from unpooled.check import check_of
 from unpooled.errors import BoundError, CodecError, ProtocolError, listed
 from unpooled.plan import Plan
 from unpooled.protocol import codec
-from unpooled.protocol.masking import Scheme
+from unpooled.protocol.masking import NOT_CANCELLED, Scheme
 from unpooled.sizes import Sizes
 
 __all__ = [
+    "UNREAD",
     "Arrays",
     "Asking",
+    "Bits",
     "Count",
     "Filled",
     "Foreseen",
     "Question",
     "Real",
+    "Residue",
     "at_turn",
     "check_fits",
     "pack",
+    "returns",
     "unpack",
     "without_turn",
     "words",
 ]
 
 Arrays: TypeAlias = Mapping[str, np.ndarray]
+
+UNREAD = "nothing: nobody reads this sum"
+"""What the sum of an array tells that is compared."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,7 @@ class Count:
 
     `dims` and `bound` are numbers, or names of attributes of the question; `meaning` is read by people. A
     bound that is an attribute sizes the sum; it does not decide whether a cohort answers. `learns` says for
-    people what the sum over all cohorts tells whoever reads it.
+    people what the sum over all cohorts tells whoever reads it; `of_one` whether that may be of one person.
     """
 
     name: str
@@ -58,6 +65,7 @@ class Count:
     bound: str | int
     meaning: str
     learns: str
+    of_one: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,39 @@ class Real:
     fraction_bits: str | int
     meaning: str
     learns: str
+    of_one: bool = False
+
+
+@dataclass(frozen=True)
+class Residue:
+    """Declares an array of uint64 numbers that leaves a cohort, of which the sum modulo 2^64 is meant.
+
+    So nothing can overflow, and the check of a share cannot be of these: it is 1 in every share.
+    """
+
+    name: str
+    dims: tuple[str | int, ...]
+    meaning: str
+    learns: str
+    of_one: bool = False
+
+
+@dataclass(frozen=True)
+class Bits:
+    """Declares what is told of the sums of a question where they are compared, and read by nobody.
+
+    An array of truth values of shape `dims` by which the procedure continues; `learns` says for people what
+    it tells. The circuit, as `unpooled.protocol.circuits` names it, takes all arrays of `sends`.
+    """
+
+    name: str
+    dims: tuple[str | int, ...]
+    circuit: str
+    learns: str
+
+
+Sent: TypeAlias = Count | Real | Residue
+"""What is declared of an array that leaves a cohort."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +157,9 @@ class Question:
 
     name: ClassVar[str]  # in messages, e.g. "chi-square/genotypes"
     title: ClassVar[str]  # for people, e.g. "Count genotypes"
-    sends: ClassVar[tuple[Count | Real, ...]]
+    sends: ClassVar[tuple[Sent, ...]]
+    opens: ClassVar[Bits | None] = None
+    """What is read of the sums; None for the sums themselves."""
     each: ClassVar[Mapping[str, str]] = {}
     """For people, what there is one of along a dimension in `sends`: "variants" is of a "variant"."""
     ring_bits: ClassVar[int] = 32
@@ -131,13 +174,18 @@ class Question:
         """Of a question that is iterated, which iteration it is of, from 1; else 0."""
         return 0
 
+    @property
+    def needs_codes(self) -> bool:
+        """Whether it is answered by the codes of words (`unpooled.protocol.codes`), to be had first."""
+        return False
+
     @classmethod
     def goes_over_variants(cls) -> bool:
         """Whether questions of this kind are each about a stretch of the panel, from `start` on."""
         return "start" in getattr(cls, "__dataclass_fields__", {})
 
     @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
+    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
         """Those of `sends` that this question can have numbers for under a plan."""
         return cls.sends
 
@@ -174,6 +222,10 @@ class Question:
         """At the cohort, a `Cohort` or a `Table`: the declared arrays, of int64 or float64."""
         raise NotImplementedError
 
+    def thresholds(self) -> Arrays:
+        """At the server, where sums are compared: whole numbers with which, by array, in place of 0."""
+        return {}
+
     def parts(self, cohort: Any) -> Iterable[Question]:
         """The question in parts that fit a memory: the rows of their arrays follow one another."""
         return (self,)
@@ -200,7 +252,12 @@ def answer(question: Question, cohort: Any) -> Arrays:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def shape(question: Question, array: Count | Real) -> tuple[int, ...]:
+def returns(question: Question) -> tuple[str, ...]:
+    """The names of the arrays that the procedure gets: of the sums, or of what is told of them."""
+    return (question.opens.name,) if question.opens else tuple(array.name for array in question.sends)
+
+
+def shape(question: Question, array: Sent | Bits) -> tuple[int, ...]:
     return tuple(_resolve(question, dim) for dim in array.dims)
 
 
@@ -212,15 +269,23 @@ def words(question: Question, scheme: Scheme) -> int:
 def check_fits(question: Question, scheme: Scheme, cohorts: int) -> None:
     """BoundError unless the sum over `cohorts` of every declared array fits the scheme."""
     for array in question.sends:
-        if not scheme.fits(cohorts, _resolve(question, array.bound), _fraction_bits(question, array)):
-            text = f"{question.title}: the sum of {array.name} over {cohorts} cohorts could overflow"
-            raise BoundError(text, array.name)
+        if not isinstance(array, Residue) and not scheme.fits(
+            cohorts, _resolve(question, array.bound), _fraction_bits(question, array)
+        ):
+            raise BoundError(
+                f"{question.title}: the sum of {array.name} over {cohorts} cohorts could overflow",
+                "Have fewer cohorts take part, or choose uniform masks of more bits.",
+                quantity=array.name,
+                field="cohorts",
+            )
 
 
 def pack(
     question: Question, arrays: Arrays, scheme: Scheme, cohorts: int, salt: bytes, columns: Sequence[str] = ()
 ) -> np.ndarray:
     """One cohort's share before masking: the check by the round's salt, then every array as declared.
+
+    Where sums are compared the check is 1 in every share: a combination of sums would tell of them.
 
     Raises BoundError if an element cannot be summed safely; of the question's `columns` it names those.
     """
@@ -235,7 +300,7 @@ def pack(
             raise _beyond(question, array, bad)
         parts.append(_encode(question, array, values, scheme))
     share = scheme.concatenate(parts)
-    scheme.set_check(share, check_of(share, scheme, salt))
+    scheme.set_check(share, check_of(share, scheme, salt) if _is_combined(question) else 1)
     return share
 
 
@@ -249,11 +314,11 @@ def unpack(
     """
     if len(total) != (want := words(question, scheme)):
         raise ProtocolError(f"{question.title}: got {len(total)} words; want {want}")
-    if not scheme.has_check(total, check_of(total, scheme, salt, cohorts)):
-        raise ProtocolError(
-            "the masks of this round do not cancel: the cohorts were not asked the same question, "
-            "a share was damaged, or the compensator's answer is wrong"
-        )
+    if question.opens:
+        raise ProtocolError(f"{question.title}: these sums are compared, and read by nobody")
+    check = check_of(total, scheme, salt, cohorts) if _is_combined(question) else cohorts
+    if not scheme.has_check(total, check):
+        raise ProtocolError(NOT_CANCELLED)
     sums, at = {}, scheme.check_words
     for array in question.sends:
         size = math.prod(shape(question, array))
@@ -262,22 +327,29 @@ def unpack(
     return sums
 
 
-def _check_form(question: Question, array: Count | Real, values: np.ndarray) -> None:
+def _is_combined(question: Question) -> bool:
+    """Whether the check is a combination of the numbers: not of such as are compared, or may wrap."""
+    return question.opens is None and not any(isinstance(array, Residue) for array in question.sends)
+
+
+def _check_form(question: Question, array: Sent, values: np.ndarray) -> None:
     if values.shape != (want := shape(question, array)):
         raise ValueError(f"{question.name}: {array.name} has shape {values.shape}; want {want}")
     if isinstance(array, Count) and values.dtype.kind not in "biu":  # a float would be cut off without a word
         raise ValueError(f"{question.name}: {array.name} is of {values.dtype}; want whole numbers")
+    if isinstance(array, Residue) and (values.dtype != np.uint64 or question.ring_bits != 64):
+        raise ValueError(f"{question.name}: {array.name} is of {values.dtype}; want uint64, in 64 bits")
 
 
-def _encode(question: Question, array: Count | Real, values: np.ndarray, scheme: Scheme) -> np.ndarray:
+def _encode(question: Question, array: Sent, values: np.ndarray, scheme: Scheme) -> np.ndarray:
+    if isinstance(array, Residue):
+        return values.ravel()
     if isinstance(array, Count):
         return scheme.encode_integers(values)
     return scheme.encode_reals(values, _fraction_bits(question, array))
 
 
-def _may_be_sent(
-    question: Question, array: Count | Real, values: np.ndarray, scheme: Scheme, cohorts: int
-) -> bool:
+def _may_be_sent(question: Question, array: Sent, values: np.ndarray, scheme: Scheme, cohorts: int) -> bool:
     """Whether a cohort's numbers may go into the sum. NaN may not, and no count below 0.
 
     A bound that the question names is the server's to choose: a cohort that stopped at it would tell,
@@ -286,7 +358,7 @@ def _may_be_sent(
     out whether a cohort stops. Without the stop an honest study would end with wrong numbers, and no one
     would know.
     """
-    if not values.size:
+    if not values.size or isinstance(array, Residue):
         return True
     if isinstance(array, Count) and values.min() < 0:
         return False
@@ -296,9 +368,9 @@ def _may_be_sent(
     return bool(largest <= array.bound)
 
 
-def _decode(
-    question: Question, array: Count | Real, vector: np.ndarray, scheme: Scheme, cohorts: int
-) -> np.ndarray:
+def _decode(question: Question, array: Sent, vector: np.ndarray, scheme: Scheme, cohorts: int) -> np.ndarray:
+    if isinstance(array, Residue):
+        return vector.reshape(shape(question, array))
     if isinstance(array, Real):
         return scheme.decode_reals(vector, _fraction_bits(question, array)).reshape(shape(question, array))
     counts = scheme.decode_integers(vector)
@@ -307,16 +379,16 @@ def _decode(
     return counts.reshape(shape(question, array))
 
 
-def _beyond(question: Question, array: Count | Real, columns: Sequence[str]) -> BoundError:
+def _beyond(question: Question, array: Sent, columns: Sequence[str]) -> BoundError:
     of = f" of {listed(columns)}" if columns else ""
     return BoundError(
-        f"{question.title}: {array.name}{of} is beyond the bound that the study agreed on. "
+        f"{question.title}: {array.name}{of} is beyond the bound that the study agreed on",
         f"Check the units and missing codes{of} in this cohort's files.",
-        array.name,
+        quantity=array.name,
     )
 
 
-def _fraction_bits(question: Question, array: Count | Real) -> int:
+def _fraction_bits(question: Question, array: Sent) -> int:
     return int(_resolve(question, array.fraction_bits)) if isinstance(array, Real) else 0
 
 

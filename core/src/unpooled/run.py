@@ -7,25 +7,30 @@ a network. `run_alone` is what a cohort finds in its own data, beside a study.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
+from unpooled import opening
 from unpooled import question as questions
-from unpooled.algorithms import algorithm, with_chunks
+from unpooled.algorithms import questions_of, whole, with_chunks
+from unpooled.algorithms.phenotypes import required
+from unpooled.algorithms.shared.conditions import conditioned
+from unpooled.algorithms.tables.encoding.coding import coded
+from unpooled.alone import Alone, tables
 from unpooled.cohort import Cohort, Table
-from unpooled.columns import joined
-from unpooled.driver import Running
 from unpooled.errors import ProtocolError
 from unpooled.panel import Panel
 from unpooled.plan import OwnPlan, Plan
-from unpooled.procedure import Call, Each, Rows, Study
+from unpooled.procedure import Study
 from unpooled.protocol import masking
+from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.masking import MaskContext
 from unpooled.protocol.messages import Roster
 from unpooled.question import Arrays, Question
+
+IN_PROCESS = "in process"
+"""The study in every context here."""
 
 
 def run(plan: Plan, panel: Panel, cohorts: Sequence[Cohort | Table]) -> dict[str, dict[str, np.ndarray]]:
@@ -34,7 +39,8 @@ def run(plan: Plan, panel: Panel, cohorts: Sequence[Cohort | Table]) -> dict[str
     In a study of tables the cohorts are tables, and the panel is that of no variants.
     """
     plan = with_chunks(plan)
-    return _tables(plan, panel, _Federation(plan, cohorts, algorithm(plan.test).asks))
+    cohorts = [conditioned(required(cohort, plan), panel, plan) for cohort in coded(cohorts, plan)]
+    return tables(whole(Study(plan, lambda: panel)), _Federation(plan, cohorts, questions_of(plan)))
 
 
 def run_alone(plan: Plan, panel: Panel, cohort: Cohort | Table) -> dict[str, dict[str, np.ndarray]]:
@@ -44,36 +50,8 @@ def run_alone(plan: Plan, panel: Panel, cohort: Cohort | Table) -> dict[str, dic
     these results are for whoever has the data anyway, and must not leave that computer.
     """
     plan = with_chunks(OwnPlan(**{**vars(plan), "cohorts": 1, "masking": "modular"}))
-    return _tables(plan, panel, _Alone(plan, cohort, algorithm(plan.test).asks))
-
-
-def _tables(plan: Plan, panel: Panel, asked: _Federation | _Alone) -> dict[str, dict[str, np.ndarray]]:
-    rows: list[Rows] = []
-    _run(algorithm(plan.test).procedure(Study(plan, lambda: panel)), asked, rows)
-    return collect(rows)
-
-
-def _run(call: Call[Any], asked: _Federation | _Alone, rows: list[Rows]) -> Any:
-    """Run a branch to its end, and those that it waits for one after the other; its value."""
-    branch = Running(call, asked.kinds)
-    outcome = branch.go_on()
-    while True:
-        rows += outcome.rows
-        match outcome.waits_for:
-            case Question() as question:
-                outcome = branch.go_on(asked.total(question))
-            case Each() as each:
-                outcome = branch.go_on([_run(call, asked, rows) for call in each.calls])
-            case None:
-                return outcome.value
-
-
-def collect(rows: Iterable[Rows]) -> dict[str, dict[str, np.ndarray]]:
-    """Result tables from the rows of all branches, each table sorted by its first column."""
-    parts: dict[str, list[Arrays]] = {}
-    for part in rows:
-        parts.setdefault(part.table, []).append(part.columns)
-    return {table: joined(columns) for table, columns in parts.items()}
+    cohort = conditioned(required(cohort, plan), panel, plan)
+    return tables(whole(Study(plan, lambda: panel)), Alone(plan, cohort, questions_of(plan)))
 
 
 class _Federation:
@@ -84,6 +62,7 @@ class _Federation:
     ) -> None:
         self.plan, self.cohorts, self.kinds = plan, cohorts, kinds
         self.seeds = [os.urandom(masking.SEED_BYTES) for _ in cohorts]
+        self.own_seeds = [os.urandom(masking.SEED_BYTES) for _ in cohorts]
         self.roster = Roster(tuple((f"cohort {k:04}", os.urandom(32)) for k in range(len(cohorts))))
         self.plan_hash, self.roster_hash = plan.hash(), self.roster.hash()
         self.round = 0
@@ -94,6 +73,7 @@ class _Federation:
         asked = questions.decode(message, self.kinds)
         scheme = self.plan.scheme(question.ring_bits)
         words, k = questions.words(question, scheme), len(self.cohorts)
+        digest = masking.question(salt, message)
         masked, masks = scheme.zeros(words), scheme.zeros(words)
         for cohort, seed, (name, _) in zip(self.cohorts, self.seeds, self.roster.members, strict=True):
             if not asked.agrees(self.plan):
@@ -101,34 +81,40 @@ class _Federation:
             share = questions.pack(
                 asked, questions.answer(asked, cohort), scheme, k, salt, asked.columns_under(self.plan)
             )
-            context = MaskContext(
-                study="in process",
-                plan_hash=self.plan_hash,
-                roster_hash=self.roster_hash,
-                cohort=name,
-                round=self.round,
-                question=masking.question(salt, message),
-                scheme=scheme.label,
-                words=words,
-                nonce=os.urandom(masking.NONCE_BYTES),
-            )
-            own_mask = masking.mask(seed, context)
+            own_mask = masking.mask(seed, self._mask_context(asked, name, scheme.label, words, digest))
             upload = scheme.to_bytes(scheme.add(share, own_mask))
             masked = scheme.add(masked, scheme.from_bytes(upload, words))
             masks = scheme.add(masks, own_mask)
-        return questions.unpack(question, scheme.subtract(masked, masks), scheme, k, salt)
+        if question.opens is None:
+            return questions.unpack(question, scheme.subtract(masked, masks), scheme, k, salt)
+        dealer = self.round % k
+        context = DealingContext(
+            study=IN_PROCESS,
+            plan_hash=self.plan_hash,
+            roster_hash=self.roster_hash,
+            dealer=dealer_of(self.roster, self.round),
+            round=self.round,
+            question=digest,
+            scheme=scheme.label,
+            circuit=question.opens.circuit,
+            words=words,
+        )
+        return opening.in_process(
+            question, masked, masks, scheme, k, (self.seeds[dealer], self.own_seeds[dealer]), context
+        )
 
-
-@dataclass(frozen=True, eq=False)
-class _Alone:
-    """One cohort, whose numbers stand for the sums."""
-
-    plan: Plan
-    cohort: Cohort | Table
-    kinds: Sequence[type[Question]]
-
-    def total(self, question: Question) -> Arrays:
-        """As rounded as sums are, for what is asked next may begin below the last bit of these."""
-        scheme, salt = self.plan.scheme(question.ring_bits), b""
-        share = questions.pack(question, questions.answer(question, self.cohort), scheme, 1, salt)
-        return questions.unpack(question, share, scheme, 1, salt)
+    def _mask_context(
+        self, asked: Question, cohort: str, scheme: str, words: int, digest: bytes
+    ) -> MaskContext:
+        return masking.context_of(
+            asked.opens.circuit if asked.opens else None,
+            study=IN_PROCESS,
+            plan_hash=self.plan_hash,
+            roster_hash=self.roster_hash,
+            cohort=cohort,
+            round=self.round,
+            question=digest,
+            scheme=scheme,
+            words=words,
+            nonce=os.urandom(masking.NONCE_BYTES),
+        )

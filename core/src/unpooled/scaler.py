@@ -8,9 +8,7 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +19,7 @@ import numpy as np
 from unpooled import yeo_johnson
 from unpooled.errors import DataProblem
 from unpooled.schema import Column
+from unpooled.transformer import Transformer
 
 FORMAT, VERSION = "unpooled/normalization", 1
 
@@ -160,9 +159,6 @@ class _Scales:
             return cls(size, constant | np.isinf(1 / size), unit)
 
 
-_FRAMES = ("pandas", "polars")
-
-
 def _by_column(
     change: Callable[..., np.ndarray], values: np.ndarray, centre: np.ndarray, power: np.ndarray
 ) -> np.ndarray:
@@ -173,7 +169,7 @@ def _by_column(
     return out
 
 
-class Scaler:
+class Scaler(Transformer):
     """A fitted normalization. It has the methods that scikit-learn expects of a transformer.
 
     Missing values stay missing. A feature that is constant but for rounding is shifted, and not scaled.
@@ -182,7 +178,6 @@ class Scaler:
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         """`parameters` as `json.load` gives them; ValueError if they are no parameters of a normalization."""
         self.parameters = parameters  # as it came, for scikit-learn's clone
-        self._output: str | None = None
         try:
             self._read(parameters)
         except (KeyError, TypeError, OverflowError) as error:
@@ -235,7 +230,7 @@ class Scaler:
             scaled = values * self._factor + self._shift
         else:
             scaled = (values - self._centre) / self._size
-        return self._delivered(scaled, X)
+        return self._framed(scaled, X) if self._frame else scaled
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """The table that was normalized, float64 (n, features).
@@ -252,79 +247,8 @@ class Scaler:
             found = values * self._size + self._centre
         return np.asarray(found if self._unit is None else found * self._unit)
 
-    def fit(self, X: Any = None, y: Any = None) -> Scaler:
-        """Nothing, but for a look at the columns: the federation has fitted it. Pipelines call this."""
-        if X is not None:
-            self._checked(X)
-        return self
-
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
-        return self.transform(X)
-
-    def set_output(self, *, transform: str | None = None) -> Scaler:
-        """What `transform` returns: `default` for an array, or a data frame of `pandas` or `polars`."""
-        if transform not in (None, "default", *_FRAMES):
-            raise ValueError(f"got {transform!r}; want default, {', '.join(_FRAMES)}")
-        self._output = transform or self._output
-        return self
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The names of the features; ValueError if those of the table, where given, are others."""
-        if input_features is not None and list(input_features) != list(self.feature_names_in_):
-            raise ValueError(f"got names {list(input_features)}; want {list(self.feature_names_in_)}")
-        return self.feature_names_in_
-
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         return {"parameters": self.parameters}
 
-    def set_params(self, **given: Any) -> Scaler:
-        if given:
-            self.__init__(**given)  # type: ignore[misc]
-        return self
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def __sklearn_tags__(self) -> Any:
-        """What scikit-learn, the only one to ask, wants to know; so it is loaded already."""
-        utils = sys.modules["sklearn.utils"]
-        tags = utils.Tags(
-            estimator_type="transformer",
-            target_tags=utils.TargetTags(required=False),
-            transformer_tags=utils.TransformerTags(),
-            input_tags=utils.InputTags(allow_nan=True),
-        )
-        tags.requires_fit = False
-        return tags
-
-    def _delivered(self, scaled: np.ndarray, given: Any) -> Any:
-        """The normalized table as the user, or else scikit-learn's settings, want it."""
-        settings: Mapping[str, Any] = getattr(sys.modules.get("sklearn"), "get_config", dict)()
-        wanted = self._output or settings.get("transform_output", "default")
-        if wanted not in _FRAMES:
-            return scaled
-        frame, columns = importlib.import_module(wanted).DataFrame, list(self.feature_names_in_)
-        if wanted == "polars":
-            return frame(scaled, schema=columns, orient="row")
-        return frame(scaled, columns=columns, index=getattr(given, "index", None), copy=False)
-
-    def _checked(self, table: Any) -> np.ndarray:
-        names = getattr(table, "columns", None)
-        if names is not None and list(names) != list(self.feature_names_in_):
-            raise ValueError(
-                f"got the columns {list(names)}; want {list(self.feature_names_in_)}, in this order"
-            )
-        if hasattr(table, "toarray"):
-            raise TypeError("sparse data is not supported: got a sparse table; want its toarray()")
-        given = table.__array__() if hasattr(table, "__array__") else np.asarray(table)
-        if np.iscomplexobj(given):
-            raise ValueError("Complex data not supported: got complex numbers; want real ones")
-        values = np.asarray(given, np.float64)
-        if values.ndim != 2:  # the words are scikit-learn's
-            raise ValueError(f"Expected 2D array, got an array of shape {values.shape}. Reshape your data")
-        if values.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {values.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input"
-            )
-        return values
+    def _checked(self, X: Any) -> np.ndarray:
+        return self._of_shape(np.asarray(self._cells(X, None, "real ones"), np.float64))

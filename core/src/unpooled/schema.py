@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
-from unpooled.errors import DataProblem
+from unpooled import encodings
+from unpooled.encodings import Encoding
+from unpooled.errors import CodecError, DataProblem
+from unpooled.protocol import codec
+from unpooled.words import MISSING, REST, normal
 
-NUMBER, INTEGER, TEXT = "number", "integer", "text"
-TYPES = (NUMBER, INTEGER, TEXT)
+NUMBER, INTEGER, TEXT, CATEGORY = "number", "integer", "text", "category"
+TYPES = (NUMBER, INTEGER, TEXT, CATEGORY)
 MOST_COLUMNS = 10_000
+MOST_LEVELS = 20_000
+"""Of all columns of a schema: they are part of the plan, which every client fetches."""
+MOST_SEARCHED = 65_536
+"""Different words of a column of one cohort, where they are not known beforehand."""
+LONGEST_WORD = 200
 
-_FIELDS = ("name", "type", "unit")
+_FIELDS = ("name", "type", "unit", "encoding", "values")
+_FROM_FILE = "levels="
+_BETWEEN = "|"
 
 
 @dataclass(frozen=True)
@@ -26,13 +39,33 @@ class Column:
     title: str
     """Its name in the first line of the cohorts' files."""
     type: str = NUMBER
-    """number, integer (a number without a fraction), or text: neither read nor changed."""
+    """number, integer (a number without a fraction), category (words), or text: neither read nor changed."""
     unit: str = ""
     """For people, such as mmol/l."""
+    encoding: str = ""
+    """Of a category: one-hot, ordinal, frequency, target:COLUMN, hash:D or ngrams:D."""
+    levels: tuple[str, ...] = ()
+    """Of a category whose encoding has a dictionary: all words that may be in it, in normal form."""
+    most: int = 0
+    """Of one whose words are not known beforehand: how many different ones a cohort may have at most."""
 
     @property
     def is_number(self) -> bool:
-        return self.type != TEXT
+        return self.type in (NUMBER, INTEGER)
+
+    @property
+    def is_category(self) -> bool:
+        return self.type == CATEGORY
+
+    @property
+    def encoded(self) -> Encoding:
+        """What its encoding says; ValueError if that is none."""
+        return encodings.read(self.encoding)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of its levels, one a line, in hexadecimal digits: for people who compare lists."""
+        return hashlib.sha256("".join(f"{level}\n" for level in self.levels).encode()).hexdigest()
 
     def problem(self) -> str:
         """What is wrong with it, or nothing."""
@@ -42,19 +75,82 @@ class Column:
             return f"{self.title}: want the type {', '.join(TYPES)}"
         if len(self.unit) > 40 or not self.unit.isprintable():
             return f"{self.title}: want a unit of at most 40 characters"
-        return ""
+        if self.is_category:
+            found = self._problem_of_category()
+        else:
+            found = "only a category has an encoding and values" if self.encoding or self.levels else ""
+        return found and f"{self.title}: {found}"
 
-    def to_json(self) -> dict[str, str]:
-        return {"name": self.title, "type": self.type, "unit": self.unit}
+    def _problem_of_category(self) -> str:
+        try:
+            encoding = self.encoded
+        except ValueError as error:
+            return str(error)
+        if encoding.has_dictionary and not self.levels and not self.most:
+            return (
+                f"{self.encoding} needs its values, such as never|former|current, or levels=FILE; or, where "
+                "they are not known, how many different ones a cohort has at most, such as 512"
+            )
+        if (self.levels or self.most) and not encoding.has_dictionary:
+            return f"{self.encoding} takes any words: want no values"
+        if self.levels and self.most:
+            return "want either its values, or how many there are at most"
+        if not 0 <= self.most <= MOST_SEARCHED:
+            return f"want at most {MOST_SEARCHED:,} different values, not {self.most:,}"
+        return levels_problem(self.levels)
+
+    def to_json(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"name": self.title, "type": self.type, "unit": self.unit}
+        if self.is_category:
+            found |= {"encoding": self.encoding, "levels": list(self.levels)}
+        return found | ({"most": self.most} if self.most else {})
 
     @classmethod
     def from_json(cls, value: Any) -> Column:
-        """A column from JSON: its name, or name, type and unit. ValueError for anything else."""
+        """A column from JSON: its name, or its fields by their names. ValueError for anything else."""
         fields = {"name": value} if isinstance(value, str) else value
-        known = isinstance(fields, dict) and {"name"} <= set(fields) <= set(_FIELDS)
-        if not known or not all(isinstance(field, str) for field in fields.values()):
-            raise ValueError(f"got {value!r}; want a name and, where they are known, type and unit")
-        return cls(fields["name"], fields.get("type", NUMBER), fields.get("unit", ""))
+        wanted = "want a name and, where they are known, type, unit, and of a category encoding and levels"
+        if not isinstance(fields, dict) or not {"name"} <= set(fields) <= {*_FIELDS[:4], "levels", "most"}:
+            raise ValueError(f"got {value!r}; {wanted}")
+        levels, most = fields.get("levels", []), fields.get("most", 0)
+        others = [v for k, v in fields.items() if k not in ("levels", "most")]
+        if not isinstance(levels, list) or not all(isinstance(each, str) for each in [*levels, *others]):
+            raise ValueError(f"got {value!r}; {wanted}")
+        if type(most) is not int:
+            raise ValueError(f"got {most!r}; want a number of different values")
+        given = {name: fields[name] for name in ("type", "unit", "encoding") if name in fields}
+        return cls(fields["name"], **given, levels=tuple(levels), most=most)
+
+    def record_fields(self) -> Iterable[tuple[str, Any]]:
+        """What its encoding in a plan holds: of other than categories what it held before there were any."""
+        names = ("title", "type", "unit", *(("encoding", "levels") if self.is_category else ()))
+        return [(name, getattr(self, name)) for name in (*names, *(("most",) if self.most else ()))]
+
+    @classmethod
+    def from_record(cls, values: Mapping[str, Any]) -> Column:
+        """The column of a decoded record; CodecError for any other than `record_fields` would give."""
+        for name, value in values.items():
+            if not codec.conforms(value, {"levels": tuple[str, ...], "most": int}.get(name, str)):
+                raise CodecError(f"Column.{name}: {type(value).__name__} is of the wrong type")
+        column = cls(**values)
+        if [name for name, _ in column.record_fields()] != list(values):
+            raise CodecError("these are not the fields of a column in their order")
+        return column
+
+
+def levels_problem(levels: Sequence[str]) -> str:
+    """What is wrong with the values of a category, or nothing."""
+    if not all(0 < len(level) <= LONGEST_WORD and level.isprintable() for level in levels):
+        return f"a value has 1 to {LONGEST_WORD} characters that can be printed"
+    if odd := next((level for level in levels if normal(level) != level), ""):
+        return f"{odd!r} is not in normal form: want {normal(odd)!r}, in NFC and without blanks around it"
+    if kept := next((level for level in levels if level in (REST, MISSING)), ""):
+        return f"{kept} stands for something else: no value may be called so"
+    if len(set(levels)) < len(levels):
+        seen: set[str] = set()
+        twice = next(level for level in levels if level in seen or seen.add(level))  # type: ignore[func-returns-value]
+        return f"the value {twice} appears twice"
+    return ""
 
 
 def schema_problem(schema: Sequence[Column]) -> str:
@@ -64,19 +160,68 @@ def schema_problem(schema: Sequence[Column]) -> str:
         return found
     if len(set(titles)) < len(titles):
         return f"the column {next(title for title in titles if titles.count(title) > 1)} appears twice"
-    if not any(column.is_number for column in schema):
-        return "want at least one column of numbers"
+    if not any(column.is_number or column.is_category for column in schema):
+        return "want at least one column of numbers, or of categories"
+    numbers = {column.title for column in schema if column.is_number}
+    for column in schema:
+        if column.is_category and (target := column.encoded.target) and target not in numbers:
+            return f"{column.title}: its target {target} is no column of numbers of this schema"
+    if sum(len(column.levels) for column in schema) > MOST_LEVELS:
+        return f"want at most {MOST_LEVELS:,} values of all categories together"
     return "" if len(schema) <= MOST_COLUMNS else f"want at most {MOST_COLUMNS:,} columns"
 
 
-def read_schema(text: str, file: str) -> tuple[Column, ...]:
-    """The columns that a CSV text lists below the line `name,type,unit`; DataProblem says where it is wrong.
+ReadLevels = Callable[[str], tuple[str, ...]]
+"""The values in a file that a schema names; DataProblem if it has none."""
 
-    Types and units may be left out.
+
+def schema_from_file(path: Path) -> tuple[Column, ...]:
+    """The schema in a CSV file; files that it names lie beside it. DataProblem says what is wrong."""
+    return read_schema(_text_of(path), str(path), lambda name: levels_from_file(path.parent / name))
+
+
+def levels_from_file(path: Path) -> tuple[str, ...]:
+    """The values in a file, one a line. DataProblem says which line is wrong."""
+    return read_levels(_text_of(path), str(path))
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise DataProblem("this is not in UTF-8", file=path, remedy="Save it as UTF-8.") from error
+    except OSError as error:
+        remedy = "A schema names files of values as they lie beside it."
+        raise DataProblem(f"cannot be read: {error.strerror}", file=path, remedy=remedy) from error
+
+
+def read_levels(text: str, file: str) -> tuple[str, ...]:
+    """The values in a text, one a line; what follows a tab is a remark. Blank lines are skipped."""
+    found: dict[str, int] = {}
+    for line, words in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
+        level = normal(words.partition("\t")[0])
+        if not level:
+            continue
+        problem = levels_problem([level])
+        if level in found:
+            problem = f"the value {level} stands in line {found[level]}, too"
+        if problem:
+            raise DataProblem(problem, file=file, line=line, remedy="Fix this line, or remove it.")
+        found[level] = line
+    if not found:
+        raise DataProblem("this list has no values", file=file, remedy="Write one value on each line.")
+    return tuple(found)
+
+
+def read_schema(text: str, file: str, levels: ReadLevels | None = None) -> tuple[Column, ...]:
+    """The columns that a CSV text lists below a line such as `name,type,unit`.
+
+    DataProblem says where it is wrong. All fields but the name may be left out. `levels` reads the files
+    that it names.
     """
     lines = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
     try:
-        return _columns(lines, file)
+        return _columns(lines, file, levels)
     except csv.Error as error:
         line = max(1, lines.line_num)
         raise DataProblem(
@@ -84,23 +229,54 @@ def read_schema(text: str, file: str) -> tuple[Column, ...]:
         ) from error
 
 
-def _columns(lines: Any, file: str) -> tuple[Column, ...]:
+def _columns(lines: Any, file: str, levels: ReadLevels | None) -> tuple[Column, ...]:
     """The columns in a reader's lines, of which the first is the header."""
     header = tuple(next(lines, []))
-    if not header or header != _FIELDS[: len(header)]:
+    if header[:1] != _FIELDS[:1] or not set(header) <= set(_FIELDS) or len(set(header)) < len(header):
         raise DataProblem(
-            "a schema begins with the line name,type,unit",
+            "a schema begins with the line name,type,unit, or with encoding and values, "
+            "name,type,unit,encoding,values",
             file=file,
             line=1,
             remedy=f"Below it write one line for each column of the tables; types are {', '.join(TYPES)}.",
         )
     schema: list[Column] = []
     for row in filter(None, lines):
-        column = Column(*(field or default for field, default in zip(row, ("", NUMBER, ""), strict=False)))
-        if problem := column.problem() or ("too many words" if len(row) > len(header) else ""):
+        try:
+            column = _column(dict(zip(header, row, strict=False)), levels)
+            problem = column.problem() or ("too many words" if len(row) > len(header) else "")
+        except ValueError as error:
+            problem = str(error)
+        if problem:
             raise DataProblem(problem, file=file, line=lines.line_num, remedy="Fix this line.")
         schema.append(column)
     return tuple(schema)
+
+
+def _column(fields: Mapping[str, str], levels: ReadLevels | None) -> Column:
+    """The column of a line; ValueError if its values cannot be had."""
+    values, more = fields.get("values", "").strip(), {}
+    if values.isascii() and values.isdecimal():
+        more["most"], values = int(values), ""
+    return Column(
+        fields["name"],
+        fields.get("type") or NUMBER,
+        fields.get("unit", ""),
+        fields.get("encoding", ""),
+        _levels(values, levels),
+        **more,
+    )
+
+
+def _levels(values: str, levels: ReadLevels | None) -> tuple[str, ...]:
+    """The levels that `never|former|current` names, or `levels=FILE`."""
+    if not values.strip():
+        return ()
+    if values.startswith(_FROM_FILE):
+        if levels is None:
+            raise ValueError(f"{values}: no file can be read here; want the values, such as never|former")
+        return levels(values.removeprefix(_FROM_FILE))
+    return tuple(normal(value) for value in values.split(_BETWEEN))
 
 
 def schema_of_header(text: str) -> tuple[Column, ...]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from unpooled import glm_columns
+from unpooled.file_names import LONGEST_PART, LONGEST_STEM, is_part, is_stem
 from unpooled.options import (
+    MOST_COVARIATES,
     Answer,
     Choice,
     Covariates,
@@ -11,12 +15,16 @@ from unpooled.options import (
     Numbers,
     Place,
     Switch,
+    Text,
     Whole,
     Wholes,
     Words,
     remember,
 )
 from unpooled.protocol.messages import MIN_COHORTS
+
+if TYPE_CHECKING:
+    from unpooled.plan import Plan
 
 FEWEST_AT_A_LEVEL = 10
 """A level of a covariate that fewer people of the pool have is refused: sums over them are records."""
@@ -28,6 +36,48 @@ one cohort is its own, and a sum over two tells either of them the numbers of th
 EXACT, MEAN = "exact", "mean"
 """Rules for missing calls: leave the person out of that variant, as PLINK, or take the pooled mean."""
 
+MOST_PHENOTYPES = 20
+"""Of one study: pairs of them are compared."""
+
+
+def _phenotypes_problem(further: tuple[str, ...], plan: Plan) -> str:
+    """What is wrong with phenotypes beside the first; empty if nothing. Each is in the names of files."""
+    names = (plan.phenotype, *further)
+    if len(names) > MOST_PHENOTYPES:
+        return f"at most {MOST_PHENOTYPES} phenotypes, not {len(names)}"
+    if bad := next((name for name in names if not is_part(name)), ""):
+        return (
+            f"several phenotypes have names of at most {LONGEST_PART} letters, digits, plus, minus and "
+            f"underscores, which are in the names of files; not {bad[:80]}"
+        )
+    if len({name.casefold() for name in names}) < len(names):
+        return "a phenotype is named twice"
+    if both := {*names} & {column for each in plan.covariates for column in (each.title, *each.columns)}:
+        return f"{min(both)} is a covariate, too"
+    return ""
+
+
+PHENOTYPES = Words(
+    name="phenotypes",
+    came_later=True,
+    label="Further phenotypes",
+    hint="Of the same trait, such as ldl, hdl. Each is analysed as if the study had only that one.",
+    place=Place.MODEL,
+    fact="{}: each is analysed as if the study had only that one",
+    rule=_phenotypes_problem,
+)
+REQUIRE_PHENO = Switch(
+    name="require_pheno",
+    came_later=True,
+    label="Only people with all phenotypes",
+    flag="--require-pheno",
+    hint="Whoever lacks one of them counts nowhere, so that no two phenotypes are about different people.",
+    place=Place.MODEL,
+    needs=PHENOTYPES.name,
+    fact="whoever lacks one of them counts nowhere",
+    methods="Only people with all of these phenotypes were included.",
+)
+SEVERAL = (PHENOTYPES, REQUIRE_PHENO)
 COVARIATES = Covariates(
     name="covariates",
     label="Covariates",
@@ -49,6 +99,40 @@ COHORT_SUMS = Switch(
     is_always_said=True,
     methods="They could tell cohorts apart, so that the server could see sums over one cohort, as every "
     "cohort had accepted.",
+)
+
+
+def _condition_problem(names: tuple[str, ...], plan: Plan) -> str:
+    """What is wrong with variants that become covariates beside those that a plan has; empty if nothing."""
+    if both := set(names) & {column for each in plan.covariates for column in each.columns}:
+        return f"a covariate is called {min(both)}, too"
+    if len(columns := plan.covariate_columns) > MOST_COVARIATES:
+        return f"at most {MOST_COVARIATES} columns, those of covariates counted, not {len(columns)}"
+    return ""
+
+
+CONDITION = Words(
+    name="condition",
+    came_later=True,
+    label="Condition on variants",
+    flag="--condition",
+    hint="Their IDs, such as rs7412: copies of their rarer alleles become covariates, and whoever lacks a "
+    "call of one is left out. Variants of the autosomes only.",
+    place=Place.MODEL,
+    fact="{}: copies of their alleles are covariates, and whoever lacks a call of one is left out",
+    methods="Copies of the rarer allele of {} were covariates, too.",
+    rule=_condition_problem,
+)
+COVAR_VARIANCE_STANDARDIZE = Switch(
+    name="covar_variance_standardize",
+    came_later=True,
+    label="Standardise numeric covariates",
+    flag="--covar-variance-standardize",
+    hint="To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change.",
+    place=Place.MODEL,
+    needs=COVARIATES.name,
+    fact="to mean 0 and variance 1 in the pool",
+    methods="Numeric covariates were standardised to mean 0 and variance 1.",
 )
 MISSING = Choice(
     name="missing",
@@ -74,80 +158,109 @@ MISSING = Choice(
         ),
     ),
 )
+EVERYONE, MALES, FEMALES = "all", "males", "females"
+"""Whom a study is about."""
+
+SEXES = Choice(
+    name="sexes",
+    came_later=True,
+    label="Sex",
+    default=EVERYONE,
+    place=Place.FILTERS,
+    is_always_said=False,
+    answers=(
+        Answer(EVERYONE, "Everyone"),
+        Answer(
+            MALES,
+            "Men only",
+            "Women and people of unknown sex count nowhere.",
+            "men only: women and people of unknown sex count nowhere",
+            "Only men were included.",
+            "--filter-males",
+        ),
+        Answer(
+            FEMALES,
+            "Women only",
+            "Men and people of unknown sex count nowhere.",
+            "women only: men and people of unknown sex count nowhere",
+            "Only women were included.",
+            "--filter-females",
+        ),
+    ),
+)
 MAF = Number(
     name="maf",
-    label="Allele frequency",
+    label="Least frequency of the rarer allele",
     flag="--maf",
-    hint="The lowest frequency of the rarer allele in the pool; 0 for no filter.",
+    hint="In the pool; 0 for no filter.",
     default=0.0,
     least=0,
     most=0.5,
     place=Place.FILTERS,
-    fact="variants whose rarer allele has a frequency of at least {}",
+    fact="{}: variants below are left out",
     keeps="an allele frequency of at least {}",
 )
 GENO = Number(
     name="geno",
-    label="Missing calls of a variant",
+    label="Most missing calls of a variant",
     flag="--geno",
-    hint="The largest share of people without a call; 1 for no filter.",
+    hint="As a share of all people; 1 for no filter.",
     default=1.0,
     least=0,
     most=1,
     place=Place.FILTERS,
-    fact="variants with at most a share of {} of their calls missing",
+    fact="a share of {}: variants with more are left out",
     keeps="at most {} of the calls missing",
 )
 HWE = Number(
     name="hwe",
-    label="Hardy-Weinberg P",
+    label="Least Hardy-Weinberg P",
     flag="--hwe",
-    hint="The smallest P value, such as 1e-6; 0 for no filter.",
+    hint="Such as 1e-6; 0 for no filter.",
     default=0.0,
     least=0,
     most=1,
     is_below=True,
     place=Place.FILTERS,
-    fact="variants with a P value of at least {}",
+    fact="{}: variants below are left out",
     keeps="an exact Hardy-Weinberg P of at least {}",
 )
 MIND = Number(
     name="mind",
-    label="Missing calls of a person",
+    label="Most missing calls of a person",
     flag="--mind",
-    hint="The largest share of variants without a call; 1 for no filter.",
+    hint="As a share of all variants; 1 for no filter.",
     default=1.0,
     least=0,
     most=1,
     place=Place.FILTERS,
-    fact="people with at most a share of {} of their calls missing",
+    fact="a share of {}: people with more are left out",
     methods="People with more than {} of their calls missing were left out.",
 )
 CI = Number(
     name="ci",
-    label="Confidence limits",
+    label="Level of the confidence limits",
     flag="--ci",
-    hint="Their level in the report, such as 0.95; 0 for none.",
+    hint="In the report, such as 0.95; 0 for none.",
     default=0.0,
     least=0.01,
     most=1,
     is_below=True,
     none=0,
-    fact="at a level of {}",
+    fact="{}",
 )
 MAX_ITERATIONS = Whole(
     name="max_iterations",
-    label="Iterations",
-    hint="The largest number of steps that a fit may take.",
+    label="Most iterations of a fit",
+    hint="A variant that needs more has no result.",
     default=25,
     least=1,
     most=100,
-    fact="at most {}",
     is_always_said=True,
 )
 TOLERANCE = Number(
     name="tolerance",
-    label="Tolerance",
+    label="Tolerance of a fit",
     hint="A fit has also converged if the log-likelihood changes by no more than this, such as 1e-4; 0 for "
     "never.",
     default=0.0,
@@ -194,10 +307,62 @@ ELEMENTS = Wholes(
     place=Place.MODEL,
     fact="{} (1 is the smallest, -1 the largest): each is a single person's value",
 )
+SUMS, BITS = "sums", "bits"
+"""What is read of what the cohorts add up."""
+OPENS = Choice(
+    name="opens",
+    came_later=True,
+    label="The server reads",
+    default=SUMS,
+    place=Place.MODEL,
+    answers=(
+        Answer(
+            SUMS,
+            "Sums",
+            "The server reads each sum over the cohorts.",
+            "each sum over the cohorts",
+        ),
+        Answer(
+            BITS,
+            "Only what the results tell",
+            "Server and compensator compare the sums, and nobody reads them. Takes a little longer.",
+            "only what the results tell: sums are compared by server and compensator, and nobody reads them",
+            "Sums over the cohorts were compared by secure computation of two parties; nobody read them.",
+        ),
+    ),
+    rule=lambda opens, plan: (
+        "bits only with uniform masks" if opens == BITS and plan.masking != "modular" else ""
+    ),
+)
 
+FILE_STEM = Text(
+    name="file_stem",
+    label="File name",
+    hint="What the names of the result files begin with. Left empty, it is made from the study's name.",
+    words=f"1 to {LONGEST_STEM} letters, digits, dots, dashes and underscores, beginning with a letter or "
+    "digit; no name that Windows reserves, such as con",
+    fits=is_stem,
+    fact="{}: the names of the result files begin with it",
+)
+
+OF_EVERY_STUDY = (FILE_STEM,)
+"""Options that are no test's. A plan's encoding has one only where it is not at its default, so that plans
+from before it came keep their hash."""
 FILTERS = (MIND, GENO, HWE, MAF)
 """In the order in which they are applied."""
-REGRESSION = (COVARIATES, COHORT_SUMS, MISSING, *FILTERS, CI, GLM_COLS, HIDE_COVAR)
+REGRESSION = (
+    *SEVERAL,
+    COVARIATES,
+    CONDITION,
+    COVAR_VARIANCE_STANDARDIZE,
+    COHORT_SUMS,
+    MISSING,
+    SEXES,
+    *FILTERS,
+    CI,
+    GLM_COLS,
+    HIDE_COVAR,
+)
 ITERATION = (MAX_ITERATIONS, TOLERANCE)
 
-remember((*REGRESSION, *ITERATION, BETA, QUANTILES, ELEMENTS))
+remember((*OF_EVERY_STUDY, *REGRESSION, *ITERATION, BETA, QUANTILES, ELEMENTS, OPENS))

@@ -153,6 +153,11 @@ def genomic_inflation(chi_square: Floats) -> float:
     return max(1.0, float(np.median(known, overwrite_input=True)) / MEDIAN_CHI_SQUARE)
 
 
+def inflation_text(inflation: float) -> str:
+    """Genomic control's lambda as people read it everywhere: with three decimals."""
+    return f"{inflation:.3f}"
+
+
 # Peter Acklam's rational approximation of the normal quantile, of relative error below 1.15e-9. PLINK takes
 # it for its confidence limits, so they can differ in a printed digit from those by an exact quantile.
 _CENTRE_TOP = (-3.969683028665376e1, 2.209460984245205e2, -2.759285104469687e2, 1.383577518672690e2,

@@ -37,6 +37,14 @@ def offsets(x: np.ndarray, centre: np.ndarray | float) -> np.ndarray:
     return np.asarray(np.where(close, near, logarithm(x) - logarithm(np.asarray(centre))))
 
 
+def shifted(centre: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """The x of which s is `offsets`, as accurate close to the centre as far from it."""
+    with np.errstate(over="ignore"):
+        return np.where(
+            np.abs(s) < 1, centre + from_offsets(s, centre, 1.0), exponential(logarithm(centre) + s)
+        )
+
+
 def about(x: np.ndarray, centre: np.ndarray | float, power: np.ndarray | float) -> np.ndarray:
     """The transform at lambda = `power` about a centre, in the units of x; broadcast. NaN stays NaN."""
     return from_offsets(offsets(x, centre), centre, power)

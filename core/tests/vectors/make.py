@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from two_parties import session
 
 FOLDER = Path(__file__).parent
 VERSION = 2
@@ -42,6 +43,7 @@ def files() -> dict[str, str]:
         "checks.json": checks(),
         "digests.json": digests(),
         "boxes.json": boxes(),
+        "comparison.json": comparison(),
     }
     return {name: json.dumps(content, indent=1, ensure_ascii=True) + "\n" for name, content in made.items()}
 
@@ -191,6 +193,22 @@ def release() -> Record:
     )
 
 
+def opening() -> Record:
+    changes = {"scheme": "z64", "words": 104, "circuit": "both-at-least"}
+    return Record("unpooled/opening", release().fields | changes)
+
+
+def codes() -> Record:
+    fields = {
+        "study": STUDY,
+        "cohort": "Graz",
+        "column": 1,
+        "points": octets("points", 96),
+        "signature": octets("signature", 64),
+    }
+    return Record("unpooled/codes", fields)
+
+
 def question(round_: int) -> Record:
     fields = {
         "round": round_,
@@ -216,6 +234,26 @@ def context(scheme: str, words: int, **changes: Any) -> Record:
     return Record("unpooled/mask", fields | changes)
 
 
+def compared_context(scheme: str, words: int, circuit: str) -> Record:
+    return Record("unpooled/compared", context(scheme, words).fields | {"circuit": circuit})
+
+
+def dealing_context() -> Record:
+    fields = {
+        "study": STUDY,
+        "plan_hash": PLAN_HASH,
+        "roster_hash": digest(roster()),
+        "dealer": "Graz",
+        "round": 12,
+        "question": octets("question", 32),
+        "scheme": "z32",
+        "circuit": "at-least",
+        "words": 10,
+        "version": VERSION,
+    }
+    return Record("unpooled/dealing", fields)
+
+
 def enrolment() -> Record:
     return Record(
         "unpooled/enrolment",
@@ -238,8 +276,19 @@ def questions() -> Record:
 
 
 def messages() -> Any:
-    made = (roster(), purpose("Graz"), box("Graz"), enrolment(), release(), question(12), questions())
-    return [case(message) for message in (*made, context("z32", 5))]
+    made = (
+        roster(),
+        purpose("Graz"),
+        box("Graz"),
+        enrolment(),
+        release(),
+        opening(),
+        codes(),
+        question(12),
+        questions(),
+    )
+    contexts = (context("z32", 5), compared_context("z256", 2, "grows:15"), dealing_context())
+    return [case(message) for message in (*made, *contexts)]
 
 
 # Fixed point: the integer nearest to x * 2^bits, half to even, as a little-endian word.
@@ -247,9 +296,10 @@ def messages() -> Any:
 
 def fixed_point() -> Any:
     reals = (0.0, 1.0, -1.0, 0.1, -0.1, 2.5, -2.5, 1e-9, -(2.0**-30), 123456.789, -123456.789)
-    cases = [(x, bits, ring) for ring, bits in ((32, 8), (64, 34), (128, 60)) for x in reals]
+    cases = [(x, bits, ring) for ring, bits in ((32, 8), (64, 34), (128, 60), (256, 80)) for x in reals]
     cases += [(-(2.0**30), 0, 32), (2.0**62, 0, 64), (-(2.0**63), 0, 64), (1e30, 20, 128), (-1e30, 20, 128)]
     cases += [(float(x), 0, 128) for x in (2**64, -(2**64), -(2**64) - 2**12, 2**126, -(2**127))]
+    cases += [(x, 80, 256) for x in (1e50, -1e50, 2.0**174, -(2.0**175))]
     return [
         {"real": x.hex(), "fraction_bits": bits, "ring": ring, "word": word(scaled(x, bits), ring).hex()}
         for x, bits, ring in cases
@@ -300,10 +350,23 @@ def normal_mask(seed: bytes, named: Record) -> list[str]:
 def masks() -> Any:
     named = [context(scheme, 5) for scheme in ("z32", "z64", "z128")]
     named += [context("z32", 1), context("z32", 5, round=13), context("z32", 5, cohort=COHORTS[2])]
+    named += [compared_context("z32", 5, "at-least"), compared_context("z256", 3, "grows:15")]
     seed = SEEDS["Graz"]
     uniform = [{"seed": seed.hex(), "context": typed(n), "mask": mask(seed, n).hex()} for n in named]
     normal = context("normal:1000000000000.0", 5)
     return [*uniform, {"seed": seed.hex(), "context": typed(normal), "normals": normal_mask(seed, normal)}]
+
+
+# A comparison.
+
+
+def comparison() -> Any:
+    named, masks, own = dealing_context(), octets("sum of masks", 40), octets("own seed", 32)
+    keys = [hkdf(seed, encode(named)) for seed in (own, SEEDS["Graz"])]
+    made = session([keystream(key, 1 << 14) for key in keys], masks, len(COHORTS))
+    dealing = keys[0].hex() + made.pop("dealing")
+    about = {"seed": SEEDS["Graz"].hex(), "own": own.hex(), "context": typed(named), "masks": masks.hex()}
+    return {**about, "dealing": dealing, **made}
 
 
 # Checks.

@@ -4,12 +4,22 @@ import { useMutation, useQueryClient, type UseMutationResult } from "@tanstack/r
 import type { ApiError } from "./client";
 
 /** Calls the API to change something of a study; then everything that is shown of studies is read anew. */
-export function useChange<Input = void, Output = unknown>(
+export const useChange = <Input = void, Output = unknown>(
+  act: (input: Input) => Promise<Output>,
+): UseMutationResult<Output, ApiError, Input> => useChangeOf("studies", act);
+
+/** The same for something of one's own account. */
+export const useAccountChange = <Input = void, Output = unknown>(
+  act: (input: Input) => Promise<Output>,
+): UseMutationResult<Output, ApiError, Input> => useChangeOf("account", act);
+
+function useChangeOf<Input, Output>(
+  what: "studies" | "account",
   act: (input: Input) => Promise<Output>,
 ): UseMutationResult<Output, ApiError, Input> {
   const client = useQueryClient();
   return useMutation<Output, ApiError, Input>({
     mutationFn: act,
-    onSettled: () => client.invalidateQueries({ queryKey: ["studies"] }),
+    onSettled: () => client.invalidateQueries({ queryKey: [what] }),
   });
 }

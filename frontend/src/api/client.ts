@@ -1,6 +1,7 @@
 /** Calls of the API, by the names of its schema: one that is not there does not compile. */
 import createClient from "openapi-fetch";
 
+import { t } from "../words/language";
 import type { components, paths } from "./schema";
 
 export type Schemas = components["schemas"];
@@ -8,7 +9,7 @@ export type Study = Schemas["StudyDetail"];
 export type StudyRow = Schemas["StudyRow"];
 export type StudyState = Schemas["StudyState"];
 export type Cohort = Schemas["CohortRow"];
-export type CohortState = Schemas["CohortState"];
+export type Stage = Schemas["Stage"];
 export type Person = Schemas["Person"];
 export type Method = Schemas["Method"];
 
@@ -58,7 +59,12 @@ export async function answer<T>(call: Called<T>): Promise<T> {
     called = await call;
   } catch (error) {
     if (error instanceof DOMException) throw error; // nobody waits for it any more
-    throw new ApiError(0, "away", "The server does not answer.", "Look at your network, then try again.");
+    throw new ApiError(
+      0,
+      "away",
+      t("The server does not answer."),
+      t("Look at your network, then try again."),
+    );
   }
   if (!called.response.ok) throw refusal(called.response.status, called.error);
   return called.data as T;
@@ -67,7 +73,12 @@ export async function answer<T>(call: Called<T>): Promise<T> {
 function refusal(status: number, body: unknown): ApiError {
   const problem = isErrorAnswer(body) ? body.error : undefined;
   if (problem) return new ApiError(status, problem.code, problem.message, problem.remedy, problem.fields);
-  return new ApiError(status, "unknown", `The server answered with status ${status}.`, "Try again later.");
+  return new ApiError(
+    status,
+    "unknown",
+    t("The server answered with status {{status}}.", { status }),
+    t("Try again later."),
+  );
 }
 
 function isErrorAnswer(body: unknown): body is Schemas["ErrorAnswer"] {

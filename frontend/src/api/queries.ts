@@ -37,6 +37,22 @@ export const people = queryOptions({
   queryFn: ({ signal }) => answer(api.GET("/api/v1/people", { signal })),
 });
 
+export const tokens = queryOptions({
+  queryKey: ["account", "tokens"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/account/tokens", { signal })),
+});
+
+export const channels = queryOptions({
+  queryKey: ["account", "channels"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/account/channels", { signal })),
+});
+
+export const deliveries = queryOptions({
+  queryKey: ["account", "deliveries"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/account/deliveries", { signal })),
+  refetchInterval: always,
+});
+
 export const studies = (archived: boolean) =>
   queryOptions({
     queryKey: ["studies", { archived }],
@@ -87,39 +103,94 @@ export const results = (id: string) =>
 /** What a study's results never change any more: asked for once. */
 const FOREVER = { staleTime: Infinity, gcTime: 300_000 };
 
-export const manhattan = (id: string) =>
+/** The results of a study; where it has several phenotypes, of one of them, and empty where it has one. */
+export interface ResultsOf {
+  id: string;
+  phenotype: string;
+  /** What people call them. */
+  name: string;
+}
+
+const key = ({ id, phenotype }: ResultsOf, ...rest: (string | number)[]) =>
+  ["pictures", id, phenotype, ...rest] as const;
+
+/** The parameters of an address about results. */
+const asked = <T extends object>({ id, phenotype }: ResultsOf, query: T = {} as T) => ({
+  path: { study: id },
+  query: { ...query, ...(phenotype && { phenotype }) },
+});
+
+export const manhattan = (of: ResultsOf) =>
   queryOptions({
-    queryKey: ["pictures", id, "manhattan"],
-    queryFn: ({ signal }) => answer(api.GET("/api/v1/studies/{study}/manhattan", { ...of(id), signal })),
+    queryKey: key(of, "manhattan"),
+    queryFn: ({ signal }) =>
+      answer(api.GET("/api/v1/studies/{study}/manhattan", { params: asked(of), signal })),
     ...FOREVER,
   });
 
-export const region = (
-  id: string,
-  { chromosome, from, to }: { chromosome: string; from: number; to: number },
-) =>
+interface Window {
+  chromosome: string;
+  from: number;
+  to: number;
+}
+
+export const region = (of: ResultsOf, { chromosome, from, to }: Window) =>
   queryOptions({
-    queryKey: ["pictures", id, "region", chromosome, from, to],
+    queryKey: key(of, "region", chromosome, from, to),
     queryFn: ({ signal }) => {
-      const params = { path: { study: id }, query: { chromosome, from, to } };
+      const params = asked(of, { chromosome, from, to });
       return answer(api.GET("/api/v1/studies/{study}/region", { params, signal }));
     },
     ...FOREVER,
   });
 
-export const quantiles = (id: string) =>
+/** Genes and recombination of a region. */
+export const surroundings = (of: ResultsOf, { chromosome, from, to }: Window) =>
   queryOptions({
-    queryKey: ["pictures", id, "qq"],
-    queryFn: ({ signal }) => answer(api.GET("/api/v1/studies/{study}/qq", { ...of(id), signal })),
+    queryKey: key(of, "surroundings", chromosome, from, to),
+    queryFn: ({ signal }) => {
+      const params = asked(of, { chromosome, from, to });
+      return answer(api.GET("/api/v1/studies/{study}/surroundings", { params, signal }));
+    },
+    ...FOREVER,
+  });
+
+/** Where a search leads, the best first. */
+export const places = (of: ResultsOf, search: string) =>
+  queryOptions({
+    queryKey: key(of, "places", search),
+    queryFn: async ({ signal }) => {
+      const params = asked(of, { search });
+      return (await answer(api.GET("/api/v1/studies/{study}/places", { params, signal }))).places;
+    },
+    ...FOREVER,
+  });
+
+/** The loci of two studies, or of two phenotypes, side by side. */
+export const compared = (of: ResultsOf, other: ResultsOf) =>
+  queryOptions({
+    queryKey: key(of, "compared", other.id, other.phenotype),
+    queryFn: ({ signal }) => {
+      const { query } = asked(of, other.phenotype ? { other_phenotype: other.phenotype } : {});
+      const params = { path: { study: of.id, other: other.id }, query };
+      return answer(api.GET("/api/v1/studies/{study}/compared/{other}", { params, signal }));
+    },
+    ...FOREVER,
+  });
+
+export const quantiles = (of: ResultsOf) =>
+  queryOptions({
+    queryKey: key(of, "qq"),
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/studies/{study}/qq", { params: asked(of), signal })),
     ...FOREVER,
   });
 
 /** The loci; with a search the variants that it finds; `start` counts rows. */
-export const variants = (id: string, search: string, start: number, count: number) =>
+export const variants = (of: ResultsOf, search: string, start: number, count: number) =>
   queryOptions({
-    queryKey: ["pictures", id, "variants", search, start, count],
+    queryKey: key(of, "variants", search, start, count),
     queryFn: ({ signal }) => {
-      const params = { path: { study: id }, query: { start, count, ...(search && { search }) } };
+      const params = asked(of, { start, count, ...(search && { search }) });
       return answer(api.GET("/api/v1/studies/{study}/variants", { params, signal }));
     },
     ...FOREVER,
@@ -157,6 +228,10 @@ export const of = (study: string) => ({ params: { path: { study } } });
 
 export const isOver = (study: { state: Study["state"] } | undefined): boolean =>
   study !== undefined && ["done", "aborted", "failed"].includes(study.state);
+
+/** Whether a study of yours can be repeated: with the same cohorts, once. */
+export const isRepeatable = (study: Study): boolean =>
+  study.may_change && isOver(study) && !study.repetition && !study.is_demo;
 
 interface Asked<T> {
   state: { data: T | undefined; error: Error | null };

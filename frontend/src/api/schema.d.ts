@@ -4,6 +4,111 @@
  */
 
 export interface paths {
+    "/api/v1/account/channels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Where you are told what became of your studies. */
+        get: operations["account_channels_retrieve"];
+        put?: never;
+        /** @description Be told by mail or webhook. The answer holds the secret of a webhook, this once. */
+        post: operations["account_channels_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/channels/{channel}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** @description Be told there no more. What was not delivered yet is not. */
+        delete: operations["account_channels_destroy"];
+        options?: never;
+        head?: never;
+        /** @description Change of what, and of which studies, you are told there. */
+        patch: operations["account_channels_partial_update"];
+        trace?: never;
+    };
+    "/api/v1/account/channels/{channel}/trial": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Send a trial there, by the way that all notices go. */
+        post: operations["account_channels_trial_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The last notices to you, newest first, and what came of them. */
+        get: operations["account_deliveries_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Your API tokens, newest first. */
+        get: operations["account_tokens_list"];
+        put?: never;
+        /** @description Create an API token. The answer holds its text, this once. */
+        post: operations["account_tokens_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/tokens/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** @description Revoke an API token: from now on it lets nobody in. */
+        delete: operations["account_tokens_destroy"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/demo": {
         parameters: {
             query?: never;
@@ -105,7 +210,11 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** @description Change a role or a password, or close an account. Its studies stay. */
+        /**
+         * @description Change a name, a role or a password, or close an account. Its studies stay.
+         *
+         *     With another password its sessions end, and its API tokens are revoked.
+         */
         patch: operations["people_partial_update"];
         trace?: never;
     };
@@ -125,7 +234,8 @@ export interface paths {
         delete: operations["session_destroy"];
         options?: never;
         head?: never;
-        patch?: never;
+        /** @description Change how you are called on pages. You sign in with your user name as before. */
+        patch: operations["session_partial_update"];
         trace?: never;
     };
     "/api/v1/session/password": {
@@ -178,7 +288,7 @@ export interface paths {
         delete: operations["studies_destroy"];
         options?: never;
         head?: never;
-        /** @description Change a study; its plan only before the first cohort has joined. */
+        /** @description Change a study; its plan until a sum is asked for. By another plan all cohorts accept anew. */
         patch: operations["studies_partial_update"];
         trace?: never;
     };
@@ -191,7 +301,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description End a study without results. It cannot be taken up again, only duplicated. */
+        /** @description End a study without results. It cannot be taken up again, only repeated or duplicated. */
         post: operations["studies_abort_create"];
         delete?: never;
         options?: never;
@@ -217,6 +327,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/studies/{study}/cohorts/{cohort}/compared": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** @description Note in the log that you have compared the fingerprint of a cohort's key by telephone. */
+        put: operations["studies_cohorts_compared_update"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/studies/{study}/compared/{other}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The loci of two studies, or of two phenotypes, side by side, the strongest first. */
+        get: operations["studies_compared_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/studies/{study}/compensator/compared": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** @description Note in the log that you have compared the fingerprint of the compensator's key by telephone. */
+        put: operations["studies_compensator_compared_update"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/studies/{study}/duplicate": {
         parameters: {
             query?: never;
@@ -229,6 +390,24 @@ export interface paths {
         /** @description A new draft of yours with the same plan. */
         post: operations["studies_duplicate_create"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/studies/{study}/following": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** @description Be told of this study, at all addresses that you have given. */
+        put: operations["studies_following_update"];
+        post?: never;
+        /** @description Be told of this study no more, except where you are told of all that you coordinate. */
+        delete: operations["studies_following_destroy"];
         options?: never;
         head?: never;
         patch?: never;
@@ -388,6 +567,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/studies/{study}/overlap": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Go on with the variants that all cohorts' lists share, few as they are. */
+        post: operations["studies_overlap_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/studies/{study}/parties": {
         parameters: {
             query?: never;
@@ -416,6 +612,23 @@ export interface paths {
         put?: never;
         /** @description Pause a running study: no further question is asked. */
         post: operations["studies_pause_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/studies/{study}/places": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Where a search leads: up to ten places, the best first. */
+        get: operations["studies_places_retrieve"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -473,6 +686,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/studies/{study}/repeat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Repeat a study of yours that has ended, with the same cohorts: their clients learn of it. */
+        post: operations["studies_repeat_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/studies/{study}/results": {
         parameters: {
             query?: never;
@@ -482,6 +712,23 @@ export interface paths {
         };
         /** @description The files of a study that is done. */
         get: operations["studies_results_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/studies/{study}/results.zip": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Download all result files as one zip archive. */
+        get: operations["studies_results.zip_retrieve"];
         put?: never;
         post?: never;
         delete?: never;
@@ -535,6 +782,23 @@ export interface paths {
         put?: never;
         /** @description Start a study whose cohorts are all ready. */
         post: operations["studies_start_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/studies/{study}/surroundings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What lies in a region besides variants: genes of the study's build, and recombination. */
+        get: operations["studies_surroundings_retrieve"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -596,11 +860,41 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description The meta-analysis of the cohorts' own estimates. */
+        Across: {
+            /** @description cohorts with an estimate of their own */
+            studies: number;
+            fixed: components["schemas"]["CombinedEffect"];
+            /** @description of DerSimonian and Laird */
+            random: components["schemas"]["CombinedEffect"];
+            /**
+             * Format: double
+             * @description P of Cochran's Q
+             */
+            q_p: number | null;
+            /**
+             * Format: double
+             * @description in per cent
+             */
+            i_squared: number | null;
+        };
         /** @description One of the values of a choice. */
         Answer: {
             value: string;
             title: string;
             hint: string;
+        };
+        /** @description A token, without its text. */
+        ApiTokenRow: {
+            readonly id: number;
+            name: string;
+            readonly scope: components["schemas"]["TokenScope"];
+            /** Format: date-time */
+            created_at?: string;
+            /** Format: date-time */
+            expires_at: string;
+            /** Format: date-time */
+            used_at?: string | null;
         };
         /** @enum {unknown} */
         BlankEnum: "";
@@ -617,6 +911,25 @@ export interface components {
             old: string;
             new: string;
         };
+        /**
+         * @description * `mail` - Mail
+         *     * `webhook` - Webhook
+         * @enum {string}
+         */
+        ChannelKind: "mail" | "webhook";
+        ChannelRow: {
+            readonly id: number;
+            readonly kind: components["schemas"]["ChannelKind"];
+            address: string;
+            readonly events: components["schemas"]["EventsEnum"][];
+            all_own?: boolean;
+        };
+        /** @description Where you are told what became of your studies. */
+        Channels: {
+            /** @description whether the platform's operator has set up mail */
+            sends_mail: boolean;
+            channels: components["schemas"]["ChannelRow"][];
+        };
         Chromosome: {
             /** @description such as 7, X or unplaced */
             name: string;
@@ -628,22 +941,70 @@ export interface components {
         };
         CohortProgress: {
             name: string;
+            /**
+             * @description by what it has sent
+             *
+             *     * `invited` - Invited
+             *     * `joined` - Joined
+             *     * `accepted` - Accepted plan and roster
+             *     * `ready` - Ready
+             *     * `revoked` - Invitation revoked
+             */
             state: components["schemas"]["CohortState"];
+            /**
+             * @description what it is at now
+             *
+             *     * `invited` - Invited
+             *     * `joined` - Joined
+             *     * `accepted` - Accepted
+             *     * `choosing` - Choosing data
+             *     * `checking` - Checking
+             *     * `ready` - Ready
+             *     * `computing` - Computing
+             *     * `sending` - Sending
+             *     * `waiting` - Waiting
+             *     * `done` - Done
+             *     * `offline` - Offline
+             *     * `stopped` - Stopped
+             *     * `ended` - Ended
+             *     * `revoked` - Invitation revoked
+             */
+            stage: components["schemas"]["Stage"];
+            /**
+             * Format: date-time
+             * @description since when; null where that is nobody's concern
+             */
+            since: string | null;
             /** Format: date-time */
             heard_at: string | null;
             questions_open: number;
-            /**
-             * Format: date-time
-             * @description when the oldest question was asked that it has not answered
-             */
-            waiting_since: string | null;
             problem: string;
         };
         /** @description One cohort as its coordinator sees it. Never a number of its data. */
         CohortRow: {
             name: string;
+            /**
+             * @description by what it has sent
+             *
+             *     * `invited` - Invited
+             *     * `joined` - Joined
+             *     * `accepted` - Accepted plan and roster
+             *     * `ready` - Ready
+             *     * `revoked` - Invitation revoked
+             */
             readonly state: components["schemas"]["CohortState"];
+            /** @description what it is at now */
+            readonly stage: components["schemas"]["Stage"];
+            /**
+             * Format: date-time
+             * @description since when; null where that is nobody's concern
+             */
+            readonly since: string | null;
             readonly fingerprint: string;
+            /** @description who compared the fingerprint of the key by telephone; empty if nobody did */
+            readonly compared_by: string;
+            /** Format: date-time */
+            readonly compared_at: string | null;
             /** Format: date-time */
             invited_at?: string;
             /** Format: date-time */
@@ -654,6 +1015,8 @@ export interface components {
             problem_name?: string;
             readonly problem_message: string;
             readonly problem_remedy: string;
+            /** @description the plan's field that the problem is about; may be empty */
+            readonly problem_field: string;
             /** Format: date-time */
             problem_at?: string | null;
             timing?: unknown;
@@ -671,9 +1034,49 @@ export interface components {
          * @description * `number` - number
          *     * `integer` - integer
          *     * `text` - text
+         *     * `category` - category
          * @enum {string}
          */
-        ColumnType: "number" | "integer" | "text";
+        ColumnType: "number" | "integer" | "text" | "category";
+        /** @description All null where too few cohorts have an estimate. */
+        CombinedEffect: {
+            /** Format: double */
+            effect: number | null;
+            /** Format: double */
+            lower: number | null;
+            /** Format: double */
+            upper: number | null;
+            p: string | null;
+        };
+        /** @description A fingerprint that somebody has compared by telephone. */
+        ComparedRequest: {
+            /** @description the one that was compared */
+            fingerprint: string;
+            /** @description false takes it back */
+            is_same: boolean;
+        };
+        /** @description How long comparing the sums of one step took so far. */
+        ComparedStep: {
+            title: string;
+            rounds: number;
+            /** @description requests to the compensator, in all rounds */
+            turns: number;
+            /**
+             * Format: double
+             * @description of all turns, as the server waited for them
+             */
+            seconds: number;
+            /**
+             * Format: double
+             * @description seconds of the slowest turn
+             */
+            slowest: number;
+        };
+        Comparison: {
+            /** @description OR or BETA, of each study */
+            effects: string[];
+            rows: components["schemas"]["LocusOfTwo"][];
+        };
         /** @description The strongest first; -log10 P in all lists. */
         Curve: {
             /**
@@ -687,7 +1090,7 @@ export interface components {
             variants: number;
             /**
              * Format: double
-             * @description lambda: median chi-square over 0.456; may be below 1, where PLINK says 1
+             * @description lambda: median chi-square over 0.456, not below 1
              */
             inflation: number | null;
             expected: number[];
@@ -696,6 +1099,33 @@ export interface components {
             low: number[];
             /** @description the upper edge of the band */
             high: number[];
+        };
+        /**
+         * @description * `waiting` - Not yet delivered
+         *     * `delivered` - Delivered
+         *     * `given-up` - Given up
+         * @enum {string}
+         */
+        DeliveryOutcome: "waiting" | "delivered" | "given-up";
+        /** @description A notice, and what came of it. */
+        DeliveryRow: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly event: components["schemas"]["NoticeEvent"];
+            /** Format: date-time */
+            time?: string;
+            study?: string | null;
+            /**
+             * @description empty: a trial
+             * @default
+             */
+            readonly study_name: string;
+            readonly address: string;
+            readonly outcome: components["schemas"]["DeliveryOutcome"];
+            readonly tries: number;
+            said?: string;
+            /** Format: date-time */
+            due_at?: string;
         };
         /** @description Whether a study over generated cohorts can be had, whose clients run on the server's machine. */
         Demo: {
@@ -715,6 +1145,14 @@ export interface components {
         ErrorAnswer: {
             error: components["schemas"]["Problem"];
         };
+        /**
+         * @description * `done` - Done
+         *     * `paused` - Paused
+         *     * `failed` - Failed
+         *     * `waited-for` - A cohort is waited for
+         * @enum {string}
+         */
+        EventsEnum: "done" | "paused" | "failed" | "waited-for";
         FirstAdministratorRequest: {
             /** @description from the address that `unpooled up` printed */
             token: string;
@@ -725,6 +1163,27 @@ export interface components {
             /** @description there is no administrator yet */
             needed: boolean;
         };
+        /**
+         * @description * `firth-fallback` - firth-fallback
+         *     * `firth` - firth
+         *     * `no-firth` - no-firth
+         * @enum {string}
+         */
+        FirthEnum: "firth-fallback" | "firth" | "no-firth";
+        FoundPlace: {
+            kind: components["schemas"]["FoundPlaceKindEnum"];
+            name: string;
+            chromosome: string;
+            first: number;
+            last: number;
+        };
+        /**
+         * @description * `variant` - variant
+         *     * `place` - place
+         *     * `gene` - gene
+         * @enum {string}
+         */
+        FoundPlaceKindEnum: "variant" | "place" | "gene";
         /**
          * @description Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key.
          *
@@ -779,33 +1238,51 @@ export interface components {
             readonly compensator_key: string;
             readonly panel_digest: string;
             readonly version: number;
+            /** @description Further phenotypes. Of the same trait, such as ldl, hdl. Each is analysed as if the study had only that one. */
+            phenotypes?: string[];
+            /** @description Only people with all phenotypes (--require-pheno). Whoever lacks one of them counts nowhere, so that no two phenotypes are about different people. */
+            require_pheno?: boolean;
+            /**
+             * @description Sex.
+             *
+             *     * `all` - all
+             *     * `males` - males
+             *     * `females` - females
+             */
+            sexes?: components["schemas"]["SexesEnum"];
             /**
              * Format: double
-             * @description Missing calls of a person (--mind). The largest share of variants without a call; 1 for no filter.
+             * @description Most missing calls of a person (--mind). As a share of all variants; 1 for no filter.
              */
             mind?: number;
             /**
              * Format: double
-             * @description Missing calls of a variant (--geno). The largest share of people without a call; 1 for no filter.
+             * @description Most missing calls of a variant (--geno). As a share of all people; 1 for no filter.
              */
             geno?: number;
             /**
              * Format: double
-             * @description Hardy-Weinberg P (--hwe). The smallest P value, such as 1e-6; 0 for no filter.
+             * @description Least Hardy-Weinberg P (--hwe). Such as 1e-6; 0 for no filter.
              */
             hwe?: number;
             /**
              * Format: double
-             * @description Allele frequency (--maf). The lowest frequency of the rarer allele in the pool; 0 for no filter.
+             * @description Least frequency of the rarer allele (--maf). In the pool; 0 for no filter.
              */
             maf?: number;
             /**
              * Format: double
-             * @description Confidence limits (--ci). Their level in the report, such as 0.95; 0 for none.
+             * @description Level of the confidence limits (--ci). In the report, such as 0.95; 0 for none.
              */
             ci?: number;
+            /** @description File name. What the names of the result files begin with. Left empty, it is made from the study's name. */
+            file_stem?: string;
             /** @description Covariates. */
             covariates?: components["schemas"]["PlanCovariate"][];
+            /** @description Condition on variants (--condition). Their IDs, such as rs7412: copies of their rarer alleles become covariates, and whoever lacks a call of one is left out. Variants of the autosomes only. */
+            condition?: string[];
+            /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
+            covar_variance_standardize?: boolean;
             /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */
             cohort_sums?: boolean;
             /**
@@ -819,20 +1296,89 @@ export interface components {
             glm_cols?: components["schemas"]["GlmColsEnum"][];
             /** @description No rows for covariates (--hide-covar). The report has one row for each variant. */
             hide_covar?: boolean;
-            /** @description Iterations. The largest number of steps that a fit may take. */
+            /**
+             * @description Genotype model. What counts of a genotype. All but the first leave out variants on X, Y and MT, as PLINK does.
+             *
+             *     * `additive` - additive
+             *     * `dominant` - dominant
+             *     * `recessive` - recessive
+             *     * `hetonly` - hetonly
+             *     * `genotypic` - genotypic
+             */
+            genotype_model?: components["schemas"]["GenotypeModelEnum"];
+            /** @description Interaction with. Covariates whose product with the genotype is in the model, by name. Empty for none. */
+            interaction?: string[];
+            /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
+            few_studies?: boolean;
+            /**
+             * @description Firth's penalised fit. For the PLINK 2 report: its estimates are finite where only cases or only controls have an allele.
+             *
+             *     * `firth-fallback` - firth-fallback
+             *     * `firth` - firth
+             *     * `no-firth` - no-firth
+             */
+            firth?: components["schemas"]["FirthEnum"];
+            /** @description Most iterations of a fit. A variant that needs more has no result. */
             max_iterations?: number;
             /**
              * Format: double
-             * @description Tolerance. A fit has also converged if the log-likelihood changes by no more than this, such as 1e-4; 0 for never.
+             * @description Tolerance of a fit. A fit has also converged if the log-likelihood changes by no more than this, such as 1e-4; 0 for never.
              */
             tolerance?: number;
             /** @description Log odds ratios (--beta). The report has regression coefficients instead of odds ratios. */
             beta?: boolean;
+            /**
+             * @description The server reads.
+             *
+             *     * `sums` - sums
+             *     * `bits` - bits
+             */
+            opens?: components["schemas"]["OpensEnum"];
             /** @description Quantiles. From 0 to 1, such as 0.05, 0.5, 0.95. */
             quantiles?: number[];
             /** @description Elements. 1 is the smallest value of all, -1 the largest. Each is a single person's value. */
             elements?: number[];
+            /**
+             * @description Missing words.
+             *
+             *     * `missing` - missing
+             *     * `rest` - rest
+             *     * `value` - value
+             */
+            missing_words?: components["schemas"]["MissingWordsEnum"];
+            /** @description Ignore case. Aspirin and ASPIRIN are one word. Blanks around a word, and two ways to write ü, never count. */
+            ignore_case?: boolean;
+            /** @description Smoothing of targets. auto: by how much the target varies within the value and in all; or a number: as if so many more people with the mean of all had the value. */
+            smooth?: string;
+            /** @description Folds of targets. 0 for none. With 5, each cohort draws its rows into five folds, and a row is encoded by the other four: its own target is not in it. A value must then have enough people in each fold. */
+            folds?: number;
+            /** @description Fewest people with a value. In the pool. A value that fewer have counts as the rest; so does the rarest one, if the rest would be fewer. */
+            people?: number;
+            /** @description Fewest cohorts with a value. A value that fewer cohorts have counts as the rest. With 3, no cohort can tell another's people by subtracting its own. */
+            holders?: number;
+            /**
+             * @description Words that are found.
+             *
+             *     * `everyone` - everyone
+             *     * `own` - own
+             */
+            spelled?: components["schemas"]["SpelledEnum"];
         };
+        Gene: {
+            name: string;
+            /** @description its first base, counted from 1 */
+            start: number;
+            /** @description its last base */
+            end: number;
+            strand: components["schemas"]["StrandEnum"];
+            kind: components["schemas"]["GeneKindEnum"];
+        };
+        /**
+         * @description * `coding` - coding
+         *     * `RNA` - RNA
+         * @enum {string}
+         */
+        GeneKindEnum: "coding" | "RNA";
         /** @description Single variants; a list for each quantity. */
         GenomePoints: {
             /** @description rows of the result table */
@@ -853,6 +1399,15 @@ export interface components {
             chromosome: string[];
         };
         /**
+         * @description * `additive` - additive
+         *     * `dominant` - dominant
+         *     * `recessive` - recessive
+         *     * `hetonly` - hetonly
+         *     * `genotypic` - genotypic
+         * @enum {string}
+         */
+        GenotypeModelEnum: "additive" | "dominant" | "recessive" | "hetonly" | "genotypic";
+        /**
          * @description * `chrom` - chrom
          *     * `pos` - pos
          *     * `ref` - ref
@@ -862,6 +1417,7 @@ export interface components {
          *     * `a1count` - a1count
          *     * `totallele` - totallele
          *     * `a1freq` - a1freq
+         *     * `firth` - firth
          *     * `test` - test
          *     * `nobs` - nobs
          *     * `beta` - beta
@@ -873,7 +1429,47 @@ export interface components {
          *     * `err` - err
          * @enum {string}
          */
-        GlmColsEnum: "chrom" | "pos" | "ref" | "alt1" | "alt" | "ax" | "a1count" | "totallele" | "a1freq" | "test" | "nobs" | "beta" | "orbeta" | "se" | "ci" | "tz" | "p" | "err";
+        GlmColsEnum: "chrom" | "pos" | "ref" | "alt1" | "alt" | "ax" | "a1count" | "totallele" | "a1freq" | "firth" | "test" | "nobs" | "beta" | "orbeta" | "se" | "ci" | "tz" | "p" | "err";
+        /** @description A variant in one of two studies, per copy of the A1 of both. */
+        InStudy: {
+            id: string;
+            /** Format: double */
+            a1_freq: number | null;
+            /** Format: double */
+            effect: number | null;
+            /** Format: double */
+            lower: number | null;
+            /** Format: double */
+            upper: number | null;
+            /** Format: double */
+            se: number | null;
+            /** Format: double */
+            neg_log10_p: number | null;
+            p: string | null;
+        };
+        /** @description A token, without its text. */
+        IssuedApiToken: {
+            readonly id: number;
+            name: string;
+            readonly scope: components["schemas"]["TokenScope"];
+            /** Format: date-time */
+            created_at?: string;
+            /** Format: date-time */
+            expires_at: string;
+            /** Format: date-time */
+            used_at?: string | null;
+            /** @description shown this once */
+            readonly token: string;
+        };
+        IssuedChannel: {
+            readonly id: number;
+            readonly kind: components["schemas"]["ChannelKind"];
+            address: string;
+            readonly events: components["schemas"]["EventsEnum"][];
+            all_own?: boolean;
+            /** @description that a webhook is signed with, shown this once; empty for mail */
+            readonly secret: string;
+        };
         IssuedInvitation: {
             cohort: string;
             /** @description shown this once */
@@ -918,10 +1514,31 @@ export interface components {
             /** @description with P at or below the suggestive threshold */
             variants: number;
         };
+        /** @description Told of by the strongest of all leads in it. */
+        LocusOfTwo: {
+            chromosome: string;
+            start: number;
+            end: number;
+            /** @description that it lies in, or the nearest; empty if there is none */
+            gene: string;
+            id: string;
+            position: number;
+            /** @description the effect allele of both */
+            a1: string;
+            a2: string;
+            /** @description of each study; null where it has no locus here */
+            leads: (string | null)[];
+            /** @description the variant in each; null in a study without it */
+            studies: components["schemas"]["InStudy"][];
+            /** @description null where that is not known */
+            same_direction: boolean | null;
+        };
         LogLine: {
             /** Format: date-time */
             time?: string;
             who: string;
+            /** @description how a person is called on pages; else as `who` */
+            readonly who_name: string;
             what: string;
         };
         Manhattan: {
@@ -973,6 +1590,7 @@ export interface components {
             options: components["schemas"]["MethodOption"][];
             /** @description a plan of this method where its author said nothing */
             usual: components["schemas"]["PlanFields"];
+            templates: components["schemas"]["Template"][];
         };
         /** @description A result file that a method can write. */
         MethodFile: {
@@ -999,6 +1617,8 @@ export interface components {
             place: components["schemas"]["Place"];
             /** @description another option, without which it means nothing; may be empty */
             needs: string;
+            /** @description a result file, without which it means nothing; may be empty */
+            file: string;
             /** @description what it takes, as in: a number from 0 to 1 */
             wanted: string;
             /** Format: double */
@@ -1016,11 +1636,34 @@ export interface components {
          * @enum {string}
          */
         MissingEnum: "mean" | "exact";
+        /**
+         * @description * `missing` - missing
+         *     * `rest` - rest
+         *     * `value` - value
+         * @enum {string}
+         */
+        MissingWordsEnum: "missing" | "rest" | "value";
+        NewApiTokenRequest: {
+            /** @description what it is for */
+            name: string;
+            scope: components["schemas"]["TokenScope"];
+            /** @description after which it is good for nothing */
+            days: number;
+        };
+        NewChannelRequest: {
+            kind: components["schemas"]["ChannelKind"];
+            /** @description a mail address, or one that begins with https:// */
+            address: string;
+            events: components["schemas"]["EventsEnum"][];
+            /** @description of every study that you coordinate; else only of those that you follow */
+            all_own: boolean;
+        };
         NewInvitationRequest: {
             cohort: string;
         };
         NewPersonRequest: {
             username: string;
+            display_name?: string;
             password: string;
             role: components["schemas"]["Role"];
         };
@@ -1035,6 +1678,15 @@ export interface components {
             auto_start: boolean;
             plan: components["schemas"]["PlanFieldsRequest"];
         };
+        /**
+         * @description * `done` - Done
+         *     * `paused` - Paused
+         *     * `failed` - Failed
+         *     * `waited-for` - A cohort is waited for
+         *     * `trial` - A trial
+         * @enum {string}
+         */
+        NoticeEvent: "done" | "paused" | "failed" | "waited-for" | "trial";
         /** @description What is being done in a study. */
         Now: {
             /** @description what is being done now */
@@ -1045,9 +1697,16 @@ export interface components {
             total: number;
         };
         /**
+         * @description * `sums` - sums
+         *     * `bits` - bits
+         * @enum {string}
+         */
+        OpensEnum: "sums" | "bits";
+        /**
          * @description * `number` - number
          *     * `whole` - whole
          *     * `switch` - switch
+         *     * `text` - text
          *     * `choice` - choice
          *     * `numbers` - numbers
          *     * `wholes` - wholes
@@ -1055,7 +1714,12 @@ export interface components {
          *     * `covariates` - covariates
          * @enum {string}
          */
-        OptionKind: "number" | "whole" | "switch" | "choice" | "numbers" | "wholes" | "words" | "covariates";
+        OptionKind: "number" | "whole" | "switch" | "text" | "choice" | "numbers" | "wholes" | "words" | "covariates";
+        /** @description Another study, to be led to. */
+        OtherStudy: {
+            readonly id: string;
+            name: string;
+        };
         /**
          * @description * `names` - names
          *     * `list` - list
@@ -1074,7 +1738,15 @@ export interface components {
             /** @description that it got so far, all cohorts together; null where they are not counted */
             bytes: number | null;
         };
+        PatchedChangedAccountRequest: {
+            display_name?: string;
+        };
+        PatchedChangedChannelRequest: {
+            events?: components["schemas"]["EventsEnum"][];
+            all_own?: boolean;
+        };
         PatchedChangedPersonRequest: {
+            display_name?: string;
             password?: string;
             role?: components["schemas"]["Role"];
             active?: boolean;
@@ -1138,33 +1810,51 @@ export interface components {
             ring_bits?: number;
             /** @description in a study of tables, their columns */
             schema?: components["schemas"]["PlanColumnRequest"][];
+            /** @description Further phenotypes. Of the same trait, such as ldl, hdl. Each is analysed as if the study had only that one. */
+            phenotypes?: string[];
+            /** @description Only people with all phenotypes (--require-pheno). Whoever lacks one of them counts nowhere, so that no two phenotypes are about different people. */
+            require_pheno?: boolean;
+            /**
+             * @description Sex.
+             *
+             *     * `all` - all
+             *     * `males` - males
+             *     * `females` - females
+             */
+            sexes?: components["schemas"]["SexesEnum"];
             /**
              * Format: double
-             * @description Missing calls of a person (--mind). The largest share of variants without a call; 1 for no filter.
+             * @description Most missing calls of a person (--mind). As a share of all variants; 1 for no filter.
              */
             mind?: number;
             /**
              * Format: double
-             * @description Missing calls of a variant (--geno). The largest share of people without a call; 1 for no filter.
+             * @description Most missing calls of a variant (--geno). As a share of all people; 1 for no filter.
              */
             geno?: number;
             /**
              * Format: double
-             * @description Hardy-Weinberg P (--hwe). The smallest P value, such as 1e-6; 0 for no filter.
+             * @description Least Hardy-Weinberg P (--hwe). Such as 1e-6; 0 for no filter.
              */
             hwe?: number;
             /**
              * Format: double
-             * @description Allele frequency (--maf). The lowest frequency of the rarer allele in the pool; 0 for no filter.
+             * @description Least frequency of the rarer allele (--maf). In the pool; 0 for no filter.
              */
             maf?: number;
             /**
              * Format: double
-             * @description Confidence limits (--ci). Their level in the report, such as 0.95; 0 for none.
+             * @description Level of the confidence limits (--ci). In the report, such as 0.95; 0 for none.
              */
             ci?: number;
+            /** @description File name. What the names of the result files begin with. Left empty, it is made from the study's name. */
+            file_stem?: string;
             /** @description Covariates. */
             covariates?: components["schemas"]["PlanCovariateRequest"][];
+            /** @description Condition on variants (--condition). Their IDs, such as rs7412: copies of their rarer alleles become covariates, and whoever lacks a call of one is left out. Variants of the autosomes only. */
+            condition?: string[];
+            /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
+            covar_variance_standardize?: boolean;
             /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */
             cohort_sums?: boolean;
             /**
@@ -1178,19 +1868,73 @@ export interface components {
             glm_cols?: components["schemas"]["GlmColsEnum"][];
             /** @description No rows for covariates (--hide-covar). The report has one row for each variant. */
             hide_covar?: boolean;
-            /** @description Iterations. The largest number of steps that a fit may take. */
+            /**
+             * @description Genotype model. What counts of a genotype. All but the first leave out variants on X, Y and MT, as PLINK does.
+             *
+             *     * `additive` - additive
+             *     * `dominant` - dominant
+             *     * `recessive` - recessive
+             *     * `hetonly` - hetonly
+             *     * `genotypic` - genotypic
+             */
+            genotype_model?: components["schemas"]["GenotypeModelEnum"];
+            /** @description Interaction with. Covariates whose product with the genotype is in the model, by name. Empty for none. */
+            interaction?: string[];
+            /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
+            few_studies?: boolean;
+            /**
+             * @description Firth's penalised fit. For the PLINK 2 report: its estimates are finite where only cases or only controls have an allele.
+             *
+             *     * `firth-fallback` - firth-fallback
+             *     * `firth` - firth
+             *     * `no-firth` - no-firth
+             */
+            firth?: components["schemas"]["FirthEnum"];
+            /** @description Most iterations of a fit. A variant that needs more has no result. */
             max_iterations?: number;
             /**
              * Format: double
-             * @description Tolerance. A fit has also converged if the log-likelihood changes by no more than this, such as 1e-4; 0 for never.
+             * @description Tolerance of a fit. A fit has also converged if the log-likelihood changes by no more than this, such as 1e-4; 0 for never.
              */
             tolerance?: number;
             /** @description Log odds ratios (--beta). The report has regression coefficients instead of odds ratios. */
             beta?: boolean;
+            /**
+             * @description The server reads.
+             *
+             *     * `sums` - sums
+             *     * `bits` - bits
+             */
+            opens?: components["schemas"]["OpensEnum"];
             /** @description Quantiles. From 0 to 1, such as 0.05, 0.5, 0.95. */
             quantiles?: number[];
             /** @description Elements. 1 is the smallest value of all, -1 the largest. Each is a single person's value. */
             elements?: number[];
+            /**
+             * @description Missing words.
+             *
+             *     * `missing` - missing
+             *     * `rest` - rest
+             *     * `value` - value
+             */
+            missing_words?: components["schemas"]["MissingWordsEnum"];
+            /** @description Ignore case. Aspirin and ASPIRIN are one word. Blanks around a word, and two ways to write ü, never count. */
+            ignore_case?: boolean;
+            /** @description Smoothing of targets. auto: by how much the target varies within the value and in all; or a number: as if so many more people with the mean of all had the value. */
+            smooth?: string;
+            /** @description Folds of targets. 0 for none. With 5, each cohort draws its rows into five folds, and a row is encoded by the other four: its own target is not in it. A value must then have enough people in each fold. */
+            folds?: number;
+            /** @description Fewest people with a value. In the pool. A value that fewer have counts as the rest; so does the rarest one, if the rest would be fewer. */
+            people?: number;
+            /** @description Fewest cohorts with a value. A value that fewer cohorts have counts as the rest. With 3, no cohort can tell another's people by subtracting its own. */
+            holders?: number;
+            /**
+             * @description Words that are found.
+             *
+             *     * `everyone` - everyone
+             *     * `own` - own
+             */
+            spelled?: components["schemas"]["SpelledEnum"];
         };
         /**
          * @description * `` - Not paused
@@ -1205,6 +1949,8 @@ export interface components {
         PauseKind: "asked" | "away" | "problem" | "compensator" | "disk" | "release";
         Person: {
             username: string;
+            /** @description empty: the person is called by the user name */
+            display_name: string;
             role: components["schemas"]["Role"];
         };
         /**
@@ -1222,31 +1968,48 @@ export interface components {
          * @enum {string}
          */
         Place: "model" | "filters" | "more";
+        Places: {
+            places: components["schemas"]["FoundPlace"][];
+        };
         /** @description A column of the cohorts' tables. */
         PlanColumn: {
             name: string;
             /**
-             * @description `number` if not given; `text` is neither read nor changed
+             * @description `number` if not given; `category` is words to be encoded; `text` is neither read nor changed
              *
              *     * `number` - number
              *     * `integer` - integer
              *     * `text` - text
+             *     * `category` - category
              */
             type?: components["schemas"]["ColumnType"];
             unit?: string;
+            /** @description of a category: one-hot, ordinal, frequency, target:COLUMN, hash:D or ngrams:D, with D from 1 to 4,096 */
+            encoding?: string;
+            /** @description of a category with a dictionary: the values that may be in it; all others are the rest */
+            levels?: string[];
+            /** @description in place of `levels`, which are not known: how many different ones a cohort has at most */
+            most?: number;
         };
         /** @description A column of the cohorts' tables. */
         PlanColumnRequest: {
             name: string;
             /**
-             * @description `number` if not given; `text` is neither read nor changed
+             * @description `number` if not given; `category` is words to be encoded; `text` is neither read nor changed
              *
              *     * `number` - number
              *     * `integer` - integer
              *     * `text` - text
+             *     * `category` - category
              */
             type?: components["schemas"]["ColumnType"];
             unit?: string;
+            /** @description of a category: one-hot, ordinal, frequency, target:COLUMN, hash:D or ngrams:D, with D from 1 to 4,096 */
+            encoding?: string;
+            /** @description of a category with a dictionary: the values that may be in it; all others are the rest */
+            levels?: string[];
+            /** @description in place of `levels`, which are not known: how many different ones a cohort has at most */
+            most?: number;
         };
         /** @description A covariate: a number, or one of several levels. */
         PlanCovariate: {
@@ -1321,33 +2084,51 @@ export interface components {
             ring_bits?: number;
             /** @description in a study of tables, their columns */
             schema?: components["schemas"]["PlanColumn"][];
+            /** @description Further phenotypes. Of the same trait, such as ldl, hdl. Each is analysed as if the study had only that one. */
+            phenotypes?: string[];
+            /** @description Only people with all phenotypes (--require-pheno). Whoever lacks one of them counts nowhere, so that no two phenotypes are about different people. */
+            require_pheno?: boolean;
+            /**
+             * @description Sex.
+             *
+             *     * `all` - all
+             *     * `males` - males
+             *     * `females` - females
+             */
+            sexes?: components["schemas"]["SexesEnum"];
             /**
              * Format: double
-             * @description Missing calls of a person (--mind). The largest share of variants without a call; 1 for no filter.
+             * @description Most missing calls of a person (--mind). As a share of all variants; 1 for no filter.
              */
             mind?: number;
             /**
              * Format: double
-             * @description Missing calls of a variant (--geno). The largest share of people without a call; 1 for no filter.
+             * @description Most missing calls of a variant (--geno). As a share of all people; 1 for no filter.
              */
             geno?: number;
             /**
              * Format: double
-             * @description Hardy-Weinberg P (--hwe). The smallest P value, such as 1e-6; 0 for no filter.
+             * @description Least Hardy-Weinberg P (--hwe). Such as 1e-6; 0 for no filter.
              */
             hwe?: number;
             /**
              * Format: double
-             * @description Allele frequency (--maf). The lowest frequency of the rarer allele in the pool; 0 for no filter.
+             * @description Least frequency of the rarer allele (--maf). In the pool; 0 for no filter.
              */
             maf?: number;
             /**
              * Format: double
-             * @description Confidence limits (--ci). Their level in the report, such as 0.95; 0 for none.
+             * @description Level of the confidence limits (--ci). In the report, such as 0.95; 0 for none.
              */
             ci?: number;
+            /** @description File name. What the names of the result files begin with. Left empty, it is made from the study's name. */
+            file_stem?: string;
             /** @description Covariates. */
             covariates?: components["schemas"]["PlanCovariate"][];
+            /** @description Condition on variants (--condition). Their IDs, such as rs7412: copies of their rarer alleles become covariates, and whoever lacks a call of one is left out. Variants of the autosomes only. */
+            condition?: string[];
+            /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
+            covar_variance_standardize?: boolean;
             /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */
             cohort_sums?: boolean;
             /**
@@ -1361,19 +2142,73 @@ export interface components {
             glm_cols?: components["schemas"]["GlmColsEnum"][];
             /** @description No rows for covariates (--hide-covar). The report has one row for each variant. */
             hide_covar?: boolean;
-            /** @description Iterations. The largest number of steps that a fit may take. */
+            /**
+             * @description Genotype model. What counts of a genotype. All but the first leave out variants on X, Y and MT, as PLINK does.
+             *
+             *     * `additive` - additive
+             *     * `dominant` - dominant
+             *     * `recessive` - recessive
+             *     * `hetonly` - hetonly
+             *     * `genotypic` - genotypic
+             */
+            genotype_model?: components["schemas"]["GenotypeModelEnum"];
+            /** @description Interaction with. Covariates whose product with the genotype is in the model, by name. Empty for none. */
+            interaction?: string[];
+            /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
+            few_studies?: boolean;
+            /**
+             * @description Firth's penalised fit. For the PLINK 2 report: its estimates are finite where only cases or only controls have an allele.
+             *
+             *     * `firth-fallback` - firth-fallback
+             *     * `firth` - firth
+             *     * `no-firth` - no-firth
+             */
+            firth?: components["schemas"]["FirthEnum"];
+            /** @description Most iterations of a fit. A variant that needs more has no result. */
             max_iterations?: number;
             /**
              * Format: double
-             * @description Tolerance. A fit has also converged if the log-likelihood changes by no more than this, such as 1e-4; 0 for never.
+             * @description Tolerance of a fit. A fit has also converged if the log-likelihood changes by no more than this, such as 1e-4; 0 for never.
              */
             tolerance?: number;
             /** @description Log odds ratios (--beta). The report has regression coefficients instead of odds ratios. */
             beta?: boolean;
+            /**
+             * @description The server reads.
+             *
+             *     * `sums` - sums
+             *     * `bits` - bits
+             */
+            opens?: components["schemas"]["OpensEnum"];
             /** @description Quantiles. From 0 to 1, such as 0.05, 0.5, 0.95. */
             quantiles?: number[];
             /** @description Elements. 1 is the smallest value of all, -1 the largest. Each is a single person's value. */
             elements?: number[];
+            /**
+             * @description Missing words.
+             *
+             *     * `missing` - missing
+             *     * `rest` - rest
+             *     * `value` - value
+             */
+            missing_words?: components["schemas"]["MissingWordsEnum"];
+            /** @description Ignore case. Aspirin and ASPIRIN are one word. Blanks around a word, and two ways to write ü, never count. */
+            ignore_case?: boolean;
+            /** @description Smoothing of targets. auto: by how much the target varies within the value and in all; or a number: as if so many more people with the mean of all had the value. */
+            smooth?: string;
+            /** @description Folds of targets. 0 for none. With 5, each cohort draws its rows into five folds, and a row is encoded by the other four: its own target is not in it. A value must then have enough people in each fold. */
+            folds?: number;
+            /** @description Fewest people with a value. In the pool. A value that fewer have counts as the rest; so does the rarest one, if the rest would be fewer. */
+            people?: number;
+            /** @description Fewest cohorts with a value. A value that fewer cohorts have counts as the rest. With 3, no cohort can tell another's people by subtracting its own. */
+            holders?: number;
+            /**
+             * @description Words that are found.
+             *
+             *     * `everyone` - everyone
+             *     * `own` - own
+             */
+            spelled?: components["schemas"]["SpelledEnum"];
         };
         /**
          * @description Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key.
@@ -1426,33 +2261,51 @@ export interface components {
             ring_bits?: number;
             /** @description in a study of tables, their columns */
             schema?: components["schemas"]["PlanColumnRequest"][];
+            /** @description Further phenotypes. Of the same trait, such as ldl, hdl. Each is analysed as if the study had only that one. */
+            phenotypes?: string[];
+            /** @description Only people with all phenotypes (--require-pheno). Whoever lacks one of them counts nowhere, so that no two phenotypes are about different people. */
+            require_pheno?: boolean;
+            /**
+             * @description Sex.
+             *
+             *     * `all` - all
+             *     * `males` - males
+             *     * `females` - females
+             */
+            sexes?: components["schemas"]["SexesEnum"];
             /**
              * Format: double
-             * @description Missing calls of a person (--mind). The largest share of variants without a call; 1 for no filter.
+             * @description Most missing calls of a person (--mind). As a share of all variants; 1 for no filter.
              */
             mind?: number;
             /**
              * Format: double
-             * @description Missing calls of a variant (--geno). The largest share of people without a call; 1 for no filter.
+             * @description Most missing calls of a variant (--geno). As a share of all people; 1 for no filter.
              */
             geno?: number;
             /**
              * Format: double
-             * @description Hardy-Weinberg P (--hwe). The smallest P value, such as 1e-6; 0 for no filter.
+             * @description Least Hardy-Weinberg P (--hwe). Such as 1e-6; 0 for no filter.
              */
             hwe?: number;
             /**
              * Format: double
-             * @description Allele frequency (--maf). The lowest frequency of the rarer allele in the pool; 0 for no filter.
+             * @description Least frequency of the rarer allele (--maf). In the pool; 0 for no filter.
              */
             maf?: number;
             /**
              * Format: double
-             * @description Confidence limits (--ci). Their level in the report, such as 0.95; 0 for none.
+             * @description Level of the confidence limits (--ci). In the report, such as 0.95; 0 for none.
              */
             ci?: number;
+            /** @description File name. What the names of the result files begin with. Left empty, it is made from the study's name. */
+            file_stem?: string;
             /** @description Covariates. */
             covariates?: components["schemas"]["PlanCovariateRequest"][];
+            /** @description Condition on variants (--condition). Their IDs, such as rs7412: copies of their rarer alleles become covariates, and whoever lacks a call of one is left out. Variants of the autosomes only. */
+            condition?: string[];
+            /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
+            covar_variance_standardize?: boolean;
             /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */
             cohort_sums?: boolean;
             /**
@@ -1466,19 +2319,73 @@ export interface components {
             glm_cols?: components["schemas"]["GlmColsEnum"][];
             /** @description No rows for covariates (--hide-covar). The report has one row for each variant. */
             hide_covar?: boolean;
-            /** @description Iterations. The largest number of steps that a fit may take. */
+            /**
+             * @description Genotype model. What counts of a genotype. All but the first leave out variants on X, Y and MT, as PLINK does.
+             *
+             *     * `additive` - additive
+             *     * `dominant` - dominant
+             *     * `recessive` - recessive
+             *     * `hetonly` - hetonly
+             *     * `genotypic` - genotypic
+             */
+            genotype_model?: components["schemas"]["GenotypeModelEnum"];
+            /** @description Interaction with. Covariates whose product with the genotype is in the model, by name. Empty for none. */
+            interaction?: string[];
+            /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
+            few_studies?: boolean;
+            /**
+             * @description Firth's penalised fit. For the PLINK 2 report: its estimates are finite where only cases or only controls have an allele.
+             *
+             *     * `firth-fallback` - firth-fallback
+             *     * `firth` - firth
+             *     * `no-firth` - no-firth
+             */
+            firth?: components["schemas"]["FirthEnum"];
+            /** @description Most iterations of a fit. A variant that needs more has no result. */
             max_iterations?: number;
             /**
              * Format: double
-             * @description Tolerance. A fit has also converged if the log-likelihood changes by no more than this, such as 1e-4; 0 for never.
+             * @description Tolerance of a fit. A fit has also converged if the log-likelihood changes by no more than this, such as 1e-4; 0 for never.
              */
             tolerance?: number;
             /** @description Log odds ratios (--beta). The report has regression coefficients instead of odds ratios. */
             beta?: boolean;
+            /**
+             * @description The server reads.
+             *
+             *     * `sums` - sums
+             *     * `bits` - bits
+             */
+            opens?: components["schemas"]["OpensEnum"];
             /** @description Quantiles. From 0 to 1, such as 0.05, 0.5, 0.95. */
             quantiles?: number[];
             /** @description Elements. 1 is the smallest value of all, -1 the largest. Each is a single person's value. */
             elements?: number[];
+            /**
+             * @description Missing words.
+             *
+             *     * `missing` - missing
+             *     * `rest` - rest
+             *     * `value` - value
+             */
+            missing_words?: components["schemas"]["MissingWordsEnum"];
+            /** @description Ignore case. Aspirin and ASPIRIN are one word. Blanks around a word, and two ways to write ü, never count. */
+            ignore_case?: boolean;
+            /** @description Smoothing of targets. auto: by how much the target varies within the value and in all; or a number: as if so many more people with the mean of all had the value. */
+            smooth?: string;
+            /** @description Folds of targets. 0 for none. With 5, each cohort draws its rows into five folds, and a row is encoded by the other four: its own target is not in it. A value must then have enough people in each fold. */
+            folds?: number;
+            /** @description Fewest people with a value. In the pool. A value that fewer have counts as the rest; so does the rarest one, if the rest would be fewer. */
+            people?: number;
+            /** @description Fewest cohorts with a value. A value that fewer cohorts have counts as the rest. With 3, no cohort can tell another's people by subtracting its own. */
+            holders?: number;
+            /**
+             * @description Words that are found.
+             *
+             *     * `everyone` - everyone
+             *     * `own` - own
+             */
+            spelled?: components["schemas"]["SpelledEnum"];
         };
         Problem: {
             code: string;
@@ -1500,7 +2407,19 @@ export interface components {
             reason: string;
             steps: components["schemas"]["StepProgress"][];
             cohorts: components["schemas"]["CohortProgress"][];
+            /** @description the cohorts without which it does not go on now */
             waiting_for: string[];
+            waits: components["schemas"]["Wait"][];
+            /**
+             * Format: double
+             * @description of the whole study, from 0 to 1; it never goes back
+             */
+            share_done: number;
+            /**
+             * Format: double
+             * @description at the pace so far; null while nobody can tell
+             */
+            seconds_left: number | null;
             panel_size: number | null;
             seconds: {
                 [key: string]: number;
@@ -1516,6 +2435,12 @@ export interface components {
             confidence: number;
             /** @description all variants first, then by frequency of the rarer allele */
             curves: components["schemas"]["Curve"][];
+        };
+        Recombination: {
+            /** @description where each rate begins */
+            position: number[];
+            /** @description in cM/Mb; of a long region the highest of each part */
+            rate: number[];
         };
         Region: {
             /** @description of this form */
@@ -1560,6 +2485,8 @@ export interface components {
             a2: string[];
             a1_freq: (number | null)[];
             effect_of_a1: (number | null)[];
+            /** @description of log OR, or of BETA */
+            se: (number | null)[];
         };
         /** @description Cells that lie on one another, as one; a list for each quantity. */
         RegionSegments: {
@@ -1592,30 +2519,77 @@ export interface components {
          * @enum {string}
          */
         Role: "administrator" | "coordinator" | "observer";
+        /**
+         * @description * `all` - all
+         *     * `males` - males
+         *     * `females` - females
+         * @enum {string}
+         */
+        SexesEnum: "all" | "males" | "females";
         SignInRequest: {
             username: string;
             password: string;
         };
+        /**
+         * @description * `everyone` - everyone
+         *     * `own` - own
+         * @enum {string}
+         */
+        SpelledEnum: "everyone" | "own";
+        /**
+         * @description * `invited` - Invited
+         *     * `joined` - Joined
+         *     * `accepted` - Accepted
+         *     * `choosing` - Choosing data
+         *     * `checking` - Checking
+         *     * `ready` - Ready
+         *     * `computing` - Computing
+         *     * `sending` - Sending
+         *     * `waiting` - Waiting
+         *     * `done` - Done
+         *     * `offline` - Offline
+         *     * `stopped` - Stopped
+         *     * `ended` - Ended
+         *     * `revoked` - Invitation revoked
+         * @enum {string}
+         */
+        Stage: "invited" | "joined" | "accepted" | "choosing" | "checking" | "ready" | "computing" | "sending" | "waiting" | "done" | "offline" | "stopped" | "ended" | "revoked";
         StepProgress: {
             name: string;
             title: string;
             rounds: number;
             summed: number;
+            /** @description of the oldest comparison under way; null if there is none */
+            turn: components["schemas"]["Turn"] | null;
         };
+        /**
+         * @description * `+` - +
+         *     * `-` - -
+         *     * `.` - .
+         * @enum {string}
+         */
+        StrandEnum: "+" | "-" | ".";
         /** @description A study with its plan and its cohorts. */
         StudyDetail: {
             readonly id: string;
             name: string;
+            description?: string;
             readonly owner: string;
+            /** @description how the owner is called on pages */
+            readonly owner_name: string;
             readonly state: components["schemas"]["StudyState"];
             reason?: string;
             readonly test: string;
             readonly trait: string;
-            /** @description empty in a study of tables */
+            /** @description or several, with commas between; empty in a study of tables */
             readonly phenotype: string;
+            /** @description their names, each as a choice of results */
+            readonly phenotypes: string[];
             readonly cohorts_wanted: number;
             readonly cohorts_joined: number;
             readonly now: components["schemas"]["Now"];
+            /** @description what it waits for you to do, such as: Waits for you to start it; empty if nothing */
+            readonly asks_you: string;
             archived?: boolean;
             is_demo?: boolean;
             /** Format: date-time */
@@ -1627,25 +2601,55 @@ export interface components {
              * @description when it changed, or when a cohort was heard, whichever is later
              */
             readonly active_at: string;
-            description?: string;
+            refused_field?: string;
             auto_start?: boolean;
             one_operator?: boolean;
             pause_kind?: components["schemas"]["PauseKind"] | components["schemas"]["BlankEnum"];
-            frozen?: boolean;
+            /** @description until a sum over the cohorts is asked for */
+            readonly plan_may_change: boolean;
             list_ready?: boolean;
             readonly plan: components["schemas"]["FrozenPlan"];
             readonly facts: components["schemas"]["PlanFacts"];
             readonly plan_hash: string;
+            /** @description of the plan's hash what people compare by telephone; empty while the plan is incomplete */
+            readonly plan_fingerprint: string;
+            /** @description likewise of the roster's; empty until all cohorts have joined */
+            readonly roster_fingerprint: string;
             readonly compensator_fingerprint: string;
+            /** @description who compared the fingerprint of the key by telephone; empty if nobody did */
+            readonly compared_by: string;
+            /** Format: date-time */
+            readonly compared_at: string | null;
+            /** @description for whom it waits */
+            readonly waits: components["schemas"]["Wait"][];
             readonly panel_size: number | null;
+            /** @description of several phenotypes the first's */
             readonly summary: components["schemas"]["Summary"] | null;
+            /** @description of each phenotype, the first first; none before there are results, and of tables */
+            readonly summaries: components["schemas"]["SummaryOfPhenotype"][];
             /** @description whether Manhattan and QQ plot and the loci can be had; shortly after the end of a study */
             readonly has_pictures: boolean;
             readonly cohorts: components["schemas"]["CohortRow"][];
+            /** @description how many have accepted the plan as it is */
+            readonly cohorts_accepted: number;
             readonly observers: string[];
+            /** @description how the people of the study are called on pages, by user name */
+            readonly names: {
+                [key: string]: string;
+            };
+            /** @description whether you are told what becomes of it */
+            readonly is_followed: boolean;
+            /** @description the study that this one repeats */
+            readonly repeats: components["schemas"]["OtherStudy"] | null;
+            /** @description the study that repeats this one */
+            readonly repetition: components["schemas"]["OtherStudy"] | null;
             /** @description whether it is yours to change */
             readonly may_change: boolean;
             readonly start_blocked: string;
+            /** @description what is wrong with the cohorts' lists of variants; for those who may change the study */
+            readonly lists_said: string[];
+            /** @description variants that all of these lists share */
+            readonly lists_share: number;
             /** Format: date-time */
             opened_at?: string | null;
             /** Format: date-time */
@@ -1663,16 +2667,23 @@ export interface components {
         StudyRow: {
             readonly id: string;
             name: string;
+            description?: string;
             readonly owner: string;
+            /** @description how the owner is called on pages */
+            readonly owner_name: string;
             readonly state: components["schemas"]["StudyState"];
             reason?: string;
             readonly test: string;
             readonly trait: string;
-            /** @description empty in a study of tables */
+            /** @description or several, with commas between; empty in a study of tables */
             readonly phenotype: string;
+            /** @description their names, each as a choice of results */
+            readonly phenotypes: string[];
             readonly cohorts_wanted: number;
             readonly cohorts_joined: number;
             readonly now: components["schemas"]["Now"];
+            /** @description what it waits for you to do, such as: Waits for you to start it; empty if nothing */
+            readonly asks_you: string;
             archived?: boolean;
             is_demo?: boolean;
             /** Format: date-time */
@@ -1711,6 +2722,51 @@ export interface components {
              */
             genomic_inflation: number | null;
         };
+        /** @description Those of a phenotype. */
+        SummaryOfPhenotype: {
+            /** @description with a phenotype and every covariate */
+            people: number;
+            cases: number | null;
+            controls: number | null;
+            /** @description that passed the filters */
+            variants: number;
+            /**
+             * Format: double
+             * @description lambda: median chi-square over 0.456, not below 1
+             */
+            genomic_inflation: number | null;
+            phenotype: string;
+        };
+        Surroundings: {
+            build: string;
+            chromosome: string;
+            /** @description where the genes are from; empty if none are known of the build */
+            genes_source: string;
+            /** @description genes that reach into the region */
+            count: number;
+            /** @description in order; none where there are too many to show */
+            genes: components["schemas"]["Gene"][];
+            /** @description null if no rates are known */
+            recombination: components["schemas"]["Recombination"] | null;
+        };
+        /** @description A usual study of a method, to begin a plan with. */
+        Template: {
+            name: string;
+            title: string;
+            hint: string;
+            /** @description columns that the cohorts' files must have */
+            covariates: string[];
+            /** @description fields and options that it sets; all else is as usual */
+            plan: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * @description * `read` - Read
+         *     * `change` - Read and change
+         * @enum {string}
+         */
+        TokenScope: "read" | "change";
         TrafficTable: {
             links: components["schemas"]["Link"][];
             /** @description bytes in all directions until the last sum */
@@ -1723,6 +2779,7 @@ export interface components {
                     [key: string]: number;
                 };
             };
+            comparisons: components["schemas"]["ComparedStep"][];
         };
         /**
          * @description * `case/control` - case/control
@@ -1731,6 +2788,13 @@ export interface components {
          * @enum {string}
          */
         Trait: "case/control" | "quantitative" | "none";
+        /** @description Where a comparison of sums between server and compensator is. */
+        Turn: {
+            /** @description of the turn that is waited for, from 1 */
+            number: number;
+            /** @description how many turns there are */
+            of: number;
+        };
         Variant: {
             /** @description row of the result table */
             index: number;
@@ -1757,10 +2821,14 @@ export interface components {
             neg_log10_p: number | null;
             /** @description as text: it may be smaller than a number can be */
             p: string | null;
+            /** @description null in a study that does not combine estimates */
+            across: components["schemas"]["Across"] | null;
             /** @description the locus that it is in */
             locus: components["schemas"]["Locus"] | null;
             /** @description whether it leads its locus */
             lead: boolean;
+            /** @description that it lies in, or the nearest within 500 kb; empty if there is none */
+            gene: string;
         };
         Variants: {
             effect: components["schemas"]["EffectEnum"];
@@ -1783,6 +2851,14 @@ export interface components {
             start: number;
             rows: components["schemas"]["Variant"][];
         };
+        /** @description Somebody for whom a study waits: "Graz and Munich to join". */
+        Wait: {
+            who: string[];
+            /** @description what they are to do */
+            to: string;
+            /** Format: date-time */
+            since: string | null;
+        };
     };
     responses: never;
     parameters: never;
@@ -1792,6 +2868,539 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    account_channels_retrieve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Channels"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    account_channels_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewChannelRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IssuedChannel"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    account_channels_destroy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    account_channels_partial_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PatchedChangedChannelRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelRow"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    account_channels_trial_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryRow"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    account_deliveries_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryRow"][];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    account_tokens_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiTokenRow"][];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    account_tokens_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewApiTokenRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IssuedApiToken"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    account_tokens_destroy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
     demo_retrieve: {
         parameters: {
             query?: never;
@@ -2469,6 +4078,93 @@ export interface operations {
             };
         };
     };
+    session_partial_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PatchedChangedAccountRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
     session_password_create: {
         parameters: {
             query?: never;
@@ -3073,6 +4769,260 @@ export interface operations {
             };
         };
     };
+    studies_cohorts_compared_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cohort: string;
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ComparedRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StudyDetail"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    studies_compared_retrieve: {
+        parameters: {
+            query?: {
+                /** @description likewise, of the other study */
+                other_phenotype?: string;
+                /** @description one of the study's; the first if not given */
+                phenotype?: string;
+            };
+            header?: never;
+            path: {
+                other: string;
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comparison"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    studies_compensator_compared_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ComparedRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StudyDetail"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
     studies_duplicate_create: {
         parameters: {
             query?: never;
@@ -3117,6 +5067,110 @@ export interface operations {
                 };
             };
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    studies_following_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    studies_following_destroy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3613,7 +5667,10 @@ export interface operations {
     };
     "studies_loci.csv_retrieve": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description one of the study's; the first if not given */
+                phenotype?: string;
+            };
             header?: never;
             path: {
                 study: string;
@@ -3628,6 +5685,14 @@ export interface operations {
                 };
                 content: {
                     "text/csv": string;
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
             401: {
@@ -3703,7 +5768,10 @@ export interface operations {
     };
     studies_manhattan_retrieve: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description one of the study's; the first if not given */
+                phenotype?: string;
+            };
             header?: never;
             path: {
                 study: string;
@@ -3720,6 +5788,14 @@ export interface operations {
                     "application/json": components["schemas"]["Manhattan"];
                 };
             };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3729,6 +5805,67 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    studies_overlap_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StudyDetail"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3852,6 +5989,64 @@ export interface operations {
             };
         };
     };
+    studies_places_retrieve: {
+        parameters: {
+            query: {
+                /** @description one of the study's; the first if not given */
+                phenotype?: string;
+                /** @description a gene such as FTO or its first letters, an ID, or a place such as 7:1000-2000 */
+                search: string;
+            };
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Places"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
     studies_progress_retrieve: {
         parameters: {
             query?: never;
@@ -3899,7 +6094,10 @@ export interface operations {
     };
     studies_qq_retrieve: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description one of the study's; the first if not given */
+                phenotype?: string;
+            };
             header?: never;
             path: {
                 study: string;
@@ -3914,6 +6112,14 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Quantiles"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
             401: {
@@ -3949,6 +6155,8 @@ export interface operations {
                 chromosome: string;
                 /** @description first position; 0 if not given */
                 from?: number;
+                /** @description one of the study's; the first if not given */
+                phenotype?: string;
                 /** @description last position; that of the last variant if not given */
                 to?: number;
             };
@@ -4002,6 +6210,103 @@ export interface operations {
             };
         };
     };
+    studies_repeat_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewStudyRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StudyDetail"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
     studies_results_list: {
         parameters: {
             query?: never;
@@ -4019,6 +6324,51 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Result"][];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    "studies_results.zip_retrieve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/zip": string;
                 };
             };
             401: {
@@ -4215,11 +6565,75 @@ export interface operations {
             };
         };
     };
+    studies_surroundings_retrieve: {
+        parameters: {
+            query: {
+                /** @description such as 7 or X */
+                chromosome: string;
+                /** @description first position */
+                from: number;
+                /** @description one of the study's; the first if not given */
+                phenotype?: string;
+                /** @description last position */
+                to: number;
+            };
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Surroundings"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
     studies_table_retrieve: {
         parameters: {
             query?: {
                 /** @description rows, 1 to 10,000; 1,000 if not given */
                 count?: number;
+                /** @description one of the study's; the first if not given */
+                phenotype?: string;
                 /** @description index of the first row; 0 if not given */
                 start?: number;
             };
@@ -4323,7 +6737,9 @@ export interface operations {
             query?: {
                 /** @description rows, up to 1,000; 100 if not given */
                 count?: number;
-                /** @description an ID, a place such as 7:1234 or 7:1000-2000, or a part of a lead variant's ID */
+                /** @description one of the study's; the first if not given */
+                phenotype?: string;
+                /** @description an ID, a place such as 7:1234 or 7:1-2000, a gene, or a part of a lead's ID */
                 search?: string;
                 /** @description index of the first row; 0 if not given */
                 start?: number;

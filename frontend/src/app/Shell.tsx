@@ -7,23 +7,28 @@ import { Button } from "../ui/Button";
 import { Callout } from "../ui/Callout";
 import { forgetAll } from "../screens/form/kept";
 import { Unseen } from "../ui/Layout";
+import { forgetSeen } from "../ui/seen";
+import { shownName } from "../words/people";
 import { useAway } from "./connection";
 import { RequireSession, useMe } from "./session";
 import styles from "./Shell.module.css";
+import { Shortcuts } from "./shortcuts/Shortcuts";
 import { applyTheme, chosenTheme, THEMES, type Theme } from "./theme";
+import { t } from "../words/language";
 
 /** What is around every page behind the sign-in. */
 export function Shell() {
   return (
     <RequireSession>
       <a className={styles.skip} href="#main">
-        Skip to content
+        {t("Skip to content")}
       </a>
       <Header />
       <main id="main" className={styles.main} tabIndex={-1}>
         <Away />
         <Outlet />
       </main>
+      <Shortcuts />
       <ScrollRestoration />
     </RequireSession>
   );
@@ -37,13 +42,13 @@ function Header() {
         <img src={`${import.meta.env.BASE_URL}icon.svg`} alt="" width="24" height="24" />
         Unpooled
       </Link>
-      <nav aria-label="Pages" className={styles.nav}>
+      <nav aria-label={t("Pages")} className={styles.nav}>
         <NavLink to="/" end>
-          Studies
+          {t("Studies")}
         </NavLink>
-        <NavLink to="/guide">Guide</NavLink>
-        {me.role === "administrator" && <NavLink to="/people">People</NavLink>}
-        <NavLink to="/account">{me.username}</NavLink>
+        <NavLink to="/guide">{t("Guide")}</NavLink>
+        {me.role === "administrator" && <NavLink to="/people">{t("People")}</NavLink>}
+        <NavLink to="/account">{shownName(me)}</NavLink>
       </nav>
       <ThemeChoice />
       <SignOut />
@@ -59,11 +64,11 @@ function ThemeChoice() {
   };
   return (
     <label className={styles.theme}>
-      <Unseen>Colours</Unseen>
+      <Unseen>{t("Colours")}</Unseen>
       <select value={theme} onChange={(event) => choose(event.target.value as Theme)}>
         {THEMES.map((each) => (
           <option key={each} value={each}>
-            {{ system: "As the system", light: "Light", dark: "Dark" }[each]}
+            {{ system: t("As the system"), light: t("Light"), dark: t("Dark") }[each]}
           </option>
         ))}
       </select>
@@ -77,12 +82,13 @@ function SignOut() {
     // A new page: nothing of this person's stays in memory, nor in the tab.
     onSuccess: () => {
       forgetAll();
+      forgetSeen();
       window.location.assign("/");
     },
   });
   return (
     <Button look="quiet" busy={signOut.isPending} onClick={() => signOut.mutate()}>
-      Sign out
+      {t("Sign out")}
     </Button>
   );
 }
@@ -90,8 +96,8 @@ function SignOut() {
 function Away() {
   if (!useAway()) return null;
   return (
-    <Callout tone="warning" title="The server does not answer." isNews>
-      What you see may be out of date. This page updates by itself once the server answers.
+    <Callout tone="warning" title={t("The server does not answer.")} isNews>
+      {t("What you see may be out of date. This page updates by itself once the server answers.")}
     </Callout>
   );
 }

@@ -1,18 +1,24 @@
-/** Every address of the application. A page that is large is loaded when it is opened (`lazy`). */
+/**
+ * Every address of the application. The list of studies is there at once; every other page is loaded when it is
+ * opened, with those that are usually opened next.
+ */
+import type { ComponentType } from "react";
 import { Navigate, type RouteObject } from "react-router";
 
-import { Account } from "../screens/Account";
 import { Failed, NotFound } from "../screens/NotFound";
-import { EditStudy, NewStudy } from "../screens/form/StudyFormScreens";
-import { People } from "../screens/People";
-import { Cohorts } from "../screens/study/Cohorts";
-import { Log } from "../screens/study/Log";
-import { PlanScreen } from "../screens/study/PlanScreen";
-import { Privacy } from "../screens/study/Privacy";
-import { ProgressScreen } from "../screens/study/ProgressScreen";
-import { StudyLayout, ToItsPage } from "../screens/study/StudyLayout";
 import { Studies } from "../screens/Studies";
 import { Shell } from "./Shell";
+
+type Pages = Record<string, ComponentType>;
+
+/** A page of a module that is loaded when it is first opened. */
+const later = <Module extends Pages>(load: () => Promise<Module>, name: keyof Module) => ({
+  lazy: { Component: async () => (await load())[name] },
+});
+
+const study = () => import("../screens/study/pagesOfStudy");
+const form = () => import("../screens/form/StudyFormScreens");
+const account = () => import("../screens/account/Account");
 
 export const routes: RouteObject[] = [
   {
@@ -22,28 +28,36 @@ export const routes: RouteObject[] = [
     children: [
       { index: true, element: <Studies /> },
       { path: "first-run", element: <Navigate to="/" replace /> },
-      { path: "account", element: <Account /> },
       {
-        path: "guide",
-        lazy: async () => ({ Component: (await import("../screens/guide/Guide")).Guide }),
+        path: "account",
+        ...later(account, "AccountLayout"),
+        children: [
+          { index: true, element: <Navigate to="profile" replace /> },
+          { path: "profile", ...later(account, "Profile") },
+          {
+            path: "notifications",
+            ...later(() => import("../screens/account/Notifications"), "Notifications"),
+          },
+          { path: "tokens", ...later(() => import("../screens/account/Tokens"), "Tokens") },
+        ],
       },
-      { path: "people", element: <People /> },
-      { path: "studies/new", element: <NewStudy /> },
+      { path: "guide", ...later(() => import("../screens/guide/Guide"), "Guide") },
+      { path: "people", ...later(() => import("../screens/People"), "People") },
+      { path: "studies/new", ...later(form, "NewStudy") },
       {
         path: "studies/:id",
-        element: <StudyLayout />,
+        ...later(study, "StudyLayout"),
         children: [
-          { index: true, element: <ToItsPage /> },
-          { path: "plan", element: <PlanScreen /> },
-          { path: "edit", element: <EditStudy /> },
-          { path: "cohorts", element: <Cohorts /> },
-          { path: "progress", element: <ProgressScreen /> },
-          {
-            path: "results",
-            lazy: async () => ({ Component: (await import("../screens/study/Results")).Results }),
-          },
-          { path: "privacy", element: <Privacy /> },
-          { path: "log", element: <Log /> },
+          { index: true, ...later(study, "ToItsPage") },
+          { path: "plan", ...later(study, "PlanScreen") },
+          { path: "edit", ...later(form, "EditStudy") },
+          { path: "repeat", ...later(form, "RepeatStudy") },
+          { path: "cohorts", ...later(study, "Cohorts") },
+          { path: "progress", ...later(study, "ProgressScreen") },
+          { path: "results", ...later(() => import("../screens/study/Results"), "Results") },
+          { path: "compare", ...later(() => import("../screens/study/results/Compare"), "Compare") },
+          { path: "privacy", ...later(study, "Privacy") },
+          { path: "log", ...later(study, "Log") },
         ],
       },
       { path: "*", element: <NotFound /> },

@@ -3,15 +3,17 @@
  * asks for the password over it, and everything that was typed stays.
  */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { createContext, useContext, useState, type ReactNode } from "react";
+import { createContext, lazy, Suspense, useContext, useState, type ReactNode } from "react";
 
 import type { Person } from "../api/client";
 import { firstRun, session } from "../api/queries";
 import { forgetAll } from "../screens/form/kept";
-import { FirstRun } from "../screens/FirstRun";
 import { SignIn, SignInForm } from "../screens/SignIn";
 import { Dialog } from "../ui/Dialog";
 import { Refusal } from "../ui/Callout";
+import { t } from "../words/language";
+
+const FirstRun = lazy(async () => ({ default: (await import("../screens/FirstRun")).FirstRun }));
 
 const Me = createContext<Person | null>(null);
 
@@ -40,7 +42,7 @@ function Welcome() {
   const { data, error } = useQuery(firstRun);
   if (error) return <Refusal error={error} />;
   if (!data) return null;
-  return data.needed ? <FirstRun /> : <SignIn />;
+  return <Suspense>{data.needed ? <FirstRun /> : <SignIn />}</Suspense>;
 }
 
 function Expired({ known }: { known: Person }) {
@@ -53,8 +55,8 @@ function Expired({ known }: { known: Person }) {
     }
   };
   return (
-    <Dialog title="Your session has ended">
-      <p>Sign in again to continue. What you have typed is still there.</p>
+    <Dialog title={t("Your session has ended")}>
+      <p>{t("Sign in again to continue. What you have typed is still there.")}</p>
       <SignInForm username={known.username} onSignedIn={onSignedIn} />
     </Dialog>
   );

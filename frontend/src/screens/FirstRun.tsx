@@ -8,6 +8,8 @@ import { Refusal } from "../ui/Callout";
 import { NewPasswordField, TextField } from "../ui/Field";
 import { PageTitle, Stack } from "../ui/Layout";
 import { Door } from "./Door";
+import { Rich } from "../ui/Rich";
+import { t } from "../words/language";
 
 /** Creates the administrator. Only the address that `unpooled up` printed has the token, behind its #. */
 export function FirstRun() {
@@ -18,14 +20,16 @@ export function FirstRun() {
 function WithoutToken() {
   return (
     <>
-      <PageTitle>First run</PageTitle>
-      <p>This platform has no administrator yet. Whoever started it becomes one, in one of two ways:</p>
+      <PageTitle>{t("First run")}</PageTitle>
+      <p>
+        {t("This platform has no administrator yet. Whoever started it becomes one, in one of two ways:")}
+      </p>
       <ul>
         <li>
-          open the address that <code>unpooled up</code> printed, or
+          <Rich text="open the address that <code>unpooled up</code> printed, or" />
         </li>
         <li>
-          run <code>unpooled administrator NAME</code> where the platform runs, and sign in here.
+          <Rich text="run <code>unpooled administrator NAME</code> where the platform runs, and sign in here." />
         </li>
       </ul>
     </>
@@ -48,20 +52,27 @@ function FirstRunForm({ token }: { token: string }) {
   return (
     <form onSubmit={submit}>
       <Stack>
-        <PageTitle>Create the administrator</PageTitle>
-        <p>You are the first one here. The administrator sees every study and makes the other accounts.</p>
+        <PageTitle>{t("Create the administrator")}</PageTitle>
+        <p>
+          {t("You are the first one here. The administrator sees every study and makes the other accounts.")}
+        </p>
         <Refusal error={create.error} />
         <TextField
-          label="User name"
+          label={t("User name")}
           value={username}
           onChange={setUsername}
           error={wrong.username}
           autoComplete="username"
           required
         />
-        <NewPasswordField label="Password" value={password} onChange={setPassword} error={wrong.password} />
+        <NewPasswordField
+          label={t("Password")}
+          value={password}
+          onChange={setPassword}
+          error={wrong.password}
+        />
         <Button type="submit" look="primary" busy={create.isPending}>
-          Create the administrator
+          {t("Create the administrator")}
         </Button>
       </Stack>
     </form>

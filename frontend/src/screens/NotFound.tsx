@@ -3,14 +3,15 @@ import { useRouteError } from "react-router";
 import { ButtonLink } from "../ui/Button";
 import { Callout } from "../ui/Callout";
 import { PageTitle, Row } from "../ui/Layout";
+import { t } from "../words/language";
 
 export function NotFound() {
   return (
     <>
-      <PageTitle>There is nothing here</PageTitle>
-      <p>This address leads nowhere. It may have been mistyped.</p>
+      <PageTitle>{t("There is nothing here")}</PageTitle>
+      <p>{t("This address leads nowhere. It may have been mistyped.")}</p>
       <Row>
-        <ButtonLink to="/">To the studies</ButtonLink>
+        <ButtonLink to="/">{t("To the studies")}</ButtonLink>
       </Row>
     </>
   );
@@ -21,8 +22,8 @@ export function Failed() {
   const error = useRouteError();
   return (
     <main>
-      <Callout tone="bad" title="This page could not be shown." isNews>
-        <p>Load it again. If that does not help, tell the platform's operator what it says here:</p>
+      <Callout tone="bad" title={t("This page could not be shown.")} isNews>
+        <p>{t("Load it again. If that does not help, tell the platform's operator what it says here:")}</p>
         <p>
           <code>{error instanceof Error ? error.message : String(error)}</code>
         </p>

@@ -13,27 +13,29 @@ import { Card, Columns, Muted, PageTitle, Row, Section } from "../ui/Layout";
 import { Loaded } from "../ui/Loading";
 import { Table, type Column } from "../ui/Table";
 import { ROLE } from "../words/states";
+import { t } from "../words/language";
 
 type Role = Schemas["Role"];
 
-const ROLES = (["coordinator", "observer", "administrator"] as const).map(
-  (role) => [role, `${ROLE[role].word}: ${ROLE[role].may}`] as const,
-);
+const roles = () =>
+  (["coordinator", "observer", "administrator"] as const).map(
+    (role) => [role, `${ROLE[role].word()}: ${ROLE[role].may()}`] as const,
+  );
 
 /** Accounts, for administrators. */
 export function People() {
   const isAdministrator = useMe().role === "administrator";
   return (
     <>
-      <PageTitle>People</PageTitle>
+      <PageTitle>{t("People")}</PageTitle>
       {isAdministrator ? (
         <>
           <Accounts />
           <NewPerson />
         </>
       ) : (
-        <Callout tone="info" title="Administrators manage accounts.">
-          Ask one of them for a new account, another role, or a password that you have forgotten.
+        <Callout tone="info" title={t("Administrators manage accounts.")}>
+          {t("Ask one of them for a new account, another role, or a password that you have forgotten.")}
         </Callout>
       )}
     </>
@@ -44,15 +46,17 @@ function Accounts() {
   const me = useMe();
   const found = useQuery(people);
   const columns: Column<Person>[] = [
-    { title: "User name", cell: (row) => row.username },
-    { title: "Role", cell: (row) => ROLE[row.role].word },
+    { title: t("User name"), cell: (row) => row.username },
+    { title: t("Display name"), cell: (row) => row.display_name || "–" },
+    { title: t("Role"), cell: (row) => ROLE[row.role].word() },
     {
-      title: "Account",
+      title: t("Account"),
       cell: (row) =>
         row.username === me.username ? (
-          <Link to="/account">Yours</Link>
+          <Link to="/account">{t("Yours")}</Link>
         ) : (
           <Row>
+            <ChangeName person={row} />
             <ChangeRole person={row} />
             <ResetPassword username={row.username} />
             <CloseAccount username={row.username} />
@@ -62,7 +66,9 @@ function Accounts() {
   ];
   return (
     <Loaded query={found}>
-      {(rows) => <Table caption="Accounts" columns={columns} rows={rows} rowKey={(row) => row.username} />}
+      {(rows) => (
+        <Table caption={t("Accounts")} columns={columns} rows={rows} rowKey={(row) => row.username} />
+      )}
     </Loaded>
   );
 }
@@ -72,14 +78,38 @@ function ChangeRole({ person: { username, role } }: { person: Person }) {
   const change = usePersonChange(username, { role: chosen });
   return (
     <Confirm
-      label="Change role"
-      about={`of ${username}`}
+      label={t("Change role")}
+      about={t("of {{username}}", { username })}
       look="quiet"
-      title={`Change the role of ${username}`}
+      title={t("Change the role of {{username}}", { username })}
       change={change}
     >
-      <SelectField label="Role" value={chosen} options={ROLES} onChange={setChosen} />
-      <Muted>It takes effect with their next click. Studies that they own stay theirs.</Muted>
+      <SelectField label={t("Role")} value={chosen} options={roles()} onChange={setChosen} />
+      <Muted>{t("It takes effect with their next click. Studies that they own stay theirs.")}</Muted>
+    </Confirm>
+  );
+}
+
+function ChangeName({ person: { username, display_name } }: { person: Person }) {
+  const [name, setName] = useState(display_name);
+  const change = usePersonChange(username, { display_name: name });
+  return (
+    <Confirm
+      label={t("Change name")}
+      about={t("of {{username}}", { username })}
+      look="quiet"
+      title={t("Change the name of {{username}}", { username })}
+      change={change}
+    >
+      <TextField
+        label={t("Display name")}
+        value={name}
+        onChange={setName}
+        error={change.error?.fields.display_name}
+        autoComplete="off"
+        maxLength={80}
+      />
+      <Muted>{t("It is shown instead of the user name, with which they sign in as before.")}</Muted>
     </Confirm>
   );
 }
@@ -89,21 +119,25 @@ function ResetPassword({ username }: { username: string }) {
   const change = usePersonChange(username, { password });
   return (
     <Confirm
-      label="Reset password"
-      about={`of ${username}`}
+      label={t("Reset password")}
+      about={t("of {{username}}", { username })}
       look="quiet"
-      title={`Reset the password of ${username}`}
+      title={t("Reset the password of {{username}}", { username })}
       change={change}
       onDone={() => setPassword("")}
     >
       <NewPasswordField
-        label="New password"
+        label={t("New password")}
         value={password}
         onChange={setPassword}
         error={change.error?.fields.password}
         isHandedOver
       />
-      <Muted>Their sessions end. Hand the password over as you would any other secret.</Muted>
+      <Muted>
+        {t(
+          "Their sessions end, and their API tokens are revoked. Hand the password over as you would any other secret.",
+        )}
+      </Muted>
     </Confirm>
   );
 }
@@ -112,12 +146,16 @@ function CloseAccount({ username }: { username: string }) {
   const close = usePersonChange(username, { active: false });
   return (
     <Confirm
-      label="Close account"
-      about={`of ${username}`}
-      title={`Close the account of ${username}?`}
+      label={t("Close account")}
+      about={t("of {{username}}", { username })}
+      title={t("Close the account of {{username}}?", { username })}
       change={close}
     >
-      <p>{username} cannot sign in any more. Their studies stay, and an administrator can steer them.</p>
+      <p>
+        {t("{{username}} cannot sign in any more. Their studies stay, and an administrator can steer them.", {
+          username,
+        })}
+      </p>
     </Confirm>
   );
 }
@@ -143,11 +181,11 @@ function NewPerson() {
   return (
     <form onSubmit={submit}>
       <Card>
-        <Section title="Create an account">
+        <Section title={t("Create an account")}>
           <Refusal error={create.error} />
           <Columns>
             <TextField
-              label="User name"
+              label={t("User name")}
               value={username}
               onChange={setUsername}
               error={wrong.username}
@@ -155,18 +193,18 @@ function NewPerson() {
               required
             />
             <NewPasswordField
-              label="First password"
+              label={t("First password")}
               value={password}
               onChange={setPassword}
               error={wrong.password}
               isHandedOver
             />
-            <SelectField label="Role" value={role} options={ROLES} onChange={setRole} />
+            <SelectField label={t("Role")} value={role} options={roles()} onChange={setRole} />
           </Columns>
-          <Muted>Hand the password over as you would any other secret.</Muted>
+          <Muted>{t("Hand the password over as you would any other secret.")}</Muted>
           <div>
             <Button type="submit" look="primary" busy={create.isPending}>
-              Create account
+              {t("Create account")}
             </Button>
           </div>
         </Section>

@@ -8,12 +8,15 @@ import { Refusal } from "../ui/Callout";
 import { TextField } from "../ui/Field";
 import { PageTitle, Stack } from "../ui/Layout";
 import { Door } from "./Door";
+import { LanguageChoice } from "./LanguageChoice";
+import { t } from "../words/language";
 
 export function SignIn() {
   return (
     <Door>
-      <PageTitle>Sign in</PageTitle>
+      <PageTitle>{t("Sign in")}</PageTitle>
       <SignInForm />
+      <LanguageChoice />
     </Door>
   );
 }
@@ -43,9 +46,9 @@ export function SignInForm({ username = "", onSignedIn }: Props) {
     <form onSubmit={submit}>
       <Stack>
         <Refusal error={signIn.error} />
-        <TextField label="User name" value={name} onChange={setName} autoComplete="username" required />
+        <TextField label={t("User name")} value={name} onChange={setName} autoComplete="username" required />
         <TextField
-          label="Password"
+          label={t("Password")}
           type="password"
           value={password}
           onChange={setPassword}
@@ -53,7 +56,7 @@ export function SignInForm({ username = "", onSignedIn }: Props) {
           required
         />
         <Button type="submit" look="primary" busy={signIn.isPending}>
-          Sign in
+          {t("Sign in")}
         </Button>
       </Stack>
     </form>

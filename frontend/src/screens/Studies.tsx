@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
 import { Link, useSearchParams } from "react-router";
 
 import type { StudyRow } from "../api/client";
@@ -10,84 +11,147 @@ import { Card, Muted, PageTitle, Row, Small } from "../ui/Layout";
 import { Loaded } from "../ui/Loading";
 import { Table, type Column } from "../ui/Table";
 import { Ago } from "../ui/Time";
-import { count } from "../words/format";
 import { DEMO, STUDY } from "../words/states";
+import { Finder } from "./studies/Finder";
+import styles from "./Studies.module.css";
+import { addressOf, found, isNarrow, wantedOf, type Wanted } from "./studies/found";
 import { TryDemo } from "./TryDemo";
+import { declared, declaredPair, t } from "../words/language";
 
 export function Studies() {
-  const [search, setSearch] = useSearchParams();
-  const archived = search.has("archived");
-  const found = useQuery(studies(archived));
+  const [address, setAddress] = useSearchParams();
+  const wanted = wantedOf(address);
+  const change = (changes: Partial<Wanted>) =>
+    // Each letter that is typed is no step of the browser's Back.
+    setAddress(addressOf({ ...wanted, ...changes }), {
+      replace: "search" in changes,
+      preventScrollReset: true,
+    });
+  const query = useQuery(studies(wanted.isArchived));
   const mayCreate = useMe().role !== "observer";
   return (
     <>
       <PageTitle
         beside={
           <Row>
-            <Button look="quiet" onClick={() => setSearch(archived ? {} : { archived: "" })}>
-              {archived ? "Back to current studies" : "Show archived studies"}
+            <Button look="quiet" onClick={() => change({ isArchived: !wanted.isArchived })}>
+              {wanted.isArchived ? t("Back to current studies") : t("Show archived studies")}
             </Button>
             {mayCreate && (
               <ButtonLink look="primary" to="/studies/new">
-                New study
+                {t("New study")}
               </ButtonLink>
             )}
           </Row>
         }
       >
-        {archived ? "Archived studies" : "Studies"}
+        {wanted.isArchived ? t("Archived studies") : t("Studies")}
       </PageTitle>
-      <Loaded query={found}>
-        {(rows) => (rows.length ? <List rows={rows} /> : <Empty archived={archived} mayCreate={mayCreate} />)}
+      <Loaded query={query}>
+        {(rows) =>
+          rows.length ? (
+            <Found rows={rows} wanted={wanted} onChange={change} />
+          ) : (
+            <Empty archived={wanted.isArchived} mayCreate={mayCreate} />
+          )
+        }
       </Loaded>
     </>
   );
 }
 
+interface FoundProps {
+  rows: readonly StudyRow[];
+  wanted: Wanted;
+  onChange: (changes: Partial<Wanted>) => void;
+}
+
+function Found({ rows, wanted, onChange }: FoundProps) {
+  const { data: known = [] } = useQuery(methods);
+  const left = found(rows, wanted);
+  return (
+    <>
+      {(rows.length > 1 || isNarrow(wanted)) && (
+        <Finder rows={rows} left={left.length} methods={known} wanted={wanted} onChange={onChange} />
+      )}
+      {left.length > 0 && <List key={addressOf(wanted).toString()} rows={left} />}
+    </>
+  );
+}
+
+const MANY = 100;
+
+/** The first of them, and as many more as somebody wants to see. */
 function List({ rows }: { rows: readonly StudyRow[] }) {
   const { data: known = [] } = useQuery(methods);
+  const [shown, setShown] = useState(MANY);
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // The button may be gone: on from the first that is new.
+    if (shown > MANY)
+      list.current?.querySelector<HTMLElement>(`tr:nth-child(${shown - MANY + 1}) a`)?.focus();
+  }, [shown]);
   const columns: Column<StudyRow>[] = [
-    { title: "Name", cell: (row) => <Link to={`/studies/${row.id}`}>{row.name}</Link> },
-    { title: "Trait", cell: (row) => row.phenotype || "–" },
-    { title: "Test", cell: (row) => known.find((method) => method.name === row.test)?.title ?? row.test },
-    { title: "State", cell: (row) => <State row={row} />, isText: true },
-    { title: "Cohorts", cell: (row) => `${row.cohorts_joined}/${row.cohorts_wanted}`, isNumber: true },
-    { title: "Coordinator", cell: (row) => row.owner },
-    { title: "Last activity", cell: (row) => <Ago at={row.active_at} /> },
+    { title: t("Name"), cell: (row) => <Link to={`/studies/${row.id}`}>{row.name}</Link> },
+    { title: t("Trait"), cell: (row) => row.phenotype || "–" },
+    {
+      title: t("Test"),
+      cell: (row) => declared(known.find((method) => method.name === row.test)?.title ?? row.test),
+    },
+    { title: t("State"), cell: (row) => <State row={row} />, isText: true },
+    { title: t("Cohorts"), cell: (row) => `${row.cohorts_joined}/${row.cohorts_wanted}`, isNumber: true },
+    { title: t("Coordinator"), cell: (row) => row.owner_name },
+    { title: t("Last activity"), cell: (row) => <Ago at={row.active_at} /> },
   ];
-  return <Table caption="Studies" columns={columns} rows={rows} rowKey={(row) => row.id} />;
+  const more = rows.length - shown;
+  return (
+    <div ref={list} className={styles.list}>
+      <Table caption={t("Studies")} columns={columns} rows={rows.slice(0, shown)} rowKey={(row) => row.id} />
+      {more > 0 && (
+        <Button look="quiet" onClick={() => setShown(shown + MANY)}>
+          {t("Show {{n}} more", { n: Math.min(more, MANY) })}
+        </Button>
+      )}
+    </div>
+  );
 }
 
 /** The state; of a study that is at work also what is being done, and how much of it. */
-function State({ row: { state, reason, now, is_demo } }: { row: StudyRow }) {
+function State({ row: { id, state, reason, now, is_demo, asks_you } }: { row: StudyRow }) {
   const isAtWork = state === "running" || state === "paused";
-  const done = now.total ? `${now.title}, ${count(now.done)} of ${count(now.total)}` : now.title;
+  const title = declaredPair(now.title, ": ");
+  const done = now.total
+    ? t("{{title}}, {{done}} of {{total}}", { title, done: now.done, total: now.total })
+    : title;
   return (
     <>
       <Row>
-        <Badge said={STUDY[state]} />
+        <Badge said={STUDY[state]} to={state === "done" ? `/studies/${id}/results` : undefined} />
         {is_demo && <Badge said={DEMO} />}
       </Row>
-      {(isAtWork || state === "failed") && <Small>{state === "running" ? done : reason}</Small>}
+      {(isAtWork || state === "failed") && <Small>{state === "running" ? done : declared(reason)}</Small>}
+      {asks_you && <Small>{declared(asks_you)}</Small>}
     </>
   );
 }
 
 function Empty({ archived, mayCreate }: { archived: boolean; mayCreate: boolean }) {
-  if (archived) return <Muted>The archive is empty.</Muted>;
-  if (!mayCreate) return <Muted>No study is open to you yet. Its coordinator adds you as an observer.</Muted>;
+  if (archived) return <Muted>{t("The archive is empty.")}</Muted>;
+  if (!mayCreate)
+    return <Muted>{t("No study is open to you yet. Its coordinator adds you as an observer.")}</Muted>;
   return (
     <Card>
-      <h2>No study yet</h2>
+      <h2>{t("No study yet")}</h2>
       <p>
-        A study starts with a question. Say what is tested and by which rules, invite at least three cohorts,
-        and hand each its invitation. Their data stay where they are.
+        {t(
+          "A study starts with a question. Say what is tested and by which rules, invite at least three cohorts, and hand each its invitation. Their data stay where they are.",
+        )}
       </p>
       <Row>
         <ButtonLink look="primary" to="/studies/new">
-          Create the first study
+          {t("Create the first study")}
         </ButtonLink>
-        <ButtonLink to="/guide">Read the guide</ButtonLink>
+        <ButtonLink to="/guide">{t("Read the guide")}</ButtonLink>
       </Row>
       <TryDemo />
     </Card>

@@ -7,6 +7,7 @@ import { useChange } from "../api/changes";
 import { Button } from "../ui/Button";
 import { Refusal } from "../ui/Callout";
 import { Muted, Stack } from "../ui/Layout";
+import { declared, t } from "../words/language";
 
 /** A study that the platform makes and takes part in itself, to watch. Nothing where that is not permitted. */
 export function TryDemo() {
@@ -18,12 +19,14 @@ export function TryDemo() {
     const made = await begin.mutateAsync().catch(() => null); // the refusal is shown
     if (made) await navigate(`/studies/${made.id}/progress`);
   };
-  const blocked = found.lacking || (found.running ? "A demo study is running. There is one at a time." : "");
+  const blocked =
+    declared(found.lacking) || (found.running ? t("A demo study is running. There is one at a time.") : "");
   return (
     <Stack>
       <p>
-        Watch a study first: the platform generates three cohorts, runs a client for each on its own machine,
-        and you see all of it, from its progress to its results, in about a minute.
+        {t(
+          "Watch a study first: the platform generates three cohorts, runs a client for each on its own machine, and you see all of it, from its progress to its results, in about a minute.",
+        )}
       </p>
       <Refusal error={begin.error} />
       <div>
@@ -33,7 +36,7 @@ export function TryDemo() {
           onClick={start}
           aria-describedby="why-no-demo"
         >
-          Try a demo study
+          {t("Try a demo study")}
         </Button>
       </div>
       {blocked && (

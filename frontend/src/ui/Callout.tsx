@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 
 import { ApiError } from "../api/client";
+import { declared } from "../words/language";
 import type { IconName, Tone } from "../words/states";
 import { Icon } from "./Icon";
 import styles from "./Callout.module.css";
@@ -39,8 +40,8 @@ export function Callout({ tone, title, children, isNews = false }: Props) {
 export function Refusal({ error }: { error: Error | null | undefined }) {
   if (!error || (error instanceof ApiError && error.isSignedOut)) return null;
   return (
-    <Callout tone="bad" title={error.message} isNews>
-      {error instanceof ApiError && error.remedy}
+    <Callout tone="bad" title={declared(error.message)} isNews>
+      {error instanceof ApiError && declared(error.remedy)}
     </Callout>
   );
 }

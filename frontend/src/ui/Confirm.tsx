@@ -5,6 +5,7 @@ import { Button, type Look } from "./Button";
 import { Refusal } from "./Callout";
 import { Dialog } from "./Dialog";
 import { Stack, Unseen } from "./Layout";
+import { t } from "../words/language";
 
 interface Props {
   /** On the button that asks, and on the one that does it. */
@@ -62,7 +63,7 @@ export function Confirm({ label, about, look = "danger", title, children, change
               >
                 {label}
               </Button>
-              <Button onClick={close}>Cancel</Button>
+              <Button onClick={close}>{t("Cancel")}</Button>
             </>
           }
         >

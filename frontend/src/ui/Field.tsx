@@ -1,7 +1,9 @@
 /** Fields of forms. Each has a visible label, a hint where one helps, and says beside itself what is wrong. */
-import { useId, type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes } from "react";
+import { useId, type InputHTMLAttributes, type ReactNode, type Ref, type SelectHTMLAttributes } from "react";
 
 import styles from "./Field.module.css";
+import { Flagged } from "./Flagged";
+import { t } from "../words/language";
 
 interface Around {
   label: string;
@@ -21,7 +23,9 @@ export function Field({ label, hint, error, children }: Around & { children: (wi
   const described = [hint ? `${id}-hint` : "", error ? `${id}-error` : ""].filter(Boolean).join(" ");
   return (
     <div className={styles.field}>
-      <label htmlFor={id}>{label}</label>
+      <label htmlFor={id}>
+        <Flagged label={label} />
+      </label>
       {children({ id, "aria-describedby": described || undefined, "aria-invalid": Boolean(error) })}
       {hint && (
         <p id={`${id}-hint`} className={styles.hint}>
@@ -40,6 +44,7 @@ export function Field({ label, hint, error, children }: Around & { children: (wi
 type Input = Omit<InputHTMLAttributes<HTMLInputElement>, "onChange" | "value">;
 
 interface Text extends Around, Input {
+  ref?: Ref<HTMLInputElement>;
   value: string;
   onChange: (value: string) => void;
 }
@@ -60,11 +65,11 @@ export function TextField({ label, hint, error, value, onChange, ...rest }: Text
   );
 }
 
-const LEAST = "At least 10 characters";
-
 /** A password that somebody makes up, for themselves or for whom they hand it to. */
 export function NewPasswordField({ isHandedOver = false, ...rest }: Text & { isHandedOver?: boolean }) {
-  const hint = isHandedOver ? `${LEAST}; they change it under their name.` : `${LEAST}.`;
+  const hint = isHandedOver
+    ? t("At least 10 characters; they change it under their name.")
+    : t("At least 10 characters.");
   return <TextField type="password" autoComplete="new-password" hint={hint} required {...rest} />;
 }
 
@@ -143,7 +148,9 @@ export function CheckField({ label, hint, checked, onChange }: Check) {
         aria-describedby={hint ? `${id}-hint` : undefined}
         onChange={(event) => onChange(event.target.checked)}
       />
-      <label htmlFor={id}>{label}</label>
+      <label htmlFor={id}>
+        <Flagged label={label} />
+      </label>
       {hint && (
         <p id={`${id}-hint`} className={styles.hint}>
           {hint}
@@ -164,7 +171,9 @@ export function FieldGroup({ legend, error, children }: Group) {
   const id = useId();
   return (
     <fieldset className={styles.choices} aria-describedby={error ? `${id}-error` : undefined}>
-      <legend>{legend}</legend>
+      <legend>
+        <Flagged label={legend} />
+      </legend>
       {children}
       {error && (
         <p id={`${id}-error`} className={styles.error}>

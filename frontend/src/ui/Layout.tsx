@@ -1,7 +1,8 @@
 /** How pages are laid out: one title, sections, stacks of things and rows of buttons. */
 import { useEffect, useRef, type ReactNode } from "react";
-import { useLocation } from "react-router";
+import { Link, useLocation } from "react-router";
 
+import { Flagged } from "./Flagged";
 import styles from "./Layout.module.css";
 
 interface Title {
@@ -42,17 +43,20 @@ function hasMovedTo(path: string): boolean {
 /** A part of a page with its heading. */
 export function Section({
   title,
+  to,
   beside,
   children,
 }: {
   title: string;
+  /** Where the heading leads, if anywhere. */
+  to?: string | undefined;
   beside?: ReactNode;
   children: ReactNode;
 }) {
   return (
     <section className={styles.section}>
       <div className={styles.title}>
-        <h2>{title}</h2>
+        <h2>{to ? <Link to={to}>{title}</Link> : title}</h2>
         {beside}
       </div>
       {children}
@@ -85,13 +89,21 @@ export function Columns({ children }: { children: ReactNode }) {
   return <div className={styles.columns}>{children}</div>;
 }
 
+interface FactsProps {
+  facts: readonly (readonly [string, ReactNode])[];
+  /** They are long: fewer beside one another. */
+  wide?: boolean;
+}
+
 /** Names and what they stand for. */
-export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) {
+export function Facts({ facts, wide = false }: FactsProps) {
   return (
-    <dl className={styles.facts}>
+    <dl className={wide ? `${styles.facts} ${styles.wide}` : styles.facts}>
       {facts.map(([name, value], index) => (
         <div key={`${name} ${index}`}>
-          <dt>{name}</dt>
+          <dt>
+            <Flagged label={name} />
+          </dt>
           <dd>{value}</dd>
         </div>
       ))}

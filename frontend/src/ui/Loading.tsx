@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 
 import { Refusal } from "./Callout";
 import { Muted } from "./Layout";
+import { t } from "../words/language";
 
 /** What a query found; until then that it is on its way, or why it is not. What was found once stays. */
 export function Loaded<T>({
@@ -14,5 +15,5 @@ export function Loaded<T>({
 }) {
   if (query.data !== undefined) return children(query.data);
   if (query.error) return <Refusal error={query.error} />;
-  return <Muted>Loading…</Muted>;
+  return <Muted>{t("Loading…")}</Muted>;
 }

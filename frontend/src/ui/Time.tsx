@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 
 import { ago, moment } from "../words/format";
+import { t } from "../words/language";
 
 /** A moment, in the reader's time zone. */
 export function Moment({ at }: { at: string }) {
@@ -10,7 +11,7 @@ export function Moment({ at }: { at: string }) {
 /** How long ago something was; counts on by itself. */
 export function Ago({ at }: { at: string | null | undefined }) {
   const now = useNow();
-  if (!at) return "never";
+  if (!at) return t("never");
   return (
     <time dateTime={at} title={moment(at)}>
       {ago(at, now)}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { measured, megabases, place, pValue, span, threshold } from "./genetics";
+import { measured, megabases, place, pOf, pValue, span, threshold } from "./genetics";
 
 test.each([
   [0, "1.00"],
@@ -13,6 +13,16 @@ test.each([
   [null, "NA"],
 ])("−log10 P of %d is P %s", (negLog10, text) => {
   expect(pValue(negLog10)).toBe(text);
+});
+
+test.each([
+  ["1", "1.00"],
+  ["0.04301", "0.0430"],
+  ["1.234e-05", "1.23 × 10⁻⁵"],
+  ["9.594e-523", "9.59 × 10⁻⁵²³"],
+  [null, "NA"],
+])("the P %s of the server is written %s", (text, written) => {
+  expect(pOf(text)).toBe(written);
 });
 
 test("thresholds", () => {

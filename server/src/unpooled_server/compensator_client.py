@@ -1,4 +1,4 @@
-"""The server's one seam to the compensator: carries sealed boxes, asks for sums of masks, nothing else.
+"""The server's one seam to the compensator: carries sealed boxes, asks for sums of masks and for codes.
 
 Nothing in an answer is trusted: it is read as it travels, never decompressed, only up to the length that
 follows from the question, and not for ever. Whether a sum of masks is true shows in the round's check.
@@ -18,7 +18,7 @@ from django.conf import settings
 
 from unpooled.errors import UnpooledError
 from unpooled.protocol import VERSION, codec, masking, sealing
-from unpooled.protocol.messages import Enrolment, ReleaseRequest
+from unpooled.protocol.messages import CodeRequest, Enrolment, OpeningRequest, ReleaseRequest
 
 TIMEOUT = httpx.Timeout(60, connect=5)
 PATIENCE = 60  # seconds for an answer, besides those for its bytes
@@ -33,6 +33,10 @@ class CompensatorAway(UnpooledError):
 
 class CompensatorRefused(UnpooledError):
     """It answers, and says no: asking again would not help."""
+
+
+class ComparisonLost(CompensatorAway):
+    """It has forgotten how far a comparison was: the same messages again, from the first on, are right."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +78,30 @@ class Compensator:
 
     def release(self, request: ReleaseRequest, meter: Meter) -> bytes:
         """The sum of the masks of a round, as raw words. The same request again gets the same answer."""
-        path = f"/v1/studies/{request.study}/releases"
         size = request.words * masking.scheme(request.scheme).word_bytes
+        return self._vector(f"/v1/studies/{request.study}/releases", codec.encode(request), size, meter)
+
+    def open(self, request: OpeningRequest, openings: bytes, size: int, meter: Meter) -> bytes:
+        """Begin to compare a round: the first openings; back come `size` bytes. The same again is fine."""
+        content = codec.encode(request)
+        body = len(content).to_bytes(4, "little") + content + openings
+        return self._vector(f"/v1/studies/{request.study}/comparisons", body, size, meter)
+
+    def turn(self, request: OpeningRequest, number: int, openings: bytes, size: int, meter: Meter) -> bytes:
+        """Continue with turn `number`, from 2. ComparisonLost where it has to begin again."""
+        path = f"/v1/studies/{request.study}/comparisons/{request.round}/turns/{number}"
+        return self._vector(path, openings, size, meter)
+
+    def _vector(self, path: str, body: bytes, size: int, meter: Meter) -> bytes:
+        """An answer of exactly so many bytes."""
+        content = self._send("POST", path, body, meter, most=size)
+        if len(content) != size:
+            raise CompensatorAway(f"the compensator answers with {len(content)} bytes; want {size}")
+        return content
+
+    def codes(self, request: CodeRequest, meter: Meter) -> bytes:
+        """As many points, each times the compensator's key. The same points again get the same answer."""
+        path, size = f"/v1/studies/{request.study}/codes", len(request.points)
         content = self._send("POST", path, codec.encode(request), meter, most=size)
         if len(content) != size:
             raise CompensatorAway(f"the compensator answers with {len(content)} bytes; want {size}")
@@ -121,6 +147,10 @@ def _check_status(answer: httpx.Response, content: bytes) -> None:
         raise CompensatorAway(f"the compensator refuses: {_text(answer, content)}")
     if answer.status_code >= 500 or answer.is_redirect or answer.status_code in (408, 425, 429):
         raise CompensatorAway(f"the compensator answers {answer.status_code}")
+    if _code(answer, content) == "begin_again":
+        raise ComparisonLost("the compensator has lost a comparison")
+    if _code(answer, content) == "not_found":  # an address that it does not know yet
+        raise CompensatorAway("the compensator is of an older release, which cannot do this: upgrade it")
     if not answer.is_success:
         raise CompensatorRefused(f"the compensator refuses: {_text(answer, content)}")
 
@@ -133,6 +163,14 @@ def _request_bytes(request: httpx.Request, body: int) -> int:
 def _answer_bytes(answer: httpx.Response, body: int) -> int:
     head = 17 + sum(len(name) + len(value) + 4 for name, value in answer.headers.raw) + 2
     return head + body
+
+
+def _code(answer: httpx.Response, content: bytes) -> str:
+    """Of a refusal; empty of anything else."""
+    try:
+        return "" if answer.is_success else str(_json(content)["error"]["code"])
+    except (ValueError, KeyError, TypeError):
+        return ""
 
 
 def _text(answer: httpx.Response, content: bytes) -> str:

@@ -11,8 +11,10 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from unpooled.algorithms.shared.summary import Summary
 from unpooled.plan import Plan
-from unpooled_server.names import BranchState, CohortState, PauseKind, Phase, RoundState, StudyState
+from unpooled.protocol import comparing
+from unpooled_server.names import OVER, BranchState, CohortState, PauseKind, Phase, RoundState, StudyState
 
 
 def new_id() -> str:
@@ -25,7 +27,7 @@ def _plan(text: str) -> Plan:
 
 
 class Study(models.Model):
-    """What people create. `plan` is the frozen plan's JSON; `draft` what it is made from."""
+    """What people create. Its plan may be changed until `enrolled_at` is set, and never after."""
 
     id = models.CharField(primary_key=True, max_length=32, default=new_id, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="studies")
@@ -34,28 +36,45 @@ class Study(models.Model):
     description = models.TextField(blank=True)
     state = models.CharField(max_length=16, choices=StudyState.choices, default=StudyState.DRAFT)
     reason = models.TextField(blank=True)
+    # The plan's field or option that the reason is about, if it is about one.
+    refused_field = models.CharField(max_length=80, blank=True, default="")
     pause_kind = models.CharField(max_length=16, choices=PauseKind.choices, default="", blank=True)
     archived = models.BooleanField(default=False)
     auto_start = models.BooleanField(default=True)
     one_operator = models.BooleanField(default=False)
     # The platform made its cohorts and their data.
     is_demo = models.BooleanField(default=False)
+    # The study that ended, of which this one is the repetition: with the same cohorts, by another plan.
+    repeats = models.OneToOneField("self", on_delete=models.SET_NULL, related_name="repetition", null=True)
     version = models.PositiveIntegerField(default=1)
     plan_json = models.JSONField(default=dict)
-    frozen = models.BooleanField(default=False)
     list_ready = models.BooleanField(default=False)
+    # A list has come or gone since the lists were last compared.
+    lists_changed = models.BooleanField(default=False)
+    # What is wrong with the cohorts' lists, in words, and how many variants all of them share.
+    lists_said = models.JSONField(default=list, blank=True)
+    lists_share = models.PositiveIntegerField(default=0)
+    # The coordinator is content with what all share.
+    lists_accepted = models.BooleanField(default=False)
     panel_digest = models.CharField(max_length=64, blank=True)
     panel_size = models.PositiveIntegerField(null=True)
     begun = models.BooleanField(default=False)
     results_folder = models.CharField(max_length=40, blank=True)
-    # `unpooled.algorithms.shared.summary`, once there are results.
+    # `unpooled.algorithms.shared.summary`, once there are results; of several phenotypes one for each name.
     summary = models.JSONField(null=True)
-    # Names of the result columns that are kept for the API, once they are.
+    # Names of the result columns that are kept for the API, once they are; of several phenotypes likewise.
     columns = models.JSONField(default=list, blank=True)
-    # Set before the boxes are sent: from then on the roster can never change.
+    # Set before the boxes are sent: from then on neither the roster nor the plan can ever change.
     enrolled_at = models.DateTimeField(null=True)
     enrolled = models.BooleanField(default=False)
     forgotten = models.BooleanField(default=False)
+    # Its part of the key of words' codes, from when they are first asked for to the study's end.
+    code_key = models.BinaryField(default=b"", blank=True)
+    # What is foreseen to be asked, by step (`unpooled_server.remaining`), once the first question is.
+    foreseen = models.JSONField(default=dict, blank=True)
+    # Who has compared the fingerprint of the compensator's key by telephone, and when.
+    compared_by = models.CharField(max_length=150, default="", blank=True)
+    compared_at = models.DateTimeField(null=True)
     # Errors in a row that nobody foresaw.
     attempts = models.PositiveSmallIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now)
@@ -65,6 +84,9 @@ class Study(models.Model):
     started_at = models.DateTimeField(null=True)
     panel_at = models.DateTimeField(null=True)
     last_sum_at = models.DateTimeField(null=True)
+    paused_at = models.DateTimeField(null=True)
+    # Of the pauses that have ended.
+    paused_seconds = models.FloatField(default=0.0)
     ended_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -77,6 +99,28 @@ class Study(models.Model):
     @property
     def plan(self) -> Plan:
         return _plan(json.dumps(self.plan_json))
+
+    def columns_of(self, plan: Plan) -> list[str]:
+        """The result columns that are kept of a plan's phenotype."""
+        found = self.columns
+        return list(found.get(plan.phenotype, []) if isinstance(found, dict) else found)
+
+    @property
+    def summaries(self) -> list[Summary]:
+        """One for each phenotype; none before there are results, and of tables."""
+        if self.summary is None:
+            return []
+        names = self.phenotypes
+        return [self.summary[name] for name in names] if len(names) > 1 else [self.summary]
+
+    @property
+    def phenotypes(self) -> list[str]:
+        """Their names, also while the plan is incomplete; one empty one in a study of tables."""
+        return [self.plan_json["phenotype"], *self.plan_json.get("phenotypes", ())]
+
+    @property
+    def plan_may_change(self) -> bool:
+        return self.enrolled_at is None and self.state not in OVER
 
     def members(self) -> models.QuerySet[Cohort]:
         """The cohorts that take part. One that is revoked before the first release has no key any more."""
@@ -93,6 +137,12 @@ class Cohort(models.Model):
     invited_at = models.DateTimeField(default=timezone.now)
     joined_at = models.DateTimeField(null=True)
     heard_at = models.DateTimeField(null=True)
+    # The word of `unpooled.protocol.stages.Doing` that its client told last, and since when it is this one.
+    doing = models.CharField(max_length=12, default="", blank=True)
+    doing_at = models.DateTimeField(null=True)
+    # Who has compared the fingerprint of its key by telephone, and when.
+    compared_by = models.CharField(max_length=150, default="", blank=True)
+    compared_at = models.DateTimeField(null=True)
     instance = models.CharField(max_length=32, blank=True)
     public_key = models.CharField(max_length=64, blank=True)
     box_sealed = models.BinaryField(default=b"", blank=True)
@@ -100,6 +150,10 @@ class Cohort(models.Model):
     list_digest = models.CharField(max_length=64, blank=True)
     list_wanted = models.BooleanField(default=False)
     list_stored = models.BooleanField(default=False)
+    # `unpooled.overlap`: how its list lies beside those of the others, once they were compared.
+    overlap = models.JSONField(null=True)
+    # Its list has too little in common with the others': it is to send another one.
+    list_apart = models.BooleanField(default=False)
     problem = models.CharField(max_length=40, blank=True)
     problem_name = models.CharField(max_length=200, blank=True)
     problem_at = models.DateTimeField(null=True)
@@ -123,6 +177,10 @@ class Cohort(models.Model):
         return self.state == CohortState.READY
 
     @property
+    def has_sent_list(self) -> bool:
+        return bool(self.list_digest) and (self.list_stored or not self.list_wanted)
+
+    @property
     def state(self) -> CohortState:
         if self.revoked:
             return CohortState.REVOKED
@@ -130,7 +188,7 @@ class Cohort(models.Model):
             return CohortState.INVITED
         if not self.accepted:
             return CohortState.JOINED
-        if not self.list_digest or (self.list_wanted and not self.list_stored):
+        if not self.has_sent_list or self.list_apart:
             return CohortState.ACCEPTED
         return CohortState.READY
 
@@ -190,6 +248,10 @@ class Round(models.Model):
     question = models.BinaryField()
     scheme = models.CharField(max_length=60)
     words = models.PositiveBigIntegerField()
+    # How its sums are compared; empty where they are read.
+    circuit = models.CharField(max_length=40, default="", blank=True)
+    # Of each turn with the compensator so far, one after the other.
+    turn_seconds = models.JSONField(default=list, blank=True)
     state = models.CharField(max_length=16, choices=RoundState.choices, default=RoundState.OPEN)
     release_seconds = models.FloatField(default=0.0)
     sum_seconds = models.FloatField(default=0.0)
@@ -204,6 +266,13 @@ class Round(models.Model):
 
     def __str__(self) -> str:
         return f"{self.step_name} #{self.pk}"
+
+    @property
+    def turns(self) -> int:
+        """With the compensator, until its sums are compared; 0 where they are read."""
+        if not self.circuit:
+            return 0
+        return len(comparing.lengths(self.scheme, self.circuit, self.words).compensator)
 
 
 class Asked(models.Model):
@@ -255,7 +324,7 @@ class ResultFile(models.Model):
     """A file that a study ended with."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="result_files")
-    name = models.CharField(max_length=120)
+    name = models.CharField(max_length=255)
     size = models.PositiveBigIntegerField()
     sha256 = models.CharField(max_length=64)
 

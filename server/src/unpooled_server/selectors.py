@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from importlib.metadata import version
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import connection
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
@@ -20,13 +19,19 @@ from django.utils import timezone
 
 from unpooled.algorithms import algorithm, questions_of
 from unpooled.algorithms.methods import Run
+from unpooled.algorithms.result_files import results_name
 from unpooled.algorithms.shared.summary import Summary
 from unpooled.facts import plan_facts
-from unpooled.leaving import what_leaves, what_parties_get
+from unpooled.leaving import what_leaves
+from unpooled.parties import what_parties_get
 from unpooled.plan import Plan
 from unpooled.protocol import VERSION, sealing
+from unpooled.protocol.messages import Roster
 from unpooled.question import at_turn
-from unpooled_server import store
+from unpooled.report import About, File, Member
+from unpooled_server import remaining, stages, store, turns
+from unpooled_server.archives import zipped
+from unpooled_server.kept import Results
 from unpooled_server.models import Branch, Cohort, ResultFile, Round, Study, Traffic
 from unpooled_server.names import (
     COMPENSATOR,
@@ -39,6 +44,7 @@ from unpooled_server.names import (
     RoundState,
     StudyState,
 )
+from unpooled_server.stages import Standing
 
 MAX_QUESTIONS = 8
 
@@ -83,7 +89,7 @@ def _studies_to_advance() -> Callable[[], list[tuple[Any, ...]]]:
     working = Q(state__in=LIVE) & ~Q(pause_kind__in=HELD)
     unfinished = Round.objects.filter(state__in=UNFINISHED).values("study_id")
     due = Branch.objects.filter(state=BranchState.DUE).values("study_id")
-    ready = Q(state=StudyState.READY) & (Q(auto_start=True) | Q(panel_digest=""))
+    ready = Q(state=StudyState.READY, auto_start=True) | Q(state=StudyState.OPEN, lists_changed=True)
     idle = ~Q(pk__in=unfinished) | Q(pk__in=due)
     studies = Study.objects.order_by().filter(ready | (working & idle))
     return repeated(studies.values_list("id", "version"))
@@ -104,6 +110,14 @@ def is_anything_at_work() -> bool:
 # What a cohort sees
 
 
+def roster_of(study: Study) -> Roster | None:
+    """Names and keys once all invited cohorts have joined; None before."""
+    members = sorted(
+        (cohort.name, bytes.fromhex(cohort.public_key)) for cohort in study.members() if cohort.public_key
+    )
+    return Roster(tuple(members)) if len(members) == study.plan_json.get("cohorts") else None
+
+
 def questions(cohort: Cohort, seen: Iterable[int]) -> QuerySet[Round]:
     """Open rounds that this cohort has not answered, oldest first."""
     return (
@@ -115,35 +129,40 @@ def questions(cohort: Cohort, seen: Iterable[int]) -> QuerySet[Round]:
     )
 
 
-def waiting_for(study: Study) -> list[str]:
-    """The cohorts on whom the study waits now."""
-    if study.state in (StudyState.DRAFT, StudyState.OPEN, StudyState.READY):
-        return [cohort.name for cohort in study.cohorts.all() if not cohort.revoked and not cohort.ready]
-    if study.state in LIVE:
-        return [cohort.name for cohort in _with_open_questions(study)]
-    return []
+def has_to_look(cohort: Cohort) -> QuerySet[Cohort]:
+    """The cohort, if its client has to look: the study is over, is to be accepted, or wants other files."""
+    look = Q(study__state__in=OVER) | Q(box_signature=b"") | Q(list_apart=True)
+    return Cohort.objects.filter(look, pk=cohort.pk)
 
 
-def _with_open_questions(study: Study) -> list[Cohort]:
-    opened = Round.objects.filter(study=study, state=RoundState.OPEN).count()
-    if not opened:
-        return []
-    answered = Count("shares", filter=Q(shares__round__state=RoundState.OPEN))
-    counted = study.members().annotate(answered=answered).order_by("name")  # a GROUP BY forgets the order
-    return [cohort for cohort in counted if cohort.answered < opened]
+def waiting(study: Study) -> dict[str, Any]:
+    """For whom the study waits now: the cohorts' names, and in words with what is waited for."""
+    return _waiting(study, stages.standings(study))
+
+
+def _waiting(study: Study, found: Sequence[Standing]) -> dict[str, Any]:
+    return {
+        "waiting_for": [standing.cohort.name for standing in stages.awaited(study, found)],
+        "waits": [asdict(wait) for wait in stages.waits(study, found)],
+    }
 
 
 def away(study: Study, now: datetime) -> list[str]:
     """Cohorts that owe an answer and have not been heard of for long, with the time since when."""
-    since = now - timedelta(seconds=settings.UNPOOLED_AWAY_SECONDS)
+    owing = (standing.cohort for standing in stages.standings(study) if standing.owes)
     return [
         f"{cohort.name} since {cohort.heard_at:%H:%M:%S} UTC" if cohort.heard_at else cohort.name
-        for cohort in _with_open_questions(study)
-        if cohort.heard_at is None or cohort.heard_at < since
+        for cohort in owing
+        if stages.is_silent(cohort, now)
     ]
 
 
 # What people see
+
+
+def standings(study: Study) -> dict[str, Standing]:
+    """What each cohort is at, by its name."""
+    return {standing.cohort.name: standing for standing in stages.standings(study)}
 
 
 def visible_studies(user: AbstractBaseUser) -> QuerySet[Study]:
@@ -151,6 +170,22 @@ def visible_studies(user: AbstractBaseUser) -> QuerySet[Study]:
     if getattr(user, "is_superuser", False):
         return Study.objects.all()
     return Study.objects.filter(Q(owner=user) | Q(observers=user)).distinct()
+
+
+def repetition(study: Study) -> Study | None:
+    """The study that repeats this one, if there is one."""
+    return Study.objects.filter(repeats=study).first()
+
+
+def in_repetition(cohort: Cohort) -> Cohort | None:
+    """The same cohort in the study that repeats its study; of several repetitions, one after the other, in
+    the last. None if that has ended, or is without this cohort."""
+    study = cohort.study
+    while later := repetition(study):
+        study = later
+    if study.pk == cohort.study_id or study.state in OVER:
+        return None
+    return study.cohorts.filter(name=cohort.name, revoked=False).first()
 
 
 _TITLES = {
@@ -172,6 +207,7 @@ def _steps(study: Study) -> list[dict[str, Any]]:
     """
     plan = study.plan
     titles = {kind.name: kind.title for kind in questions_of(plan)}
+    at_turn_of = turns.under_way(study)
     at_work = ~Q(state=RoundState.AGGREGATED) & Q(turn__gt=0)
     rows = (
         Round.objects.filter(study=study)
@@ -196,6 +232,7 @@ def _steps(study: Study) -> list[dict[str, Any]]:
             ),
             "rounds": row["rounds"],
             "summed": row["summed"],
+            "turn": at_turn_of.get(row["step_name"]),
         }
         for row in rows
     ]
@@ -224,37 +261,33 @@ def active_at(study: Study) -> datetime:
 
 
 def progress(study: Study) -> dict[str, Any]:
-    """Steps with how many of their rounds are summed, and a row per cohort."""
-    steps = _steps(study)
-    opened = Round.objects.filter(study=study, state=RoundState.OPEN).count()
-    answered = Count("shares", filter=Q(shares__round__state=RoundState.OPEN))
+    """How much is done in all and step by step, a row per cohort, and for whom the study waits."""
+    steps, found = _steps(study), stages.standings(study)
+    share_done = remaining.share_done(study)
+    is_missing = any(standing.stage in stages.MISSING for standing in found)
     return {
         "state": study.state,
         "reason": study.reason,
         **_now(study, steps),
+        "share_done": share_done,
+        "seconds_left": None if is_missing else remaining.seconds_left(study, share_done, timezone.now()),
         "steps": steps,
         "cohorts": [
             {
-                "name": cohort.name,
-                "state": cohort.state.value,
-                "heard_at": cohort.heard_at,
-                "questions_open": max(opened - cohort.answered, 0),
-                "waiting_since": _waiting_since(study, cohort) if opened > cohort.answered else None,
-                "problem": cohort.problem,
+                "name": standing.cohort.name,
+                "state": standing.cohort.state.value,
+                "stage": standing.stage.value,
+                "since": standing.since,
+                "heard_at": standing.cohort.heard_at,
+                "questions_open": standing.owes,
+                "problem": standing.cohort.problem,
             }
-            # A GROUP BY forgets the order.
-            for cohort in study.cohorts.annotate(answered=answered).order_by("name")
+            for standing in found
         ],
-        "waiting_for": waiting_for(study),
+        **_waiting(study, found),
         "panel_size": study.panel_size,
         "seconds": seconds(study),
     }
-
-
-def _waiting_since(study: Study, cohort: Cohort) -> datetime | None:
-    """When the oldest question was asked that this cohort has not answered."""
-    asked = Round.objects.filter(study=study, state=RoundState.OPEN).exclude(shares__cohort=cohort)
-    return asked.order_by("opened_at").values_list("opened_at", flat=True).first()
 
 
 def seconds(study: Study) -> dict[str, float]:
@@ -274,12 +307,10 @@ def seconds(study: Study) -> dict[str, float]:
 
 def seconds_by_party(study: Study) -> dict[str, dict[str, float]]:
     """Seconds of work: the server's and the compensator's as measured here, each cohort's as it says."""
-    work = Round.objects.filter(study=study).aggregate(
-        release=Sum("release_seconds"), sums=Sum("sum_seconds")
-    )
+    summing = Round.objects.filter(study=study).aggregate(found=Sum("sum_seconds"))["found"]
     return {
-        "server": {**seconds(study), "summing": round(work["sums"] or 0.0, 3)},
-        COMPENSATOR: {"releasing": round(work["release"] or 0.0, 3)},
+        "server": {**seconds(study), "summing": round(summing or 0.0, 3)},
+        COMPENSATOR: turns.seconds(study),
         **{cohort.name: cohort.timing for cohort in study.members()},
     }
 
@@ -304,6 +335,7 @@ def traffic(study: Study) -> dict[str, Any]:
         "total": sum(row.received + row.sent for row in until_last_sum),
         "delivery_of_results": sum(row.received + row.sent for row in rows if row.phase == Phase.RESULTS),
         "seconds": seconds_by_party(study),
+        "comparisons": turns.compared_steps(study),
     }
 
 
@@ -312,6 +344,12 @@ def messages_of(cohort: Cohort) -> dict[str, int]:
     rows = Traffic.objects.filter(study_id=cohort.study_id, party=cohort.name)
     found = rows.aggregate(messages=Sum("messages"), bytes=Sum("content"))
     return {name: number or 0 for name, number in found.items()}
+
+
+def roster_fingerprint(study: Study) -> str:
+    """What people compare of the roster's hash; empty until all cohorts have joined."""
+    roster = roster_of(study)
+    return sealing.grouped(roster.hash().hex()) if roster else ""
 
 
 def facts(study: Study) -> dict[str, list[dict[str, str]]]:
@@ -343,13 +381,13 @@ def _plan(study: Study) -> Plan:
     return Plan.from_json({**study.plan_json, "panel_digest": "00" * 32}) if awaits_list else study.plan
 
 
-def table(study: Study, start: int, count: int) -> dict[str, Any]:
+def table(results: Results, start: int, count: int) -> dict[str, Any]:
     """Result rows `start` … `start + count` by column, in the panel's order; NaN becomes None."""
     part = slice(start, start + count)
-    kept = store.kept_columns(study.pk, study.results_folder, study.columns)
-    rows = len(kept["id"]) if study.columns else 0
-    columns = {name: _plain(kept[name][part]) for name in study.columns}
-    if study.columns:
+    kept = results.kept_columns
+    rows = len(kept["id"]) if results.columns else 0
+    columns = {name: _plain(kept[name][part]) for name in results.columns}
+    if results.columns:
         alleles = bytes(kept["alleles"]).decode().split("\n")
         for name in ("a1", "a2"):
             columns[name] = [alleles[index] for index in columns[name]]
@@ -365,11 +403,10 @@ def _plain(values: np.ndarray) -> list[Any]:
 
 
 def manifest(
-    study: Study, summary: Summary | None, files: Iterable[ResultFile], began: datetime, ended: datetime
+    study: Study, summary: Any, files: Iterable[ResultFile], began: datetime, ended: datetime
 ) -> dict[str, Any]:
     """What a reader of the results needs to judge and to repeat them."""
     plan = study.plan
-    cohorts = list(study.members())
     counted = traffic(study)
     by_party = counted["seconds"]
     by_party["server"]["files"] = round((ended - began).total_seconds(), 3)
@@ -381,10 +418,17 @@ def manifest(
         "blind": not study.one_operator,
         "operators": "one operator: not blind" if study.one_operator else "server and compensator apart",
         "roster": [
-            {"name": cohort.name, "fingerprint": sealing.fingerprint(bytes.fromhex(cohort.public_key))}
-            for cohort in cohorts
+            {
+                "name": cohort.name,
+                "fingerprint": sealing.fingerprint(bytes.fromhex(cohort.public_key)),
+                "compared_by_telephone": bool(cohort.compared_at),
+            }
+            for cohort in study.members()
         ],
-        "compensator": {"fingerprint": sealing.fingerprint(plan.compensator_key)},
+        "compensator": {
+            "fingerprint": sealing.fingerprint(plan.compensator_key),
+            "compared_by_telephone": bool(study.compared_at),
+        },
         "panel": None if plan.of_tables else {"variants": study.panel_size, "sha256": study.panel_digest},
         "summary": summary,
         "files": [{"name": file.name, "bytes": file.size, "sha256": file.sha256} for file in files],
@@ -396,11 +440,27 @@ def manifest(
     }
 
 
-def run(study: Study, summary: Summary | None, ended: datetime) -> Run:
+def about(study: Study, summaries: Sequence[Summary], files: Iterable[ResultFile], ended: datetime) -> About:
+    """What the report says beside the plan and the results."""
+    return About(
+        name=study.name,
+        description=study.description,
+        run=run(study, summaries, ended),
+        members=[
+            Member(cohort.name, sealing.fingerprint(bytes.fromhex(cohort.public_key)))
+            for cohort in study.members()
+        ],
+        panel_digest="" if study.plan.of_tables else study.panel_digest,
+        files=[File(file.name, file.size, file.sha256) for file in files],
+    )
+
+
+def run(study: Study, summaries: Sequence[Summary], ended: datetime) -> Run:
     """What a methods section says beside the plan."""
     return Run(
         cohorts=[cohort.name for cohort in study.members()],
-        summary=summary,
+        summaries=summaries,
+        plan_hash=study.plan.hash().hex(),
         panel_size=study.panel_size,
         one_operator=study.one_operator,
         ended=ended.date().isoformat(),
@@ -416,3 +476,10 @@ def result_path(study: Study, name: str) -> Path | None:
     if not study.result_files.filter(name=name).exists():
         return None
     return store.results_path(study.pk, study.results_folder) / name
+
+
+def all_results(study: Study) -> Iterator[bytes]:
+    """All result files of a study as a zip archive, piece by piece."""
+    folder = store.results_path(study.pk, study.results_folder)
+    paths = [folder / name for name in study.result_files.values_list("name", flat=True)]
+    return zipped(results_name(study.plan), paths)

@@ -1,6 +1,7 @@
 """Files of studies on disk. A file is there whole or not at all; nothing is unpickled.
 
 HOME/studies/<study>/shares/<round>.<cohort>.<nonce>      masked bytes, until the round is aggregated
+                           /<round>.dealing               of a round that is compared, as long
                     /rows/<random>.npy                    some result rows
                          /merged-<random>/<table>/<name>.npy   all of them, sorted
                     /lists/<digest>.txt, list.txt, panel.txt, remarks.tsv
@@ -16,7 +17,7 @@ import hashlib
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -81,15 +82,19 @@ def share_path(study: str, round_id: int, cohort: int, nonce: str) -> Path:
     return study_folder(study) / "shares" / f"{round_id}.{cohort}.{nonce}"
 
 
+def dealing_path(study: str, round_id: int) -> Path:
+    return study_folder(study) / "shares" / f"{round_id}.dealing"
+
+
 class OtherBytes(ProtocolError):
-    """New bytes under a nonce that already names others."""
+    """New bytes under a name that others have already: a nonce, or the round of a dealing."""
 
 
 def keep_share(path: Path, blocks: Iterator[bytes], size: int) -> None:
-    """Stream a share of exactly `size` bytes to disk.
+    """Stream a share, or a dealing, of exactly `size` bytes to disk.
 
-    The name is taken only once the file is whole, and never taken twice: under one nonce lie the same bytes
-    for ever. ProtocolError if the stream is shorter; OtherBytes if the nonce names other bytes already.
+    The name is taken only once the file is whole, and never taken twice: under one name lie the same bytes
+    for ever. ProtocolError if the stream is shorter; OtherBytes if the name is of other bytes already.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
@@ -112,7 +117,7 @@ def _take_name(draft: Path, path: Path, size: int) -> None:
         os.link(draft, path)
     except FileExistsError:
         if path.stat().st_size == size and _digest(draft) != _digest(path):
-            raise OtherBytes("this nonce already names other bytes") from None
+            raise OtherBytes("other bytes were sent under this name before") from None
         # The same bytes again, or the rest of a file that a power failure cut short.
         draft.replace(path)
 
@@ -123,7 +128,7 @@ def _digest(path: Path) -> bytes:
 
 
 def load_share(path: Path, size: int) -> bytes:
-    """The bytes of a committed share; LostFile if they are not all there."""
+    """The bytes of a committed share or a dealing; LostFile if they are not all there."""
     try:
         data = path.read_bytes()
     except FileNotFoundError as error:
@@ -200,28 +205,44 @@ def drop_list(study: str, digest: str) -> None:
     list_path(study, digest).unlink(missing_ok=True)
 
 
+def drop_other_lists(study: str, keep: Collection[str]) -> None:
+    """Delete the cohorts' lists that are of none of these digests."""
+    for path in (study_folder(study) / "lists").glob("*.txt"):
+        if path.stem not in keep:
+            path.unlink(missing_ok=True)
+
+
 @contextmanager
 def list_draft(study: str, cohort: int) -> Iterator[BinaryIO | None]:
     """The one file into which a cohort's list comes, for the time of the block; None if one is coming."""
     path = study_folder(study) / "lists" / f".{cohort}"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as out:
-        if not _is_ours(out, path):
+        if not (_has_locked(out) and _is_at(out, path)):
             yield None
             return
         try:
             out.truncate(0)
             yield out
         finally:
-            path.unlink(missing_ok=True)
+            # Once it is renamed, a file of this name is somebody else's, who is writing it.
+            if _is_at(out, path):
+                path.unlink()
 
 
-def _is_ours(file: BinaryIO, path: Path) -> bool:
-    """Whether this process has locked the file, and it is still the one of that name."""
+def _has_locked(file: BinaryIO) -> bool:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is_at(file: BinaryIO, path: Path) -> bool:
+    """Whether an open file is still the one of that name."""
+    try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except (BlockingIOError, FileNotFoundError):
+    except FileNotFoundError:
         return False
 
 
@@ -255,14 +276,27 @@ def _remember(panel: Panel) -> None:
         _panels.popitem(last=False)
 
 
-def keep_agreed_panel(study: str, panel: Panel) -> None:
-    own = list_path(study, panel.digest.hex())  # often the list of a cohort
+def draft_panel(study: str, panel: Panel, remarks: bytes) -> None:
+    """Write a panel and what is to be said of it beside the place where `take_panel` puts them."""
+    digest = panel.digest.hex()
+    own = list_path(study, digest)  # often the list of a cohort
     if own.exists():
-        with own.open("rb") as file, whole_file(panel_path(study)) as out:
+        with own.open("rb") as file, whole_file(_draft(panel_path(study), digest)) as out:
             shutil.copyfileobj(file, out, BLOCK)
     else:
-        keep_bytes(panel_path(study), panel.canonical)
+        keep_bytes(_draft(panel_path(study), digest), panel.canonical)
+    keep_bytes(_draft(remarks_path(study), digest), remarks)
     _remember(panel)
+
+
+def take_panel(study: str, digest: str) -> None:
+    """Make the draft of this digest the agreed panel. Whoever calls holds the study's lock."""
+    for path in (panel_path(study), remarks_path(study)):
+        _draft(path, digest).replace(path)
+
+
+def _draft(path: Path, digest: str) -> Path:
+    return path.with_name(f"{path.name}.{digest}")
 
 
 def agreed_panel(study: str, digest: str) -> Panel:

@@ -16,7 +16,7 @@ from unpooled.plan import Plan
 
 log = logging.getLogger(__name__)
 
-_PEOPLE = 8
+_PEOPLE, _COHORTS = 8, 4
 
 
 def warm_up() -> None:
@@ -31,10 +31,17 @@ def warm_up() -> None:
 def _run(test: Algorithm) -> None:
     listed = Panel.of([(1, 1, b"rs1", b"A", b"G"), (23, 2, b"rs2", b"C", b"T")])
     panel = reconcile({name: Panel.from_canonical(listed.canonical) for name in "ab"}).panel
-    plan = Plan(test=test.name, phenotype="none", cohorts=3, trait=test.traits[0], compensator_key=bytes(32))
-    columns = run.run(plan, panel, [_cohort(len(panel)) for _ in range(3)])[test.table]
-    for write in test.files.values():
-        write(io.BytesIO(), panel, columns, plan)
+    plan = Plan(
+        test=test.name,
+        phenotype="none",
+        cohorts=_COHORTS,
+        trait=test.traits[0],
+        files=tuple(test.files),
+        compensator_key=bytes(32),
+    )
+    tables = run.run(plan, panel, [_cohort(len(panel)) for _ in range(_COHORTS)])
+    for file, write in test.files.items():
+        write(io.BytesIO(), panel, test.columns_for(file, tables), plan)
 
 
 def _cohort(variants: int) -> ArrayCohort:

@@ -1,12 +1,14 @@
 """Random federations of GWAS, each from one integer, beside both PLINKs on the pool.
 
 study      people, variants and plan of a federation, and what it can be cut to
+models     what a plan changes of people and covariates
 draw       what a seed makes of them; variants in `variants`
 files      PLINK files of each cohort, and of the pool
 ours       the product: its readers, panel, masks, and writers; `rehearsal` with a real server
 plinks     PLINK 1.9 and plink2
 compare    the panel, and reports that must be equal
 regressions  those whose numbers may differ
+combined   the meta-analysis of the cohorts' own estimates
 known      where PLINK may differ, and why
 judge      who is right then; by `truth`: pooled rows, a linear program, statsmodels
 outcome    what came of it
@@ -26,6 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from . import known
+from .combined import look_at_combined
 from .compare import same_bytes, same_panel
 from .draw import draw
 from .files import Tables, pool_names, write_cohort, write_pool
@@ -54,9 +57,8 @@ def compare(study: Study, folder: Path, pool: Study | None = None, with_server: 
     """
     outcome = Outcome()
     cohorts = [write_cohort(study, k, folder) for k in range(study.cohorts)]
-    pooled = write_pool(pool or study, folder)
     try:
-        results = run_study(study, cohorts)
+        each = run_study(study, cohorts)
     except Refused as error:
         outcome.refused(known.DECLINED, str(error))
         return outcome
@@ -64,13 +66,16 @@ def compare(study: Study, folder: Path, pool: Study | None = None, with_server: 
         text = traceback.format_exc()
         outcome.disagreements.append(Disagreement("run", type(error).__name__, "", text, ""))
         return outcome
-    for name, report in results.files.items():
-        (folder / f"ours.{name}").write_bytes(report)
-    if with_server and can_rehearse(study):
-        rehearse(study, cohorts, results, folder, outcome)
-    same_panel(study, results, outcome)
-    if not outcome.disagreements:  # with another panel all else would be about other variants
-        _compare_reports(study, results, pooled, folder, outcome)
+    same_panel(study, each[0], outcome)
+    for number, (one, results) in enumerate(zip(study.each, each, strict=True)):
+        own = folder / f"phenotype{number}" if number else folder
+        own.mkdir(exist_ok=True)
+        for name, report in results.files.items():
+            (own / f"ours.{name}").write_bytes(report)
+        if with_server and can_rehearse(study):
+            rehearse(study, cohorts, results, folder, outcome)
+        if not outcome.disagreements:  # with another panel all else would be about other variants
+            _compare_reports(one, results, write_pool(pool or one, own), own, outcome)
     return outcome
 
 
@@ -93,9 +98,12 @@ def _compare_regressions(
     truth = Truth(study, _left(study, minor))
     file = f"assoc.{study.test}"
     comparison = Comparison(study, results, truth, file, outcome)
-    comparison.compare(reports)
+    if study.model != "hetonly":  # which PLINK 1.9 does not have
+        comparison.compare(reports)
     comparison.look_closely(_CLOSELY)
-    names = list(dict.fromkeys(line.split()[1].decode() for line in reports.files[file].splitlines()[1:]))
+    look_at_combined(study, results, truth, _CLOSELY, outcome)
+    report = reports.files[file] or results.files[file]
+    names = list(dict.fromkeys(line.split()[1].decode() for line in report.splitlines()[1:]))
     if not names:
         return
     again = plink2(study, folder / "minor", names, folder / "plink2")

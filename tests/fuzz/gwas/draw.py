@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from .models import draw_genotype_model, draw_models, draw_phenotypes
 from .study import People, Study
 from .variants import draw_variants
 
@@ -13,6 +16,7 @@ _COHORTS, _COHORT_SHARES = (3, 4, 5, 7, 12, 30), (0.5, 0.15, 0.1, 0.1, 0.1, 0.05
 _SIZES, _SIZE_SHARES = ((24, 90), (90, 400), (400, 1500), (1500, 4000)), (0.15, 0.45, 0.32, 0.08)
 _FEWEST_AT_A_LEVEL = 12
 """A study refuses levels of fewer than 10 people with complete data."""
+_FIRTH = ("firth-fallback", "firth", "no-firth")
 
 
 def draw(seed: int, test: str | None = None) -> Study:
@@ -22,9 +26,12 @@ def draw(seed: int, test: str | None = None) -> Study:
     test = test or drawn
     autosomes = int(random.choice([22, 22, 22, 1, 5, 19, 38, 95]))
     people, names, levels = _draw_people(random, test)
-    plan = _draw_plan(random, test, autosomes)
+    plan = _draw_plan(random, test, autosomes) | draw_genotype_model(seed, test, names)
+    if plan.get("genotype_model"):
+        for name in ("chromosomes", "mind"):  # PLINK 1.9 is told about other variants then
+            plan.pop(name, None)
     cohorts = int(people.cohort.max()) + 1
-    return Study(
+    study = Study(
         seed=seed,
         test=test,
         autosomes=autosomes,
@@ -37,6 +44,7 @@ def draw(seed: int, test: str | None = None) -> Study:
         zero_one=(random.random(cohorts) < 0.2) & (test != "linear"),
         pheno_file=bool(random.random() < 0.3),
     )
+    return draw_phenotypes(replace(study, plan={**plan, **draw_models(study)}))
 
 
 def _draw_people(
@@ -168,5 +176,6 @@ def _draw_plan(random: np.random.Generator, test: str, autosomes: int) -> dict[s
         "beta": one(True, share=0.3) if test == "logistic" else None,
         "max_iterations": one(100, 60, 8, share=0.15) if test == "logistic" else None,
         "tolerance": one(1e-4, 1e-8, share=0.1) if test == "logistic" else None,
+        "firth": str(random.choice(_FIRTH)) if test == "logistic" else None,
     }
     return {name: value for name, value in found.items() if value is not None}

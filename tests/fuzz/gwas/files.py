@@ -10,9 +10,11 @@ import numpy as np
 
 from unpooled.simulate.files import chromosome_labels
 
+from .models import standardised
 from .study import Study
 
 PHENOTYPE = "status"
+PHENOTYPES = (PHENOTYPE, "second", "third")
 _STYLES = ("numbers", "letters", "chr")
 _CONTIG = "GL000192.1"
 _MAGIC = b"\x6c\x1b\x01"
@@ -45,7 +47,8 @@ def write_cohort(study: Study, cohort: int, folder: Path) -> Tables:
     prefix = folder / f"cohort{cohort + 1}"
     _write_genotypes(prefix, bim, v.copies[np.ix_(rows, here)], swapped)
     codes = ["-9", "NA"] if study.quantitative or study.zero_one[cohort] else ["-9", "0", "NA"]
-    phenotypes = _phenotypes(study, here, bool(study.zero_one[cohort]), random.choice(codes, len(here)))
+    missing = random.choice(codes, len(here))
+    phenotypes = [_phenotypes(each, here, bool(study.zero_one[cohort]), missing) for each in study.each]
     names = [("f", f"s{k}") for k in range(len(here))]
     return _write_people(study, prefix, here, names, phenotypes, _as_written(study))
 
@@ -60,7 +63,7 @@ def write_pool(study: Study, folder: Path) -> Tables:
         bim.append(f"{v.chromosome[row]}\t{v.name[row]}\t0\t{v.position[row]}\t{a1}\t{a2}")
     everyone = np.arange(len(study.people.sex))
     _write_genotypes(prefix, bim, v.copies[rows], np.array(turned, bool))
-    phenotypes = _phenotypes(study, everyone, False, np.full(len(everyone), "-9"))
+    phenotypes = [_phenotypes(study, everyone, False, np.full(len(everyone), "-9"))]
     return _write_people(study, prefix, everyone, pool_names(study), phenotypes, columns(study))
 
 
@@ -74,14 +77,14 @@ def pool_names(study: Study) -> list[tuple[str, str]]:
 
 
 def columns(study: Study) -> list[tuple[str, np.ndarray]]:
-    """The covariates as numbers: a categorical one is a column for each level but the first."""
+    """The covariates as the pool has them: a categorical one is a column for each level but the first."""
     found = []
     for name, values in zip(study.names, study.people.covariates.T, strict=True):
         if name not in study.levels:
             found.append((name, values))
         for k, level in list(enumerate(study.levels.get(name, ())))[1:]:
             found.append((f"{name}={level}", np.where(np.isnan(values), np.nan, values == k)))
-    return found
+    return standardised(study, found)
 
 
 def _as_written(study: Study) -> list[tuple[str, np.ndarray]]:
@@ -118,19 +121,20 @@ def _write_people(
     prefix: Path,
     who: np.ndarray,
     names: Sequence[tuple[str, str]],
-    phenotypes: Sequence[str],
+    phenotypes: Sequence[Sequence[str]],
     covariates: Sequence[tuple[str, np.ndarray]],
 ) -> Tables:
     """The .fam, and tables of phenotypes and of covariates if there are any."""
     people = study.people
-    in_fam = ["-9"] * len(who) if study.pheno_file else phenotypes
+    in_fam = ["-9"] * len(who) if study.pheno_file else phenotypes[0]
     rows = zip(names, people.founder[who], people.sex[who], in_fam, strict=True)
     fam = [f"{fid} {iid} {0 if own else 'dad'} 0 {sex} {code}\n" for (fid, iid), own, sex, code in rows]
     prefix.with_suffix(".fam").write_text("".join(fam))
     pheno = covar = None
     if study.pheno_file:
         pheno = prefix.with_suffix(".pheno")
-        _write_table(pheno, names, [PHENOTYPE], [list(phenotypes)], np.ones(len(who), bool))
+        titles = PHENOTYPES[: len(phenotypes)]
+        _write_table(pheno, names, titles, phenotypes, np.ones(len(who), bool))
     if covariates:
         covar = prefix.with_suffix(".cov")
         texts = [

@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
+from unpooled.genotype_model import JOINT, terms_of
+from unpooled.kernels import least_squares as codes
+
 from .ours import Results
 from .study import Study
-from .truth import Fit, Rows, Truth
+from .truth import OF_SEX, Fit, Rows, Truth
 
 Line = dict[str, str]
 """A line of a report, by its titles."""
@@ -15,10 +18,13 @@ Line = dict[str, str]
 ASSOC = ("CHR", "SNP", "BP", "A1", "TEST", "NMISS")
 GLM = ("#CHROM", "POS", "ID", "REF", "ALT", "A1", "TEST", "OBS_CT")
 """What must be the same words in PLINK 1.9's report and in plink2's."""
-_STATISTICS = ("STAT", "Z_STAT", "T_STAT")
+_OF_TWO = ("Z_OR_F_STAT", "T_OR_F_STAT")
+_STATISTICS = ("STAT", "Z_STAT", "T_STAT", *_OF_TWO)
 _ERRORS = ("SE", "LOG(OR)_SE")
 _NEAR = 1e-3
 """How far from PLINK's a number may be that has come through single precision, beside a last digit."""
+_PENALISED = 3e-5, 3e-5
+"""The same of Firth's fit, which ends with steps of 1e-6: where they shrink slowly, a few 1e-5 away."""
 _BETA, _SE = 1e-9, 1e-6
 """How near to statsmodels': a coefficient, in the larger of itself and its error; and that error."""
 _SURE = 3.0
@@ -40,6 +46,12 @@ class Judge:
     def __init__(self, study: Study, results: Results, truth: Truth, glm: bool) -> None:
         self.plan, self.results, self.truth, self.glm = study.plan, results, truth, glm
         self.logistic, self.digits = study.test == "logistic", 6 if glm else 4
+        of_genotype, _ = terms_of(results.plan).tests(results.plan.covariate_columns)
+        self.own = (*of_genotype, JOINT)
+        """The tests of the genotype itself."""
+        columns = results.regression(glm)
+        penalised = columns["variant"][:][np.isin(columns["code"][:], codes.OF_PENALISED)]
+        self._penalised = {results.panel.name[variant].decode() for variant in penalised.tolist()}
         self._estimable: dict[str, bool | None] = {}
         self._fits: dict[str, Fit | None] = {}
 
@@ -57,9 +69,13 @@ class Judge:
             self._estimable[name] = self.rows(line).is_estimable()
         return self._estimable[name]
 
+    def is_penalised(self, line: Line) -> bool:
+        """Whether ours is Firth's fit."""
+        return self.glm and self.name(line) in self._penalised
+
     def has_no_maximum(self, line: Line) -> bool:
         """Whether the likelihood has none, though ours has a number."""
-        if not self.logistic or line["TEST"] != "ADD":
+        if not self.logistic or line["TEST"] != self.own[0] or self.is_penalised(line):
             return False
         errors, (_, size) = [error for _, error in self.estimates(line).values()], self.rows(line).scaled
         if len(errors) == len(size) and np.max(errors * size) < _SURE:
@@ -68,7 +84,7 @@ class Judge:
 
     def near(self, ours: Line, theirs: Line) -> bool:
         """Within a step of the last digit; a logistic report, and plink2's, within `_NEAR` beside that."""
-        titles = [title for title in ours if title not in (*ASSOC, *GLM, "ERRCODE")]
+        titles = [title for title in ours if title not in (*ASSOC, *GLM, "FIRTH?", "ERRCODE")]
         return all(ours[title] == theirs[title] or self._is_near(title, ours, theirs) for title in titles)
 
     def _is_near(self, title: str, ours: Line, theirs: Line) -> bool:
@@ -102,7 +118,10 @@ class Judge:
         fit = self.fit(line)
         if fit is None:
             return {}
+        if line["TEST"] == JOINT:
+            return self._expected_together(line, fit)
         beta, se, p = fit.of(line["TEST"])
+        close = _PENALISED[1] if self.is_penalised(line) else _SE
         effects = {"OR": beta, "BETA": beta}
         if ci := float(self.plan.get("ci", 0)):  # type: ignore[arg-type]
             reach, percent = stats.norm.ppf(1 - (1 - ci) / 2), int(ci * 100 + 1e-9)
@@ -110,12 +129,22 @@ class Judge:
         with np.errstate(over="ignore"):
             odds = {title: float(np.exp(effect)) for title, effect in effects.items()}
         z = beta / se
-        found = {title: (value, _SE * se * value) for title, value in odds.items()}
+        found = {title: (value, close * se * value) for title, value in odds.items()}
         if "OR" not in line:
-            found = {title: (effect, _SE * se) for title, effect in effects.items()}
-        found |= dict.fromkeys(_ERRORS, (se, _SE * se))
-        found |= {title: (z, _SE * (1 + abs(z))) for title in _STATISTICS}
-        found["P"] = (p, _SE * p * (1 + z * z))
+            found = {title: (effect, close * se) for title, effect in effects.items()}
+        found |= dict.fromkeys(_ERRORS, (se, close * se))
+        found |= {title: (z, close * (1 + abs(z))) for title in _STATISTICS}
+        found["P"] = (p, close * p * (1 + z * z))
+        return {title: value for title, value in found.items() if title in line}
+
+    def _expected_together(self, line: Line, fit: Fit) -> dict[str, tuple[float, float]]:
+        """Of the joint test: chi-square in PLINK 1.9's report, F in plink2's."""
+        people = len(self.rows(line).y)
+        size = fit.joint / 2 if self.glm else fit.joint
+        p = stats.f(2, people).sf(size) if self.glm else stats.chi2(2).sf(size)
+        close = _PENALISED[1] if self.is_penalised(line) else _SE
+        found = dict.fromkeys(_STATISTICS, (size, close * (1 + size)))
+        found["P"] = (float(p), close * p * (1 + size))
         return {title: value for title, value in found.items() if title in line}
 
     def is_tolerated(self, line: Line) -> bool:
@@ -126,10 +155,10 @@ class Judge:
 
     def far_from_statsmodels(self, line: Line) -> str:
         """In full precision, all tests of a variant: what is not statsmodels'."""
-        fit = self.fit(line)
+        fit, (exact, close) = self.fit(line), _PENALISED if self.is_penalised(line) else (_BETA, _SE)
         for test, (beta, se) in self.estimates(line).items():
             b, e, _ = fit.of(test) if fit else (np.nan, np.nan, np.nan)
-            if not (abs(beta - b) <= _BETA * max(abs(b), e) and abs(se - e) <= _SE * e):
+            if not (abs(beta - b) <= exact * max(abs(b), e) and abs(se - e) <= close * e):
                 return f"{test} {beta!r} {se!r}, statsmodels {b!r} {e!r}"
         return ""
 
@@ -138,14 +167,25 @@ class Judge:
         columns, names = self.results.regression(self.glm), self.rows(line).names
         at = int(np.flatnonzero(columns["variant"][:] == self.results.place[self.name(line)])[0])
         beta, se = (columns[name][at : at + 1][0].tolist() for name in ("beta", "se"))
-        signs = [-1.0 if self.glm and name == "SEX" else 1.0 for name in names]
+        signs = [-1.0 if self.glm and name in OF_SEX else 1.0 for name in names]
         return {name: (x * sign, e) for name, x, e, sign in zip(names, beta, se, signs, strict=False)}
 
     def fit(self, line: Line) -> Fit | None:
         name = self.name(line)
         if name not in self._fits:
-            self._fits[name] = self.rows(line).fit()
+            rows = self.rows(line)
+            self._fits[name] = (
+                rows.penalised(self._whole(name, rows)) if self.is_penalised(line) else rows.fit()
+            )
         return self._fits[name]
+
+    def _whole(self, name: str, rows: Rows) -> np.ndarray:
+        """Where the search for Firth's estimates begins: at ours, of the tests that the report has."""
+        columns = self.results.regression(self.glm)
+        at = int(np.flatnonzero(columns["variant"][:] == self.results.place[name])[0])
+        known = columns["beta"][at : at + 1][0][: len(rows.names)].copy()
+        known[[self.glm and name in OF_SEX for name in rows.names[: len(known)]]] *= -1  # as plink2 counts it
+        return np.concatenate([np.nan_to_num(known), np.zeros(len(rows.names) - len(known))])
 
     def in_words(self, line: Line) -> str:
         values = " ".join(f"{title}={value:.8g}" for title, (value, _) in self.expected(line).items())

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from unpooled.algorithms import algorithm, check
+from unpooled.algorithms.phenotypes import tables_of
 from unpooled.errors import UnpooledError
+from unpooled.genotype_model import ADDITIVE
+from unpooled.heterogeneity_option import META
 from unpooled.panel import Agreement, Panel, reconcile
 from unpooled.plan import Covariate, Plan
 from unpooled.question import Arrays
@@ -20,7 +23,7 @@ from unpooled_client.data.cohort import PlinkCohort, PlinkData, open_cohort
 from unpooled_client.data.completeness import kept_by_mind
 from unpooled_client.data.options import DataOptions
 
-from .files import PHENOTYPE, Tables
+from .files import PHENOTYPE, PHENOTYPES, Tables
 from .study import Study
 
 
@@ -53,6 +56,13 @@ class Results:
 
 
 def plan_of(study: Study) -> Plan:
+    """Where everybody has all phenotypes, the study asks for that, which leaves out nobody.
+
+    People of unknown sex have none unless the plan says otherwise.
+    """
+    people, further = study.people, study.people.further
+    known = bool(study.plan.get("allow_no_sex")) or bool(people.sex.all())
+    together = bool(further) and known and not np.isnan([people.phenotype, *further]).any()
     chosen = {
         "trait": "quantitative" if study.quantitative else "case/control",
         "autosomes": study.autosomes,
@@ -61,20 +71,33 @@ def plan_of(study: Study) -> Plan:
         "covariates": tuple(Covariate(name, study.levels.get(name, ())) for name in study.names),
         **({} if study.test == "chi-square" else {"missing": "exact", "cohort_sums": True}),
         **study.plan,
+        "phenotypes": PHENOTYPES[1 : 1 + len(further)],
+        "require_pheno": together,
     }
+    is_per_copy = study.model == ADDITIVE and not study.plan.get("interaction")
+    if study.test != "chi-square" and "files" in chosen and is_per_copy and not together:
+        chosen |= {"files": (*chosen["files"], META), "few_studies": True}  # type: ignore[misc]
     return Plan(study.test, PHENOTYPE, study.cohorts, bytes(32), **chosen)  # type: ignore[arg-type]
 
 
-def run_study(study: Study, cohorts: Sequence[Tables]) -> Results:
-    """The study of these cohorts' files; Refused if a cohort's client or the study declines them."""
+def run_study(study: Study, cohorts: Sequence[Tables]) -> list[Results]:
+    """The study of these cohorts' files, each phenotype as if it were the only one.
+
+    Refused if a cohort's client or the study declines them.
+    """
     plan = plan_of(study)
-    test = check(plan)
+    check(plan)
     opened = [_opened(plan, tables, bool(one)) for tables, one in zip(cohorts, study.zero_one, strict=True)]
     agreement = reconcile({f"cohort {k:04}": data.panel for k, data in enumerate(opened)})
     try:
         tables = run(plan, agreement.panel, [_aligned(data, agreement.panel, plan) for data in opened])
     except UnpooledError as error:
         raise Refused(str(error)) from error
+    return [_of_one(each, agreement, tables_of(plan, tables, each.phenotype)) for each in plan.each]
+
+
+def _of_one(plan: Plan, agreement: Agreement, tables: dict[str, dict[str, np.ndarray]]) -> Results:
+    test, plan = check(plan), dataclasses.replace(plan, phenotype=PHENOTYPE)
     if test.table not in tables:
         raise Refused("no variant passes the filters")
     files = {}
@@ -88,7 +111,7 @@ def _opened(plan: Plan, tables: Tables, zero_one: bool) -> PlinkData:
     options = DataOptions(
         bfile=tables.bfile,
         pheno=tables.pheno,
-        pheno_name=PHENOTYPE if tables.pheno else None,
+        pheno_name=",".join(plan.phenotype_names) if tables.pheno else None,
         covar=tables.covar,
         one=zero_one,
         one_class=True,

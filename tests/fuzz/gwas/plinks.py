@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from unpooled.genotype_model import ADDITIVE
+
 from .files import PHENOTYPE, Tables, pool_names
 from .study import Study
 
@@ -20,6 +22,8 @@ _TIME = 300.0
 _COMMANDS = {"chi-square": "--assoc", "linear": "--linear", "logistic": "--logistic"}
 _FLAGS = {"nonfounders": "--nonfounders", "allow_no_sex": "--allow-no-sex"}
 _NUMBERS = {"maf": "--maf", "geno": "--geno", "hwe": "--hwe", "mind": "--mind", "ci": "--ci"}
+_GLM = {"firth-fallback": "logistic.hybrid", "firth": "firth"}
+"""How plink2 calls its report of a fit that is Firth's in part, or wholly."""
 _SINGLE = ("X", "Y", "MT")
 NOTHING = "wrote no"
 """What is said of a program that ended well, and left no report."""
@@ -48,14 +52,30 @@ def missing() -> list[str]:
 def plink1(study: Study, pool: Tables, out: Path) -> Reports:
     """PLINK 1.9's reports, all in one run."""
     words = ["plink1.9", "--bfile", pool.bfile, *_general(study), *_tables(pool), _COMMANDS[study.test]]
+    at = len(words)
     words += [word for name, word in (("beta", "beta"), ("hide_covar", "hide-covar")) if study.plan.get(name)]
     words += [flag for name, flag in _FLAGS.items() if study.plan.get(name)]
     for name, flag in _NUMBERS.items():
         words += [flag, study.plan[name]] if name in study.plan else []
-    words += _chosen(study)
-    words += ["--freq", "--missing", "--hardy"]
+    words += [*_chosen(study), *_conditions(study, out)]
+    counts = ["--freq", "--missing", "--hardy"]
     report = "assoc" if study.test == "chi-square" else f"assoc.{study.test}"
-    return _reports(words, out, (report, "frq", "lmiss", "hwe"))
+    if study.model == ADDITIVE:
+        words[at:at] = _model(study)
+        return _reports([*words, *counts], out, (report, "frq", "lmiss", "hwe"))
+    # After X, Y and MT, which it leaves out then, it takes a variant for another.
+    found = _reports([*words, *counts], out, (report, "frq", "lmiss", "hwe"))
+    words[at:at] = _model(study)
+    # By --chr: with 95 autosomes it may crash on --not-chr, or leave out XY, too.
+    others = ["--chr", f"0-{study.autosomes},{study.autosomes + 3}"]
+    again = _reports([*words, *others], out.with_name("plink1.model"), (report,))
+    return Reports({**found.files, **again.files}, found.said or again.said)
+
+
+def _model(study: Study) -> list[object]:
+    """Modifiers for the model; PLINK 1.9 does not have all of plink2's."""
+    model = [] if study.model in (ADDITIVE, "hetonly") else [study.model]
+    return [*model, *(["interaction"] if study.plan.get("interaction") else [])]
 
 
 def rarer_first(study: Study, pool: Tables, out: Path) -> Reports:
@@ -78,12 +98,16 @@ def plink2(study: Study, minor: Path, variants: list[str], out: Path) -> Reports
     words += ["--covar", minor.parent / "pooled.cov"] if study.names else []
     words += ["--covar-variance-standardize"] if standardises(study) else []
     words += ["--nonfounders"] if study.plan.get("nonfounders") else []
+    words += _conditions(study, out)
     words += ["--ci", study.plan["ci"]] if "ci" in study.plan else []
-    words += ["--glm", "no-firth", "skip-invalid-pheno", "omit-ref"]
+    firth = str(study.plan.get("firth", "no-firth"))
+    words += ["--glm", firth, "skip-invalid-pheno", "omit-ref"]
+    words += [study.model] if study.model == "hetonly" else []
+    words += _model(study)
     words += ["hide-covar"] if study.plan.get("hide_covar") else []
-    words += [] if study.names else ["allow-no-covars"]
+    words += [] if study.names or study.plan.get("condition") else ["allow-no-covars"]
     words += ["cols=+beta"] if study.plan.get("beta") else []
-    end = f"{PHENOTYPE}.glm.{study.test}"
+    end = f"{PHENOTYPE}.glm.{_GLM.get(firth, study.test)}"
     found = _reports(words, out, (end,))
     if found.files or NOTHING in found.said:
         return found
@@ -105,7 +129,8 @@ def _others(study: Study) -> list[str]:
 
 def standardises(study: Study) -> bool:
     """Whether plink2 is to standardise covariates; then its lines about them are in other units."""
-    if not study.names:
+    # A product would be another effect then; and what is in units of the pool needs no others.
+    if not study.names or study.plan.get("interaction") or study.plan.get("covar_variance_standardize"):
         return False
     values = study.people.covariates
     size = np.nanstd(values, axis=0) + np.abs(np.nanmean(values, axis=0))
@@ -125,7 +150,16 @@ def _phenotypes(study: Study) -> list[str]:
 
 def _chosen(study: Study) -> list[object]:
     chromosomes = study.plan.get("chromosomes", ())
-    return ["--chr", ",".join(chromosomes)] if chromosomes else []  # type: ignore[arg-type]
+    words: list[object] = ["--chr", ",".join(chromosomes)] if chromosomes else []  # type: ignore[arg-type]
+    return words + ([f"--filter-{study.plan['sexes']}"] if "sexes" in study.plan else [])
+
+
+def _conditions(study: Study, out: Path) -> list[object]:
+    names = study.plan.get("condition", ())
+    if not names:
+        return []
+    (listed := out.with_suffix(".condition")).write_text("".join(f"{name}\n" for name in names))  # type: ignore[attr-defined]
+    return ["--condition-list", listed]
 
 
 def _general(study: Study) -> list[object]:

@@ -6,22 +6,31 @@ import itertools
 
 import numpy as np
 
+from unpooled.genotype_model import ADDITIVE
 from unpooled.kernels import least_squares as codes
 
 from . import known
 from .judge import ASSOC, GLM, Judge, Line, is_number, parsed
+from .models import conditions
 from .ours import Results
 from .outcome import Disagreement, Outcome
 from .plinks import Reports, standardises
 from .study import Study
-from .truth import Truth
+from .truth import OF_SEX, Truth
 
 _ITERATIONS = 25
-_NO_MAXIMUM = {"SEPARATION", "LOGISTIC_CONVERGE_FAIL", "INVALID_RESULT", "CORR_TOO_HIGH", "VIF_TOO_HIGH"}
+_NO_MAXIMUM = {
+    *("SEPARATION", "LOGISTIC_CONVERGE_FAIL", "FIRTH_CONVERGE_FAIL", "INVALID_RESULT"),
+    *("CORR_TOO_HIGH", "VIF_TOO_HIGH"),
+}
 """Codes of plink2 for variants without a maximum: which it is depends on what is looked at first."""
 
 Texts = tuple[str, str]
 """A line of ours and of PLINK's as they stand."""
+
+
+def _without_widths(report: bytes) -> bytes:
+    return b"".join(b" ".join(line.split()) + b"\n" for line in report.splitlines())
 
 
 class Comparison:
@@ -31,12 +40,15 @@ class Comparison:
         self.study, self.results, self.file, self.outcome = study, results, file, outcome
         self.glm, self.logistic = ".glm." in file, study.test == "logistic"
         self.judge = Judge(study, results, truth, self.glm)
+        self.as_they_are = {*self.judge.own, *OF_SEX, *(name for name, _ in conditions(study))}
         columns = results.regression(self.glm)
         names = results.panel.name[columns["variant"][:]].astype(str).tolist()
         self.codes = dict(zip(names, columns["code"][:].tolist(), strict=True))
 
     def compare(self, reports: Reports) -> None:
         ours, theirs = self.results.files[self.file], reports.files.get(self.file, b"")
+        if self.study.model != ADDITIVE and not self.glm:  # PLINK 1.9 has not seen all IDs
+            ours, theirs = _without_widths(ours), _without_widths(theirs)
         heads = [text.split(b"\n", 1)[0].decode() for text in (ours, theirs)]
         if theirs and heads[0] != heads[1]:
             self._disagree("another header", "", (heads[0], heads[1]))
@@ -47,16 +59,19 @@ class Comparison:
                 continue
             if key not in their:
                 self._ours_only(line, text)
-            elif key[1] in ("ADD", "SEX") or not (self.glm and standardises(self.study)):
+            elif key[1] in self.as_they_are or not (self.glm and standardises(self.study)):
                 self._pair(line, their[key][1], (text, their[key][0]))
         for key in their.keys() - mine.keys():
+            if self.study.model != ADDITIVE and their[key][1].get("#CHROM") == "X":
+                self.outcome.rules[known.ON_X] += 1
+                continue
             self._disagree("a line of PLINK's only", key[0], ("", their[key][0]))
 
     def look_closely(self, count: int) -> None:
         """Some of the variants with a number against statsmodels in full precision, whatever PLINK says."""
         if self.study.plan.get("tolerance"):
             return
-        lines = [line for line in parsed(self.results.files[self.file]) if line["TEST"] == "ADD"]
+        lines = [line for line in parsed(self.results.files[self.file]) if line["TEST"] == self.judge.own[0]]
         known_ones = np.array([line for line in lines if is_number(line)], object)
         for line in np.random.default_rng(self.study.seed).permutation(known_ones)[:count]:
             self.outcome.exact += 1
@@ -88,17 +103,34 @@ class Comparison:
         elif different:
             self._disagree(f"another {different[0]}", self.judge.name(ours), texts)
             return
-        if is_number(ours) and is_number(theirs):
+        if self.glm and ours.get("FIRTH?") != theirs.get("FIRTH?"):
+            self._another_fit(ours, theirs, texts)
+        elif is_number(ours) and is_number(theirs):
             self.outcome.numbers += 1
             self._both(ours, theirs, texts)
         elif is_number(ours):
             if self._alone(ours, texts):
                 self.outcome.rules[known.GAVE_UP] += 1
+        elif self.codes[self.judge.name(ours)] == codes.PENALISED_UNFINISHED and is_number(theirs):
+            if self.judge.rows(ours).is_dependent:
+                self.outcome.rules[known.DEPENDENT] += 1
+            elif not self._is_limited(self.judge.name(ours)) and theirs["ERRCODE"] == ".":
+                self._disagree("no fit of Firth's", self.judge.name(ours), texts)
         elif self._na_is_due(ours, texts, is_number(theirs)):
             if is_number(theirs):
                 self.outcome.rules[self._why_na(ours)] += 1
             elif self.glm:
                 self._codes(ours, theirs, texts)
+
+    def _another_fit(self, ours: Line, theirs: Line, texts: Texts) -> None:
+        """One is Firth's. Ours is where the other has no maximum, or came to the plan's limit before it."""
+        if ours["FIRTH?"] == "N":
+            if self._alone(ours, texts):
+                self.outcome.rules[known.GAVE_UP] += 1
+        elif self.judge.is_estimable(ours) and not self.study.plan.get("max_iterations"):
+            self._disagree("Firth's fit though there is an estimate", self.judge.name(ours), texts)
+        elif is_number(ours):
+            self._judged(ours, texts, known.FIRTH_INSTEAD)
 
     def _alone(self, ours: Line, texts: Texts) -> bool:
         """Whether a line is well whatever PLINK has; else it is a disagreement."""
@@ -118,9 +150,16 @@ class Comparison:
         elif not self.judge.near(ours, theirs):
             incomplete = len(self.judge.rows(ours).y) < np.count_nonzero(self.judge.truth.complete)
             is_off = self.glm and self.logistic and incomplete
-            self._judged(ours, texts, known.MISSING_CALLS if is_off else known.SINGLE)
+            rule = known.MISSING_CALLS if is_off else known.SINGLE
+            rule = known.DOUBLED if self._has_one_copy_in_product(ours) else rule
+            self._judged(ours, texts, known.FIRTH_EARLY if self.judge.is_penalised(ours) else rule)
         elif texts[0] != texts[1] and not self.glm:
             self.outcome.rules[known.NEAR] += 1
+
+    def _has_one_copy_in_product(self, ours: Line) -> bool:
+        """Whether it is PLINK 1.9's line of an interaction on Y or MT."""
+        single = {str(self.study.autosomes + k) for k in (2, 4)}
+        return not self.glm and ours["CHR"] in single and ours["TEST"].startswith("ADDx")
 
     def _judged(self, ours: Line, texts: Texts, rule: str) -> None:
         if self.judge.is_right(ours):
@@ -146,7 +185,7 @@ class Comparison:
     def _is_limited(self, name: str) -> bool:
         """Whether the plan has a lower limit of iterations than usual, and the variant has come to it."""
         limit = int(self.study.plan.get("max_iterations", _ITERATIONS))  # type: ignore[call-overload]
-        return limit < _ITERATIONS and self.codes[name] == codes.UNFINISHED
+        return limit < _ITERATIONS and self.codes[name] in (codes.UNFINISHED, codes.PENALISED_UNFINISHED)
 
     def _why_na(self, ours: Line) -> str:
         if self.judge.rows(ours).is_dependent:
@@ -170,6 +209,9 @@ class Comparison:
         x, people = self.judge.rows(ours).x[:, 2:], int(theirs["OBS_CT"])
         if (np.ptp(x, axis=0) == 0).any():  # it leaves out a constant covariate, and whose value is missing
             return known.DEPENDENT
+        if self.logistic and people > len(x):
+            separates = self.study.plan.get("condition") and self.judge.is_estimable(ours) is False
+            return known.CONDITION_LEFT_OUT if separates else None
         if not self.logistic:
             everyone = self.judge.truth.everyone(ours["ID"], ours["A1"]).x[:, 2:]
             counts = [np.unique(column, return_counts=True)[1] for column in everyone.T]

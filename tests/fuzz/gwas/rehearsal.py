@@ -16,13 +16,30 @@ from .study import Study
 _TIME = 600.0
 _OF_THE_FAM = "phenotype"
 """What `rehearse` calls the phenotype that no column names."""
-_SAME_NAME = ("maf", "geno", "hwe", "mind", "ci", "max_iterations", "tolerance", "chunk_size")
-_SWITCHES = ("nonfounders", "allow_no_sex", "hide_covar", "beta")
+_SAME_NAME = (
+    "maf",
+    "geno",
+    "hwe",
+    "mind",
+    "ci",
+    "max_iterations",
+    "tolerance",
+    "chunk_size",
+    "sexes",
+    "genotype_model",
+)
+_SWITCHES = ("nonfounders", "allow_no_sex", "hide_covar", "beta", "covar_variance_standardize")
+_LISTS = {
+    "chromosomes": "--chr",
+    "files": "--files",
+    "interaction": "--interaction",
+    "condition": "--condition",
+}
 
 
 def can_rehearse(study: Study) -> bool:
-    """One command line says for all cohorts whether controls are 0."""
-    return not study.zero_one.any()
+    """One command line says for all cohorts whether controls are 0. Files are compared of one phenotype."""
+    return not (study.zero_one.any() or study.people.further)
 
 
 def rehearse(
@@ -52,9 +69,8 @@ def _options(study: Study) -> list[object]:
     for name in (name for name in _SAME_NAME if name in plan):
         words += [f"--{name.replace('_', '-')}", plan[name]]
     words += [f"--{name.replace('_', '-')}" for name in _SWITCHES if plan.get(name)]
-    for name in ("chromosomes", "files"):
-        if name in plan:
-            words += ["--chr" if name == "chromosomes" else "--files", ",".join(plan[name])]  # type: ignore[arg-type]
+    for name, flag in _LISTS.items():
+        words += [flag, ",".join(plan[name])] if plan.get(name) else []  # type: ignore[arg-type]
     words += ["--cohort-sums"] if study.levels else []
     for name, levels in study.levels.items():
         words += ["--categorical", f"{name}={','.join(levels)}"]

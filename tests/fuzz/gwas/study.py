@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unpooled.chromosomes import chromosome_codes
+from unpooled.genotype_model import ADDITIVE
 
 COMPLEMENT = {"A": "T", "T": "A", "C": "G", "G": "C"}
 UNSEEN, UNNAMED = "0", "."
@@ -32,11 +33,14 @@ class People:
     """float64 (n, c): of a categorical covariate the number of the level; NaN is missing."""
     listed: np.ndarray
     """bool (n,): has a line in the file of covariates; else all are missing."""
+    further: tuple[np.ndarray, ...] = ()
+    """Of a study of several phenotypes the others, each as `phenotype`."""
 
     def take(self, which: np.ndarray) -> People:
         columns = (self.cohort, self.sex, self.founder, self.phenotype, self.covariates, self.listed)
         cohort, *others = (column[which] for column in columns)
-        return People(np.unique(cohort, return_inverse=True)[1], *others)
+        further = tuple(values[which] for values in self.further)
+        return People(np.unique(cohort, return_inverse=True)[1], *others, further)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +108,19 @@ class Study:
     """Phenotypes are in tables of their own, and not in the .fam files."""
 
     @property
+    def model(self) -> str:
+        return str(self.plan.get("genotype_model", ADDITIVE))
+
+    @property
     def cohorts(self) -> int:
         return int(self.people.cohort.max()) + 1
+
+    @property
+    def each(self) -> list[Study]:
+        """The study of each phenotype, as if it were the only one."""
+        people = self.people
+        several = (people.phenotype, *people.further)
+        return [replace(self, people=replace(people, phenotype=one, further=())) for one in several]
 
     @property
     def quantitative(self) -> bool:
@@ -176,7 +191,11 @@ class Study:
     # What a case is cut to
 
     def with_variants(self, which: np.ndarray) -> Study:
-        return replace(self, variants=self.variants.take(which))
+        """Some variants, bool (m,), and the conditions among them."""
+        left, plan = set(self.variants.name[which].tolist()), dict(self.plan)
+        if named := plan.pop("condition", ()):
+            plan |= {"condition": names} if (names := tuple(n for n in named if n in left)) else {}  # type: ignore[attr-defined]
+        return replace(self, variants=self.variants.take(which), plan=plan)
 
     def with_people(self, which: np.ndarray) -> Study:
         """Some people, bool (n,), and the cohorts that have any."""
@@ -191,8 +210,10 @@ class Study:
 
     def with_covariates(self, which: list[int]) -> Study:
         names = tuple(self.names[k] for k in which)
+        plan = {**self.plan, **({"interaction": names} if "interaction" in self.plan else {})}
         return replace(
             self,
+            plan=plan,
             people=replace(self.people, covariates=self.people.covariates[:, which]),
             names=names,
             levels={name: levels for name, levels in self.levels.items() if name in names},

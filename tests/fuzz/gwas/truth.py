@@ -10,8 +10,14 @@ import numpy as np
 from scipy import special, stats
 from scipy.optimize import linprog
 
+from unpooled.genotype_model import MODELS
+
 from .files import columns
+from .models import conditions
 from .study import Study
+
+OF_SEX = ("SEX", "ADDxSEX")
+"""Tests that a variant has on X alone, the second beside an interaction."""
 
 _DEPENDENT = 1e-5
 """Smallest singular value of columns of length 1 below which they depend on one another; then variances are
@@ -28,6 +34,8 @@ class Fit:
     beta: np.ndarray
     se: np.ndarray
     p: np.ndarray
+    joint: float
+    """Chi-square of the first two coefficients together; NaN if there is one column."""
 
     def of(self, test: str) -> tuple[float, float, float]:
         """(coefficient, standard error, P)."""
@@ -45,15 +53,24 @@ class Rows:
     y: np.ndarray
     x: np.ndarray
     """float64 (n, 1 + columns): the intercept first."""
+    products: tuple[tuple[int, int, int], ...] = ()
+    """Columns that are products: which, and of which two."""
 
     @property
     def scaled(self) -> tuple[np.ndarray, np.ndarray]:
         """The columns centred and of deviation 1, and what one of each is; a constant one stays zero."""
-        size = self.x[:, 1:].std(axis=0)
-        centred = self.x[:, 1:] - self.x[:, 1:].mean(axis=0)
-        still = size <= 1e-12 * np.maximum(1e-300, np.abs(self.x[:, 1:]).max(axis=0))
-        size = np.where(still, 1, size)
-        return np.column_stack([self.x[:, 0], np.where(still, 0, centred / size)]), size
+        return _scaled(self.x)
+
+    @property
+    def about_centres(self) -> tuple[np.ndarray, np.ndarray]:
+        """The columns, with products of covariates about their means, and what turns their coefficients, but
+        the intercept's, into those of the columns: else statsmodels loses digits."""
+        x, back = self.x.copy(), np.eye(self.x.shape[1] - 1)
+        for product, own, covariate in self.products:
+            mean = x[:, covariate].mean()
+            x[:, product] = x[:, own] * (x[:, covariate] - mean)
+            back[own - 1, product - 1] = -mean
+        return x, back
 
     @property
     def is_dependent(self) -> bool:
@@ -79,7 +96,8 @@ class Rows:
         """The estimates; None where statsmodels finds none."""
         import statsmodels.api as sm
 
-        x, size = self.scaled
+        about, back = self.about_centres
+        x, size = _scaled(about)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
@@ -90,10 +108,61 @@ class Rows:
                     result = sm.OLS(self.y - self.y.mean(), x).fit()  # else it loses the mean's digits
             except (np.linalg.LinAlgError, sm.tools.sm_exceptions.PerfectSeparationError, ValueError):
                 return None
-            beta, se = result.params[1:] / size, result.bse[1:] / size
+            beta = back @ (result.params[1:] / size)
+            covariance = back @ (result.cov_params()[1:, 1:] / np.outer(size, size)) @ back.T
+            se, joint = np.sqrt(np.diag(covariance)), _together(beta, covariance)
             tail = stats.norm.sf if self.test == "logistic" else stats.t(len(x) - x.shape[1]).sf
             p = 2 * tail(np.abs(beta / se))
-        return Fit(self.names, beta, se, p)
+        return Fit(self.names, beta, se, p, joint)
+
+    def penalised(self, start: np.ndarray) -> Fit | None:
+        """Firth's estimates, at the maximum next to `start`, of all columns; None where there is none."""
+        about, back = self.about_centres
+        x, size = _scaled(about)
+        beta = np.concatenate([[0.0], np.linalg.solve(back, start) * size])
+        beta[0] = self._maximum(x[:, :1], x @ beta)[0]
+        beta = self._climb(x, beta)
+        for _ in range(60):
+            score = self._penalised(x, beta)[1]
+            columns = [
+                (self._penalised(x, beta + h)[1] - self._penalised(x, beta - h)[1]) / 2e-5
+                for h in 1e-5 * np.eye(len(beta))
+            ]
+            try:
+                step = np.linalg.solve(-np.array(columns).T, score)
+            except np.linalg.LinAlgError:
+                return None
+            beta = beta + step
+            if not np.abs(step).max() > 1e-9:
+                break
+        found = back @ (beta[1:] / size)
+        covariance = back @ (self._penalised(x, beta)[2][1:, 1:] / np.outer(size, size)) @ back.T
+        se, joint = np.sqrt(np.diag(covariance)), _together(found, covariance)
+        return Fit(self.names, found, se, 2 * stats.norm.sf(np.abs(found / se)), joint)
+
+    def _climb(self, x: np.ndarray, beta: np.ndarray) -> np.ndarray:
+        """Nearer to the maximum: steps that are halved while Firth's likelihood falls."""
+        for _ in range(100):
+            best, score, inverse = self._penalised(x, beta)
+            step = inverse @ score
+            step *= min(1.0, 2 / np.abs(step).max())
+            while self._penalised(x, beta + step)[0] < best and np.abs(step).max() > 1e-6:
+                step = step / 2
+            beta = beta + step
+            if np.abs(step).max() < 1e-5:
+                break
+        return beta
+
+    def _penalised(self, x: np.ndarray, beta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Firth's likelihood, its gradient, and the inverse information."""
+        eta = x @ beta
+        p = special.expit(eta)
+        weight = p * (1 - p)
+        information = (x * weight[:, None]).T @ x
+        inverse = np.linalg.pinv(information, hermitian=True)
+        leverage = weight * np.einsum("ni,ij,nj->n", x, inverse, x)
+        value = self._likelihood(eta) + np.linalg.slogdet(information)[1] / 2
+        return float(value), x.T @ (self.y - p + leverage * (0.5 - p)), inverse
 
     def shortfall(self, betas: Mapping[str, float]) -> float:
         """By how much the likelihood is below its maximum at these coefficients and the best others."""
@@ -127,6 +196,22 @@ class Rows:
         return float(np.sum(self.y * eta - np.logaddexp(0, eta)))
 
 
+def _scaled(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    size = x[:, 1:].std(axis=0)
+    centred = x[:, 1:] - x[:, 1:].mean(axis=0)
+    still = size <= 1e-12 * np.maximum(1e-300, np.abs(x[:, 1:]).max(axis=0))
+    size = np.where(still, 1, size)
+    return np.column_stack([x[:, 0], np.where(still, 0, centred / size)]), size
+
+
+def _together(beta: np.ndarray, covariance: np.ndarray) -> float:
+    """Wald's chi-square of the first two coefficients."""
+    if len(beta) < 2:
+        return np.nan
+    both = slice(0, 2)
+    return float(beta[both] @ np.linalg.solve(covariance[both, both], beta[both]))
+
+
 class Truth:
     """The pooled rows of a study's variants, as PLINK 1.9 counts them or as plink2 does."""
 
@@ -134,7 +219,10 @@ class Truth:
         """`kept`, bool (n,): who is left by --mind."""
         self.study, self.kept = study, kept
         people = study.people
-        values = np.array([column for _, column in columns(study)]).reshape(-1, len(people.sex)).T
+        copied = conditions(study)
+        found = [*copied, *columns(study)]
+        self.conditions, self.names = len(copied), [name for name, _ in found]
+        values = np.array([column for _, column in found]).reshape(-1, len(people.sex)).T
         phenotype = people.phenotype
         if not study.plan.get("allow_no_sex"):
             phenotype = np.where(people.sex == 0, np.nan, phenotype)
@@ -154,14 +242,35 @@ class Truth:
         """As plink2 has them, but with those who lack the call, whose copies are 0."""
         return self._rows(self.place[name], a1, True, called=False)
 
-    def _rows(self, variant: int, a1: str, by_plink2: bool, called: bool = True) -> Rows:
+    def of_cohort(self, name: str, a1: str, cohort: int) -> Rows:
+        """As PLINK 1.9 has one cohort alone, with the covariates that say something of its people."""
+        own = self.complete & (self.study.people.cohort == cohort)
+        rows = self._rows(self.place[name], a1, False, inside=own)
+        x = self.covariates[own]
+        told: list[int] = []
+        for k in range(x.shape[1] * bool(len(x))):
+            some = Rows(self.study.test, (), x[:, 0], np.column_stack([np.ones(len(x)), x[:, [*told, k]]]))
+            if np.linalg.svd(some.scaled[0] / np.sqrt(len(x)), compute_uv=False).min() > 3e-5:
+                told.append(k)
+        columns = [0, 1, *(2 + k for k in told), *range(2 + x.shape[1], rows.x.shape[1])]
+        return Rows(rows.test, tuple(rows.names[k - 1] for k in columns[1:]), rows.y, rows.x[:, columns])
+
+    def _rows(
+        self,
+        variant: int,
+        a1: str,
+        by_plink2: bool,
+        called: bool = True,
+        inside: np.ndarray | None = None,
+    ) -> Rows:
         study, people = self.study, self.study.people
+        inside = self.complete if inside is None else inside
         v, code = study.variants, int(study.variants.chromosome[variant])
         first, _, turned = study.pooled_pair(variant)
         second = turned == (a1 == first)  # A1 is the second of `alleles`
         copies = v.copies[variant].astype(float)
         copies = np.where(copies < 0, np.nan, 2 - copies if second else copies)
-        men, inside = people.sex == 1, self.complete
+        men = people.sex == 1
         on_x, on_y, on_mt = (code == study.autosomes + k for k in (1, 2, 4))
         single = (men & ((on_x and not by_plink2) or on_y)) | on_mt
         copies = np.where(
@@ -173,9 +282,28 @@ class Truth:
         if on_x and with_sex and by_plink2:
             inside = inside & (people.sex != 0)
         inside, copies = (inside & ~np.isnan(copies), copies) if called else (inside, np.nan_to_num(copies))
-        names = ["ADD", *(name for name, _ in columns(study))]
-        parts = [np.ones(len(men)), copies, *self.covariates.T]
+        coded = [(column.test, _coded(copies, column.values)) for column in MODELS[study.model]]
+        names = [*(test for test, _ in coded), *self.names]
+        parts = [np.ones(len(men)), *(values for _, values in coded), *self.covariates.T]
+        products = []
+        if study.plan.get("interaction"):
+            for k in range(self.conditions, len(self.names)):
+                for a, (test, own) in enumerate(coded):
+                    products.append((len(parts), 1 + a, 1 + len(coded) + k))
+                    names.append(f"{test}x{self.names[k]}")
+                    parts.append(own * self.covariates[:, k])
         if with_sex:
-            names.append("SEX")
-            parts.append(np.where(by_plink2, 2.0 - men, men))
-        return Rows(study.test, tuple(names), self.phenotype[inside], np.column_stack(parts)[inside])
+            names.append(OF_SEX[0])
+            sex = np.where(by_plink2, 2.0 - men, men)
+            parts.append(sex)
+            if products:  # there is an interaction, and so one with sex
+                products.append((len(parts), 1, len(parts) - 1))
+                names.append(OF_SEX[1])
+                parts.append(copies * sex)
+        x = np.column_stack(parts)[inside]
+        return Rows(study.test, tuple(names), self.phenotype[inside], x, tuple(products))
+
+
+def _coded(copies: np.ndarray, values: tuple[float, float, float]) -> np.ndarray:
+    """A column that copies become, NaN without a call; half a copy counts half of one."""
+    return np.asarray(np.interp(copies, [0, 1, 2], values, left=np.nan, right=np.nan))

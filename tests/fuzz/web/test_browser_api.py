@@ -58,6 +58,12 @@ BODIES: dict[tuple[str, str], list[dict[str, Any]]] = {
     ("POST", "studies/{study}/invitations"): [{"cohort": "Kraków"}],
     ("POST", "session"): [{"username": "owner", "password": PASSWORD}],
     ("POST", "session/password"): [{"old": PASSWORD, "new": PASSWORD + "2"}],
+    ("PATCH", "session"): [{"display_name": "Ada"}],
+    ("POST", "account/tokens"): [{"name": "nightly", "scope": "read", "days": 30}],
+    ("POST", "account/channels"): [
+        {"kind": "webhook", "address": "https://example.org/", "events": ["done"], "all_own": True},
+        {"kind": "mail", "address": "a@example.org", "events": ["failed"], "all_own": False},
+    ],
     ("POST", "people"): [_PERSON],
     ("PATCH", "people/{username}"): [{"role": "coordinator"}, {"active": False}],
 }

@@ -98,7 +98,9 @@ def requests(draw: st.DrawFn, world: World) -> tuple[str, Asked]:
 
 latin = st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=40)
 METHODS = st.sampled_from(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
-nowhere = st.sampled_from([*GETS, "shares/1", "shares/999999999999999999"]) | st.text(max_size=20).map(quote)
+nowhere = st.sampled_from([*GETS, "shares/1", "dealings/1", "shares/999999999999999999"]) | st.text(
+    max_size=20
+).map(quote)
 
 
 @st.composite
@@ -110,7 +112,8 @@ def sound(draw: st.DrawFn) -> tuple[str, str, bytes]:
     if kind == "list":
         return "PUT", "panel/list", draw(lists)
     if kind == "share":
-        return "PUT", f"shares/{draw(st.integers(0, 30))}", bytes(draw(st.sampled_from([0, 4, 400, 1000])))
+        place = f"{draw(st.sampled_from(['shares', 'dealings']))}/{draw(st.integers(0, 30))}"
+        return "PUT", place, bytes(draw(st.sampled_from([0, 4, 400, 1000])))
     (method, place), values = draw(st.sampled_from(list(objects.items())))
     return method, place, json.dumps(draw(values)).encode()
 

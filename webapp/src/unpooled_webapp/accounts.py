@@ -9,23 +9,25 @@ from django.contrib.auth import authenticate
 from django.contrib.auth.models import Group, User
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
+from django.db.models import Q
 from django.http import HttpRequest
 
 from unpooled_server.errors import Conflict, Refused
 from unpooled_server.models import Study
+from unpooled_server.names import RESERVED
 from unpooled_webapp import tries
 
 ADMINISTRATOR, COORDINATOR, OBSERVER = "administrator", "coordinator", "observer"
 ROLES = (ADMINISTRATOR, COORDINATOR, OBSERVER)
 
-TRIES_PER_NAME, TRIES_PER_ADDRESS = 8, 40
+TRIES_PER_NAME, TRIES_PER_ADDRESS, TRIALS = 8, 40, 10
 
 
 def role(user: User) -> str:
     """A person's role on this platform."""
     if user.is_superuser:
         return ADMINISTRATOR
-    return COORDINATOR if user.groups.filter(name=COORDINATOR).exists() else OBSERVER
+    return COORDINATOR if any(group.name == COORDINATOR for group in user.groups.all()) else OBSERVER
 
 
 def check_new(name: str, password: str) -> None:
@@ -101,6 +103,47 @@ def change_password(request: HttpRequest, user: User, old: str, new: str) -> Non
 def limit_address(request: HttpRequest) -> None:
     """Refused after too many tries from one address."""
     tries.count({f"sign-in:address:{_address(request)}": TRIES_PER_ADDRESS})
+
+
+def limit_trials(user: User) -> None:
+    """Refused after too many trial notices of one person."""
+    tries.count({f"trial:{user.pk}": TRIALS}, "Too many trials.")
+
+
+def shown_name(user: User) -> str:
+    """What a person is called on pages: the display name, or else the name they sign in with."""
+    return user.first_name or user.username
+
+
+def names_of(study: Study) -> dict[str, str]:
+    """How those are called who watch a study, or have compared its fingerprints."""
+    who = {study.compared_by, *study.cohorts.values_list("compared_by", flat=True)}
+    found = User.objects.filter(Q(username__in=who) | Q(observed_studies=study)).distinct()
+    return {user.username: shown_name(user) for user in found}
+
+
+def names_in(study: Study) -> dict[str, str]:
+    """How the people in a study's log are called. The names of its cohorts stay those of cohorts."""
+    who = set(study.log.values_list("who", flat=True)) - set(study.cohorts.values_list("name", flat=True))
+    return {user.username: shown_name(user) for user in User.objects.filter(username__in=who)}
+
+
+def check_display_name(name: str, user: User | None = None) -> None:
+    """Refused if somebody else is called so, or one of the platform's own parties."""
+    others = User.objects.exclude(pk=user.pk) if user else User.objects.all()
+    is_taken = others.filter(Q(username__iexact=name) | Q(first_name__iexact=name)).exists()
+    if name and (is_taken or name.lower() in RESERVED):
+        raise Conflict("name-taken", "Somebody is called this already.", fields={"display_name": "is taken"})
+
+
+def set_display_name(user: User, name: str) -> None:
+    """Change how a person is called; empty: by the user name.
+
+    It is kept in Django's first name. The last name stays empty: not everybody has two.
+    """
+    check_display_name(name, user)
+    user.first_name = name
+    user.save(update_fields=["first_name"])
 
 
 def _address(request: HttpRequest) -> str:

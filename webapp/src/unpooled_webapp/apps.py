@@ -10,5 +10,6 @@ class WebappConfig(AppConfig):
     name = "unpooled_webapp"
 
     def ready(self) -> None:
+        importlib.import_module("unpooled_webapp.notices.events").listen()
         if settings.UNPOOLED_BROKER_URL:
             importlib.import_module("unpooled_webapp.celery")  # else doorbells would ring nowhere

@@ -14,7 +14,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "unpooled_webapp.settings")
 app = Celery("unpooled")
 app.set_default()  # for every thread of the web process, not only for the one that imports this
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks(["unpooled_server"])
+app.autodiscover_tasks(["unpooled_server", "unpooled_webapp"])
 
 
 @celeryd_init.connect

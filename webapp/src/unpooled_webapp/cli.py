@@ -16,6 +16,7 @@ COMMANDS = {
     "simulate": "Generate cohorts.",
     "worker": "Do the platform's work without a broker.",
     "administrator": "Make somebody an administrator of the platform.",
+    "genome": "Show other genes, or recombination rates, in pictures of results.",
     "manage": "Run one of Django's own commands, e.g. `manage migrate`.",
 }
 

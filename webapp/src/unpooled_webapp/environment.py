@@ -94,6 +94,37 @@ def database(url: str, sqlite: Path) -> dict[str, Any]:
     }
 
 
+def mail(url: str) -> dict[str, Any]:
+    """Django's settings for the mail server at a URL; without one, no mail is sent."""
+    if not url:
+        return {"EMAIL_BACKEND": "django.core.mail.backends.dummy.EmailBackend"}
+    parts = urlsplit(url)
+    if parts.scheme not in ("smtp", "smtps") or not parts.hostname:
+        raise SystemExit(
+            "UNPOOLED_MAIL_URL: want smtp://user:password@host:587 or smtps://user:password@host"
+        )
+    tls = parts.scheme == "smtps"
+    is_here = parts.hostname in ("localhost", "127.0.0.1", "::1")
+    return {
+        "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
+        "EMAIL_HOST": parts.hostname,
+        "EMAIL_PORT": parts.port or (465 if tls else 587),
+        "EMAIL_HOST_USER": unquote(parts.username or ""),
+        "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
+        "EMAIL_USE_SSL": tls,
+        "EMAIL_USE_TLS": not tls and not is_here,  # never a password in clear on a network
+        "EMAIL_TIMEOUT": 10,
+    }
+
+
+def mail_sender(url: str) -> str:
+    """From whom mail is: UNPOOLED_MAIL_FROM, which a platform that sends mail must say."""
+    sender = ", ".join(words("UNPOOLED_MAIL_FROM"))
+    if url and "@" not in sender:
+        raise SystemExit(f"UNPOOLED_MAIL_FROM: got {sender!r}; want the address that mail is sent from")
+    return sender
+
+
 def _sqlite(path: Path) -> dict[str, Any]:
     return {
         "ENGINE": "django.db.backends.sqlite3",

@@ -8,6 +8,7 @@ from django.middleware.gzip import GZipMiddleware
 from django.middleware.http import ConditionalGetMiddleware
 
 from unpooled_server.errors import DATABASE_AWAY, Refused, Unavailable, first_line
+from unpooled_webapp import tokens
 from unpooled_webapp.http_worker import SMALL_BODY
 
 POLICY = (
@@ -58,7 +59,10 @@ def _come_again(request: HttpRequest, error: Exception) -> HttpResponseBase:
 
 
 class LargeBodiesOfKnownPeople:
-    """A body that takes a thread to read is read only if its sender is signed in. (Cohorts show a token.)"""
+    """A body that takes a thread to read is read only if its sender is signed in, or shows an API token.
+
+    Cohorts show another token, which their own interface looks at.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -66,12 +70,16 @@ class LargeBodiesOfKnownPeople:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         length = int(request.META.get("CONTENT_LENGTH") or 0)
         try:
-            if length <= SMALL_BODY or request.path.startswith(COHORT_API) or request.user.is_authenticated:
+            if length <= SMALL_BODY or request.path.startswith(COHORT_API) or _is_known(request):
                 return self.get_response(request)
         except DATABASE_AWAY as error:
             return _come_again(request, error)
         text = f"Without signing in you may send {SMALL_BODY} bytes at most."
         return JsonResponse(Refused("not-signed-in", text, "Sign in first.").body(), status=401)
+
+
+def _is_known(request: HttpRequest) -> bool:
+    return request.user.is_authenticated or tokens.find(tokens.shown(request)) is not None
 
 
 class NoBodyForHead:

@@ -1,6 +1,13 @@
 from __future__ import annotations
 
+import uuid
+from typing import ClassVar
+
+from django.conf import settings
 from django.db import models
+from django.utils import timezone
+
+from unpooled_server.models import Study
 
 
 class Installation(models.Model):
@@ -10,3 +17,112 @@ class Installation(models.Model):
 
     def __str__(self) -> str:
         return self.home
+
+
+class Scope(models.TextChoices):
+    """What a program may do with a token: in both cases no more than the person who made it."""
+
+    READ = "read", "Read"
+    CHANGE = "change", "Read and change"
+
+
+class ApiToken(models.Model):
+    """Lets a program use the API in a person's name. The token itself is shown once, and stored hashed."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
+    name = models.CharField(max_length=80)
+    token_hash = models.CharField(max_length=64, unique=True)
+    scope = models.CharField(max_length=8, choices=Scope.choices)
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering: ClassVar = ["-created_at", "-id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Event(models.TextChoices):
+    """What people are told about a study."""
+
+    DONE = "done", "Done"
+    PAUSED = "paused", "Paused"
+    FAILED = "failed", "Failed"
+    WAITED = "waited-for", "A cohort is waited for"
+    TRIAL = "trial", "A trial"
+
+
+class ChannelKind(models.TextChoices):
+    MAIL = "mail", "Mail"
+    WEBHOOK = "webhook", "Webhook"
+
+
+class Channel(models.Model):
+    """Where a person is told, and of what."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="channels")
+    kind = models.CharField(max_length=8, choices=ChannelKind.choices)
+    # A mail address, or an https:// address.
+    address = models.CharField(max_length=500)
+    events = models.JSONField(default=list)
+    # Of every study that the person coordinates; else of those alone that the person follows.
+    all_own = models.BooleanField(default=False)
+    # What a webhook's secret is derived from, beside the platform's own: this row alone does not tell it.
+    nonce = models.CharField(max_length=64)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering: ClassVar = ["id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["user", "kind", "address"], name="one_channel_of_an_address"),
+        ]
+
+    def __str__(self) -> str:
+        return self.address
+
+
+class Following(models.Model):
+    """A person who wants to be told about one study."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="followings")
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="followings")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["user", "study"], name="one_following_of_a_study"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id}: {self.study_id}"
+
+
+class Outcome(models.TextChoices):
+    WAITING = "waiting", "Not yet delivered"
+    DELIVERED = "delivered", "Delivered"
+    GIVEN_UP = "given-up", "Given up"
+
+
+class Delivery(models.Model):
+    """One notice to one channel: the queue, and afterwards the list of what came of it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    channel = models.ForeignKey(Channel, on_delete=models.CASCADE, related_name="deliveries")
+    # None: a trial.
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="deliveries", null=True)
+    event = models.CharField(max_length=12, choices=Event.choices)
+    # When it happened, and when it is to be tried next.
+    time = models.DateTimeField(default=timezone.now)
+    due_at = models.DateTimeField(default=timezone.now)
+    tries = models.PositiveSmallIntegerField(default=0)
+    outcome = models.CharField(max_length=12, choices=Outcome.choices, default=Outcome.WAITING)
+    # What came of the last try, in words.
+    said = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["-time"]
+        indexes: ClassVar = [models.Index(fields=["outcome", "due_at"])]
+
+    def __str__(self) -> str:
+        return f"{self.event} to {self.channel_id}"

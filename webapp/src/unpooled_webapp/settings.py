@@ -17,6 +17,9 @@ UNPOOLED_ONE_OPERATOR = environment.flag("UNPOOLED_ONE_OPERATOR")
 UNPOOLED_PUBLIC_URL = environment.secret("UNPOOLED_PUBLIC_URL").rstrip("/")
 UNPOOLED_DEMO_ADDRESS = environment.secret("UNPOOLED_DEMO_ADDRESS").rstrip("/")
 UNPOOLED_AWAY_SECONDS = environment.number("UNPOOLED_AWAY_SECONDS", 60)
+UNPOOLED_MAIL_URL = environment.secret("UNPOOLED_MAIL_URL")
+UNPOOLED_WEBHOOKS_INSIDE = environment.flag("UNPOOLED_WEBHOOKS_INSIDE")
+UNPOOLED_WAITED_SECONDS = environment.number("UNPOOLED_WAITED_SECONDS", 600)
 UNPOOLED_THREADS = environment.threads()
 UNPOOLED_LONG_POLLS = UNPOOLED_THREADS * 3 // 4
 
@@ -70,6 +73,9 @@ DATABASES = {
     "default": environment.database(environment.secret("UNPOOLED_DATABASE_URL"), UNPOOLED_HOME / "db.sqlite3")
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+globals().update(environment.mail(UNPOOLED_MAIL_URL))
+DEFAULT_FROM_EMAIL = environment.mail_sender(UNPOOLED_MAIL_URL)
 
 # Sign-in attempts are counted here; several processes must see the same count.
 _IN_MEMORY = {
@@ -139,21 +145,28 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "StudyState": "unpooled_server.names.StudyState",
         "CohortState": "unpooled_server.names.CohortState",
+        "Stage": "unpooled_webapp.api.serializers.STAGES",
         "Phase": "unpooled_server.names.Phase",
         "PauseKind": "unpooled_server.names.PauseKind",
         "Role": "unpooled_webapp.accounts.ROLES",
-        "Trait": "unpooled_webapp.api.serializers.TRAITS",
+        "Trait": "unpooled_webapp.api.plan_forms.TRAITS",
         "ColumnType": "unpooled.schema.TYPES",
-        "Masking": "unpooled_webapp.api.serializers.MASKING",
+        "Masking": "unpooled_webapp.api.plan_forms.MASKING",
         "OptionKind": "unpooled_webapp.api.plan_options.KINDS",
-        "PanelMode": "unpooled_webapp.api.serializers.PANEL_MODES",
-        "Place": "unpooled_webapp.api.serializers.PLACES",
+        "PanelMode": "unpooled_webapp.api.plan_forms.PANEL_MODES",
+        "Place": "unpooled_webapp.api.plan_forms.PLACES",
+        "NoticeEvent": "unpooled_webapp.models.Event",
+        "ChannelKind": "unpooled_webapp.models.ChannelKind",
+        "TokenScope": "unpooled_webapp.models.Scope",
+        "DeliveryOutcome": "unpooled_webapp.models.Outcome",
     },
 }
 
 CELERY_BROKER_URL = UNPOOLED_BROKER_URL or None
 CELERY_TASK_IGNORE_RESULT = True
-CELERY_TASK_ACKS_LATE = True
+# A ring is taken before its work is done: the sweep rings again for what a killed worker left. One that is
+# not yet acknowledged when Redis goes away would end the worker, for Kombu cannot put it back.
+CELERY_TASK_ACKS_LATE = False
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
@@ -162,7 +175,12 @@ CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 # A doorbell is rung once: a request must not wait for a broker that is away, the sweep rings again.
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_timeout": 5, "max_retries": 0}
 CELERY_BEAT_SCHEDULE = {
-    "sweep": {"task": "unpooled_server.tasks.sweep", "schedule": 15.0, "options": {"expires": 14}}
+    "sweep": {"task": "unpooled_server.tasks.sweep", "schedule": 15.0, "options": {"expires": 14}},
+    "notices": {
+        "task": "unpooled_webapp.tasks.deliver_notices",
+        "schedule": 15.0,
+        "options": {"expires": 14},
+    },
 }
 
 LOGGING = {

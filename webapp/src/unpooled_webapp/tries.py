@@ -1,4 +1,4 @@
-"""How often somebody may try a password: counts of what failed, forgotten after a while.
+"""How often somebody may try something, such as a password: counts that are forgotten after a while.
 
 They lie in Redis, so that several processes see the same; while Redis is away each process counts for itself.
 """
@@ -22,7 +22,7 @@ WINDOW = 300  # seconds
 T = TypeVar("T")
 
 
-def count(keys: Mapping[str, int]) -> None:
+def count(keys: Mapping[str, int], said: str = "Too many attempts to sign in.") -> None:
     """Count a try under each key; Refused if there were more than its number within the window.
 
     The first key that is spent ends it: an address that may not try any more makes no entries for names,
@@ -31,7 +31,7 @@ def count(keys: Mapping[str, int]) -> None:
     if any(_with_cache(functools.partial(_more, key)) > most for key, most in keys.items()):
         raise Refused(
             "too-many-tries",
-            "Too many attempts to sign in.",
+            said,
             "Wait five minutes, then try again.",
             status=429,
         )

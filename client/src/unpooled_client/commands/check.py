@@ -12,14 +12,15 @@ from typing import Any
 import click
 from rich.console import Console
 
-from unpooled.schema import read_schema
+from unpooled.page import encoded
+from unpooled.schema import schema_from_file
 from unpooled_client.data.check_page import as_page
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import DataOptions, data_options, options_from, plan_options
 from unpooled_client.data.report import Report
 from unpooled_client.data.show import as_json, show
 from unpooled_client.data.tables import open_table, schema_of
-from unpooled_client.words.page import write as keep
+from unpooled_client.state.files import write_atomically
 
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
@@ -29,7 +30,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 @plan_options
 @click.option("--table", type=_FILE, metavar="FILE", help="Check a table, CSV or Parquet, instead.")
 @click.option("--schema", type=_FILE, metavar="FILE",
-              help="CSV with the lines name,type,unit of its columns.  [CSV: all numbers]")  # fmt: skip
+              help="CSV with lines such as name,type,unit of its columns.  [CSV: all numbers]")  # fmt: skip
 @click.option("--state", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Check for the study in this folder; files that pass are kept for review.")  # fmt: skip
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
@@ -51,7 +52,7 @@ def check(to_json: bool, html: Path | None, schema: Path | None, state: Path | N
         report = _check_table(options.table, schema, options)
     report.summary = {"files": _sizes(options)} | report.summary
     if html is not None:
-        keep(html, as_page(report, datetime.now()))
+        write_atomically(html, encoded(as_page(report, datetime.now())))
     if to_json:
         click.echo(as_json(report))
     else:
@@ -69,9 +70,9 @@ def _sizes(options: DataOptions) -> dict[str, str]:
 
 
 def _check_for_study(state: Path, options: DataOptions) -> Report:
+    from unpooled.protocol.sealing import grouped
     from unpooled_client.state.folder import StateFolder
     from unpooled_client.study.before_run import agreement_of, check_for_study
-    from unpooled_client.words.sentences import grouped
 
     folder = StateFolder(state)
     report = check_for_study(folder, options, os.cpu_count() or 1)
@@ -85,7 +86,7 @@ def _check_table(table: Path, schema: Path | None, options: DataOptions) -> Repo
     """What a study would say of a table whose columns are those of the schema, or else all numbers."""
     report = Report()
     if schema is not None:
-        columns = read_schema(schema.read_text("utf-8", errors="replace"), str(schema))
+        columns = schema_from_file(schema)
     elif (found := schema_of(table, report)) is not None:
         columns = found
     else:

@@ -40,6 +40,10 @@ _COMMANDS = {
         "unpooled_client.commands.results:results",
         "The results of a study that is done, and this cohort against the pool.",
     ),
+    "pictures": (
+        "unpooled_client.commands.pictures:pictures",
+        "Genomic inflation and loci of a study that is done.",
+    ),
     "doctor": (
         "unpooled_client.commands.doctor:doctor",
         "What is wrong with this computer, or on the way to the server.",

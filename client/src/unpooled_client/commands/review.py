@@ -9,14 +9,16 @@ from pathlib import Path
 
 import click
 
+from unpooled.page import encoded
 from unpooled_client.commands.cli import EXIT_CODES
 from unpooled_client.commands.options import state_option
 from unpooled_client.commands.run import state_folder
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.events import Exit
+from unpooled_client.state.files import write_atomically
 from unpooled_client.state.folder import Agreement, Saved, StateFolder
 from unpooled_client.study import before_run
-from unpooled_client.words import page, review, sentences
+from unpooled_client.words import review, sentences
 
 
 @click.command("review", epilog=EXIT_CODES)
@@ -43,7 +45,7 @@ def command(folder: Path | None, html: Path | None, as_json: bool, wanted: bool)
     if not saved.is_released and not as_json:
         saved = _ask(place, saved)
     if html is not None:
-        page.write(html, review.review_page(saved, agreement, datetime.now()))
+        write_atomically(html, encoded(review.review_page(saved, agreement, datetime.now())))
         click.echo(f"Kept in {html}", err=True)
     return int(Exit.DONE)
 
@@ -52,7 +54,8 @@ def _show(saved: Saved, agreement: Agreement, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(review.as_json(saved, agreement), indent=2))
         return
-    click.echo("\n".join(sentences.leaves(review.leaves_of(saved, agreement))))
+    rows = review.leaves_of(saved, agreement)
+    click.echo("\n".join([*sentences.summary(rows, saved.sizes), *sentences.leaves(rows)]))
     if saved.is_released:
         click.echo("This is released. Continue with: unpooled-client run")
 

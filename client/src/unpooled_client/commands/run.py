@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,12 +19,13 @@ from unpooled_client.data.options import DataOptions, data_options, options_from
 from unpooled_client.network.api import Network
 from unpooled_client.state.events import Event, Exit, Failed, Finished, ReleaseNeeded, ReviewNeeded
 from unpooled_client.state.files import StateError
-from unpooled_client.state.folder import StateFolder, folder_of, known_folders
-from unpooled_client.state.stage import next_command
+from unpooled_client.state.folder import StateFolder, current_folders, folder_of
+from unpooled_client.state.stage import in_a_line, next_command
 from unpooled_client.study import background
 from unpooled_client.study.answering import MOST_THREADS
 from unpooled_client.study.engine import Engine, Until
 from unpooled_client.study.invitation import invitation_from
+from unpooled_client.words import sentences
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
@@ -87,7 +88,12 @@ def join(invitation: str | None, wait: bool, yes: bool, **options: Any) -> int:
 @invitation_argument
 @data_options
 @click.option("--table", type=_FILE, metavar="FILE", help="A table, CSV or Parquet, in a study of tables.")
-@click.option("--out", type=FOLDER, metavar="DIR", help="Folder for the results.  [unpooled-STUDY]")
+@click.option(
+    "--out",
+    type=FOLDER,
+    metavar="DIR",
+    help="Folder for the results.  [NAME-results, by the plan's file name]",
+)
 @_YES
 @click.option("--detach", is_flag=True, help="Run in the background: you may close this terminal.")
 @click.option("--threads", type=click.IntRange(1), default=_cores, metavar="N",
@@ -155,13 +161,24 @@ def state_folder(given: Path | None, invitation: Invitation | None) -> StateFold
         return StateFolder(given)
     if invitation is not None:
         return folder_of(invitation)
-    found = known_folders()
+    found = current_folders()
     if len(found) == 1:
         return found[0]
     if not found:
         raise StateError("no study was joined here yet. Start with: unpooled-client run INVITATION")
-    listed = "\n".join(f"  {folder.as_option}" for folder in found)
-    raise StateError(f"several studies were joined here. Say which:\n{listed}")
+    raise StateError(
+        "\n".join(["several studies were joined here. Say which, by its folder:", *_listed(found)])
+    )
+
+
+def _listed(folders: Iterable[StateFolder]) -> Iterator[str]:
+    """Two lines for each study: what it is, and how to choose it."""
+    for folder in folders:
+        try:
+            told = in_a_line(folder.load())
+        except StateError as error:
+            told = str(error)
+        yield from (f"  {told}", f"      {folder.as_option}")
 
 
 def _screen(options: dict[str, Any]) -> Screen:
@@ -181,15 +198,14 @@ def _follow(engine: Engine, screen: Screen, *, yes: bool) -> int:
 
 
 def _answer(engine: Engine, asked: ReviewNeeded | ReleaseNeeded, screen: Screen, *, yes: bool) -> None:
-    question = (
-        "Accept this plan and this roster?"
-        if isinstance(asked, ReviewNeeded)
-        else "Release it: may the above leave this computer?"
-    )
     if yes:
         engine.accept_unseen(asked)
         return
-    answer = screen.ask(question)
+    if isinstance(asked, ReviewNeeded):
+        answer = screen.ask("Accept this plan and this roster?")
+    else:
+        everything = "\n".join(sentences.leaves(asked.leaves))
+        answer = screen.ask("Release it: may this leave your computer?", everything)
     if answer is None:
         engine.leave_unanswered()
     elif answer:

@@ -35,8 +35,8 @@ class Screen(Protocol):
     """A place to show events."""
 
     def show(self, event: Event) -> None: ...
-    def ask(self, question: str) -> bool | None:
-        """What a person answers; None if there is nobody to ask."""
+    def ask(self, question: str, more: str = "") -> bool | None:
+        """What a person answers, who may read `more` before; None if there is nobody to ask."""
 
     def __enter__(self) -> Self: ...
     def __exit__(
@@ -62,22 +62,35 @@ class _Base:
     ) -> None:
         return None
 
-    def ask(self, question: str) -> bool | None:
-        return click.confirm(question, default=False, err=True) if sys.stdin.isatty() else None
+    def ask(self, question: str, more: str = "") -> bool | None:
+        if not sys.stdin.isatty():
+            return None
+        return _confirmed(question, more) if more else click.confirm(question, default=False, err=True)
+
+
+def _confirmed(question: str, more: str) -> bool:
+    """Ask until it is answered; for `?` show more."""
+    answers = click.Choice(["y", "yes", "n", "no", "?"], case_sensitive=False)
+    while True:
+        answer = click.prompt(
+            f"{question} [y/N, ? shows everything]", "n", err=True, type=answers, show_default=False,
+            show_choices=False,
+        )  # fmt: skip
+        if answer != "?":
+            return answer in ("y", "yes")
+        click.echo(more, err=True)
 
 
 class JsonScreen(_Base):
-    """Every event as one line of JSON on standard output; a failure also as text on standard error.
+    """Every event as one line of JSON on standard output, a failure too.
 
     What is asked is answered by another program: a line `yes` or `no` on standard input.
     """
 
     def show(self, event: Event) -> None:
         print(json.dumps(event.to_json()), flush=True)
-        if isinstance(event, Failed):
-            click.echo(sentences.failure(event), err=True)
 
-    def ask(self, question: str) -> bool | None:
+    def ask(self, question: str, more: str = "") -> bool | None:
         return {"yes": True, "no": False}.get(sys.stdin.readline().strip())
 
 
@@ -92,9 +105,9 @@ class QuietScreen(_Base):
             click.echo(sentences.failure(event), err=True)
         self._keep(event)
 
-    def ask(self, question: str) -> bool | None:
+    def ask(self, question: str, more: str = "") -> bool | None:
         click.echo("\n".join(self._asked), err=True)
-        return super().ask(question)
+        return super().ask(question, more)
 
     def _keep(self, event: Event) -> None:
         if isinstance(event, Proposal | ReleaseNeeded):
@@ -158,9 +171,9 @@ class TerminalScreen(_Base):
             for file in event.files:
                 click.echo(file)
 
-    def ask(self, question: str) -> bool | None:
+    def ask(self, question: str, more: str = "") -> bool | None:
         self._stop()
-        return super().ask(question)
+        return super().ask(question, more)
 
     def _bar(self, event: StepProgress) -> None:
         note = ", ".join(filter(None, [sentences.amount(event), sentences.left(event)]))

@@ -47,6 +47,7 @@ def _status(folder: StateFolder, offline: bool, network: dict[str, Any]) -> dict
     return {
         "folder": str(folder.path),
         "study": saved.invitation.study,
+        "name": saved.agreement.study if saved.agreement else "",
         "server": saved.invitation.server,
         "cohort": saved.cohort,
         "fingerprint": fingerprint(SigningKey(saved.signing_key).public),
@@ -86,6 +87,7 @@ def _ask(saved: Saved, given: dict[str, Any]) -> dict[str, Any]:
         "reason": study.reason,
         "cohort_state": study.cohort_state,
         "waiting_for": list(study.waiting_for),
+        "waits": list(study.waits),
         "results": [file.name for file in study.results],
     }
 
@@ -93,7 +95,10 @@ def _ask(saved: Saved, given: dict[str, Any]) -> dict[str, Any]:
 def _status_lines(values: dict[str, Any]) -> list[str]:
     server = values["from_server"] or {}
     rows = [
-        ("Study", f"{server.get('name', '')} ({values['study']}) at {values['server']}".lstrip()),
+        (
+            "Study",
+            f"{server.get('name') or values['name']} ({values['study']}) at {values['server']}".lstrip(),
+        ),
         ("Cohort", f"{values['cohort'] or 'not joined yet'}, key {values['fingerprint']}"),
         ("Plan and roster", "accepted" if values["agreed"] else "not accepted yet"),
         ("What leaves", "released" if values["released"] else "not released yet"),
@@ -105,7 +110,7 @@ def _status_lines(values: dict[str, Any]) -> list[str]:
         reason = f": {server['reason']}" if server["reason"] else ""
         rows.append(("State", f"{server['state']}{reason}"))
         rows.append(("This cohort", server["cohort_state"]))
-        rows.append(("Waiting for", ", ".join(server["waiting_for"]) or "nobody"))
+        rows.append(("Waiting for", ", ".join(server["waits"]) or "nobody"))
         if server["results"]:
             rows.append(("Results", ", ".join(server["results"])))
     rows.append(("Sent", _sent_words(values["sent"])))

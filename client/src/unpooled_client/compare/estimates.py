@@ -58,6 +58,20 @@ class Variant:
 
 
 @dataclass(frozen=True)
+class Across:
+    """A variant across the cohorts; effects are of A1, odds ratios or betas, NaN where there is none."""
+
+    studies: int
+    """How many cohorts have an estimate of their own."""
+    fixed: Estimate
+    random: Estimate
+    q_p: float
+    i_squared: float
+    without: Estimate
+    """The fixed effect of the other cohorts; of all, where this one has no estimate."""
+
+
+@dataclass(frozen=True)
 class Contrast:
     """One of the study's strongest variants: its estimate in the pool, and in this cohort alone."""
 
@@ -67,6 +81,8 @@ class Contrast:
     """None where this cohort has no such variant."""
     note: str = ""
     """Why there is no estimate here."""
+    across: Across | None = None
+    """What the cohorts' own estimates say together, where the study combined them."""
 
     def same_direction(self, *, odds: bool) -> bool | None:
         """Whether both effects go the same way; None where one of them goes no way."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +33,8 @@ Lead: TypeAlias = tuple[Variant, Estimate]
 _BIN = 100_000  # of each so many base pairs only the strongest variant is remembered
 _SOURCES = ("assoc", "glm")
 
-_EFFECT = (titles.ODDS_RATIO, titles.BETA)
-_STATISTIC = (titles.CHI_SQUARE, titles.T, titles.Z)
+EFFECT = (titles.ODDS_RATIO, titles.BETA)
+STATISTIC = (titles.CHI_SQUARE, titles.T, titles.Z)
 
 
 class NothingToCompare(UnpooledError):
@@ -66,7 +66,7 @@ def strongest(files: Iterable[Path], plan: Plan, count: int) -> Pool:
         raise NothingToCompare("the results have no report with effects: neither .assoc nor .glm")
     file, path = source
     report = Report(path)
-    if not report.has(*_EFFECT):
+    if not report.has(*EFFECT):
         raise NothingToCompare(f"{path.name} has no column with the effect")
     lines = _strongest_lines(report, count)
     if not lines:
@@ -101,7 +101,7 @@ def _strongest_lines(report: Report, count: int) -> list[Line]:
 def _best_by_place(report: Report) -> Iterable[tuple[tuple[float, float], Line]]:
     """The strongest variant's line in each stretch of the genome, with how strong it is."""
     chromosome, position, p = map(report.place, (titles.CHROMOSOME, titles.POSITION, titles.P))
-    statistic = report.place(*_STATISTIC) if report.has(*_STATISTIC) else None
+    statistic = report.place(*STATISTIC) if report.has(*STATISTIC) else None
     best: dict[tuple[bytes, int], tuple[tuple[float, float], Line]] = {}
     for line in report.lines():
         if line[p] == b"NA":
@@ -116,12 +116,7 @@ def _best_by_place(report: Report) -> Iterable[tuple[tuple[float, float], Line]]
 
 
 def _leads(report: Report, lines: Sequence[Line], plan: Plan) -> list[Lead]:
-    odds, effect = report.has(titles.ODDS_RATIO), report.numbers(lines, *_EFFECT)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        size = np.log(np.where(effect > 0, effect, np.nan)) if odds else effect
-        se = _standard_errors(report, lines, size)
-        reach = normal_quantile(1 - (1 - confidence(plan)) / 2) * se
-        lower, upper = (np.exp(limit) if odds else limit for limit in (size - reach, size + reach))
+    found = estimates(report, lines, plan)
     variants = map(
         Variant,
         _chromosomes(report, lines, plan),
@@ -130,13 +125,34 @@ def _leads(report: Report, lines: Sequence[Line], plan: Plan) -> list[Lead]:
         report.texts(lines, titles.A1),
         report.texts(lines, titles.A2, titles.OTHER_ALLELE),
     )
-    estimates = map(
+    columns = (report.numbers(lines, titles.FREQUENCY), *found)
+    told = map(
         Estimate,
-        *(column.tolist() for column in (report.numbers(lines, titles.FREQUENCY), effect, se, lower, upper)),
+        *(column.tolist() for column in columns),
         map(neg_log10, report.texts(lines, titles.P)),
         [int(text) if text else None for text in report.texts(lines, titles.PEOPLE)],
     )
-    return list(zip(variants, estimates, strict=True))
+    return list(zip(variants, told, strict=True))
+
+
+class Effects(NamedTuple):
+    """Effects of A1, odds ratios or betas, with standard errors (of log OR) and limits; (m,) each."""
+
+    effect: Floats
+    se: Floats
+    lower: Floats
+    upper: Floats
+
+
+def estimates(report: Report, lines: Sequence[Line], plan: Plan) -> Effects:
+    """What some lines of a report say about effects; limits are those of the plan."""
+    odds, effect = report.has(titles.ODDS_RATIO), report.numbers(lines, *EFFECT)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        size = np.log(np.where(effect > 0, effect, np.nan)) if odds else effect
+        se = _standard_errors(report, lines, size)
+        reach = normal_quantile(1 - (1 - confidence(plan)) / 2) * se
+        lower, upper = (np.exp(limit) if odds else limit for limit in (size - reach, size + reach))
+    return Effects(effect, se, lower, upper)
 
 
 def _chromosomes(report: Report, lines: Sequence[Line], plan: Plan) -> list[int]:
@@ -145,7 +161,7 @@ def _chromosomes(report: Report, lines: Sequence[Line], plan: Plan) -> list[int]
 
 def _standard_errors(report: Report, lines: Sequence[Line], size: Floats) -> Floats:
     """As printed; those that a report without them implies by its test are Miettinen's, or Wald's."""
-    z = report.numbers(lines, *_STATISTIC)
+    z = report.numbers(lines, *STATISTIC)
     if report.has(titles.CHI_SQUARE):
         z = np.sqrt(z)
     printed = report.numbers(lines, titles.SE, titles.SE_OF_LOG_ODDS)

@@ -9,14 +9,15 @@ from itertools import groupby
 from pathlib import Path
 
 from unpooled.chromosomes import chromosome_name
+from unpooled.page import Html, document, encoded, facts, mark, section, table, tag
 from unpooled.pictures.associations import confidence, p_text
 from unpooled.plan import Plan
+from unpooled_client.compare import across
 from unpooled_client.compare.estimates import Contrast, Estimate
 from unpooled_client.compare.tables import Beside
 from unpooled_client.state.written import Written
-from unpooled_client.words.page import Html, document, encoded, facts, mark, section, table, tag
 
-NAME = "own-against-pool"
+_NAME = "own-against-pool"
 TITLE = "This cohort against the pool"
 _DIGITS = 6
 
@@ -36,15 +37,23 @@ class Place:
 
     folder: Path
     written: Written
+    plan: Plan
 
     @property
     def paths(self) -> tuple[Path, Path]:
-        return self.folder / f"{NAME}.tsv", self.folder / f"{NAME}.html"
+        return own_files(self.folder, self.plan)
 
     def refuse_foreign(self) -> None:
         """NotOurs if somebody else's files stand there: to be known before anything is computed."""
         for path in self.paths:
             self.written.refuse_foreign(path)
+
+
+def own_files(folder: Path, plan: Plan) -> tuple[Path, Path]:
+    """The table and the page among the results of a study in `folder`, named as its result files are."""
+    parts = (plan.file_stem, plan.phenotype if plan.of_several else "", _NAME)
+    name = ".".join(filter(None, parts))
+    return folder / f"{name}.tsv", folder / f"{name}.html"
 
 
 def write_variants(
@@ -60,10 +69,15 @@ def write_variants(
         *("SAME_DIRECTION", "IN_POOL_LIMITS", "IN_OWN_LIMITS", "NOTE"),
     ]
     rows = [_line(one, study.plan, odds=odds) for one in compared]
+    combined = any(one.across for one in compared)
+    if combined:
+        head += across.titles(effect, percent)
+        rows = [row + across.cells(one.across) for row, one in zip(rows, compared, strict=True)]
     page = document(
         TITLE,
         section("How to read this", *_reading(study, percent, left_out, odds=odds)),
         section("The strongest variants", _forest_table(compared, study.plan, percent, odds=odds)),
+        *([section(across.TITLE, *across.shown(compared, percent, odds=odds))] if combined else []),
         about=_about(study),
     )
     return _write(place, [head, *rows], page)

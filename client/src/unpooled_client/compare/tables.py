@@ -13,17 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from unpooled.algorithms import algorithm
 from unpooled.cohort import ArrayTable
 from unpooled.panel import Panel
-from unpooled.plan import PARAMETERS_FILE, QUANTILES_FILE, SUMMARY_FILES, Plan
+from unpooled.plan import ENCODING_FILE, PARAMETERS_FILE, QUANTILES_FILE, SUMMARY_FILES, Plan
 from unpooled.run import run_alone
+from unpooled.words import REST
 from unpooled_client.compare.pool import NothingToCompare, file_of
 
 _NO_NUMBERS = {"name", "type", "unit", "note"}
-_SOURCES = (PARAMETERS_FILE, QUANTILES_FILE, SUMMARY_FILES[0])
+_SOURCES = (PARAMETERS_FILE, QUANTILES_FILE, ENCODING_FILE, SUMMARY_FILES[0])
 
 Found = Mapping[str, Mapping[str, float]]
 """By feature: numbers by their names."""
@@ -41,8 +40,8 @@ class Beside:
     """NaN where this cohort has no such number."""
 
 
-def compare_tables(files: Iterable[Path], values: np.ndarray, plan: Plan) -> list[Beside]:
-    """Each number of the pool beside this cohort's. `values` are the plan's features, float64 (n, features).
+def compare_tables(files: Iterable[Path], table: ArrayTable, plan: Plan) -> list[Beside]:
+    """Each number of the pool beside that of this cohort's table.
 
     `files` are the delivered result files. Raises NothingToCompare if none has parameters.
     """
@@ -51,7 +50,7 @@ def compare_tables(files: Iterable[Path], values: np.ndarray, plan: Plan) -> lis
     file, path = next(((file, path) for file, path in given.items() if path), (None, None))
     if file is None or path is None:
         raise NothingToCompare("the results have no file with parameters, quantiles or a summary")
-    pool, own = _read(path.read_bytes()), _own(file, values, plan)
+    pool, own = _read(path.read_bytes()), _own(file, table, plan)
     units = {feature.title: feature.unit for feature in plan.features}
     return [
         Beside(feature, units.get(feature, ""), what, number, own.get(feature, {}).get(what, math.nan))
@@ -60,19 +59,35 @@ def compare_tables(files: Iterable[Path], values: np.ndarray, plan: Plan) -> lis
     ]
 
 
-def _own(file: str, values: np.ndarray, plan: Plan) -> Found:
+def _own(file: str, table: ArrayTable, plan: Plan) -> Found:
     """What the study's file would have said of this table alone."""
     method, nothing, written = algorithm(plan.test), Panel.of([]), io.BytesIO()
-    tables = run_alone(plan, nothing, ArrayTable(values))
+    tables = run_alone(plan, nothing, table)
     method.files[file](written, nothing, method.columns_for(file, tables), plan)
     return _read(written.getvalue())
 
 
 def _read(content: bytes) -> Found:
-    """The numbers in a file of parameters, of quantiles, or of a summary."""
+    """The numbers in a file of parameters, of quantiles, of encodings, or of a summary."""
     text = content.decode("utf-8")
-    rows = json.loads(text)["features"] if text.lstrip().startswith("{") else _lines(text)
+    if not text.lstrip().startswith("{"):
+        rows = list(_lines(text))
+    elif "features" not in (found := json.loads(text)):
+        return {column["name"]: dict(_of_words(column)) for column in found["columns"] if "values" in column}
+    else:
+        rows = found["features"]
     return {str(row["name"]): dict(_numbers(row)) for row in rows}
+
+
+def _of_words(column: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """Of a column of words the share of each value; where it is encoded by a target, also that number."""
+    counts, total = [*column["counts"], column["rest"]], max(1, column["known"])
+    for value, count in zip([*column["values"], REST], counts, strict=True):
+        yield f"share of {value}", count / total
+    if "mean" in column and column["mean"] is not None:
+        yield "mean of the target", column["mean"]
+        for value, number in zip(column["values"], column["encoded"], strict=True):
+            yield f"encoded {value}", number
 
 
 def _lines(text: str) -> Iterator[dict[str, Any]]:

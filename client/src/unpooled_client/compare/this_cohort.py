@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from unpooled.algorithms import algorithm
 from unpooled.algorithms.shared import summary
-from unpooled.algorithms.shared.groups import complete
+from unpooled.algorithms.shared.conditions import with_copies
+from unpooled.algorithms.shared.telling import telling
 from unpooled.alleles import complement
 from unpooled.cohort import Samples
 from unpooled.kernels import least_squares as codes
@@ -19,8 +20,9 @@ from unpooled.panel import Panel
 from unpooled.pictures.associations import Associations
 from unpooled.plan import Covariate, Plan
 from unpooled.run import run_alone
-from unpooled_client.compare.estimates import Contrast, Estimate, Variant
+from unpooled_client.compare.estimates import Across, Contrast, Estimate, Variant
 from unpooled_client.compare.pool import Pool
+from unpooled_client.compare.without_us import without
 from unpooled_client.data.cohort import PlinkCohort, PlinkData
 
 ABSENT = "not among this cohort's variants"
@@ -36,46 +38,47 @@ _REASONS = {
     codes.SEPARATED: "the genotypes of cases and controls do not overlap",
     codes.UNFINISHED: "the fit did not converge",
 }
-_DEPENDENT = 1e-9
-"""Share of its variance up to which a covariate follows from the others."""
 
 
-def compare(pool: Pool, data: PlinkData, plan: Plan, kept: np.ndarray | None = None) -> list[Contrast]:
+def compare(
+    pool: Pool,
+    data: PlinkData,
+    plan: Plan,
+    kept: np.ndarray | None = None,
+    across: Mapping[str, Across] | None = None,
+) -> list[Contrast]:
     """Each of the pool's strongest variants beside what this cohort's data alone say of it.
 
-    `kept`, bool (n,), is who was in the study, where --mind has left people out.
+    `kept`, bool (n,), is who was in the study, where --mind has left people out. `across`
+    is what the cohorts' estimates, combined, say of each variant, by its ID.
     """
-    cohort, panel = _beside([variant for variant, _ in pool.leads], data)
+    variants = [variant for variant, _ in pool.leads]
+    cohort, panel = _beside(variants, data)
     if kept is not None:
         cohort = dataclasses.replace(cohort, samples=dataclasses.replace(cohort.samples, kept=kept))
     found = _estimates(pool, cohort, panel, plan) if len(panel) else {}
+    less = without(across, variants, cohort, panel, plan) if across else {}
     return [
-        _compared(variant, estimate, found.get(variant.name), odds=pool.odds)
+        dataclasses.replace(
+            _compared(variant, estimate, found.get(variant.name), odds=pool.odds),
+            across=less.get(variant.name),
+        )
         for variant, estimate in pool.leads
     ]
+
+
+def conditioned(data: PlinkData, plan: Plan) -> PlinkData:
+    """With copies of what the study conditions on among the covariates; of which allele does not matter."""
+    names = np.array([name.encode() for name in plan.condition], np.bytes_)
+    own = dataclasses.replace(data, variants=data.variants.take(np.isin(data.panel.name, names)))
+    samples = with_copies(own.align(own.panel), own.panel, plan)
+    return dataclasses.replace(data, samples=samples)
 
 
 def left_out(samples: Samples, plan: Plan) -> list[str]:
     """Columns of covariates that say nothing of the people here, or nothing that others do not say."""
     told = telling(samples)
     return [name for k, name in enumerate(plan.covariate_columns) if k not in told]
-
-
-def telling(samples: Samples) -> list[int]:
-    """The columns of covariates that are neither constant here nor follow from those before them."""
-    x = samples.covariates[samples.kept & complete(samples)]
-    if not len(x):
-        return []
-    x = x - x.mean(axis=0)
-    size = np.sqrt((x * x).mean(axis=0))
-    x /= np.where(size > 0, size, 1)
-    chosen: list[int] = []
-    for k in range(x.shape[1]):
-        some = x[:, [*chosen, k]]
-        least = np.linalg.eigvalsh(some.T @ some / len(x))[0]
-        if least > _DEPENDENT:
-            chosen.append(k)
-    return chosen
 
 
 class _Own(NamedTuple):
@@ -157,6 +160,7 @@ def _plan(plan: Plan, columns: list[int], pool: Pool) -> Plan:
     names, own = plan.covariate_columns, algorithm(plan.test).options
     asked = {option.name: getattr(plan, option.name) for option in own if option.place != Place.FILTERS}
     asked |= {
+        "condition": (),
         "covariates": tuple(Covariate(names[k]) for k in columns),
         "beta": not pool.odds,  # a report may have betas where the plan has not
         "hide_covar": True,

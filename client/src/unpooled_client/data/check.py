@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,10 @@ BINS = 12
 
 
 def check_samples(
-    fam: Fam, samples: Samples, phenotype: Phenotype, options: DataOptions, report: Report
+    fam: Fam, samples: Samples, phenotypes: Sequence[Phenotype], options: DataOptions, report: Report
 ) -> None:
     """Unknown sexes, missing founders, phenotypes that are missing or all the same."""
-    _check_sex(fam, samples, phenotype, options, report)
+    _check_sex(fam, samples, phenotypes, options, report)
     if not (samples.founder & samples.kept).any() and samples.kept.any():
         report.warning(
             Code.NO_FOUNDERS,
@@ -36,7 +37,18 @@ def check_samples(
             remedy="Frequencies are of founders, as in PLINK: if no cohort has any, they are NA, unless the "
             "plan says --nonfounders.",
         )
-    known = samples.phenotype[samples.kept & ~np.isnan(samples.phenotype)]
+    for phenotype, values in zip(phenotypes, samples.phenotypes, strict=True):
+        _check_values(phenotype, values[samples.kept], of=_of(phenotype.name, phenotypes), report=report)
+
+
+def _of(name: str, all_of_them: Sequence[object]) -> str:
+    """How one of several phenotypes is called; of one alone nothing has to be said."""
+    return f" {name}" if len(all_of_them) > 1 else ""
+
+
+def _check_values(phenotype: Phenotype, values: np.ndarray, *, of: str, report: Report) -> None:
+    """`values` are those of the people who are kept."""
+    known = values[~np.isnan(values)]
     if phenotype.trait != CASE_CONTROL and len(known) and known.min() == known.max():
         report.warning(
             Code.PHENOTYPE_CONSTANT,
@@ -44,23 +56,23 @@ def check_samples(
             read=f"{known[0]:g}",
             remedy="Is it the right column (--pheno-name, --mpheno)?",
         )
-    missing = int(np.isnan(samples.phenotype[samples.kept]).sum())
+    missing = len(values) - len(known)
     if missing:
         report.note(
             Code.PHENOTYPE_MISSING,
-            "a sample has no phenotype: it counts in frequencies, not in the test",
+            f"a sample has no phenotype{of}: it counts in frequencies, not in the test",
             count=missing,
         )
 
 
 def _check_sex(
-    fam: Fam, samples: Samples, phenotype: Phenotype, options: DataOptions, report: Report
+    fam: Fam, samples: Samples, phenotypes: Sequence[Phenotype], options: DataOptions, report: Report
 ) -> None:
     unknown = np.flatnonzero((samples.sex == UNKNOWN_SEX) & samples.kept)
     if not len(unknown):
         return
     tell = report.note if options.allow_no_sex else report.warning
-    lost = int((~np.isnan(phenotype.values[unknown])).sum())
+    lost = any((~np.isnan(phenotype.values[unknown])).any() for phenotype in phenotypes)
     words = [fam.tokens.word(k, 4) for k in unknown[:EXAMPLES]]
     tell(
         Code.SEX_UNKNOWN,
@@ -80,21 +92,32 @@ def _check_sex(
     )
 
 
-def check_floors(samples: Samples, trait: str, options: DataOptions, report: Report) -> None:
+def check_floors(
+    samples: Samples, phenotypes: Sequence[str], trait: str, options: DataOptions, report: Report
+) -> None:
     """Decline a cohort that is so small that sums of it may tell of single people."""
+    for place, name in enumerate(phenotypes):
+        _check_floors(samples.of_phenotype(place), _of(name, phenotypes), trait, options, report)
+
+
+def _check_floors(samples: Samples, of: str, trait: str, options: DataOptions, report: Report) -> None:
     by_plan = options.from_plan and samples.covariates.size > 0  # only a plan says which covariates count
     values = samples.phenotype[complete(samples) if by_plan else samples.kept & ~np.isnan(samples.phenotype)]
     fewest = MIN_SAMPLES if options.min_samples is None else options.min_samples
     if len(values) < fewest:
         report.error(
             Code.TOO_FEW_SAMPLES,
-            "too few samples have a phenotype" + (" and every covariate" if by_plan else ""),
+            f"too few samples have {f'the phenotype{of}' if of else 'a phenotype'}"
+            + (" and every covariate" if by_plan else ""),
             read=str(len(values)),
             expected=f"at least {fewest}",
             remedy="A cohort this small must not take part. If too many phenotypes are missing, see above.",
         )
-    if trait != CASE_CONTROL:
-        return
+    if trait == CASE_CONTROL:
+        _check_classes(values, of, options, report)
+
+
+def _check_classes(values: np.ndarray, of: str, options: DataOptions, report: Report) -> None:
     least = MIN_PER_CLASS if options.min_per_class is None else options.min_per_class
     counts = {1: int((values == 1).sum()), 0: int((values == 0).sum())}
     for value, code, what in ((1, Code.TOO_FEW_CASES, "cases"), (0, Code.TOO_FEW_CONTROLS, "controls")):
@@ -103,7 +126,7 @@ def check_floors(samples: Samples, trait: str, options: DataOptions, report: Rep
             continue
         report.error(
             code,
-            f"too few {what}",
+            f"too few {what}{of and f' of{of}'}",
             read=str(has),
             expected=f"at least {least}"
             + (", or none with --one-class" if not options.one_class else " or none"),
@@ -115,7 +138,7 @@ def check_floors(samples: Samples, trait: str, options: DataOptions, report: Rep
 
 def summarise(
     samples: Samples,
-    phenotype: Phenotype,
+    phenotypes: Sequence[Phenotype],
     covariates: Covariates,
     variants: Variants | None,
     options: DataOptions,
@@ -125,7 +148,10 @@ def summarise(
     report.summary = {
         "samples": _count_samples(samples),
         **report.summary,
-        "phenotype": _describe(samples, phenotype),
+        "phenotypes": [
+            _describe(values[samples.kept], phenotype)
+            for phenotype, values in zip(phenotypes, samples.phenotypes, strict=True)
+        ],
         "covariates": covariates.summary,
     }
     if variants is None:
@@ -137,19 +163,17 @@ def summarise(
             "by chromosome": by_chromosome(variants, options.chr_set),
             **variants.about,
         },
-        "estimate": _estimate(samples, phenotype, variants, options),
+        "estimate": _estimate(samples, phenotypes[0].trait, variants, options),
     }
 
 
-def _estimate(
-    samples: Samples, phenotype: Phenotype, variants: Variants, options: DataOptions
-) -> dict[str, str]:
+def _estimate(samples: Samples, trait: str, variants: Variants, options: DataOptions) -> dict[str, str]:
     tests = [test for test in TESTS.values() if options.test in ("", test.name)]
     return described(
         int(samples.kept.sum()),
         len(variants),
         samples.covariates.shape[1],
-        [test for test in tests if phenotype.trait in test.traits],
+        [test for test in tests if trait in test.traits],
         os.cpu_count() or 1,
         variants.panel.name.dtype.itemsize,
     )
@@ -168,8 +192,8 @@ def _count_samples(samples: Samples) -> dict[str, int]:
     }
 
 
-def _describe(samples: Samples, phenotype: Phenotype) -> dict[str, Any]:
-    values = samples.phenotype[samples.kept]
+def _describe(values: np.ndarray, phenotype: Phenotype) -> dict[str, Any]:
+    """`values` are those of the people who are kept."""
     known = values[~np.isnan(values)]
     about: dict[str, Any] = {"name": phenotype.name, "trait": phenotype.trait, "coding": phenotype.coding}
     if phenotype.trait == CASE_CONTROL:

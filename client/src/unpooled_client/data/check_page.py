@@ -6,10 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from unpooled_client.data.report import Finding, Report, Severity
-from unpooled_client.data.show import WORDS, details, headline, in_words, verdict
-from unpooled_client.data.table import MATCHING
-from unpooled_client.words.page import (
+from unpooled.page import (
     Html,
     columns,
     document,
@@ -21,6 +18,10 @@ from unpooled_client.words.page import (
     table,
     tag,
 )
+from unpooled_client.data.report import Finding, Report, Severity
+from unpooled_client.data.show import WORDS, details, headline, in_words, verdict
+from unpooled_client.data.table import MATCHING
+from unpooled_client.data.tables.words import WORDS as WORDS_OF
 
 _TONES = {Severity.ERROR: "bad", Severity.WARNING: "warning", Severity.NOTE: "plain"}
 _TITLES = {
@@ -42,11 +43,12 @@ def as_page(report: Report, when: datetime) -> str:
         *([_plain("Checked for the study", of["study"])] if "study" in of else []),
         *([_files(of["files"])] if "files" in of else []),
         *([_samples(of["samples"], of.get(MATCHING, []))] if "samples" in of else []),
-        *([_phenotype(of["phenotype"])] if "phenotype" in of else []),
+        *map(_phenotype, of.get("phenotypes", [])),
         *([_covariates(of["covariates"])] if of.get("covariates") else []),
         *([_variants(of["variants"])] if "variants" in of else []),
         *([_calls(of["calls"])] if of.get("calls") else []),
         *([_plain("The table", of["table"])] if "table" in of else []),
+        *(_words(about) for about in of.get(WORDS_OF, [])),
         *([_plain("What a study would take here", of["estimate"])] if "estimate" in of else []),
         about=f"{when:%Y-%m-%d %H:%M}. Made on this computer; nothing was sent. It contains counts and "
         "examples from your files: keep it where they are.",
@@ -148,6 +150,16 @@ def _calls(about: Summary) -> Html:
     others = {key: value for key, value in about.items() if key != name}
     return section(
         "Missing calls", _facts(others), columns("People by their share of missing calls", counts, 480)
+    )
+
+
+def _words(about: Summary) -> Html:
+    others = {name: value for name, value in about.items() if name not in ("name", "values")}
+    rows = [[word, f"{count:,}"] for word, count in about["values"].items()]
+    return section(
+        f"Words of {about['name']}",
+        _facts(others),
+        table("The most frequent values here", ["value", "rows"], rows, {1}),
     )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from unpooled.algorithms.phenotypes import have_all
 from unpooled.cohort import Packed, Samples
 from unpooled.panel import Panel, align
 from unpooled_client.data.bed import BedFile, has_header, has_size
@@ -13,13 +15,13 @@ from unpooled_client.data.bim import Variants, read_bim
 from unpooled_client.data.calls import look_at_calls
 from unpooled_client.data.check import check_floors, check_samples, summarise
 from unpooled_client.data.collinear import check_collinear
-from unpooled_client.data.covariates import read_covariates
+from unpooled_client.data.covariates import Covariates, read_covariates
 from unpooled_client.data.fam import Fam, check_duplicates, read_fam
 from unpooled_client.data.options import DataOptions, check_options
 from unpooled_client.data.outliers import check_outliers
-from unpooled_client.data.phenotype import read_phenotype
+from unpooled_client.data.phenotype import Phenotype, read_phenotypes
 from unpooled_client.data.report import Report, Severity
-from unpooled_client.data.selection import read_selection, select_variants
+from unpooled_client.data.selection import check_conditions, read_selection, select_variants
 from unpooled_client.data.sexes import check_sexes
 
 
@@ -47,7 +49,8 @@ class PlinkData:
     samples: Samples
     variants: Variants
     bed: BedFile
-    phenotype: str
+    phenotypes: tuple[str, ...]
+    """As the files call them."""
     trait: str
     covariates: tuple[str, ...]
 
@@ -55,6 +58,11 @@ class PlinkData:
     def panel(self) -> Panel:
         """The cohort's own list of variants."""
         return self.variants.panel
+
+    def of_phenotype(self, place: int) -> PlinkData:
+        """The same files, as if they had only the phenotype at this place."""
+        samples = self.samples.of_phenotype(place)
+        return replace(self, samples=samples, phenotypes=(self.phenotypes[place],))
 
     def align(self, panel: Panel) -> PlinkCohort:
         """The cohort as a study with this panel asks it."""
@@ -80,34 +88,45 @@ def open_cohort(options: DataOptions) -> tuple[PlinkData | None, Report]:
         return None, report
     if variants is not None:
         variants = select_variants(variants, options, report)
+        check_conditions(variants, options, report)
     tables = (options.pheno, options.covar, options.keep, options.remove)
     check_duplicates(fam, any(path is not None for path in tables), report)
     before = len(report.of(Severity.ERROR))
     kept = read_selection(fam, options, report)
-    phenotype = read_phenotype(fam, options, report)
+    phenotypes = read_phenotypes(fam, options, report)
     covariates = read_covariates(fam, options, kept, report)
     sound = len(report.of(Severity.ERROR)) == before
-    if phenotype is None or covariates is None:
+    if not phenotypes or covariates is None:
         return None, report
-    values = phenotype.values
-    if not options.allow_no_sex:
-        values = np.where(fam.sex == 0, np.nan, values)
-    samples = Samples(values, fam.sex, fam.founder, kept, covariates.values, covariates.unlisted)
-    check_samples(fam, samples, phenotype, options, report)
-    check_outliers(fam, samples, covariates, phenotype, options, report)
+    samples = _samples(fam, phenotypes, covariates, kept, options)
+    names, trait = tuple(phenotype.name for phenotype in phenotypes), phenotypes[0].trait
+    check_samples(fam, samples, phenotypes, options, report)
+    check_outliers(fam, samples, covariates, phenotypes, options, report)
     if options.covar is not None:
-        check_collinear(samples, covariates, phenotype, options.covar, report)
+        check_collinear(samples, covariates, names, options.covar, report)
     if sound:  # else people are missing for another reason, which is in the report
-        check_floors(samples, phenotype.trait, options, report)
-    summarise(samples, phenotype, covariates, variants, options, report)
+        check_floors(samples, names, trait, options, report)
+    summarise(samples, phenotypes, covariates, variants, options, report)
     # A line of the .fam that is too short is told already, and shifts the calls.
     if variants is not None and bed is not None and bed.samples == len(samples):
         check_sexes(fam, samples, variants, bed, options.chr_set, report)
         report.summary["calls"] = look_at_calls(fam, samples, variants, bed, options.chr_set, report)
     if variants is None or bed is None or not report.ok:
         return None, report
-    data = PlinkData(options, samples, variants, bed, phenotype.name, phenotype.trait, covariates.names)
-    return data, report
+    return PlinkData(options, samples, variants, bed, names, trait, covariates.names), report
+
+
+def _samples(
+    fam: Fam, phenotypes: Sequence[Phenotype], covariates: Covariates, kept: np.ndarray, options: DataOptions
+) -> Samples:
+    """The people, of whom those without all phenotypes count nowhere if the plan wants it so."""
+    values = [phenotype.values for phenotype in phenotypes]
+    if options.require_pheno:
+        kept = kept & have_all(values)
+    if not options.allow_no_sex:
+        values = [np.where(fam.sex == 0, np.nan, column) for column in values]
+    first, *further = values
+    return Samples(first, fam.sex, fam.founder, kept, covariates.values, covariates.unlisted, tuple(further))
 
 
 def _bed(options: DataOptions, fam: Fam | None, variants: Variants | None, report: Report) -> BedFile | None:

@@ -6,6 +6,7 @@ is NA everywhere if it is so in the pool; a cohort sees only its own part of tha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,6 @@ from unpooled.algorithms.shared.groups import complete
 from unpooled.cohort import Samples
 from unpooled.kernels.least_squares import MOST_INFLATED
 from unpooled_client.data.covariates import Covariates
-from unpooled_client.data.phenotype import Phenotype
 from unpooled_client.data.report import Code, Report
 
 TOLERANCE = 1e-3
@@ -27,14 +27,21 @@ STILL = 1e-9
 
 
 def check_collinear(
-    samples: Samples, covariates: Covariates, phenotype: Phenotype, path: Path, report: Report
+    samples: Samples, covariates: Covariates, phenotypes: Sequence[str], path: Path, report: Report
 ) -> None:
     """Tell which covariates determine one another, or nearly, among the people whom a regression counts.
 
     Constant columns are told of elsewhere.
     """
-    counted = complete(samples)
-    values, trait, names = samples.covariates[counted], samples.phenotype[counted], covariates.names
+    for place, phenotype in enumerate(phenotypes):
+        of_one = samples.of_phenotype(place)
+        counted = complete(of_one)
+        values = of_one.covariates[counted]
+        _check_covariates(values, covariates.names, path, report)
+        _check_phenotype(values, of_one.phenotype[counted], phenotype, covariates.names, path, report)
+
+
+def _check_covariates(values: np.ndarray, names: Sequence[str], path: Path, report: Report) -> None:
     groups = relations(values)
     for group in groups:
         report.warning(
@@ -55,10 +62,15 @@ def check_collinear(
             expected=f"at most {MOST_INFLATED:g}",
             remedy="That is fine if it is not so in the pool of all cohorts; else every result is NA.",
         )
+
+
+def _check_phenotype(
+    values: np.ndarray, trait: np.ndarray, phenotype: str, names: Sequence[str], path: Path, report: Report
+) -> None:
     for k in [k for k, column in enumerate(values.T) if relations(np.column_stack([trait, column]))]:
         report.warning(
             Code.COVARIATE_COLLINEAR,
-            f"the covariate {names[k]} says the same as the phenotype {phenotype.name}",
+            f"the covariate {names[k]} says the same as the phenotype {phenotype}",
             file=path,
             remedy="A covariate that is the phenotype explains all of it. Leave it out.",
         )

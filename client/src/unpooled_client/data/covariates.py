@@ -125,6 +125,7 @@ def _known(table: Table, names: list[str], wanted: list[str], report: Report) ->
             read=", ".join(names),
             expected=name,
             remedy="Rename them." if times else choose_column(name, names),
+            about=name,
         )
     return good
 
@@ -328,6 +329,7 @@ class _Reader:
         self.report.error(
             Code.COVARIATE_TEXT,
             f"the covariate {covariate.name} is not a number",
+            about=covariate.name,
             file=self.table.path,
             line=int(column.tokens.line[bad[0]]),
             column=column.index + 1,
@@ -354,6 +356,7 @@ class _Reader:
         self.report.error(
             Code.COVARIATE_LEVEL,
             f"a value of {covariate.name} is not among the levels of the plan",
+            about=covariate.name,
             file=self.table.path,
             line=int(column.tokens.line[bad[0]]),
             column=column.index + 1,
@@ -370,6 +373,7 @@ class _Reader:
             self.report.error(
                 Code.COVARIATE_EMPTY,
                 f"the covariate {covariate.name} has no value",
+                about=covariate.name,
                 file=self.table.path,
                 column=index + 1,
                 remedy="Choose another column, or look at the missing codes (--missing-phenotype).",

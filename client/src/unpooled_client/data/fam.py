@@ -45,6 +45,11 @@ class Fam:
     def __len__(self) -> int:
         return len(self.iid)
 
+    @property
+    def words_of_sex(self) -> np.ndarray:
+        """bytes (n,): the sexes as they are written."""
+        return text.strings(self.tokens.text, *self.tokens.column(4))
+
     @functools.cached_property
     def index(self) -> dict[tuple[bytes, bytes], int]:
         """Row of each (FID, IID); of a duplicate the first."""

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from unpooled.alleles import UNSEEN
+from unpooled.builds import beyond, guessed, known_build, pseudo_autosomal
 from unpooled.chromosomes import HUMAN, chromosome_name
-from unpooled_client.data.build import beyond, guessed, known_build, pseudo_autosomal
 from unpooled_client.data.report import EXAMPLES, Code, Report, at_lines, shown
 
 _COMPLEMENT = {b"A": b"T", b"T": b"A", b"C": b"G", b"G": b"C"}

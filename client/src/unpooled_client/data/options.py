@@ -16,6 +16,7 @@ import click
 from unpooled.chromosomes import HUMAN, MOST_AUTOSOMES
 from unpooled.plan import Plan
 from unpooled.schema import Column
+from unpooled.shared_options import EVERYONE
 from unpooled_client.data.report import Code, Report
 
 CASE_CONTROL, QUANTITATIVE = "case/control", "quantitative"
@@ -59,11 +60,19 @@ class DataOptions:
     min_per_class: int | None = None
     chromosomes: tuple[str, ...] = ()
     """What the plan says; empty for all."""
+    condition: tuple[str, ...] = ()
+    """IDs of variants that the plan conditions on, where the cohort may say in clear that it lacks one."""
+    sexes: str = EVERYONE
+    """What the plan says."""
     build: str = ""
     """What the plan says, as `test`; empty if there is no plan."""
     test: str = ""
     one_class: bool = False
     """The data manager says: this cohort has only cases, or only controls."""
+    phenotypes: tuple[str, ...] = ()
+    """What the plan says, if it has several."""
+    require_pheno: bool = False
+    """What the plan says: whoever lacks one of these counts nowhere."""
     trait: str | None = None
     """What the plan says; None lets the values decide, as PLINK does."""
     covariates: tuple[Covariate, ...] = ()
@@ -105,6 +114,11 @@ class DataOptions:
         }
         return files | {name: path for name, path in others.items() if path is not None}
 
+    @property
+    def pheno_names(self) -> tuple[str, ...]:
+        """The columns of the --pheno file that are chosen by their names; none if none is."""
+        return tuple(self.pheno_name.split(",")) if self.pheno_name else self.phenotypes
+
     def reads(self, path: Path) -> bool:
         """Whether a file is one of those that are read: nothing is to be written there."""
         return path.resolve() in {each.resolve() for each in self.paths.values()}
@@ -114,11 +128,15 @@ class DataOptions:
         return dataclasses.replace(
             self,
             trait=plan.trait,
+            phenotypes=plan.phenotype_names if plan.phenotypes else (),
+            require_pheno=plan.require_pheno,
             covariates=tuple(Covariate(c.title, c.levels) for c in plan.covariates),
             schema=plan.schema,
             from_plan=True,
             chr_set=plan.autosomes,
             chromosomes=plan.chromosomes,
+            condition=plan.condition if plan.panel_mode == "names" else (),
+            sexes=plan.sexes,
             build=plan.build,
             test=plan.test,
             allow_no_sex=plan.allow_no_sex,
@@ -150,6 +168,27 @@ def check_options(options: DataOptions, report: Report) -> bool:
             options.pheno is not None or (options.mpheno is None and options.pheno_name is None),
             "--mpheno and --pheno-name choose a column of the --pheno file",
             "Give --pheno FILE too.",
+        ),
+        (
+            options.pheno is not None or not options.phenotypes,
+            f"the study has several phenotypes: {', '.join(options.phenotypes)}",
+            "Give --pheno FILE, whose columns have these names.",
+        ),
+        (
+            options.mpheno is None or not options.phenotypes,
+            f"the study has several phenotypes, and --mpheno chooses one: {', '.join(options.phenotypes)}",
+            "Choose them by --pheno-name, in this order; or leave it out if the columns have these names.",
+        ),
+        (
+            not options.from_plan or len(options.pheno_names) in (0, len(options.phenotypes) or 1),
+            f"--pheno-name chooses {len(options.pheno_names)} columns, and the study has "
+            + (f"the phenotypes {', '.join(options.phenotypes)}" if options.phenotypes else "one phenotype"),
+            "Name one column for each phenotype, in the study's order, with commas between.",
+        ),
+        (
+            len(set(options.pheno_names)) == len(options.pheno_names),
+            "--pheno-name chooses a column twice",
+            "Name one column for each phenotype.",
         ),
         (
             not (options.covar_name and options.covar_number),
@@ -242,7 +281,7 @@ _OPTIONS = [
     click.option("--fam", type=_FILE, metavar="FILE", help="Samples, if not beside --bfile."),
     click.option("--pheno", type=_FILE, metavar="FILE", help="Phenotypes, instead of the .fam's."),
     click.option("--mpheno", type=click.IntRange(1), metavar="N", help="N-th phenotype of --pheno."),
-    click.option("--pheno-name", metavar="NAME", help="Phenotype of --pheno by its name."),
+    click.option("--pheno-name", metavar="NAME,…", help="Phenotype of --pheno by its name, or several."),
     click.option("--covar", type=_FILE, metavar="FILE", help="Covariates."),
     click.option(
         "--covar-name", multiple=True, metavar="NAME,A-B", help="Covariates by name, or from A to B."

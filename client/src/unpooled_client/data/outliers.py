@@ -6,6 +6,7 @@ among blood pressures. The pool refuses the column, by counts that see less than
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,16 +27,17 @@ def check_outliers(
     fam: Fam,
     samples: Samples,
     covariates: Covariates,
-    phenotype: Phenotype,
+    phenotypes: Sequence[Phenotype],
     options: DataOptions,
     report: Report,
 ) -> None:
-    """Tell of covariates, and of a phenotype that is a number, with values beyond all others."""
+    """Tell of covariates, and of phenotypes that are numbers, with values beyond all others."""
     told = [(f"the covariate {name}", options.covar) for name in covariates.names]
     values = samples.covariates
-    if phenotype.trait != CASE_CONTROL:
-        told.append((f"the phenotype {phenotype.name}", options.pheno or fam.path))
-        values = np.column_stack([values, samples.phenotype])
+    for phenotype, column in zip(phenotypes, samples.phenotypes, strict=True):
+        if phenotype.trait != CASE_CONTROL:
+            told.append((f"the phenotype {phenotype.name}", options.pheno or fam.path))
+            values = np.column_stack([values, column])
     for (what, path), column in zip(told, values.T, strict=True):
         known = np.flatnonzero(samples.kept & ~np.isnan(column))
         far = known[outlying(column[known])]

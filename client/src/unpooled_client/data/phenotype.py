@@ -1,4 +1,4 @@
-"""The phenotype: from the .fam or from --pheno, and whether it is case/control.
+"""The phenotype, or several: from the .fam or from --pheno, and whether it is case/control.
 
 As plink1.9 decides (tried with v1.90b6.26): a phenotype is case/control iff it has no values but 0, 1, 2
 and missing ones; 0 is then missing too. With --1 it is always case/control with 0 for controls and 1 for
@@ -48,24 +48,36 @@ class Phenotype:
     """The codes for a missing value that stand in the file, and how often."""
 
 
-def read_phenotype(fam: Fam, options: DataOptions, report: Report) -> Phenotype | None:
-    """The phenotype that the options name, or None where it cannot be read; the report says why."""
+def read_phenotypes(fam: Fam, options: DataOptions, report: Report) -> tuple[Phenotype, ...]:
+    """The phenotypes that the options name, in their order; none where one cannot be read: see the report."""
     if options.pheno is None:
         column = read_numbers(fam.tokens, 5)
         source = _Source(
             fam.path, column, np.arange(len(fam)), "the .fam file", "phenotype of the .fam", True
         )
-        return _decide(source, len(fam), options, report)
+        return (_decide(source, len(fam), options, report),)
     table = read_table(options.pheno, "the --pheno file", fam, report)
     if table is None or not len(table.sample):
-        return None
-    index = _choose(table, options, report)
-    if index is None:
-        return None
+        return ()
+    names = options.pheno_names or (None,)
+    planned = options.phenotypes or ("",) * len(names)
+    chosen = [
+        (_choose(table, name, about, options, report), about)
+        for name, about in zip(names, planned, strict=True)
+    ]
+    found = [_of_table(table, index, about, fam, options, report) for index, about in chosen if index]
+    return tuple(found) if len(found) == len(chosen) else ()
+
+
+def _of_table(
+    table: Table, index: int, about: str, fam: Fam, options: DataOptions, report: Report
+) -> Phenotype:
+    """The phenotype that is this word of each row."""
     table = long_enough(table, index + 1, "FID, IID, phenotypes", report)
     one_row_each(table, True, index, report)
     name = table.names[index - table.ids] if table.names else f"column {index + 1} of --pheno"
-    source = _Source(table.path, read_numbers(table.tokens, index), table.sample, table.what, name, False)
+    column = read_numbers(table.tokens, index)
+    source = _Source(table.path, column, table.sample, table.what, name, False, about)
     return _decide(source, len(fam), options, report)
 
 
@@ -79,11 +91,13 @@ class _Source:
     what: str
     name: str
     written_codes: bool
+    about: str = ""
+    """What the plan calls it, where it has several phenotypes."""
 
 
-def _choose(table: Table, options: DataOptions, report: Report) -> int | None:
-    """Which word of a row is the phenotype."""
-    if options.pheno_name is None:
+def _choose(table: Table, name: str | None, about: str, options: DataOptions, report: Report) -> int | None:
+    """Which word of a row is the phenotype of this name."""
+    if name is None:
         if table.columns < (options.mpheno or 1):
             report.error(
                 Code.COLUMN_UNKNOWN,
@@ -99,7 +113,7 @@ def _choose(table: Table, options: DataOptions, report: Report) -> int | None:
     if table.names is None:
         report.error(
             Code.HEADER,
-            f"--pheno-name needs {table.what} to begin with a header",
+            f"to find {name} by its name, {table.what} must begin with a header",
             file=table.path,
             line=1,
             read=shown(b" ".join(table.tokens.word(0, j) for j in range(min(3, table.tokens.widths[0]))))
@@ -109,26 +123,27 @@ def _choose(table: Table, options: DataOptions, report: Report) -> int | None:
             remedy="Add the header, or choose by number with --mpheno.",
         )
         return None
-    if options.pheno_name not in table.names:
+    if name not in table.names:
         report.error(
             Code.COLUMN_UNKNOWN,
-            f"{table.what} has no column {options.pheno_name}",
+            f"{table.what} has no column {name}",
+            about=about,
             file=table.path,
             line=1,
             read=", ".join(table.names),
-            expected=options.pheno_name,
-            remedy=choose_column(options.pheno_name, table.names),
+            expected=name,
+            remedy=choose_column(name, table.names),
         )
         return None
-    if table.names.count(options.pheno_name) > 1:
+    if table.names.count(name) > 1:
         report.warning(
             Code.COLUMN_AMBIGUOUS,
-            f"{table.what} has several columns {options.pheno_name}: the first is taken, as PLINK does",
+            f"{table.what} has several columns {name}: the first is taken, as PLINK does",
             file=table.path,
             line=1,
             remedy="Rename them.",
         )
-    return table.ids + table.names.index(options.pheno_name)
+    return table.ids + table.names.index(name)
 
 
 def _decide(source: _Source, samples: int, options: DataOptions, report: Report) -> Phenotype:
@@ -162,6 +177,7 @@ def _report_few_values(source: _Source, values: np.ndarray, options: DataOptions
         Code.PHENOTYPE_FEW_VALUES,
         f"the phenotype {source.name} has only {len(known)} different values and is taken as quantitative",
         file=source.path,
+        about=source.about,
         column=source.column.index + 1,
         read=_listed(known),
         remedy="Cases and controls are 2 and 1 (or 1 and 0 with --1), and everything else must be missing: "
@@ -178,6 +194,7 @@ def _report_text(source: _Source, report: Report) -> None:
             Code.PHENOTYPE_TEXT,
             f"the phenotype {source.name} is not a number",
             file=source.path,
+            about=source.about,
             line=int(column.tokens.line[bad[0]]),
             column=column.index + 1,
             read=shown(words[0]),
@@ -194,6 +211,7 @@ def _report_text(source: _Source, report: Report) -> None:
             Code.PHENOTYPE_NAN,
             "nan is taken as missing; PLINK 1.9 takes it for a number and the phenotype for quantitative",
             file=source.path,
+            about=source.about,
             line=int(column.tokens.line[nan[0]]),
             column=column.index + 1,
             read="nan",
@@ -229,6 +247,7 @@ def _trait(source: _Source, values: np.ndarray, options: DataOptions, report: Re
             Code.PHENOTYPE_TRAIT,
             f"the phenotype {source.name} looks like case/control, but the plan says quantitative",
             file=source.path,
+            about=source.about,
             column=source.column.index + 1,
             read=_listed(known),
             remedy="They are taken as numbers, 0 included. Is it the right column?",
@@ -239,6 +258,7 @@ def _trait(source: _Source, values: np.ndarray, options: DataOptions, report: Re
         Code.PHENOTYPE_TRAIT,
         f"the phenotype {source.name} is quantitative, but the plan says case/control",
         file=source.path,
+        about=source.about,
         line=int(source.column.tokens.line[row]),
         column=source.column.index + 1,
         read=shown(source.column.words(np.array([row]))[0]),
@@ -261,6 +281,7 @@ def _report_not_as_codes(source: _Source, row: int, report: Report) -> None:
         Code.PHENOTYPE_CODING,
         "PLINK 1.9 takes the .fam's phenotype for quantitative: its codes are not written as 0, 1 and 2",
         file=source.path,
+        about=source.about,
         line=int(source.column.tokens.line[row]),
         column=source.column.index + 1,
         read=shown(source.column.words(np.array([row]))[0]),
@@ -288,6 +309,7 @@ def _report_beyond_one(source: _Source, values: np.ndarray, report: Report) -> N
         Code.PHENOTYPE_CODING,
         "with --1 a phenotype is 0, 1 or missing",
         file=source.path,
+        about=source.about,
         line=int(source.column.tokens.line[other[0]]),
         column=source.column.index + 1,
         read=shown(words[0]),
@@ -308,6 +330,7 @@ def _report_zero_one(source: _Source, values: np.ndarray, options: DataOptions, 
         Code.PHENOTYPE_CODING,
         f"the phenotype {source.name} is coded 0/1, where PLINK takes 1 for a control and 0 as missing",
         file=source.path,
+        about=source.about,
         line=int(source.column.tokens.line[int(np.argmax(zero))]),
         column=source.column.index + 1,
         read=f"0 ({zero.sum()} times), 1 ({one.sum()} times), never 2",

@@ -63,6 +63,7 @@ class Code(enum.StrEnum):
     BUILD = "build"
     PSEUDO_AUTOSOMAL = "pseudo-autosomal"
     NOT_IN_ORDER = "not-in-order"
+    VARIANT_ABSENT = "variant-absent"
     VARIANT_UNNAMED = "variant-unnamed"
     VARIANT_DUPLICATE = "variant-duplicate"
     VARIANT_TWIN = "variant-twin"
@@ -110,8 +111,17 @@ class Code(enum.StrEnum):
     VALUE_TEXT = "value-text"
     VALUE_INFINITE = "value-infinite"
     VALUE_FRACTION = "value-fraction"
+    WORD_TYPE = "word-type"
+    WORD_UNLISTED = "word-unlisted"
+    WORD_NONE_LISTED = "word-none-listed"
+    WORD_ALIKE = "word-alike"
+    WORD_IDENTIFIER = "word-identifier"
+    WORD_FREE_TEXT = "word-free-text"
+    WORDS_TOO_MANY = "words-too-many"
+    WORD_LONG = "word-long"
 
     NOBODY_LEFT = "nobody-left"
+    NO_SUCH_SEX = "no-such-sex"
     NO_VARIANT_LEFT = "no-variant-left"
     VARIANT_NOT_CHOSEN = "variant-not-chosen"
     TOO_FEW_SAMPLES = "too-few-samples"
@@ -148,6 +158,8 @@ class Finding:
     count: int = 1
     examples: tuple[str, ...] = ()
     """At most three, as a person would point at them: "line 7: A,C"."""
+    about: str = ""
+    """The covariate or the feature, as the plan names it."""
 
     @property
     def where(self) -> str:

@@ -1,4 +1,4 @@
-"""--keep and --remove: which samples count. --chr, --extract and --exclude: which variants.
+"""--keep, --remove, and the plan's sex: which samples count. --chr, --extract and --exclude: which variants.
 
 As in plink1.9 (tried with v1.90b6.26): in a list of samples the first two words of a line are FID and IID,
 the rest is ignored; a list of variants is IDs separated by blanks or on lines of their own. What is listed
@@ -12,10 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from unpooled.chromosomes import chromosome_codes
+from unpooled.cohort import FEMALE, MALE
+from unpooled.shared_options import EVERYONE, FEMALES, MALES
 from unpooled_client.data.bim import Variants
 from unpooled_client.data.fam import Fam
 from unpooled_client.data.options import DataOptions
-from unpooled_client.data.report import Code, Report
+from unpooled_client.data.report import Code, Report, shown
 from unpooled_client.data.source import read_bytes
 from unpooled_client.data.table import read_table
 
@@ -35,7 +37,28 @@ def read_selection(fam: Fam, options: DataOptions, report: Report) -> np.ndarray
         report.error(
             Code.NOBODY_LEFT, "no sample is left after --keep and --remove", remedy="Look at both lists."
         )
-    return kept
+        return kept
+    return np.asarray(kept & _of_the_plans_sex(fam, kept, options, report))
+
+
+def _of_the_plans_sex(fam: Fam, kept: np.ndarray, options: DataOptions, report: Report) -> np.ndarray:
+    """Who is of the sex that the plan is about, bool (n,); as in PLINK nobody of unknown sex is."""
+    if options.sexes == EVERYONE:
+        return np.ones(len(fam), bool)
+    code = {MALES: MALE, FEMALES: FEMALE}[options.sexes]
+    chosen = np.asarray(fam.sex == code)
+    if not (chosen & kept).any():
+        report.error(
+            Code.NO_SUCH_SEX,
+            f"the plan is about {options.sexes} only, and there are none here",
+            file=fam.path,
+            column=5,
+            read=", ".join(sorted({shown(word) for word in fam.words_of_sex[kept].tolist()})),
+            expected=f"{code} for {options.sexes}",
+            remedy="Correct the column of sexes if it has them in another way. If there really are none, "
+            "this cohort cannot take part: tell the coordinator.",
+        )
+    return chosen
 
 
 def select_variants(variants: Variants, options: DataOptions, report: Report) -> Variants:
@@ -59,6 +82,24 @@ def select_variants(variants: Variants, options: DataOptions, report: Report) ->
         report.note(Code.VARIANT_NOT_CHOSEN, "a variant is left out as was asked", count=out)
         variants = variants.take(chosen)
     return variants
+
+
+def check_conditions(variants: Variants, options: DataOptions, report: Report) -> None:
+    """Tell of a variant that the plan conditions on, and that this cohort does not have once."""
+    for name in options.condition:
+        times = np.count_nonzero(variants.panel.name == name.encode())
+        if times != 1:
+            report.error(
+                Code.VARIANT_ABSENT,
+                f"the plan conditions on the variant {name}, which is not among those that are read"
+                if not times
+                else f"the plan conditions on the variant {name}, and several have this ID",
+                file=options.file("bim"),
+                expected=name,
+                remedy="Look whether it has another ID in this file, or was left out by --extract, --exclude "
+                "or the plan's chromosomes. If this cohort lacks it, tell the coordinator.",
+                about=name,
+            )
 
 
 def _listed_variants(path: Path, what: str, variants: Variants, report: Report) -> np.ndarray:

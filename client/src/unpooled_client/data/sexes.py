@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from unpooled.builds import PSEUDO_AUTOSOMAL
 from unpooled.chromosomes import HUMAN
 from unpooled.cohort import FEMALE, MALE, Samples
 from unpooled.errors import DataProblem
 from unpooled_client.data.bed import BedFile
 from unpooled_client.data.bim import Variants
-from unpooled_client.data.build import PSEUDO_AUTOSOMAL
 from unpooled_client.data.calls import HETEROZYGOUS, HOMOZYGOUS_A1, MISSING, codes_of, stretches
 from unpooled_client.data.fam import Fam
 from unpooled_client.data.report import EXAMPLES, Code, Report, shown

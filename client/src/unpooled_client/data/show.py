@@ -12,9 +12,15 @@ from rich.text import Text
 
 from unpooled_client.data.report import Finding, Report, Severity
 from unpooled_client.data.table import MATCHING
+from unpooled_client.data.tables.words import WORDS as WORDS_OF
 
 # Of parts that are lists, with their names in them.
-HEADINGS = {"covariates": "covariate {name}", MATCHING: "{name} beside the .fam"}
+HEADINGS = {
+    "phenotypes": "phenotype {name}",
+    "covariates": "covariate {name}",
+    MATCHING: "{name} beside the .fam",
+    WORDS_OF: "words of {name}",
+}
 
 # Never by colour alone: each severity has its word and its sign too.
 WORDS = {Severity.ERROR: "✗ error", Severity.WARNING: "! warning", Severity.NOTE: "· note"}

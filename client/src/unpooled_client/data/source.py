@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -39,9 +40,7 @@ def exists(path: Path, what: str, report: Report) -> bool:
         return False
     if not is_file:
         kind = "is a folder" if is_folder else "does not exist"
-        beside = _beside(path)
-        hint = f"In the same folder: {beside}." if beside else "Look at the path: it is taken as typed."
-        report.error(Code.FILE_MISSING, f"{what} {kind}", file=path, remedy=hint)
+        report.error(Code.FILE_MISSING, f"{what} {kind}", file=path, remedy=_where_to_look(path))
         return False
     if size == 0:
         report.error(Code.FILE_EMPTY, f"{what} is empty", file=path, remedy="Write the file again.")
@@ -172,9 +171,43 @@ def enough_columns(tokens: Tokens, columns: int, path: Path, what: str, names: s
     return select(tokens, ~short)
 
 
-def _beside(path: Path) -> str:
+def _where_to_look(path: Path) -> str:
+    """What to do about a file that is not there."""
+    if path.suffix in _GENOTYPES and (others := [each for each in _of_three(path) if each.exists()]):
+        return (
+            f"Genotypes are three files of one name, and of these {_names(others)} {_is(others)} here. Copy "
+            f"{path.name} to them from where they came from. If it has another name, choose it by that "
+            f"(--{path.suffix[1:]}); if it is lost, write all three anew (plink --make-bed)."
+        )
+    beside = _beside(path)
+    hint = (
+        f"In the same folder: {', '.join(beside)}." if beside else "Look at the path: it is taken as typed."
+    )
+    if path.suffix in _GENOTYPES:
+        prefixes = sorted({name.rpartition(".")[0] for name in beside if name.endswith(_GENOTYPES)})
+        meant = f" Did you mean {prefixes[0]}?" if prefixes else ""
+        return f"{hint}{meant} The name is given without .bed, .bim or .fam."
+    return hint
+
+
+_GENOTYPES = (".bed", ".bim", ".fam")
+
+
+def _of_three(path: Path) -> list[Path]:
+    return [path.with_suffix(suffix) for suffix in _GENOTYPES]
+
+
+def _names(paths: Sequence[Path]) -> str:
+    return " and ".join(path.name for path in paths)
+
+
+def _is(paths: Sequence[Path]) -> str:
+    return "is" if len(paths) == 1 else "are"
+
+
+def _beside(path: Path) -> list[str]:
     """Up to three files in the same folder whose names begin alike."""
     if not path.parent.is_dir():
-        return ""
+        return []
     alike = sorted(p.name for p in path.parent.iterdir() if p.stem[:3].lower() == path.stem[:3].lower())
-    return ", ".join(alike[:3])
+    return alike[:3]

@@ -29,11 +29,13 @@ import httpx
 
 from unpooled import panel
 from unpooled.errors import CodecError, UnpooledError
+from unpooled.overlap import Overlap
 from unpooled.plan import Plan
-from unpooled.protocol import VERSION, bodies, messages
+from unpooled.protocol import VERSION, bodies, messages, stages
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Questions, Roster
 from unpooled.protocol.problems import Problem
+from unpooled.protocol.stages import Doing
 from unpooled_client.network import connection
 from unpooled_client.network.connection import Answer
 from unpooled_client.network.connection import (
@@ -110,9 +112,15 @@ class Study:
     one_operator: bool
     panel_digest: str
     waiting_for: tuple[str, ...]
+    waits: tuple[str, ...]
+    """For whom the study waits, and to do what: "Munich to join"."""
     results: tuple[ResultFile, ...]
     description: str = ""
     """The coordinator's words, which no hash holds."""
+    is_repeated: bool = False
+    """The study is over, and this cohort is invited to the one that repeats it."""
+    list_apart: Overlap | None = None
+    """How this cohort's list lies beside the others', if it is to give other files."""
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Study:
@@ -134,7 +142,10 @@ class Study:
             one_operator=bool(values["compensator"].get("one_operator")),
             panel_digest=_text(values.get("panel_digest") or ""),
             waiting_for=tuple(map(_text, values.get("waiting_for") or ())),
+            waits=tuple(map(_wait, values.get("waits") or ())),
             results=tuple(map(_result_file, values.get("results") or ())),
+            is_repeated=bool(values.get("is_repeated")),
+            list_apart=Overlap.from_json(values["list_apart"]) if values.get("list_apart") else None,
         )
 
 
@@ -142,6 +153,11 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"got {type(value).__name__}; want text")
     return "".join(c for c in value if c.isprintable() or c == "\n")  # it is shown on a terminal
+
+
+def _wait(values: Any) -> str:
+    who = [_text(name) for name in values["who"]]
+    return f"{' and '.join(filter(None, [', '.join(who[:-1]), *who[-1:]]))} to {_text(values['to'])}"
 
 
 def _result_file(values: Any) -> ResultFile:
@@ -235,6 +251,8 @@ class Api:
         self.server = invitation.server
         self.traffic = Traffic()
         self.trouble: Trouble | None = None
+        self.doing: Doing | None = None
+        """What this client is doing: each request tells it. None of one that only looks."""
         self._patient, self._known = patient, known
         self._began = self._answered = time.monotonic()
         self._stop = threading.Event()
@@ -281,6 +299,11 @@ class Api:
     def join(self, public_key: bytes) -> None:
         self._tell("POST", "join", bodies.joining(public_key))
 
+    def repetition(self) -> tuple[str, str]:
+        """The study that repeats this one, which has ended, and a token for it."""
+        answer = self._ask("POST", "repetition")
+        return _parsed(answer, lambda values: (_text(values["study"]), _text(values["token"])))
+
     def accept(self, plan_hash: bytes, roster_hash: bytes, sealed: bytes, signature: bytes) -> None:
         self._tell("POST", "accept", bodies.acceptance(plan_hash, roster_hash, sealed, signature))
 
@@ -311,6 +334,14 @@ class Api:
 
     def put_share(self, round_number: int, nonce: bytes, share: bytes) -> None:
         self._ask("PUT", f"shares/{round_number}", content=share, headers={"Unpooled-Nonce": nonce.hex()})
+
+    def put_dealing(self, round_number: int, dealing: bytes) -> None:
+        self._ask("PUT", f"dealings/{round_number}", content=dealing)
+
+    def put_codes(self, column: int, points: bytes, signature: bytes) -> bytes:
+        """As many points, each multiplied by the keys of compensator and server."""
+        headers = {"Unpooled-Signature": signature.hex()}
+        return self._ask("PUT", f"codes/{column}", content=points, headers=headers, most=len(points)).content
 
     def report_timing(self, seconds: Mapping[str, int]) -> None:
         self._tell("POST", "timing", bodies.timing(seconds))
@@ -347,6 +378,8 @@ class Api:
         """
         if isinstance(message.get("content"), bytes):
             message["headers"] = {"Content-Type": "application/octet-stream"} | message.get("headers", {})
+        if self.doing is not None:
+            message["headers"] = {stages.HEADER: self.doing.value} | message.get("headers", {})
         timeout = httpx.Timeout(60.0 if wait == 0 else wait + 15.0, connect=connection.CONNECTING)
         request = self._client.build_request(method, path, timeout=timeout, **message)
         for delay in _delays():

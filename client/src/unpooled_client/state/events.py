@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from unpooled.errors import UnpooledError
+from unpooled.facts import Change
 from unpooled.leaving import Leaving
 from unpooled.plan import Plan
 from unpooled.protocol.messages import Roster
@@ -85,6 +86,8 @@ class Waiting(Event):
     names: tuple[str, ...]
     """The cohorts that are waited for, as far as the server says."""
     since: float
+    waits: tuple[str, ...] = ()
+    """Who is to do what, in the server's words: "Munich to join"."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +134,19 @@ class ReviewNeeded(Proposal):
     """The name that this cohort has in the roster."""
     changed: str = ""
     """What differs from what was accepted earlier, in words: "the plan, the roster". Empty if nothing was."""
+    changes: tuple[Change, ...] = ()
+    """The same line by line."""
+    repeats: str = ""
+    """The name of the study that ended, if this one repeats it: the roster is then what it is to be again."""
+
+
+@dataclass(frozen=True)
+class Repeated(Event):
+    """This cohort takes part in the study that repeats the one that ended, with a state of its own."""
+
+    study: str
+    name: str
+    folder: str
 
 
 @dataclass(frozen=True)
@@ -238,9 +254,11 @@ class Results(Event):
 
 @dataclass(frozen=True)
 class Transformed(Event):
-    """The cohort's own table, normalized, lies beside it."""
+    """The cohort's own table, as the results make it, lies beside it."""
 
     file: str
+    how: str = "normalized"
+    """Or encoded."""
 
 
 @dataclass(frozen=True)
@@ -257,6 +275,8 @@ class Compared(Event):
     """Why it could not be done."""
     changed: bool = False
     """The data files are no longer those that were used."""
+    phenotype: str = ""
+    """In a study of several, which one this is about."""
 
 
 @dataclass(frozen=True)
@@ -281,6 +301,10 @@ class Failed(Event):
     code: str = ""
     """Why it was refused, by the server's name for it, such as revoked-token; or by this program's: declined,
     joined-elsewhere, or unanswered where there was nobody to ask. Empty for other ends."""
+    told_name: str = ""
+    """The plan's name of a quantity or a column that the server was told with the code, if any."""
+    is_known: bool = False
+    """Whether `Checked` has told the same."""
 
 
 def name_of(kind: type[Event]) -> str:
@@ -307,6 +331,8 @@ def _told(name: str, value: Any) -> Any:
             return Roster(tuple((member["name"], bytes.fromhex(member["key"])) for member in value))
         case "leaves":
             return tuple(Leaving(**leaving) for leaving in value)
+        case "changes":
+            return tuple(Change(**change) for change in value)
         case "exit":
             return Exit(value)
     return tuple(value) if isinstance(value, list) else value
@@ -320,7 +346,7 @@ def _plain(value: Any) -> Any:
             return [
                 {"name": n, "key": key.hex(), "fingerprint": fingerprint(key)} for n, key in value.members
             ]
-        case Event() | Leaving():
+        case Event() | Leaving() | Change():
             return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
         case bytes():
             return value.hex()

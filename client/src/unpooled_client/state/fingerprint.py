@@ -21,7 +21,7 @@ BLOCK = 64 << 10
 
 ELSE = (
     "If nothing derived from the data was sent yet, check and release it again (`unpooled-client check "
-    "--state DIR`); otherwise ask for the study to be duplicated."
+    "--state DIR`); otherwise ask for the study to be repeated."
 )
 """What can be done about data that are not those that were accepted, other than going back to these."""
 

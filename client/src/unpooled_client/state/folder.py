@@ -29,14 +29,17 @@ from filelock import FileLock, Timeout
 from platformdirs import user_state_path
 
 from unpooled.errors import UnpooledError
+from unpooled.facts import Change, changes
 from unpooled.plan import Plan
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Roster
-from unpooled.protocol.sealing import SigningKey
+from unpooled.protocol.sealing import SigningKey, fingerprint
 from unpooled_client.state.files import StateError, make_private_folder, write_atomically
 from unpooled_client.state.fingerprint import Fingerprint
 
 _FORMAT = 2
+_OPERATORS = {False: "run by different people", True: "run by the same people"}
+_ABSENT = "not in the study"
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class Acceptance:
     seed: bytes = field(repr=False)
     sealed: bytes
     signature: bytes
+    own: bytes = field(default=b"", repr=False)
+    """A second seed, which nobody else ever has: for dealings. States of earlier releases have none."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,20 @@ class Agreement:
             "one_operator": "who runs server and compensator",
         }
         return ", ".join(words[name] for name in words if old and getattr(self, name) != getattr(old, name))
+
+    def differences(self, old: Agreement | None) -> tuple[Change, ...]:
+        """The same line by line, with the words of before and after."""
+        if old is None:
+            return ()
+        facts = [
+            ("Name of the study", old.study, self.study),
+            ("Server and compensator", _OPERATORS[old.one_operator], _OPERATORS[self.one_operator]),
+        ]
+        keys = [{name: fingerprint(key) for name, key in each.roster.members} for each in (old, self)]
+        names = sorted(keys[0].keys() | keys[1].keys())
+        facts += [(f"Takes part: {name}", *(of.get(name, _ABSENT) for of in keys)) for name in names]  # type: ignore[misc]
+        others = tuple(Change(*fact) for fact in facts if fact[1] != fact[2])
+        return (*changes(old.plan, self.plan), *others)
 
     def to_json(self) -> dict[str, Any]:
         members = [[name, key.hex()] for name, key in self.roster.members]
@@ -110,6 +129,8 @@ class Saved:
     """Folder for the results, once somebody named one."""
     delivered: bool = False
     """Whether the results are in that folder."""
+    repeated_in: str = ""
+    """Folder of the state in the study that repeats this one, once a person agreed to take part in that."""
 
     @classmethod
     def new(cls, invitation: Invitation) -> Saved:
@@ -132,6 +153,7 @@ class Saved:
             "acceptance": self.acceptance and {k: v.hex() for k, v in vars(self.acceptance).items()},
             "out": self.out,
             "delivered": self.delivered,
+            "repeated_in": self.repeated_in,
         }
 
     @classmethod
@@ -153,6 +175,7 @@ class Saved:
             acceptance=acceptance and Acceptance(**{k: bytes.fromhex(v) for k, v in acceptance.items()}),
             out=values["out"],
             delivered=values["delivered"],
+            repeated_in=values.get("repeated_in", ""),  # states of earlier releases have none
         )
 
     @property
@@ -276,6 +299,18 @@ def known_folders(root: Path | None = None) -> list[StateFolder]:
     root = root or default_root()
     files = [path for path in root.glob("*/state.json") if path.is_file()]
     return [StateFolder(path.parent) for path in sorted(files, key=_modified, reverse=True)]
+
+
+def current_folders(root: Path | None = None) -> list[StateFolder]:
+    """The same, without the studies that are over because their repetition was joined."""
+    return [folder for folder in known_folders(root) if not _is_left(folder)]
+
+
+def _is_left(folder: StateFolder) -> bool:
+    try:
+        return bool(folder.load().repeated_in)
+    except StateError:  # to be said of it when it is used
+        return False
 
 
 def folder_of(invitation: Invitation, root: Path | None = None) -> StateFolder:

@@ -26,6 +26,21 @@ class Stage(StrEnum):
     def number(self) -> int:
         return list(Stage).index(self)
 
+    @property
+    def to_do(self) -> str:
+        """What comes next here, for people."""
+        return _TO_DO[self]
+
+
+_TO_DO = {
+    Stage.JOIN: "Accept the plan and the roster",
+    Stage.DATA: "Choose the data files",
+    Stage.CHECK: "Check the data files",
+    Stage.REVIEW: "Review what leaves this computer, and release it",
+    Stage.RUN: "Start the run",
+    Stage.RESULTS: "The results are here",
+}
+
 
 def stage_of(saved: Saved) -> Stage:
     """What is to be done in this study."""
@@ -36,6 +51,13 @@ def stage_of(saved: Saved) -> Stage:
     if saved.is_released:
         return Stage.RUN
     return Stage.REVIEW if saved.files else Stage.DATA
+
+
+def in_a_line(saved: Saved) -> str:
+    """Which study this is, and where it is."""
+    name = saved.agreement.study if saved.agreement else f"Study {saved.invitation.study}"
+    cohort = f", cohort {saved.cohort}" if saved.cohort else ", not joined yet"
+    return f"{name}{cohort}. {stage_of(saved).to_do}."
 
 
 def next_command(saved: Saved, folder: StateFolder) -> str:

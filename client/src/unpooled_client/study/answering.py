@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
-from unpooled.leaving import TO_SERVER, Form
+from unpooled.cohort import ArrayTable, Cohort
+from unpooled.leaving import DEALING, TO_SERVER, Form
 from unpooled.protocol import messages
 from unpooled.protocol.messages import Questions
+from unpooled.protocol.stages import Doing
 from unpooled_client.data.options import DataOptions
 from unpooled_client.network.api import LONG_POLL, Refused, Study
 from unpooled_client.state.events import Event, Paused, Resumed, Sent, StepProgress
 from unpooled_client.study.book import open_book
 from unpooled_client.study.cluster import Cluster, Compute, compute_here
+from unpooled_client.study.coding import Coding
 from unpooled_client.study.joining import changed_terms
-from unpooled_client.study.reading import Alignments, Unaligned, announce, guard
+from unpooled_client.study.reading import Alignments, ListApart, Unaligned, announce, guard
 from unpooled_client.study.remaining import Pace, last_pass
-from unpooled_client.study.rounds import Answerer, Share
-from unpooled_client.study.session import OVER, Session
+from unpooled_client.study.rounds import Answerer, Dealing, Share
+from unpooled_client.study.session import BEFORE, OVER, Session
 from unpooled_client.study.trust import Terms, check_identity
 
 MOST_THREADS = 8
@@ -36,7 +41,7 @@ SENDING = 3
 
 _TIMING_EVERY = 30.0
 
-RUNNING, PAUSED, BEFORE = "running", "paused", ("draft", "open", "ready")
+RUNNING, PAUSED = "running", "paused"
 
 
 @dataclass
@@ -65,14 +70,18 @@ class Work:
         if self.cluster is not None:
             compute = self.cluster.reading(self.options.file("bed"), self.session.saved.files["bed"])
         book = open_book(self.session.folder, acceptance.seed, self.terms.plan, self.session.saved.sizes)
-        self.answerer = Answerer(self.terms, acceptance.seed, book, compute)
+        self.answerer = Answerer(self.terms, acceptance.seed, book, compute, acceptance.own)
         self.last_pass = last_pass(self.terms.plan)
         self.places = threading.Semaphore(self.session.threads)
         self.outbox: list[Sent] = []
+        self.at_work: Counter[Doing] = Counter()
+        self.coding = Coding(self.session, self.terms, acceptance.own, self.outbox.append)
+        self.lock = threading.Lock()
 
     def answer_until_over(self) -> Iterator[Event]:
         """Answer until the study is over, or until what was accepted no longer holds."""
         asking: Future[Questions] | None = None
+        self.session.api.doing = Doing.WAITING
         while True:
             if asking is None and len(self.running) < self.session.threads + SENDING:
                 asking = self._ask()
@@ -109,17 +118,45 @@ class Work:
         """Compute one share and deliver it; None if the round is gone. Runs in a thread of its own."""
         self._check_files()
         question = self.answerer.question(message)
-        with self.places:
-            share = self.answerer.share(message, question, *self.alignments.cohort_for(question))
+        cohort, panel = self.alignments.cohort_for(question)
+        if question.needs_codes:
+            with self._told(Doing.COMPUTING), self.places:
+                cohort = cast(Cohort, self.coding.coded(cast(ArrayTable, cohort)))
+        if (dealing := self.answerer.dealing(message, question, panel)) and not self._deal(dealing):
+            return None
+        with self._told(Doing.COMPUTING), self.places:
+            share = self.answerer.share(message, question, cohort, panel)
         self.session.count("computing", share.seconds)
         quantity = f"{share.title}: {', '.join(share.arrays)}"
         sent = self.session.record(
             quantity, share.data, Form.MASKED, TO_SERVER, round=share.round, arrays=share.arrays
         )
-        with self.session.clock("sending"):
-            delivered = self._deliver(share)
+        delivered = self._deliver(lambda: self.session.api.put_share(share.round, share.nonce, share.data))
         self.outbox.append(sent)
         return share if delivered else None
+
+    def _deal(self, dealing: Dealing) -> bool:
+        """Deliver what a round is compared by; False where the server no longer waits for it."""
+        quantity = f"{dealing.title}: {DEALING}"
+        sent = self.session.record(quantity, dealing.data, Form.CLEAR, TO_SERVER, round=dealing.round)
+        delivered = self._deliver(lambda: self.session.api.put_dealing(dealing.round, dealing.data))
+        self.outbox.append(sent)
+        return delivered
+
+    @contextlib.contextmanager
+    def _told(self, doing: Doing) -> Iterator[None]:
+        """Have the requests of this time tell what is being done: computing, if anything is computed."""
+        self._count(doing, 1)
+        try:
+            yield
+        finally:
+            self._count(doing, -1)
+
+    def _count(self, doing: Doing, more: int) -> None:
+        with self.lock:
+            self.at_work[doing] += more
+            busy = (each for each in (Doing.COMPUTING, Doing.SENDING) if self.at_work[each])
+            self.session.api.doing = next(busy, Doing.WAITING)
 
     def _check_files(self) -> None:
         """DataChanged if a file is no longer the accepted one. Looks into none whose size and time stay."""
@@ -128,14 +165,15 @@ class Work:
             guard(self.session.saved.files, self.options.paths)
             self.stamps = stamps
 
-    def _deliver(self, share: Share) -> bool:
-        """Whether the share was taken; False where the server no longer waits for it."""
-        try:
-            self.session.api.put_share(share.round, share.nonce, share.data)
-        except Refused as error:
-            if error.status not in (404, 409, 410):
-                raise
-            return False  # the next look at the study says why
+    def _deliver(self, put: Callable[[], None]) -> bool:
+        """Whether a part of an answer was taken; False where the server no longer waits for it."""
+        with self._told(Doing.SENDING), self.session.clock("sending"):
+            try:
+                put()
+            except Refused as error:
+                if error.status not in (404, 409, 410):
+                    raise
+                return False  # the next look at the study says why
         return True
 
     def _collect(self) -> Iterator[Event]:
@@ -190,18 +228,21 @@ class Work:
         if study.state in BEFORE:
             if study.cohort_state == "joined" or changed_terms(self.session, study):
                 return True
-            # The server may want the list after all: the cohort that had the same one left it out.
-            yield from announce(self.session, study, self.terms, self.alignments.data)
+            if study.list_apart is not None:
+                raise ListApart(study.list_apart, by_list=False)
+            if study.cohort_state != "ready":
+                # The server may want the list after all: the cohort that had the same one left it out.
+                yield from announce(self.session, study, self.terms, self.alignments.data)
         yield from self._tell_for_whom(study)
         return False
 
     def _tell_for_whom(self, study: Study) -> Iterator[Event]:
         names = tuple(name for name in study.waiting_for if name != study.cohort)
         if study.state == RUNNING:
-            yield from self.session.waiting("the sums of the other cohorts' answers", names)
+            yield from self.session.waiting("the sums of the other cohorts' answers", names, study.waits)
         elif study.state in BEFORE:
             what = "the other cohorts to be ready" if names else "the study to start"
-            yield from self.session.waiting(what, names)
+            yield from self.session.waiting(what, names, study.waits)
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

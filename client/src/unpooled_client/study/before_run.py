@@ -10,6 +10,7 @@ from unpooled_client.data.report import Report
 from unpooled_client.state.files import StateError
 from unpooled_client.state.fingerprint import fingerprints
 from unpooled_client.state.folder import Agreement, Saved, StateFolder
+from unpooled_client.study.book import has_answered
 from unpooled_client.study.reading import (
     DataChanged,
     guard,
@@ -33,11 +34,11 @@ def agreement_of(folder: StateFolder) -> tuple[Saved, Agreement]:
 def check_for_study(folder: StateFolder, options: DataOptions, threads: int) -> Report:
     """Check the files as the study wants them, and remember them if they pass.
 
-    If what leaves was released for other files, and nothing was sent yet, that is withdrawn. Raises
+    If what leaves was released for other files, and nothing was answered yet, that is withdrawn. Raises
     StateError, or DataChanged if it is too late for other files.
     """
     saved, agreement = agreement_of(folder)
-    is_fixed = saved.is_released and saved.acceptance is not None
+    is_fixed = saved.is_released and has_answered(folder, saved)
     if is_fixed:
         same_options(DataOptions.from_json(saved.options), options, agreement.plan)
         guard(saved.files, options.paths)

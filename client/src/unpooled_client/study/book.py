@@ -11,6 +11,8 @@ ends the run.
 
 A file is only ever appended to, with one flush for each entry. An entry that was cut off by a crash is
 dropped: its answer did not leave.
+
+A cohort that deals for a comparison enters the dealing's digest likewise: one round has one dealing.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from unpooled.protocol.problems import Problem
 from unpooled.question import Question
 from unpooled.sizes import Sizes
 from unpooled_client.state.files import StateError, write_atomically
-from unpooled_client.state.folder import StateFolder
+from unpooled_client.state.folder import Saved, StateFolder
 from unpooled_client.study.trust import Distrust
 
 _FORMAT = b"unpooled book 2\n"
@@ -55,7 +57,7 @@ class BookLost(StateError):
             f"the book of what this cohort has answered ({path}) is lost or belongs to another study. "
             "Without it nothing is answered. Restore it from a backup; or start again with --join-anew: all "
             "cohorts then accept again, and if a sum was released before, the study fails and must be "
-            "duplicated."
+            "repeated."
         )
 
 
@@ -81,6 +83,18 @@ class Entry:
     """uint32: keyed digests of what missing calls count, of the items that were never filled before."""
     message: bytes
     """The question, if it must agree with those before it in more than this."""
+
+
+@dataclass(frozen=True)
+class Dealt:
+    """A dealing that was made for the comparison of a round."""
+
+    name: ClassVar[str] = "dealt"
+
+    round: int
+    circuit: str
+    digest: bytes
+    """Of what was dealt."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,12 +126,16 @@ class Book:
         self._lock = threading.Lock()
         self.panel = b""
         self.rounds: dict[int, bytes] = {}
+        self.dealt: dict[int, Dealt] = {}
         self._asked: dict[tuple[str, str], np.ndarray] = {}
         self._fills, self._filled = np.zeros(0, np.uint32), np.zeros(0, bool)
         self._sent: dict[str, int] = {}
         self._earlier: dict[str, list[Question]] = {}
-        for entry in _entries(path, seed):
-            self._take(entry)
+        for entry in _lines(path, seed):
+            if isinstance(entry, Dealt):
+                self.dealt[entry.round] = entry
+            else:
+                self._take(entry)
 
     @staticmethod
     def begin(path: Path, seed: bytes) -> None:
@@ -136,6 +154,22 @@ class Book:
             entry = self._entry(asked)
             self._append(entry)
             self._take(entry)
+
+    def deal(self, question: Question, dealt: Dealt) -> None:
+        """Write down a dealing that is about to be sent, for a round that was entered.
+
+        Distrust if other bytes were dealt for the round before: beside them these would tell what they hide.
+        """
+        with self._lock:
+            before = self.dealt.setdefault(dealt.round, dealt)
+            if before is dealt:
+                self._append(dealt)
+            elif before != dealt:
+                raise Distrust(
+                    Problem.QUESTION,
+                    f"in round {dealt.round} this program deals otherwise than before ({question.title}).",
+                    "Nothing was sent for it. Continue with the release of this program that began it.",
+                )
 
     def _check(self, asked: Asked) -> None:
         question, asking = asked.question, asked.question.asking()
@@ -225,7 +259,7 @@ class Book:
             question = codec.decode(entry.message, [self._kinds[entry.kind]])
             self._earlier.setdefault(entry.kind, []).append(question)
 
-    def _append(self, entry: Entry) -> None:
+    def _append(self, entry: Entry | Dealt) -> None:
         data = codec.encode(entry)
         with self.path.open("ab") as file:
             file.write(_PREFIX.pack(len(data), zlib.crc32(data)) + data)
@@ -238,7 +272,22 @@ def knows_of_a_release(path: Path, seed: bytes) -> bool:
     return len({entry.kind for entry in _entries(path, seed)}) > 1
 
 
+def has_answered(folder: StateFolder, saved: Saved) -> bool:
+    """Whether anything was answered under the seed at hand. Without its book that is not known: then True."""
+    if saved.acceptance is None:
+        return False
+    try:
+        return next(_entries(folder.book, saved.acceptance.seed), None) is not None
+    except BookLost:
+        return True
+
+
 def _entries(path: Path, seed: bytes) -> Iterator[Entry]:
+    """The questions in a book."""
+    return (entry for entry in _lines(path, seed) if isinstance(entry, Entry))
+
+
+def _lines(path: Path, seed: bytes) -> Iterator[Entry | Dealt]:
     """What is in a book; what was cut off at its end is taken off. BookLost if it is not of this seed."""
     try:
         data = path.read_bytes()
@@ -256,7 +305,7 @@ def _entries(path: Path, seed: bytes) -> Iterator[Entry]:
             os.truncate(path, at)
             return
         try:
-            yield codec.decode(body, [Entry])
+            yield codec.decode(body, [Entry, Dealt])
         except CodecError as error:
             raise BookLost(path) from error
         at += _PREFIX.size + length

@@ -1,9 +1,11 @@
-"""The end of a study: this cohort's data set against the results, in two files beside them."""
+"""The end of a study: this cohort's data set against the results, in two files beside them, or two for each
+phenotype."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -13,10 +15,11 @@ from unpooled.cohort import ArrayTable
 from unpooled.errors import UnpooledError
 from unpooled.panel import Panel
 from unpooled.plan import Plan
-from unpooled_client.compare.pool import strongest
+from unpooled_client.compare.pool import NothingToCompare, strongest
 from unpooled_client.compare.report import Place, Study, write_tables, write_variants
 from unpooled_client.compare.tables import compare_tables
-from unpooled_client.compare.this_cohort import compare, left_out
+from unpooled_client.compare.this_cohort import compare, conditioned, left_out
+from unpooled_client.compare.without_us import read_across
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.completeness import kept_by_mind
 from unpooled_client.data.options import DataOptions
@@ -39,7 +42,7 @@ def compare_with_pool(
     """
     started = time.perf_counter()
     try:
-        yield (yield from _compared(session, files, top))
+        yield from _compared(session, files, top)
     except Stopped:
         raise
     except DataChanged as error:
@@ -54,34 +57,49 @@ def compare_with_pool(
         session.count("comparing", time.perf_counter() - started)
 
 
-def _compared(session: Session, files: Sequence[Path], top: int) -> Generator[Event, None, Compared]:
+def _compared(session: Session, files: Sequence[Path], top: int) -> Generator[Event, None, None]:
+    """An event for each phenotype."""
     saved = session.saved
     if saved.agreement is None or not saved.files:
-        return Compared((), 0, reason="no data files of this cohort were used from here")
+        yield Compared((), 0, reason="no data files of this cohort were used from here")
+        return
     plan, options = saved.agreement.plan, DataOptions.from_json(saved.options)
     guard(saved.files, options.paths)
     study = Study(saved.agreement.study, saved.cohort, plan)
-    place = Place(Path(saved.out), Written(session.folder))
-    place.refuse_foreign()
-    text = b""
-    if plan.mind < 1 and not plan.of_tables:
-        text = yield from session.wait_for(session.api.panel)
+    places = [Place(Path(saved.out), Written(session.folder), each) for each in plan.each]
+    for place in places:
+        place.refuse_foreign()
     if plan.of_tables:
-        return (yield from session.wait_for(_of_tables, study, options, files, place, session.threads))
-    return (yield from session.wait_for(_of_variants, study, options, files, place, text, top))
+        found = session.wait_for(_of_tables, study, options, files, places[0], session.threads)
+        yield (yield from found)
+        return
+    text = (yield from session.wait_for(session.api.panel)) if plan.mind < 1 else b""
+    data = yield from session.wait_for(_conditioned, plan, options)
+    for number, place in enumerate(places):
+        of_one = replace(study, plan=place.plan), data.of_phenotype(number)
+        yield (yield from session.wait_for(_of_variants, *of_one, files, place, text, top))
+
+
+def _conditioned(plan: Plan, options: DataOptions) -> PlinkData:
+    return conditioned(cast(PlinkData, _opened(plan, options)), plan)
 
 
 def _of_variants(
-    study: Study, options: DataOptions, files: Sequence[Path], place: Place, panel: bytes, top: int
+    study: Study, data: PlinkData, files: Sequence[Path], place: Place, panel: bytes, top: int
 ) -> Compared:
     """`panel` is that of the study, where it decides who was left out."""
     plan = study.plan
-    pool = strongest(files, plan, top)
-    data = cast(PlinkData, _opened(plan, options))
+    of = plan.phenotype if plan.of_several else ""
+    try:
+        pool = strongest(files, plan, top)
+    except NothingToCompare as error:  # nor is there of this phenotype; of another there may be
+        return Compared((), 0, reason=str(error), phenotype=of)
     kept = _kept(data, plan, panel) if panel else None
-    found = compare(pool, data, plan, kept)
+    across = read_across(files, [variant for variant, _ in pool.leads], plan)
+    found = compare(pool, data, plan, kept, across)
     made = write_variants(place, study, found, odds=pool.odds, left_out=left_out(data.samples, plan))
-    return Compared(tuple(map(str, made)), len(found), apart=sum(one.in_own_limits is False for one in found))
+    apart = sum(one.in_own_limits is False for one in found)
+    return Compared(tuple(map(str, made)), len(found), apart=apart, phenotype=of)
 
 
 def _kept(data: PlinkData, plan: Plan, text: bytes) -> np.ndarray:
@@ -94,7 +112,7 @@ def _of_tables(
     study: Study, options: DataOptions, files: Sequence[Path], place: Place, threads: int
 ) -> Compared:
     table = cast(ArrayTable, _opened(study.plan, options, threads))
-    found = compare_tables(files, table.values, study.plan)
+    found = compare_tables(files, table, study.plan)
     made = write_tables(place, study, found)
     return Compared(tuple(map(str, made)), len({one.feature for one in found}))
 

@@ -6,11 +6,12 @@ does not follow from that plan, larger than the plan allows, or over a file that
 
 from __future__ import annotations
 
-import re
+import itertools
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
-from unpooled.algorithms.result_files import most_bytes, result_files
+from unpooled.algorithms.result_files import most_bytes, result_files, results_name
+from unpooled.file_names import is_plain
 from unpooled.plan import Plan
 from unpooled.sizes import Sizes
 from unpooled_client.network.api import ResultFile, ServerError, Study
@@ -20,9 +21,6 @@ from unpooled_client.state.written import NotOurs, Written, digest_of
 from unpooled_client.study.session import Session
 from unpooled_client.study.trust import checked_plan
 
-_NAME = re.compile(r"\w[\w.+-]{0,199}")
-# Names that Windows keeps for itself.
-_RESERVED = re.compile(r"(con|prn|aux|nul|(com|lpt)[\d¹²³])(\..*)?", re.IGNORECASE)
 _TELL = "Nothing was stored. Tell the server's operator."
 
 
@@ -57,9 +55,27 @@ def check_offered(files: Sequence[ResultFile], plan: Plan, sizes: Sizes) -> None
             )
 
 
-def is_plain(name: str) -> bool:
-    """Whether every system takes it for the name of a file, and of nothing else."""
-    return bool(_NAME.fullmatch(name)) and not name.endswith(".") and not _RESERVED.fullmatch(name)
+def usual_folder(parent: Path, study: str, plan: Plan, written: Written) -> Path:
+    """Where results go unless a person says otherwise: a folder named after the study's files.
+
+    Another study of the same name may have its results there: then one with a number.
+    """
+    name = results_name(plan) if plan.file_stem else f"unpooled-{study}"
+    names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
+    folders = (parent / each for each in names)
+    return next(folder for folder in folders if not _has_others(folder, plan, written))
+
+
+def _has_others(folder: Path, plan: Plan, written: Written) -> bool:
+    """Whether files that this client did not write for this study stand where its results would."""
+    if folder.exists() and not folder.is_dir():
+        return True
+    try:
+        for name in result_files(plan):
+            written.refuse_foreign(folder / name)
+    except NotOurs:
+        return True
+    return False
 
 
 def deliver(

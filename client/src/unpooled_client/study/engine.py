@@ -27,26 +27,27 @@ from enum import IntEnum
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
-
 from unpooled import leaving
 from unpooled.cohort import ArrayTable
 from unpooled.leaving import Form
-from unpooled.plan import PARAMETERS_FILE, Plan
+from unpooled.plan import ENCODING_FILE, PARAMETERS_FILE, Plan
 from unpooled.protocol import bodies
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.problems import Problem
+from unpooled.protocol.stages import Doing
 from unpooled_client.data.options import DataOptions
-from unpooled_client.network.api import Api, Network, Over, Refused, Study
+from unpooled_client.network.api import Api, Conflict, Network, Over, Refused, Study
 from unpooled_client.state.events import Event, Exit, Failed, Finished, ReleaseNeeded, ReviewNeeded, Started
 from unpooled_client.state.files import StateError
 from unpooled_client.state.folder import Saved, StateFolder, with_invitation
 from unpooled_client.state.journal import line_of
-from unpooled_client.study import joining, reading
+from unpooled_client.state.written import Written
+from unpooled_client.study import joining, reading, repeating
 from unpooled_client.study.answering import Work
 from unpooled_client.study.cluster import Cluster
 from unpooled_client.study.comparing import TOP, compare_with_pool
-from unpooled_client.study.delivery import agreed_plan, check_offered, deliver
+from unpooled_client.study.delivery import agreed_plan, check_offered, deliver, usual_folder
+from unpooled_client.study.encoding import encode
 from unpooled_client.study.failures import Explanation, NotDone, UsageProblem, explain
 from unpooled_client.study.normalizing import transform
 from unpooled_client.study.session import OVER, Session, StudyEnded
@@ -87,12 +88,14 @@ class Engine:
         self.folder, self.invitation, self.options, self.out = folder, invitation, options, out
         self.threads, self.dask, self.network = max(1, threads), dask, network or Network()
         self.join_anew, self.until = join_anew, until
+        self._repetition: StateFolder | None = None
+        """Where a run goes on whose study has ended and is repeated."""
         self._speaks = True
         """Whether the server is to be told of a failure."""
         self._session: Session | None = None
         self._cluster: Cluster | None = None
-        self._values: np.ndarray | None = None
-        """In a study of tables: the features as they were read."""
+        self._table: ArrayTable | None = None
+        """In a study of tables: as it was read."""
 
     def accept(self, asked: ReviewNeeded | ReleaseNeeded) -> None:
         """A person has read this and accepts. May be called from another thread."""
@@ -128,9 +131,14 @@ class Engine:
     def run(self) -> Iterator[Event]:
         """Do what is to be done, and tell it; nothing is raised.
 
-        The last event is `Finished` or `Failed`; `Proposal` or `Agreed` if it was to go no further.
+        The last event is `Finished` or `Failed`; `Proposal` or `Agreed` if it was to go no further. If the
+        study has ended and is repeated, it goes on in another folder.
         """
         yield from self._locked(self._phases)
+        while self._repetition is not None:
+            self.folder, self._repetition = self._repetition, None
+            self.invitation, self.out, self.join_anew, self._speaks = None, None, False, True
+            yield from self._locked(self._phases)
 
     def results(self, top: int | None = None) -> Iterator[Event]:
         """Fetch the results of a study that is done, once more if need be, and do nothing else in it.
@@ -168,8 +176,12 @@ class Engine:
 
     def _phases(self) -> Iterator[Event]:
         yield _started()
+        if (followed := repeating.followed(self.folder)) is not None:
+            self._repetition = StateFolder(Path(followed.folder))
+            yield followed
+            return
         session = self._session = self._begin()
-
+        session.api.doing = Doing.JOINING
         try:
             study = yield from joining.join(session, anew=self.join_anew)
             session.spawn(session.api.keep_heard)
@@ -178,14 +190,19 @@ class Engine:
             if self.until == Until.JOINED:
                 return
             while study.state not in OVER:
-                study, terms = yield from joining.agree(session, study)
+                study, terms = yield from joining.agree(session, study, self.options)
                 if self.until == Until.AGREED:
+                    session.api.doing = Doing.CHOOSING
+                    yield from session.study()  # so that the server knows
                     return
-                yield from self._take_part(session, study, terms)
-                study = yield from session.study()
+                study = yield from self._take_part_unless_changed(session, study, terms)
         except Over:
             study = yield from session.study()
-        yield from self._end(session, study)
+        if study.state == "done" or not study.is_repeated:
+            yield from self._end(session, study)
+        if study.is_repeated:
+            self._speaks = False
+            self._repetition = yield from repeating.follow(session)
 
     def _begin(self) -> Session:
         """Load the state, or make it, and connect."""
@@ -221,11 +238,33 @@ class Engine:
         # A second question waits for each thread there, so that none is idle while this computer masks.
         return max(self.threads, 2 * self._cluster.threads())
 
+    def _take_part_unless_changed(
+        self, session: Session, study: Study, terms: Terms
+    ) -> Generator[Event, None, Study]:
+        """The study afterwards. What is refused because plan or roster have just changed is no failure."""
+        try:
+            yield from self._take_part(session, study, terms)
+        except Conflict:
+            study = yield from session.study()
+            if study.state not in OVER and joining.stand(session, study, terms):
+                raise
+            return study
+        return (yield from session.study())
+
     def _take_part(self, session: Session, study: Study, terms: Terms) -> Iterator[Event]:
         """Everything from the data files to the last answer."""
         options = self._options(session)
         released = session.saved.released == terms.plan_hash
+        session.api.doing = Doing.CHECKING
+        if released and reading.other_files(session, terms, options):
+            accepted = DataOptions.from_json(session.saved.options)
+            session.files_changed = accepted.under(terms.plan).paths == options.under(terms.plan).paths
+            session.save(released=b"")
+            released = False
         data = yield from reading.open_data(session, terms, options, released=released)
+        study = yield from session.study()  # reading may have taken long
+        if joining.changed_since(session, study, terms):
+            return
         alignments = reading.aligned(data, terms.plan)
         yield from alignments.fetch_list(session, terms)
         if not released and not (yield from joining.release(session, study, terms)):
@@ -235,7 +274,7 @@ class Engine:
                 return  # to read them again
             study = yield from session.study()
         yield from reading.announce(session, study, terms, data)
-        self._values = data.values if isinstance(data, ArrayTable) else None
+        self._table = data if isinstance(data, ArrayTable) else None
         yield from Work(session, terms, alignments, options, self._cluster).answer_until_over()
 
     def _options(self, session: Session) -> DataOptions:
@@ -249,9 +288,10 @@ class Engine:
     def _end(self, session: Session, study: Study) -> Iterator[Event]:
         with session.clock("results"):
             plan, files = yield from self._deliver(session, study)
-            if PARAMETERS_FILE in plan.files:
-                folder = Path(session.saved.out)
-                yield from transform(session, plan, self._options(session), folder, self._values)
+            for file, write in ((PARAMETERS_FILE, transform), (ENCODING_FILE, encode)):
+                if file in plan.files:
+                    folder = Path(session.saved.out)
+                    yield from write(session, plan, self._options(session), folder, self._table)
         reporting = yield from session.report_timing()
         with contextlib.suppress(TimeoutError):
             reporting.exception(timeout=_LAST_WORD)
@@ -281,7 +321,9 @@ class Engine:
             raise StudyEnded(study)
         plan = agreed_plan(study, session.saved)
         check_offered(study.results, plan, session.saved.sizes)
-        folder = Path(session.saved.out or f"unpooled-{session.saved.invitation.study}").absolute()
+        study_id = session.saved.invitation.study
+        usual = usual_folder(Path.cwd(), study_id, plan, Written(session.folder))
+        folder = Path(session.saved.out).absolute() if session.saved.out else usual
         files = yield from deliver(session, study.results, folder)
         session.save(out=str(folder), delivered=True)
         return plan, files
@@ -303,13 +345,16 @@ class Engine:
             )
         told = self._tell(found) if found.problem else False
         code = str(found.problem.value) if found.problem and told else ""
-        refusal = error.code if isinstance(error, Refused) else ""
-        return Failed(found.exit, found.message, found.remedy, code, refusal)
+        refusal = error.code if isinstance(error, Refused) else found.code
+        name = found.quantity if code else ""
+        is_known = isinstance(error, reading.DataRefused) and error.is_known
+        return Failed(found.exit, found.message, found.remedy, code, refusal, name, is_known)
 
     def _tell(self, found: Explanation) -> bool:
         session = self._session
         if session is None or not session.saved.cohort or found.problem is None or not self._speaks:
             return False
+        session.api.doing = Doing.STOPPED
         try:
             told = bodies.problem(found.problem.value, found.quantity)
             session.record(leaving.PROBLEM, told, Form.CLEAR, leaving.TO_COORDINATOR)

@@ -13,10 +13,13 @@ from unpooled_client.state.files import StateError
 from unpooled_client.state.written import NotOurs
 from unpooled_client.study.cluster import NoCluster
 from unpooled_client.study.joining import Declined, Unanswered
-from unpooled_client.study.reading import DataChanged, DataRefused
+from unpooled_client.study.reading import DataChanged, DataRefused, ListApart
 from unpooled_client.study.session import StudyEnded
 from unpooled_client.study.trust import Distrust
 
+_REPEATED = (
+    "The coordinator can repeat it, by another plan if need be. Started again, this client goes on there."
+)
 _OUR_FAULT = (400, 411, 413, 415)  # what we sent was malformed; the other cohorts should not wait in vain
 
 
@@ -36,6 +39,13 @@ class UsageProblem(UnpooledError):
         super().__init__(f"{message} {remedy}")
 
 
+LIST_APART = "list-apart"
+_OTHERS_WAIT = (
+    "Then start again with the right files: unpooled-client run --bfile PREFIX. The other cohorts wait, and "
+    "need do nothing."
+)
+
+
 @dataclass(frozen=True)
 class Explanation:
     """An error as the person sees it, and what of it the server may know."""
@@ -45,6 +55,8 @@ class Explanation:
     remedy: str = ""
     problem: Problem | None = None
     quantity: str = ""
+    code: str = ""
+    """By which the window knows it."""
 
 
 def explain(error: Exception) -> Explanation | None:
@@ -61,8 +73,7 @@ def explain(error: Exception) -> Explanation | None:
         case Unanswered():
             return Explanation(Exit.USAGE, error.message, error.remedy)
         case StudyEnded():
-            remedy = "The coordinator can duplicate the study." if error.state == "failed" else ""
-            return Explanation(Exit.STUDY_ENDED, str(error), remedy)
+            return Explanation(Exit.STUDY_ENDED, str(error), _REPEATED)
         case Stopped():
             return Explanation(
                 Exit.INTERRUPTED, "stopped.", "The same command picks up where this one left off."
@@ -81,7 +92,12 @@ def _explain_data(error: Exception) -> Explanation | None:
     match error:
         case DataRefused():
             remedy = "Fix the files, then start the same command again; it goes on."
-            return Explanation(Exit.DATA, str(error), remedy, error.problem)
+            return Explanation(Exit.DATA, str(error), remedy, error.problem, error.column)
+        case ListApart():
+            cause = error.found.cause.remedy if error.found.cause else ""
+            remedy = f"{cause} {_OTHERS_WAIT}".lstrip()
+            told = Problem.OVERLAP if error.by_list else None  # else it is the server that has found out
+            return Explanation(Exit.DATA, str(error), remedy, told, code=LIST_APART)
         case DataChanged():
             return Explanation(Exit.DATA, str(error), "", Problem.DATA_CHANGED)
         case BoundError():

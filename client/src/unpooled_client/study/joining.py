@@ -14,6 +14,8 @@ from unpooled.protocol import VERSION, bodies
 from unpooled.protocol.masking import SEED_BYTES
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import SigningKey, fingerprint, seal_seed
+from unpooled.protocol.stages import Doing
+from unpooled_client.data.options import DataOptions
 from unpooled_client.network.api import LONG_POLL, Conflict, Refused, Study
 from unpooled_client.state.events import (
     Accepted,
@@ -26,6 +28,7 @@ from unpooled_client.state.events import (
 )
 from unpooled_client.state.folder import Acceptance, Agreement
 from unpooled_client.study.book import Book, BookLost, knows_of_a_release
+from unpooled_client.study.released import kept_under
 from unpooled_client.study.session import OVER, Session, StudyEnded
 from unpooled_client.study.trust import (
     Distrust,
@@ -61,6 +64,7 @@ class Unanswered(Refused):
         if isinstance(asked := session.asked, ReviewNeeded):
             changed = f"{asked.changed} changed and must be accepted again"
             must = changed if asked.changed else "plan and roster must be accepted"
+            must = "the coordinator repeats the study: it must be accepted" if asked.repeats else must
             how = "unpooled-client join --wait"
         scripts = (
             "--yes does not answer this: it covers what is accepted first, and nothing that replaces it."
@@ -132,25 +136,29 @@ def _wait_for_other_client(session: Session) -> Iterator[Event]:
         yield from session.wait_for(time.sleep, 2.0)
 
 
-def agree(session: Session, study: Study) -> Generator[Event, None, tuple[Study, Terms]]:
+def agree(
+    session: Session, study: Study, options: DataOptions | None = None
+) -> Generator[Event, None, tuple[Study, Terms]]:
     """Wait for the roster, and have a person accept it with the plan unless they did so before.
 
-    Raises Declined, or StudyEnded.
+    `options` are those of the data files, if they were given anew. Raises Declined, or StudyEnded.
     """
+    session.api.doing = Doing.JOINING
     while study.state not in OVER:
         found = terms(study, session.saved)
         if found is None:
             others = tuple(name for name in study.waiting_for if name != study.cohort)
-            yield from session.waiting("the other cohorts to join", others)
+            yield from session.waiting("the other cohorts to join", others, study.waits)
             study = yield from session.wait_for(session.api.study, LONG_POLL, study.version)
         else:
             session.not_waiting()
             agreement = Agreement(study.name, found.plan, found.roster, found.one_operator)
             if session.saved.agreement == agreement:
+                session.api.doing = Doing.ACCEPTED
                 yield Agreed(found.plan_hash.hex(), found.roster_hash.hex())
                 return study, found
             if (yield from _ask(session, study, found, _review(session, study, found, agreement))):
-                session.save(agreement=agreement)
+                session.save(**kept_under(session.saved, agreement, options))
             study = yield from session.study()
     raise StudyEnded(study)
 
@@ -195,6 +203,7 @@ def _review(session: Session, study: Study, found: Terms, agreement: Agreement) 
         roster_hash=found.roster_hash.hex(),
         cohort=found.cohort,
         changed=agreement.changed_since(session.saved.agreement),
+        changes=agreement.differences(session.saved.agreement),
     )
 
 
@@ -265,15 +274,26 @@ def _refuse_after_release(session: Session) -> None:
         raise Distrust(
             Problem.QUESTION,
             "the server shows another plan or roster although sums of this study were released.",
-            "Nothing more leaves this computer. Ask the coordinator to duplicate the study.",
+            "Nothing more leaves this computer. Ask the coordinator to repeat the study instead.",
         )
 
 
 def draw_seed(session: Session, found: Terms) -> Acceptance:
-    """A fresh seed for these terms, sealed to the compensator and signed."""
-    seed = os.urandom(SEED_BYTES)
+    """A fresh seed for these terms, sealed to the compensator and signed; and one that stays here."""
+    seed, own = os.urandom(SEED_BYTES), os.urandom(SEED_BYTES)
     box = seal_seed(seed, found.purpose, SigningKey(session.saved.signing_key))
-    return Acceptance(found.plan_hash, found.roster_hash, seed, box.sealed, box.signature)
+    return Acceptance(found.plan_hash, found.roster_hash, seed, box.sealed, box.signature, own)
+
+
+def stand(session: Session, study: Study, found: Terms) -> bool:
+    """Whether these are still the study's terms, and nothing that was accepted by them is void."""
+    is_void = study.cohort_state == "joined" and is_accepted(session, found)
+    return not changed_since(session, study, found) and not is_void
+
+
+def changed_since(session: Session, study: Study, found: Terms) -> bool:
+    """Whether the study has come to other terms, or to none, since these were read."""
+    return terms(study, session.saved) != found
 
 
 def changed_terms(session: Session, study: Study) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from unpooled.algorithms.result_files import report_name
+from unpooled.cohort import ArrayTable
 from unpooled.plan import PARAMETERS_FILE, Plan
 from unpooled.scaler import Scaler
 from unpooled_client.data.options import DataOptions
@@ -21,11 +22,11 @@ from unpooled_client.study.session import Session
 
 
 def transform(
-    session: Session, plan: Plan, options: DataOptions, folder: Path, values: np.ndarray | None
+    session: Session, plan: Plan, options: DataOptions, folder: Path, data: ArrayTable | None
 ) -> Generator[Event, None, None]:
     """Write the normalized table, of the parameters that were delivered into `folder`.
 
-    `values` are the features as this run has read them, if it has. Raises DataChanged if the table is no
+    `data` are the features as this run has read them, if it has. Raises DataChanged if the table is no
     longer the one that was accepted, and NotOurs if a file of other origin stands in the new one's place.
     """
     guard(session.saved.files, options.paths)
@@ -38,9 +39,10 @@ def transform(
         )
     table = options.paths["table"]
     target = beside(table, plan)
+    values = None if data is None else data.values
     with Written(session.folder, "Move it away and start again.").draft(target) as part:
         yield from session.wait_for(write_to, part, table, plan, scaler, values, session.threads)
-    yield Transformed(str(target))
+    yield Transformed(str(target), "normalized")
 
 
 def beside(table: Path, plan: Plan) -> Path:

@@ -13,15 +13,21 @@ from typing import cast
 import numpy as np
 
 from unpooled import leaving, sizes
+from unpooled.algorithms import algorithm
 from unpooled.algorithms.presence import Presence
+from unpooled.algorithms.shared.conditions import places_of, with_copies
+from unpooled.algorithms.tables.encoding.reading import categories_of
 from unpooled.cohort import ArrayTable, Cohort, Packed, Samples
 from unpooled.errors import DataProblem, ProtocolError, UnpooledError
 from unpooled.leaving import Form
+from unpooled.overlap import Overlap, beside
 from unpooled.panel import Panel, align
 from unpooled.plan import Plan
 from unpooled.protocol import bodies
 from unpooled.protocol.problems import Problem
+from unpooled.protocol.stages import Doing
 from unpooled.question import Question
+from unpooled.schema import CATEGORY
 from unpooled_client.data.check import check_floors
 from unpooled_client.data.cohort import PlinkCohort, PlinkData, open_cohort
 from unpooled_client.data.completeness import kept_by_mind
@@ -31,24 +37,51 @@ from unpooled_client.data.tables import open_table
 from unpooled_client.network.api import Study
 from unpooled_client.state.events import Checked, Event, PanelAgreed
 from unpooled_client.state.fingerprint import ELSE, Fingerprint, check_unchanged, fingerprints
-from unpooled_client.study.session import Session
+from unpooled_client.study.book import has_answered
+from unpooled_client.study.session import BEFORE, Session
+from unpooled_client.study.told import what_is_told
 from unpooled_client.study.trust import Distrust, Terms
 
-_FLOOR = {Code.TOO_FEW_SAMPLES, Code.TOO_FEW_CASES, Code.TOO_FEW_CONTROLS}
+_FEW = 0.01
+"""Of the coordinator's list, or of a cohort's own if that is shorter: with less these are the wrong files."""
 
 
 class DataRefused(UnpooledError):
-    """The data files are not fit for the study; the event `Checked` has told why."""
+    """The data files are not fit for the study. `is_known`: the event `Checked` has told why."""
 
-    def __init__(self, report: Report) -> None:
-        self.report = report
-        codes = {finding.code for finding in report.findings if finding.severity == "error"}
-        self.problem = Problem.FLOOR if codes <= _FLOOR else Problem.DATA
+    def __init__(self, report: Report, plan: Plan, *, is_known: bool = False) -> None:
+        self.report, self.is_known = report, is_known
+        self.problem, self.column = what_is_told(report, plan)
         super().__init__(str(report.problem()))
 
 
 class DataChanged(DataProblem):
     """A data file is no longer the one that was accepted."""
+
+
+class ListApart(UnpooledError):
+    """The cohort's list of variants has too little in common with those of the others."""
+
+    def __init__(self, found: Overlap, *, by_list: bool) -> None:
+        self.found, self.by_list = found, by_list
+        others = "the study's list" if by_list else "the other cohorts' lists"
+        numbers = found.numbers("the study's list", "names") if by_list else found.numbers()
+        super().__init__(
+            f"this cohort's list of variants has little in common with {others}. {numbers} {found.why}"
+        )
+
+
+def other_files(session: Session, terms: Terms, options: DataOptions) -> bool:
+    """Whether other files are given than those for which the person released what leaves.
+
+    They are taken as long as nothing was answered: no number of the former ones has left.
+    """
+    try:
+        same_options(DataOptions.from_json(session.saved.options), options, terms.plan)
+        guard(session.saved.files, options.paths)
+    except DataChanged:
+        return not has_answered(session.folder, session.saved)
+    return False
 
 
 def open_data(
@@ -69,7 +102,7 @@ def open_data(
     data, report = yield from session.wait_for(open_under, terms.plan, options, session.threads)
     yield Checked(report.ok, report.to_json(), time.perf_counter() - started)
     if data is None:
-        raise DataRefused(report)
+        raise DataRefused(report, terms.plan, is_known=True)
     if files is not None:
         yield from session.until_one([files])
         found = sizes_of(data, terms.plan.autosomes)
@@ -88,8 +121,27 @@ def open_under(
         report.error(Code.OPTION, f"the study is about {kind}", remedy=f"Give {remedy}.")
         return None, report
     if options.table is not None:
-        return open_table(options.table, options.schema, options.min_samples, report, threads), report
+        return _opened_table(options.table, plan, options.min_samples, report, threads), report
     return open_cohort(options)
+
+
+def _opened_table(
+    path: Path, plan: Plan, fewest: int | None, report: Report, threads: int
+) -> ArrayTable | None:
+    """The table; in a study of encodings with its words, as the plan reads them."""
+    encodes = algorithm(plan.test).column_type == CATEGORY
+    table = open_table(
+        path,
+        plan.schema,
+        fewest,
+        report,
+        threads,
+        with_words=encodes,
+        ignore_case=encodes and plan.ignore_case,
+    )
+    if table is None or not encodes:
+        return table
+    return dataclasses.replace(table, coded=categories_of(table.words, table.values, plan))
 
 
 def sizes_of(data: PlinkData | ArrayTable, autosomes: int) -> dict[str, int]:
@@ -130,7 +182,7 @@ def announce(session: Session, study: Study, terms: Terms, data: PlinkData | Arr
     Under a coordinator's list the digest is that list's, and nothing of the cohort's own variants is sent.
     Of a table it is the plan's, and says that the table is read.
     """
-    if study.cohort_state == "ready":
+    if study.state not in BEFORE:
         return
     if isinstance(data, ArrayTable):
         digest = terms.plan_hash
@@ -142,6 +194,7 @@ def announce(session: Session, study: Study, terms: Terms, data: PlinkData | Arr
     yield session.record(leaving.LIST_DIGEST, bodies.digest(digest), Form.CLEAR, leaving.TO_SERVER)
     wanted = yield from session.wait_for(session.api.put_panel_digest, digest)
     if wanted and not by_list:
+        session.api.doing = Doing.SENDING
         canonical = data.panel.canonical
         yield session.record(leaving.LIST, canonical, Form.CLEAR, leaving.TO_SERVER)
         yield from session.wait_for(session.api.put_panel_list, canonical)
@@ -215,6 +268,11 @@ class Alignments:
         text = yield from session.wait_for(session.api.coordinators_list)
         self.list = panel = yield from session.wait_for(_panel, text, terms.plan.panel_digest)
         self.listed = ListedCohort((yield from session.wait_for(self.data.align, panel)))
+        if np.count_nonzero(self.listed.present) < _FEW * min(len(panel), len(self.data.panel)):
+            autosomes = terms.plan.autosomes
+            raise ListApart(
+                (yield from session.wait_for(beside, self.data.panel, panel, autosomes)), by_list=True
+            )
         session.save(sizes=session.saved.sizes | {sizes.LISTED: len(panel)})
 
     def fetch_panel(self, session: Session, digest: bytes) -> Iterator[Event]:
@@ -241,17 +299,28 @@ class Alignments:
             _check_listed(panel, self.list)
         if self.plan.mind < 1:
             aligned = yield from session.wait_for(self._without_incomplete, aligned, panel)
+        if self.plan.condition:
+            aligned = yield from session.wait_for(self._conditioned, aligned, panel)
         self.agreed, self.chromosomes = (aligned, digest), panel.chromosome
         yield PanelAgreed(len(panel), len(self.data.panel), digest.hex())
 
     def _without_incomplete(self, aligned: PlinkCohort, panel: Panel) -> PlinkCohort:
         """The cohort without the people who lack too many calls; DataRefused if few remain."""
         kept = kept_by_mind(aligned, panel, self.plan.mind, self.plan.autosomes)
-        samples = dataclasses.replace(aligned.samples, kept=kept)
+        return self._of_enough(aligned, dataclasses.replace(aligned.samples, kept=kept))
+
+    def _conditioned(self, aligned: PlinkCohort, panel: Panel) -> PlinkCohort:
+        """The cohort with copies of what the plan conditions on; DataRefused if few have all calls of it."""
+        if not all(len(places_of(name, panel)) == 1 for name in self.plan.condition):
+            return aligned  # an honest server refuses such a plan before it asks anything
+        return self._of_enough(aligned, with_copies(aligned, panel, self.plan))
+
+    def _of_enough(self, aligned: PlinkCohort, samples: Samples) -> PlinkCohort:
+        """The cohort with these people; DataRefused if they are too few."""
         report = Report()
-        check_floors(samples, self.data.trait, self.data.options, report)
+        check_floors(samples, self.data.phenotypes, self.data.trait, self.data.options, report)
         if not report.ok:
-            raise DataRefused(report)
+            raise DataRefused(report, self.plan)
         return dataclasses.replace(aligned, samples=samples)
 
 

@@ -42,5 +42,5 @@ class Pace:
 
 def last_pass(plan: Plan) -> str:
     """The title of the last step that a study asks about all of its variants; empty if it asks about none."""
-    passes = [kind for kind in questions_of(plan) if kind.goes_over_variants()]
+    passes = [kind for kind in questions_of(plan) if kind.goes_over_variants() and kind.sends_under(plan)]
     return passes[-1].title if passes else ""

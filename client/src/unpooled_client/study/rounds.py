@@ -1,4 +1,4 @@
-"""Answering a question: decode it, compute at this cohort, pack, mask.
+"""Answering a question: decode it, compute at this cohort, pack, mask; and deal where it is its turn.
 
 A nonce is drawn each time that numbers are computed, so no two sets of numbers ever share a mask: what is
 sent again is the same bytes, and what is computed again has a new nonce.
@@ -6,6 +6,7 @@ sent again is the same bytes, and what is computed again has a new nonce.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import time
@@ -17,11 +18,12 @@ from unpooled import question as questions
 from unpooled.algorithms import questions_of
 from unpooled.cohort import Cohort
 from unpooled.errors import CodecError, ProtocolError
-from unpooled.protocol import masking, messages
+from unpooled.protocol import comparing, masking, messages
+from unpooled.protocol.dealing import DealingContext, dealer_of
 from unpooled.protocol.masking import MaskContext
 from unpooled.protocol.problems import Problem
 from unpooled.question import Question
-from unpooled_client.study.book import Asked, Book
+from unpooled_client.study.book import Asked, Book, Dealt
 from unpooled_client.study.cluster import Compute, compute_here
 from unpooled_client.study.trust import Distrust, Terms
 
@@ -47,6 +49,15 @@ class Share:
     """Of computing, packing and masking."""
 
 
+@dataclass(frozen=True, eq=False)
+class Dealing:
+    """Random numbers by which server and compensator compare the sums of a round; nothing of the data."""
+
+    round: int
+    data: bytes = field(repr=False)
+    title: str
+
+
 @dataclass(frozen=True)
 class Answerer:
     """Answers the questions of one study, under the terms that were accepted."""
@@ -56,6 +67,8 @@ class Answerer:
     book: Book
     """Of this seed."""
     compute: Compute = compute_here
+    own: bytes = field(default=b"", repr=False)
+    """The seed that nobody else has."""
 
     def question(self, message: messages.Question) -> Question:
         """The question in a message; Distrust unless the plan has it."""
@@ -82,6 +95,8 @@ class Answerer:
                 f"round {message.round} asks for {words:,} numbers at once.",
                 "Nothing was sent for it. Tell the server's operator.",
             )
+        if question.opens:
+            _check_compared(message.round, scheme.label, question.opens.circuit, words)
         return question
 
     def share(
@@ -95,9 +110,7 @@ class Answerer:
         """
         started = time.perf_counter()
         scheme = self.terms.plan.scheme(question.ring_bits)
-        asked = masking.question(message.salt, message.question, panel)
-        size = questions.words(question, scheme) * scheme.word_bytes
-        self.book.enter(Asked(message.round, asked, question, message.question, panel, size))
+        self._enter(message, question, panel)
         nonce = os.urandom(masking.NONCE_BYTES)
         context = self._context(message, question, panel, nonce)
         packed = self._pack(message, question, cohort)
@@ -116,12 +129,45 @@ class Answerer:
             time.perf_counter() - started,
         )
 
+    def dealing(self, message: messages.Question, question: Question, panel: bytes = b"") -> Dealing | None:
+        """What this cohort deals for a round, the same whenever it is asked; None where another one deals.
+
+        Raises Distrust as `share` does, which comes after it: the server takes them in this order.
+        """
+        terms = self.terms
+        if question.opens is None or dealer_of(terms.roster, message.round) != terms.cohort:
+            return None
+        self._enter(message, question, panel)
+        scheme, circuit = terms.plan.scheme(question.ring_bits), question.opens.circuit
+        context = DealingContext(
+            study=terms.study,
+            plan_hash=terms.plan_hash,
+            roster_hash=terms.roster_hash,
+            dealer=terms.cohort,
+            round=message.round,
+            question=masking.question(message.salt, message.question, panel),
+            scheme=scheme.label,
+            circuit=circuit,
+            words=questions.words(question, scheme),
+        )
+        data = comparing.deal(self.seed, self.own, context)
+        self.book.deal(question, Dealt(message.round, circuit, hashlib.sha256(data).digest()))
+        return Dealing(message.round, data, question.title)
+
+    def _enter(self, message: messages.Question, question: Question, panel: bytes) -> None:
+        """Write the question into the book, before anything of the answer leaves."""
+        scheme = self.terms.plan.scheme(question.ring_bits)
+        asked = masking.question(message.salt, message.question, panel)
+        size = questions.words(question, scheme) * scheme.word_bytes
+        self.book.enter(Asked(message.round, asked, question, message.question, panel, size))
+
     def _context(
         self, message: messages.Question, question: Question, panel: bytes, nonce: bytes
     ) -> MaskContext:
         terms = self.terms
         scheme = terms.plan.scheme(question.ring_bits)
-        return MaskContext(
+        return masking.context_of(
+            question.opens.circuit if question.opens else None,
             study=terms.study,
             plan_hash=terms.plan_hash,
             roster_hash=terms.roster_hash,
@@ -137,6 +183,18 @@ class Answerer:
         plan, arrays = self.terms.plan, self.compute(question, cohort)
         scheme, columns = plan.scheme(question.ring_bits), question.columns_under(plan)
         return questions.pack(question, arrays, scheme, plan.cohorts, message.salt, columns)
+
+
+def _check_compared(round_: int, scheme: str, circuit: str, words: int) -> None:
+    """Distrust where server and compensator could not compare what is asked for."""
+    try:
+        comparing.lengths(scheme, circuit, words)
+    except ProtocolError as error:
+        raise Distrust(
+            Problem.QUESTION,
+            f"round {round_} asks for what cannot be compared: {error}.",
+            "Nothing was sent for it. Tell the server's operator.",
+        ) from error
 
 
 def variants_of(question: Question) -> int:

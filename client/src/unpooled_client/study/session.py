@@ -39,6 +39,7 @@ TICK = 0.25
 SILENT_TROUBLE = 1.0
 """Seconds for which a server that does not answer is nobody's concern: a restart of it takes so long."""
 
+BEFORE = ("draft", "open", "ready")
 OVER = ("done", "aborted", "failed")
 
 
@@ -60,6 +61,8 @@ class Session:
         self.asked: ReviewNeeded | ReleaseNeeded | None = None
         self.decision: Future[bool] = Future()
         """What the person answers to `asked`."""
+        self.files_changed = False
+        """Whether the files of which a person released what leaves were changed in their place."""
         self.seconds: dict[str, float] = {}
         self._lock = threading.Lock()
         self._told: Trouble | None = None
@@ -69,7 +72,7 @@ class Session:
     def asks_anew(self) -> bool:
         """Whether what is asked would replace what a person accepted earlier."""
         earlier = self.saved.agreement if isinstance(self.asked, ReviewNeeded) else self.saved.released
-        return bool(earlier)
+        return bool(earlier) or self.files_changed
 
     def save(self, **changes: Any) -> None:
         """Change what is remembered; it is on disk when this returns."""
@@ -107,10 +110,11 @@ class Session:
         """The study as it is now."""
         return (yield from self.wait_for(self.api.study))
 
-    def waiting(self, what: str, names: tuple[str, ...]) -> Iterator[Event]:
+    def waiting(self, what: str, names: tuple[str, ...], waits: tuple[str, ...] = ()) -> Iterator[Event]:
         """Tell for whom we wait, once each time that it changes."""
-        if self._waiting is None or (self._waiting.what, self._waiting.names) != (what, names):
-            self._waiting = Waiting(what, names, time.time())
+        told = self._waiting
+        if told is None or (told.what, told.names, told.waits) != (what, names, waits):
+            self._waiting = Waiting(what, names, time.time(), waits)
             yield self._waiting
 
     def not_waiting(self) -> None:

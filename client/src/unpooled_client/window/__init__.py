@@ -4,7 +4,8 @@ It never computes and opens no socket. The work is done by a child process of th
 (`unpooled_client.window.child`); the window follows a run by reading its log
 (`unpooled_client.state.journal`). So closing it stops nothing that runs in the background.
 
-`model` and `documents` say what is shown, and know nothing of Qt; the pages only lay it out.
+`model`, `form`, `where` and `documents` say what is shown, and know nothing of Qt; the pages only lay it out.
+`look` is what all of it looks like, and `system` says what is missing where there can be no window.
 """
 
 from __future__ import annotations
@@ -12,28 +13,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-MISSING = (
-    "The window needs Qt, which is not installed here. Install it with\n"
-    '    pip install "unpooled-client[window]"\n'
-    "or use the command line, which does the same: unpooled-client --help"
-)
-LACKING = (
-    "The window's library Qt is installed, but cannot be loaded: {reason}\n"
-    "On Debian and Ubuntu this is fixed by\n"
-    "    sudo apt-get install libegl1 libgl1 libxkbcommon0 libdbus-1-3 libfontconfig1\n"
-    "Or use the command line, which does the same: unpooled-client --help"
-)
-
-
-def problem() -> str:
-    """Why the window cannot be opened here, with what to do; empty if it can."""
-    try:
-        import PySide6.QtWidgets  # noqa: F401
-    except ModuleNotFoundError:
-        return MISSING
-    except ImportError as error:
-        return LACKING.format(reason=error)
-    return ""
+from unpooled_client.window.system import problem
 
 
 def main(state: Path | None = None) -> int:

@@ -8,8 +8,8 @@ from pathlib import Path
 from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QApplication,
+    QFrame,
     QHBoxLayout,
-    QLabel,
     QMainWindow,
     QSizePolicy,
     QStackedWidget,
@@ -19,58 +19,85 @@ from PySide6.QtWidgets import (
 
 from unpooled.protocol.invitation import Invitation
 from unpooled_client.state.folder import StateFolder, folder_of
+from unpooled_client.state.stage import Stage
+from unpooled_client.window.busy import BusySign, busy_cursor
 from unpooled_client.window.home import HomePage
 from unpooled_client.window.invite import InvitePage
-from unpooled_client.window.parts import button
+from unpooled_client.window.look.style import look
+from unpooled_client.window.news import Tray
+from unpooled_client.window.parts import Button, label
+from unpooled_client.window.studies import Studies
 from unpooled_client.window.study import Study
 from unpooled_client.window.study_view import StudyView
 
 TITLE = "Unpooled"
 _SMALLEST = (900, 600)
+_FIRST = (1100, 760)
 
 
 class Window(QMainWindow):
     """What a person sees. Closing it stops nothing that runs in the background."""
 
     def __init__(self) -> None:
+        look()
         super().__init__()
         self.setWindowTitle(TITLE)
-        self.resize(1000, 700)
-        self.home = HomePage(self.open_study, self.show_invite)
+        self.resize(*_FIRST)
+        self.studies = Studies(self)
+        self.home = HomePage(self.studies, self.open_study, self.show_invite)
         self.invite = InvitePage(self.join, self.show_home)
         self.view: StudyView | None = None
+        self.tray = Tray(self, self.studies)
         self.pages = QStackedWidget()
         for page in (self.home, self.invite):
             self.pages.addWidget(page)
-        self._name = QLabel()
-        self._name.setTextFormat(self._name.textFormat().PlainText)
-        self._top = QWidget()
-        row = QHBoxLayout(self._top)
-        row.addWidget(button("← All st&udies", self.show_home))
-        row.addWidget(self._name, 1)
+        self._make_top()
         inside = QWidget()
         column = QVBoxLayout(inside)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        self._top.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         column.addWidget(self._top)
         column.addWidget(self.pages, 1)
         self.setCentralWidget(inside)
-        self._zoom_by_keys()
+        self._make_shortcuts()
         self.show_home()
+
+    def _make_top(self) -> None:
+        """The line above a study: back, its name, and what is under way."""
+        self._name, self._cohort, self.busy = label(kind="strong"), label(kind="muted"), BusySign()
+        self._top = QFrame()
+        self._top.setObjectName("top")
+        self._top.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        row = QHBoxLayout(self._top)
+        row.setContentsMargins(*(look().pixels(side) for side in ("3", "2", "4", "2")))
+        row.setSpacing(look().pixels("3"))
+        row.addWidget(Button("All st&udies", self.show_home, kind="quiet", icon="back"))
+        for words in (self._name, self._cohort):
+            words.setWordWrap(False)
+            row.addWidget(words)
+        row.addStretch(1)
+        row.addWidget(self.busy)
 
     def open_study(self, folder: StateFolder, invitation: Invitation | None = None) -> None:
         """Show one study, and go on with it."""
         self._leave()
-        study = Study(folder, invitation)
-        study.refresh()
-        self.view = StudyView(study)
-        study.changed.connect(self._show_name)
-        self.pages.addWidget(self.view)
-        self.pages.setCurrentWidget(self.view)
-        self._top.show()
-        self.view.begin()
-        self._show_name()
+        with busy_cursor():
+            study = Study(folder, invitation)
+            study.refresh()
+            self.view = StudyView(study, self.go_on_in)
+            study.changed.connect(self._show_name)
+            study.busy.connect(self.busy.say)
+            self.pages.addWidget(self.view)
+            self.pages.setCurrentWidget(self.view)
+            self._top.show()
+            self.view.begin()
+            self._show_name()
+
+    def go_on_in(self, folder: StateFolder) -> None:
+        """Show the study that repeats the one before, and run it if nothing is left to be decided."""
+        self.open_study(folder)
+        if self.view is not None and self.view.study.stage is Stage.RUN and not self.view.study.is_alive:
+            self.view.run.start()
 
     def join(self, invitation: Invitation) -> None:
         """Join the study of an invitation, or go on with it if it was joined before."""
@@ -90,6 +117,8 @@ class Window(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._leave()
+        self.studies.close()
+        self.tray.close()
         super().closeEvent(event)
 
     def _leave(self) -> None:
@@ -98,33 +127,46 @@ class Window(QMainWindow):
             self.pages.removeWidget(self.view)
             self.view.deleteLater()
             self.view = None
+            self.busy.say("")
 
     def _show_name(self) -> None:
         if self.view is not None:
             study = self.view.study
             cohort = study.saved.cohort if study.saved is not None else ""
-            self._name.setText(f"{study.title}, as cohort {cohort}" if cohort else study.title)
+            self._name.setText(study.title)
+            self._cohort.setText(f"as cohort {cohort}" if cohort else "")
             self.setWindowTitle(f"{study.title} - {TITLE}")
 
-    def _zoom_by_keys(self) -> None:
-        for keys, factor in (
-            (QKeySequence.StandardKey.ZoomIn, 1.1),
-            (QKeySequence.StandardKey.ZoomOut, 1 / 1.1),
-        ):
-            QShortcut(keys, self, lambda f=factor: _scale_text(f))
+    def _make_shortcuts(self) -> None:
+        standard = QKeySequence.StandardKey
+        for keys, factor in ((standard.ZoomIn, 1.1), (standard.ZoomOut, 1 / 1.1)):
+            QShortcut(keys, self, lambda f=factor: look().zoom(f))
+        QShortcut(QKeySequence("Ctrl+="), self, lambda: look().zoom(1.1))
+        QShortcut(QKeySequence("Ctrl+N"), self, self.show_invite_from_home)
+        QShortcut(QKeySequence("Alt+Left"), self, self._back)
+        QShortcut(QKeySequence("Ctrl+Q"), self, self.close)
+        for number in range(1, 7):
+            QShortcut(QKeySequence(f"Ctrl+{number}"), self, lambda n=number: self._go_to(n - 1))
 
+    def show_invite_from_home(self) -> None:
+        """Join another study, wherever the person is."""
+        self.show_home()
+        self.show_invite()
 
-def _scale_text(factor: float) -> None:
-    """Make all text larger or smaller."""
-    font = QApplication.font()
-    font.setPointSizeF(min(max(font.pointSizeF() * factor, 6.0), 40.0))
-    QApplication.setFont(font)
+    def _back(self) -> None:
+        if self.pages.currentWidget() is not self.home:
+            self.show_home()
+
+    def _go_to(self, stage: int) -> None:
+        if self.view is not None:
+            self.view.show_if_open(stage)
 
 
 def run(folder: Path | None) -> int:
     """Open the window and stay until it is closed; the exit status."""
     application = QApplication(sys.argv[:1])
     application.setApplicationName(TITLE)
+    application.setDesktopFileName("unpooled-window")
     window = Window()
     window.setMinimumSize(*_SMALLEST)
     window.show()

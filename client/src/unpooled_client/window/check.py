@@ -8,17 +8,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from unpooled_client.window import documents
+from PySide6.QtWidgets import QTabWidget, QVBoxLayout, QWidget
+
+from unpooled_client.window import documents, rows
 from unpooled_client.window.child import Child, Ended
 from unpooled_client.window.form import DataForm
+from unpooled_client.window.look.style import look
 from unpooled_client.window.model import Card, Tone, trouble
-from unpooled_client.window.parts import Document, Page, save_as
+from unpooled_client.window.parts import Document, Facts, Page, panel, save_as
 from unpooled_client.window.study import Study
+from unpooled_client.window.tables import Table
 
 _READING = Card(
     Tone.WAITING,
     "Reading the files…",
     "On this computer, and without the network. A large .bed may take a few minutes.",
+    busy=True,
 )
 _KINDS = "HTML (*.html);;JSON (*.json);;Text (*.txt)"
 
@@ -31,19 +36,43 @@ class CheckPage(Page):
         self._study = study
         self._child: Child | None = None
         self._folder = tempfile.TemporaryDirectory(prefix="unpooled-")
-        self.document = Document("What the check found")
-        self.body.addWidget(self.document, 1)
-        self.save_button = self.add_button("&Save the report…", self._save)
+        self.findings = Table("What the check found", rows.FINDINGS, wraps=True)
+        self.details, self.document = Facts("About this finding"), Document("What the files hold")
+        self._found: list[rows.Finding] = []
+        self.tabs = QTabWidget()
+        self.tabs.setDocumentMode(True)
+        self.tabs.addTab(self._make_findings(), "&Findings")
+        self.tabs.addTab(self.document, "What the files &hold")
+        self.body.addWidget(self.tabs, 1)
+        self.save_button = self.add_tool("&Save the report…", self._save, icon="save")
         self.back_button = self.add_button("&Back to the data", back)
         self.next_button = self.add_button("&Next: review what leaves", go_on, default=True)
         self._show()
 
+    def _make_findings(self) -> QWidget:
+        """The table, and below it all that is known of the finding that is chosen."""
+        self.panel = panel(self.details)
+        inside = QWidget()
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(0, look().pixels("3"), 0, 0)
+        column.setSpacing(look().pixels("3"))
+        column.addWidget(self.findings, 1)
+        column.addWidget(self.panel)
+        self.findings.on_chosen(self._show_details)
+        return inside
+
+    def _show_details(self) -> None:
+        row = self.findings.chosen
+        self.panel.setVisible(row is not None and row < len(self._found))
+        if row is not None and row < len(self._found):
+            self.details.put(rows.details(self._found[row]))
+
     def start(self, form: DataForm) -> None:
         """Check these files under the plan agreed to."""
         self._study.report = {}
-        self.document.show_html("")
+        self._put({})
         arguments = ["--json", "--html", str(self._html), *form.arguments()]
-        self._child = self._study.call("check", *arguments, ended=self._end)
+        self._child = self._study.call("check", *arguments, doing="Reading the files", ended=self._end)
         self._show(_READING)
 
     def stop(self) -> None:
@@ -64,11 +93,20 @@ class CheckPage(Page):
         report = ended.json()
         if ended.code in (0, 1) and isinstance(report, dict) and "findings" in report:
             self._study.report = report
-            self.document.show_html(documents.report(report))
+            self._put(report)
             self._show(_verdict(report))
         else:
             self._show(trouble(ended.errors))
         self._study.refresh()
+
+    def _put(self, report: dict[str, Any]) -> None:
+        self._found = rows.ordered(report)
+        self.findings.put(rows.findings(self._found))
+        self.document.show_html(documents.holdings(report))
+        self.tabs.setTabText(0, f"&Findings ({len(self._found)})" if report else "&Findings")
+        self.tabs.setCurrentIndex(0 if self._found or not report else 1)
+        self.tabs.setVisible(bool(report))
+        self._show_details()
 
     def _show(self, card: Card | None = None) -> None:
         self.card.show_card(card)
@@ -98,10 +136,10 @@ class CheckPage(Page):
 
 def _verdict(report: dict[str, Any]) -> Card:
     if report.get("ok"):
-        return Card(Tone.GOOD, documents.verdict(report))
+        return Card(Tone.GOOD, rows.verdict(report))
     return Card(
         Tone.PROBLEM,
-        documents.verdict(report),
+        rows.verdict(report),
         "Fix the files, or choose others; what you typed is kept.",
         "in this cohort's files",
     )

@@ -13,6 +13,8 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFormLayout,
     QFrame,
+    QHBoxLayout,
+    QLabel,
     QLineEdit,
     QScrollArea,
     QToolButton,
@@ -21,10 +23,22 @@ from PySide6.QtWidgets import (
 
 from unpooled.plan import Plan
 from unpooled_client.window.child import Ended
-from unpooled_client.window.form import DataForm, covariates_found, prefix_of, table_columns_found
+from unpooled_client.window.form import (
+    DataForm,
+    covariates_found,
+    has_covariates,
+    likely_phenotype,
+    option_of,
+    phenotypes_found,
+    prefix_of,
+    table_columns_found,
+)
+from unpooled_client.window.look.icons import icon
+from unpooled_client.window.look.style import look
 from unpooled_client.window.model import Card, Tone
 from unpooled_client.window.parts import FileChoice, Page, label
 from unpooled_client.window.study import Study
+from unpooled_client.window.wording import in_window
 
 _LISTS = {
     "keep": "Only the samples in",
@@ -33,9 +47,9 @@ _LISTS = {
     "exclude": "Not the variants in",
 }
 _FLAGS = {
-    "one": "Controls are &0 and cases 1 (--1)",
-    "allow_no_sex": "Keep phenotypes of samples of &unknown sex (--allow-no-sex)",
-    "one_class": "This cohort has only cases, &or only controls (--one-class)",
+    "one": "Controls are &0 and cases 1",
+    "allow_no_sex": "Keep phenotypes of samples of un&known sex",
+    "one_class": "This cohort has only cases, o&r only controls",
 }
 _TEXT = "Text files (*.txt *.tsv *.csv *.pheno *.phen *.cov *.covar)"
 
@@ -48,10 +62,19 @@ class DataPage(Page):
         self._study, self._check = study, check
         self._seen: dict[str, list[dict[str, Any]]] = {}
         """Columns of the files that were looked into, by path."""
+        self._why = ""
+        """Why the column that was chosen was."""
         self._plan: Plan | None = None
+        self._rows: dict[QWidget, QWidget] = {}
+        """What stands in the form for a field."""
         inside = QWidget()
+        inside.setObjectName("inside")
         self._form = QFormLayout(inside)
         self._form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
+        self._form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
+        self._form.setHorizontalSpacing(look().pixels("4"))
+        self._form.setVerticalSpacing(look().pixels("2"))
+        self._form.setContentsMargins(0, 0, look().pixels("3"), 0)
         self._form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
         area = QScrollArea()
         area.setWidgetResizable(True)
@@ -63,7 +86,7 @@ class DataPage(Page):
 
     def _make_fields(self) -> None:
         self.table = FileChoice("Table, CSV or Parquet", "Tables (*.csv *.parquet)", self._look)
-        self.table_note = label()
+        self.table_note = label(kind="small")
         self.bfile = FileChoice("Genotypes", "PLINK files (*.bed *.bim *.fam)", self._take_prefix)
         self.pheno = FileChoice("Phenotype file", _TEXT, self._look)
         self.pheno.edit.setPlaceholderText("leave empty to take the sixth column of the .fam")
@@ -71,9 +94,9 @@ class DataPage(Page):
         self.pheno_name.setEditable(True)
         self.pheno_name.setAccessibleName("Phenotype column")
         self.pheno_name.currentTextChanged.connect(lambda _: self._show_seen())
-        self.pheno_note = label()
+        self.pheno_note = label(kind="small")
         self.covar = FileChoice("Covariate file", _TEXT, self._look)
-        self.covar_note = label()
+        self.covar_note = label(kind="small")
         self._add("&Table (CSV, Parquet)", self.table)
         self._add("", self.table_note)
         self._add("&Genotypes (PLINK)", self.bfile)
@@ -88,22 +111,38 @@ class DataPage(Page):
         self.more = QToolButton()
         self.more.setText("&More")
         self.more.setCheckable(True)
-        self.more.setArrowType(Qt.ArrowType.RightArrow)
         self.more.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.more.toggled.connect(self._show_fields)
+        look().changed.connect(self._draw_more)
         self._add("", self.more)
         self.lists = {name: FileChoice(text, _TEXT, lambda: None) for name, text in _LISTS.items()}
         for name, text in _LISTS.items():
-            self._add(f"{text} (--{name})", self.lists[name])
+            self._add(text, self.lists[name], option_of(name))
         self.missing = QLineEdit()
         self.missing.setPlaceholderText("-9")
-        self._add("Missing phenotype (--missing-phenotype)", self.missing)
+        self._add("Missing phenotype", self.missing, option_of("missing_phenotype"))
         self.flags = {name: QCheckBox(text) for name, text in _FLAGS.items()}
-        for box in self.flags.values():
-            self._add("", box)
+        for name, box in self.flags.items():
+            self._add("", box, option_of(name))
 
-    def _add(self, text: str, field: QWidget) -> None:
-        self._form.addRow(text, field)
+    def _add(self, text: str, field: QWidget, option: str = "") -> None:
+        """A row of the form; the option of the command line stands small beside it."""
+        row = field
+        if option:
+            row = QWidget()
+            inside = QHBoxLayout(row)
+            inside.setContentsMargins(0, 0, 0, 0)
+            inside.addWidget(field, int(not isinstance(field, QCheckBox)))
+            inside.addWidget(_small(option))
+            inside.addStretch(int(isinstance(field, QCheckBox)))
+        self._rows[field] = row
+        caption = QLabel(text)
+        caption.setBuddy(field)
+        self._form.addRow(caption, row)
+
+    def _draw_more(self) -> None:
+        name = "down" if self.more.isChecked() else "right"
+        self.more.setIcon(icon(name, look().colour("accent"), look().colour("line-strong")))
 
     def focus(self) -> None:
         """Begin with the first file."""
@@ -143,7 +182,7 @@ class DataPage(Page):
         return DataForm(
             bfile=prefix_of(self.bfile.path),
             pheno=self.pheno.path,
-            pheno_name=self.pheno_name.currentText().strip() if self.pheno.path else "",
+            pheno_name=self.pheno_name.currentText().strip() if self._chooses_column else "",
             covar=self.covar.path,
             missing_phenotype=self.missing.text().strip(),
             **more,
@@ -153,13 +192,13 @@ class DataPage(Page):
         if self._plan is None:
             return
         tables, more = self._plan.of_tables, self.more.isChecked() and not self._plan.of_tables
-        self.more.setArrowType(Qt.ArrowType.DownArrow if more else Qt.ArrowType.RightArrow)
+        self._draw_more()
         shown = {
             self.table: tables,
             self.table_note: tables,
             self.bfile: not tables,
             self.pheno: not tables,
-            self.pheno_name: not tables and bool(self.pheno.path),
+            self.pheno_name: not tables and self._chooses_column,
             self.pheno_note: not tables,
             self.covar: bool(self._plan.covariates),
             self.covar_note: bool(self._plan.covariates),
@@ -169,7 +208,7 @@ class DataPage(Page):
         for field, visible in (
             shown | dict.fromkeys([*self.lists.values(), *self.flags.values()], more)
         ).items():
-            self._form.setRowVisible(field, visible)
+            self._form.setRowVisible(self._rows[field], visible)
         if self._plan.covariates:
             self.flags["allow_no_sex"].setEnabled(True)
 
@@ -186,7 +225,12 @@ class DataPage(Page):
         for path in (self.table.path, self.pheno.path, self.covar.path):
             if path and path not in self._seen and Path(path).is_file():
                 self._seen[path] = []
-                self._study.call("columns", path, "--json", of_study=False, ended=partial(self._see, path))
+                self._study.call(
+                    *("columns", path, "--json"),
+                    doing=f"Looking into {Path(path).name}",
+                    of_study=False,
+                    ended=partial(self._see, path),
+                )
                 return
 
     def _see(self, path: str, ended: Ended) -> None:
@@ -200,23 +244,45 @@ class DataPage(Page):
         columns = self._seen.get(self.pheno.path, [])
         names = [column["name"] for column in columns]
         if names and [self.pheno_name.itemText(k) for k in range(self.pheno_name.count())] != names:
-            typed = self.pheno_name.currentText()
-            self.pheno_name.clear()
-            self.pheno_name.addItems(names)
-            wanted = typed or self._plan.phenotype
-            self.pheno_name.setCurrentIndex(names.index(wanted) if wanted in names else -1)
-            if wanted not in names:
-                self.pheno_name.setEditText(typed)
+            self._choose_column(self._plan, names, columns)
+            if not self.covar.path and has_covariates(self._plan, columns):
+                self.covar.edit.setText(self.pheno.path)
         self.pheno_note.setText(self._phenotype_words(columns))
         self.covar_note.setText(covariates_found(self._plan, self._seen.get(self.covar.path)))
         self.table_note.setText(table_columns_found(self._plan, self._seen.get(self.table.path)))
 
+    def _choose_column(self, plan: Plan, names: list[str], columns: list[dict[str, Any]]) -> None:
+        """Offer the columns of the file, and choose the one that was typed, or else is likely."""
+        typed = self.pheno_name.currentText()
+        likely, self._why = likely_phenotype(plan, columns)
+        wanted = typed or likely
+        self.pheno_name.clear()
+        self.pheno_name.addItems(names)
+        self.pheno_name.setCurrentIndex(names.index(wanted) if wanted in names else -1)
+        if wanted not in names:
+            self.pheno_name.setEditText(typed)
+        if wanted != likely:
+            self._why = ""
+
+    @property
+    def _chooses_column(self) -> bool:
+        """Whether there is a column to choose: several phenotypes are found by their names."""
+        return bool(self.pheno.path) and not (self._plan is not None and self._plan.phenotypes)
+
     def _phenotype_words(self, columns: list[dict[str, Any]]) -> str:
+        if self._plan is not None and self._plan.phenotypes:
+            return phenotypes_found(self._plan, columns)
         asked = f"The plan asks for: {self._plan.phenotype} ({self._plan.trait})." if self._plan else ""
         chosen = [column for column in columns if column["name"] == self.pheno_name.currentText()]
         seen = ", ".join(chosen[0]["values"]) if chosen else ""
-        hint = chosen[0]["hint"] if chosen else ""
-        return f"{asked} Values seen: {seen}. {hint}" if seen else asked
+        hint = in_window(chosen[0]["hint"]) if chosen else ""
+        why = self._why if chosen and chosen[0]["name"] != self._plan_phenotype else ""
+        words = (asked, f"Values seen: {seen}." if seen else "", why, f"{hint}." if hint else "")
+        return " ".join(word for word in words if word)
+
+    @property
+    def _plan_phenotype(self) -> str:
+        return self._plan.phenotype if self._plan is not None else ""
 
     def _press(self) -> None:
         if self._plan is None:
@@ -228,3 +294,9 @@ class DataPage(Page):
             return
         self.card.show_card(None)
         self._check(form)
+
+
+def _small(option: str) -> QLabel:
+    made = label(option, "small")
+    made.setWordWrap(False)
+    return made

@@ -37,11 +37,10 @@ class DataForm:
         found = []
         for field in fields(self):
             value = getattr(self, field.name)
-            option = "--1" if field.name == "one" else f"--{field.name.replace('_', '-')}"
             if value is True:
-                found.append(option)
+                found.append(option_of(field.name))
             elif value:
-                found += [option, value]
+                found += [option_of(field.name), value]
         return found
 
     def lacks(self, plan: Plan) -> str:
@@ -50,7 +49,9 @@ class DataForm:
             return "" if self.table else "Choose the file with this cohort's table."
         if not self.bfile:
             return "Choose the genotypes: any one of the three files .bed, .bim and .fam."
-        if self.pheno and not self.pheno_name:
+        if plan.phenotypes and not self.pheno:
+            return "Choose the phenotype file: the plan asks for several phenotypes."
+        if self.pheno and not self.pheno_name and not plan.phenotypes:
             return "Choose the column of the phenotype file."
         if plan.covariates and not self.covar:
             return "Choose the file of covariates: the plan asks for some."
@@ -67,6 +68,11 @@ class DataForm:
         return cls(**given)
 
 
+def option_of(field: str) -> str:
+    """The option of the command line that says the same as a field of the form."""
+    return "--1" if field == "one" else f"--{field.replace('_', '-')}"
+
+
 _NO_VALUE = {"missing_phenotype": -9}
 """What stands for "not given" where that is not None."""
 
@@ -81,9 +87,37 @@ Columns = Sequence[Mapping[str, Any]]
 """Columns of a file as `unpooled-client columns --json` tells them."""
 
 
+def likely_phenotype(plan: Plan, columns: Columns) -> tuple[str, str]:
+    """The column that the phenotype is probably in, and why if its name does not say it; empty if unclear."""
+    names = [column["name"] for column in columns if column["name"]]
+    if plan.phenotype in names:
+        return plan.phenotype, ""
+    same = [name for name in names if name.lower() == plan.phenotype.lower()]
+    if len(same) == 1:
+        return same[0], ""
+    covariates = {covariate.title for covariate in plan.covariates}
+    kind = "case/control" if plan.trait == "case/control" else "number"
+    left = [column for column in columns if column["name"] in names and column["name"] not in covariates]
+    fits = [column["name"] for column in left if column["type"] == kind]
+    if len(fits) == 1:
+        return fits[0], "It is the only column that fits: look at its values."
+    return "", ""
+
+
+def has_covariates(plan: Plan, columns: Columns) -> bool:
+    """Whether a file has every covariate that the plan asks for."""
+    names = {column["name"] for column in columns}
+    return bool(plan.covariates) and all(covariate.title in names for covariate in plan.covariates)
+
+
 def covariates_found(plan: Plan, columns: Columns | None) -> str:
     """Which of the plan's covariates a file has, in words; `columns` is None before it was looked into."""
     return _found([covariate.title for covariate in plan.covariates], "covariates", columns)
+
+
+def phenotypes_found(plan: Plan, columns: Columns | None) -> str:
+    """Which of the plan's several phenotypes a file has, in words."""
+    return _found(plan.phenotype_names, "phenotypes", columns)
 
 
 def table_columns_found(plan: Plan, columns: Columns | None) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtWidgets import QFileDialog, QFormLayout, QLabel, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QFileDialog, QLabel, QPlainTextEdit
 
 from unpooled.protocol.invitation import Invitation, InvitationError
 from unpooled_client.study.invitation import text_of_file
 from unpooled_client.window.model import Card, Tone
-from unpooled_client.window.parts import Page, button, label
+from unpooled_client.window.parts import Facts, Page, label
 
 _HELP = (
     "Paste the invitation that the coordinator gave you, one long string that begins with unpooled1:, or "
@@ -26,6 +26,7 @@ class InvitePage(Page):
         self._join = join
         self.invitation: Invitation | None = None
         caption = QLabel("&Invitation")
+        caption.setProperty("kind", "strong")
         self.text = QPlainTextEdit()
         self.text.setTabChangesFocus(True)
         self.text.setAccessibleName("Invitation")
@@ -33,17 +34,11 @@ class InvitePage(Page):
         self.text.setFixedHeight(8 * self.fontMetrics().lineSpacing())
         self.text.textChanged.connect(self._read)
         caption.setBuddy(self.text)
-        self.server, self.study, self.compensator = label(), label(), label()
-        self._says = QWidget()
-        facts = QFormLayout(self._says)
-        facts.setContentsMargins(0, 0, 0, 0)
-        facts.addRow("Server", self.server)
-        facts.addRow("Study", self.study)
-        facts.addRow("Compensator's fingerprint", self.compensator)
-        for widget in (label(_HELP), caption, self.text, self._says):
+        self.says = Facts("What the invitation says")
+        for widget in (label(_HELP, "muted"), caption, self.text, self.says):
             self.body.addWidget(widget)
         self.body.addStretch(1)
-        self.row.insertWidget(0, button("Open a &file…", self._open))
+        self.add_tool("Open a &file…", self._open, icon="file")
         self.back_button = self.add_button("&Back", back)
         self.join_button = self.add_button("&Join", self._press, default=True)
         self._read()
@@ -67,12 +62,12 @@ class InvitePage(Page):
             except InvitationError as error:
                 problem = str(error)
         self.card.show_card(_card(problem) if problem else None)
-        self._says.setVisible(self.invitation is not None)
+        self.says.setVisible(self.invitation is not None)
         self.join_button.setEnabled(self.invitation is not None)
         if self.invitation is not None:
-            self.server.setText(self.invitation.server)
-            self.study.setText(self.invitation.study)
-            self.compensator.setText(self.invitation.compensator)
+            found = self.invitation
+            facts = (("Server", found.server), ("Study", found.study))
+            self.says.put([*facts, ("Compensator's fingerprint", found.compensator)])
 
     def _press(self) -> None:
         if self.invitation is not None:

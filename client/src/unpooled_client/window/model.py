@@ -32,6 +32,7 @@ from unpooled_client.state.events import (
     Waiting,
 )
 from unpooled_client.state.stage import Stage
+from unpooled_client.window.wording import in_window
 from unpooled_client.words import sentences
 
 
@@ -64,7 +65,7 @@ class StageLine:
 
     @property
     def text(self) -> str:
-        return f"{self.stage.number + 1}  {self.stage}\n{self.tone.sign}  {self.tone.word}"
+        return f"{self.stage}: {self.tone.word}"
 
 
 def stage_lines(at: Stage, tone: Tone) -> tuple[StageLine, ...]:
@@ -89,6 +90,8 @@ class Card:
     where: str = ""
     remedy: str = ""
     who: str = ""
+    busy: bool = False
+    """Whether this computer is at work on it, and will say more by itself."""
 
     @property
     def rows(self) -> list[tuple[str, str]]:
@@ -122,6 +125,7 @@ _CODES = {
     "client-too-old": ("This program is too old for the server", f"{YOU}, or your IT department"),
     "server-too-old": ("The server is too old for this program", f"{COORDINATOR}, or the server's operator"),
     "other-version": ("Another release began this study", COORDINATOR),
+    "list-apart": ("This cohort's variants are not the others'", YOU),
     "declined": ("You declined", YOU),
     "unanswered": ("You must accept something first", YOU),
 }
@@ -130,6 +134,7 @@ _REMEDIES = {
     "joined-elsewhere": "Go on where the invitation was used before. If that computer, or its folder with "
     "the study's state, is lost, join anew: then all cohorts accept again, or the study ends if sums were "
     "released.",
+    "list-apart": "Choose the right files under Data. The other cohorts wait, and need do nothing.",
 }
 """Where the engine's words are about the command line."""
 
@@ -138,14 +143,10 @@ def failure(event: Failed) -> Card:
     """Why a run ended, and what now."""
     title, where, who = _KINDS.get(event.exit, _KINDS[Exit.INTERNAL])
     title, who = _CODES.get(event.code, (title, who))
-    told = (
-        f" The coordinator sees the code “{event.told_server}”, and nothing else."
-        if event.told_server
-        else ""
-    )
     tone = Tone.WARNING if event.exit == Exit.INTERRUPTED else Tone.PROBLEM
     remedy = _REMEDIES.get(event.code, _sentence(event.remedy))
-    return Card(tone, title, _sentence(event.message) + told, where, remedy, who)
+    text = " ".join(filter(None, [_sentence(event.message), sentences.told(event)]))
+    return Card(tone, title, text, where, remedy, who)
 
 
 def trouble(text: str) -> Card:
@@ -155,16 +156,18 @@ def trouble(text: str) -> Card:
 
 
 def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    text = in_window(text)
+    return text if text.startswith("http") else text[:1].upper() + text[1:]
 
 
 def waiting(event: Waiting) -> Card:
     """Somebody else's turn."""
     whom = ", ".join(event.names) or event.what
+    why = ", ".join(event.waits) or event.what
     return Card(
         Tone.WAITING,
         f"Waiting for {whom} since {sentences.clock(event.since)}",
-        f"For {event.what}. Nothing is wrong, and there is nothing for you to do." if event.names else "",
+        f"For {why}. Nothing is wrong, and there is nothing for you to do." if event.names else "",
         who=f"{whom}; the coordinator can ask them" if event.names else COORDINATOR,
     )
 

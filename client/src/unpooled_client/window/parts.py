@@ -1,56 +1,94 @@
-"""Small widgets that the pages share. Colours are the system's; sizes follow its font."""
+"""Small widgets that the pages share. Colours, sizes and icons are those of the look."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import (
-    QApplication,
     QFileDialog,
     QFrame,
+    QGridLayout,
     QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
+    QScrollArea,
     QSizePolicy,
-    QStyle,
     QTextBrowser,
     QVBoxLayout,
     QWidget,
 )
 
 from unpooled_client.window import documents
+from unpooled_client.window.busy import Spinner
+from unpooled_client.window.look.icons import icon, pixmap
+from unpooled_client.window.look.style import look
 from unpooled_client.window.model import Card, Tone
 
-_ICONS = {
-    Tone.GOOD: QStyle.StandardPixmap.SP_DialogApplyButton,
-    Tone.WARNING: QStyle.StandardPixmap.SP_MessageBoxWarning,
-    Tone.PROBLEM: QStyle.StandardPixmap.SP_MessageBoxCritical,
+ICONS = {
+    Tone.GOOD: ("done", "good"),
+    Tone.NOW: ("run", "accent"),
+    Tone.WAITING: ("waiting", "muted"),
+    Tone.WARNING: ("alert", "warning"),
+    Tone.PROBLEM: ("cross", "bad"),
+    Tone.LATER: ("later", "muted"),
 }
-"""Of the system's own icons those that are clear on light and on dark; else the sign itself is drawn."""
+"""The sign of each tone, and its colour. Each shape differs from the others without its colour."""
+
+_TONES = {Tone.GOOD: "good", Tone.NOW: "info", Tone.WARNING: "warning", Tone.PROBLEM: "bad"}
+_INKS = {"primary": "on-accent", "danger": "bad", "quiet": "accent"}
+_ICON = "4"
+"""How large icons are, as a token."""
 
 
-def label(text: str = "") -> QLabel:
-    """Plain text that wraps."""
+def label(text: str = "", kind: str = "") -> QLabel:
+    """Plain text that wraps; `kind` is one that the style sheet knows."""
     made = QLabel(text)
     made.setTextFormat(Qt.TextFormat.PlainText)
     made.setWordWrap(True)
+    made.setProperty("kind", kind)
     return made
 
 
-def button(text: str, pressed: Callable[[], None], *, default: bool = False) -> QPushButton:
-    """A button; its mnemonic is in its text."""
-    made = QPushButton(text)
-    made.setAutoDefault(True)
-    made.setDefault(default)
-    made.clicked.connect(lambda: pressed())
-    return made
+class Button(QPushButton):
+    """A button of one of the kinds that the style sheet knows; its mnemonic is in its text."""
+
+    def __init__(
+        self, text: str, pressed: Callable[[], None], *, kind: str = "", icon: str = "", default: bool = False
+    ) -> None:
+        super().__init__(text)
+        self.setProperty("kind", kind)
+        self.setAutoDefault(True)
+        self.setDefault(default)
+        self.clicked.connect(lambda: pressed())
+        self._icon, self.ink = icon, _INKS.get(kind, "text")
+        if icon:
+            look().changed.connect(self._draw)
+            self._draw()
+
+    def set_icon(self, icon: str) -> None:
+        self._icon = icon
+        self._draw()
+
+    def set_kind(self, kind: str) -> None:
+        if kind != self.property("kind"):
+            self.setProperty("kind", kind)
+            self.style().polish(self)
+            self.ink = _INKS.get(kind, "text")
+            if self._icon:
+                self._draw()
+
+    def _draw(self) -> None:
+        side = look().pixels(_ICON)
+        self.setIconSize(QSize(side, side))
+        self.setIcon(icon(self._icon, look().colour(self.ink), look().colour("line-strong")))
 
 
 class Document(QTextBrowser):
-    """Text to read: selectable, scrolled by keyboard, in the system's colours. Loads nothing."""
+    """Text to read: selectable, scrolled by keyboard. Loads nothing."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -58,14 +96,71 @@ class Document(QTextBrowser):
         self.setOpenLinks(False)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setTabChangesFocus(True)
-        self.viewport().setAutoFillBackground(False)
+        self.document().setDocumentMargin(0)
         self._shown = ""
+        look().changed.connect(self._again)
+
+    def grow(self) -> None:
+        """Be as high as the text is, in a page that scrolls."""
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.document().documentLayout().documentSizeChanged.connect(
+            lambda size: self.setFixedHeight(math.ceil(size.height()) + 4)
+        )
 
     def show_html(self, html: str) -> None:
         """Show this, unless it is there already: a reader keeps the place."""
         if html != self._shown:
             self._shown = html
-            self.setHtml(html)
+            self._again()
+
+    def _again(self) -> None:
+        muted, small = look().colour("muted").name(), look().pixels("small")
+        self.document().setDefaultStyleSheet(
+            f"h3 {{ font-size: {look().pixels('large')}px; font-weight: 600; }}"
+            f"b, th {{ font-weight: 600; }} .muted {{ color: {muted}; }}"
+            f".small {{ color: {muted}; font-size: {small}px; }}"
+        )
+        self.setHtml(self._shown)
+
+
+class Facts(QWidget):
+    """Names at the left, what they are at the right."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setAccessibleName(name)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(look().pixels("5"))
+        self._grid.setVerticalSpacing(look().pixels("1"))
+        self._grid.setColumnStretch(1, 1)
+        self._shown: list[tuple[str, str]] = []
+
+    def put(self, rows: Iterable[tuple[str, str]]) -> None:
+        """Show these, unless they are there already."""
+        if (wanted := list(rows)) == self._shown:
+            return
+        self._shown = wanted
+        while (item := self._grid.takeAt(0)) is not None:
+            if (old := item.widget()) is not None:
+                old.deleteLater()
+        for row, (name, value) in enumerate(wanted):
+            caption, words = label(name, "muted"), label(value)
+            words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            words.setAccessibleName(f"{name}: {value}")
+            self._grid.addWidget(caption, row, 0, Qt.AlignmentFlag.AlignTop)
+            self._grid.addWidget(words, row, 1)
+        self._narrow()
+
+    def _narrow(self) -> None:
+        """Names take as much room as the longest needs, and not more than a third."""
+        wide = max((self.fontMetrics().horizontalAdvance(name) for name, _ in self._shown), default=0)
+        self._grid.setColumnMinimumWidth(0, min(wide + 2, 16 * self.fontMetrics().height()))
+
+    @property
+    def text(self) -> str:
+        return "\n".join(f"{name}: {value}" for name, value in self._shown)
 
 
 class CardBox(QFrame):
@@ -73,16 +168,20 @@ class CardBox(QFrame):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setFrameShape(QFrame.Shape.StyledPanel)
-        row = QHBoxLayout(self)
-        self._icon, self._text = QLabel(), QLabel()
+        self.setObjectName("card")
+        self._icon, self._text, self._spinner = QLabel(), QLabel(), Spinner()
         self._text.setTextFormat(Qt.TextFormat.RichText)
         self._text.setWordWrap(True)
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(*(look().pixels(side) for side in ("4", "3", "4", "3")))
+        row.setSpacing(look().pixels("3"))
+        for sign in (self._icon, self._spinner):
+            row.addWidget(sign, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._text, 1)
         self.shown: Card | None = None
+        look().changed.connect(self._again)
         self.hide()
 
     def show_card(self, card: Card | None) -> None:
@@ -90,15 +189,20 @@ class CardBox(QFrame):
         self.shown = card
         if card is None:
             return
-        side = QApplication.style().pixelMetric(QStyle.PixelMetric.PM_LargeIconSize)
-        if card.tone in _ICONS:
-            self._icon.setPixmap(QApplication.style().standardIcon(_ICONS[card.tone]).pixmap(side, side))
-        else:
-            self._icon.setText(f"<h1>{card.tone.sign}</h1>")
-        self._icon.setFixedWidth(side)
+        name, colour = ICONS[card.tone]
+        side = look().pixels(_ICON) + 2
+        ratio = self.devicePixelRatioF()
+        self._icon.setPixmap(pixmap(name, look().colour(colour), side, max(ratio, 2.0)))
+        self._icon.setVisible(not card.busy)
+        self._spinner.setVisible(card.busy)
         self._icon.setAccessibleName(card.tone.word)
-        self._text.setText(documents.card(card))
+        self._text.setText(documents.card(card, muted=look().colour("muted").name()))
         self.setAccessibleName(f"{card.tone.word}: {card.title}")
+        self.setProperty("tone", _TONES.get(card.tone, ""))
+        self.style().polish(self)
+
+    def _again(self) -> None:
+        self.show_card(self.shown)
 
     @property
     def text(self) -> str:
@@ -110,16 +214,24 @@ class Page(QWidget):
 
     def __init__(self, title: str) -> None:
         super().__init__()
-        self.title = QLabel(f"<h2>{title}</h2>")
+        self.title = label(title, "title")
         self.card = CardBox()
-        self.body, self.row = QVBoxLayout(), QHBoxLayout()
-        self.row.addStretch(1)
-        self._buttons: list[QPushButton] = []
+        self.body, self._left, self.row = QVBoxLayout(), QHBoxLayout(), QHBoxLayout()
+        self.body.setSpacing(look().pixels("3"))
+        foot = QHBoxLayout()
+        foot.addLayout(self._left)
+        foot.addStretch(1)
+        foot.addLayout(self.row)
+        for part in (self._left, self.row):
+            part.setSpacing(look().pixels("2"))
+        self._buttons: list[Button] = []
         column = QVBoxLayout(self)
+        column.setContentsMargins(*(look().pixels(side) for side in ("5", "4", "5", "4")))
+        column.setSpacing(look().pixels("4"))
         column.addWidget(self.title)
         column.addWidget(self.card)
         column.addLayout(self.body, 1)
-        column.addLayout(self.row)
+        column.addLayout(foot)
 
     def focus(self) -> None:
         """Let the keyboard begin at the button for the next step, if it can be pressed."""
@@ -127,9 +239,19 @@ class Page(QWidget):
             if found.isDefault() and found.isEnabled():
                 found.setFocus()
 
-    def add_button(self, text: str, pressed: Callable[[], None], *, default: bool = False) -> QPushButton:
-        made = button(text, pressed, default=default)
+    def add_button(
+        self, text: str, pressed: Callable[[], None], *, kind: str = "", icon: str = "", default: bool = False
+    ) -> Button:
+        """A button for the next step, or back, at the right; the primary one is added last."""
+        made = Button(text, pressed, kind="primary" if default else kind, icon=icon, default=default)
         self.row.addWidget(made)
+        self._buttons.append(made)
+        return made
+
+    def add_tool(self, text: str, pressed: Callable[[], None], *, icon: str = "") -> Button:
+        """A button at the left for what is no step: to keep something, or to look at it."""
+        made = Button(text, pressed, icon=icon)
+        self._left.addWidget(made)
         self._buttons.append(made)
         return made
 
@@ -144,9 +266,8 @@ class FileChoice(QWidget):
         self.edit = QLineEdit()
         self.edit.setAccessibleName(name)
         self.edit.editingFinished.connect(changed)
-        choose = QPushButton("Choose…")
+        choose = Button("Choose…", self._choose, icon="folder")
         choose.setAccessibleName(f"Choose: {name}")
-        choose.clicked.connect(self._choose)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self.edit, 1)
@@ -167,6 +288,38 @@ class FileChoice(QWidget):
         found, _ = QFileDialog.getOpenFileName(self, self._name, start, f"{self._pattern};;All files (*)")
         if found:
             self.set_path(found)
+
+
+def panel(inside: QWidget) -> QFrame:
+    """A frame on the page's surface."""
+    frame = QFrame()
+    frame.setObjectName("panel")
+    column = QVBoxLayout(frame)
+    column.setContentsMargins(*(look().pixels(side) for side in ("4", "3", "4", "3")))
+    column.addWidget(inside)
+    return frame
+
+
+class Scrolled(QScrollArea):
+    """Widgets below one another, as high as they want to be, in a page that scrolls."""
+
+    def __init__(self, *widgets: QWidget) -> None:
+        super().__init__()
+        self.inside = QWidget()
+        self.inside.setObjectName("inside")
+        self._column = QVBoxLayout(self.inside)
+        self._column.setContentsMargins(*(look().pixels(side) for side in ("2", "1", "3", "1")))
+        self._column.setSpacing(look().pixels("2"))
+        self._column.addStretch(1)
+        for widget in widgets:
+            self.add(widget)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setWidget(self.inside)
+
+    def add(self, widget: QWidget) -> None:
+        self._column.insertWidget(self._column.count() - 1, widget)
 
 
 def save_as(parent: QWidget, title: str, name: str, patterns: str) -> Path | None:

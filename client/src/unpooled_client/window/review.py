@@ -6,19 +6,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 from unpooled_client.state.stage import Stage
-from unpooled_client.window import documents
+from unpooled_client.window import documents, rows
 from unpooled_client.window.child import Ended
 from unpooled_client.window.model import Card, Tone, trouble
-from unpooled_client.window.parts import Document, Page, save_as
+from unpooled_client.window.parts import Facts, Page, label, panel, save_as
 from unpooled_client.window.study import Study
+from unpooled_client.window.tables import Table
 
 _ASK = Card(
     Tone.NOW,
     "Nothing of your data has left this computer yet",
-    "Release it, and from then on the client sends what the table below says, by itself, until the study "
-    "ends, and nothing else. What was sent cannot be taken back. You can stop the run at any time.",
+    "Release it, and from then on the client sends what is listed below, by itself, until the study ends, "
+    "and nothing else. What was sent cannot be taken back. You can stop the run at any time.",
 )
-_RELEASED = Card(Tone.GOOD, "You released this", "The client sends what the table says, and nothing else.")
+_RELEASED = Card(Tone.GOOD, "You released this", "The client sends what is listed, and nothing else.")
 
 
 class ReviewPage(Page):
@@ -27,10 +28,20 @@ class ReviewPage(Page):
     def __init__(self, study: Study, go_on: Callable[[], None]) -> None:
         super().__init__("Review what leaves this computer")
         self._study, self._go_on, self._is_asked = study, go_on, False
-        self.document = Document("What leaves this computer")
-        self.body.addWidget(self.document, 1)
-        self.keep_button = self.add_button("&Keep as HTML…", self._keep)
-        self.release_button = self.add_button("&Release and let it leave", self._release)
+        self.summary = Facts("What leaves, in short")
+        self.table = Table("Everything that leaves this computer", rows.LEAVES, wraps=True)
+        self.table.hide()
+        self.warning = label(documents.ONE_OPERATOR, "strong")
+        self.warning.hide()
+        self.body.addWidget(self.warning)
+        self._short = panel(self.summary)
+        self.body.addWidget(self._short)
+        self.body.addWidget(self.table, 1)
+        self.body.addStretch(0)
+        self.more_button = self.add_tool("Show &everything that leaves", self._show_everything, icon="right")
+        self.more_button.setCheckable(True)
+        self.keep_button = self.add_tool("&Keep as HTML…", self._keep, icon="save")
+        self.release_button = self.add_button("&Release and let it leave", self._release, kind="primary")
 
     def refresh(self) -> None:
         """Ask for the table once it can be made."""
@@ -38,6 +49,7 @@ class ReviewPage(Page):
         is_released = ready and self._study.stage is not Stage.REVIEW
         self.release_button.setVisible(not is_released)
         self.release_button.setEnabled(self._is_asked)
+        self.more_button.setEnabled(self._is_asked)
         self.keep_button.setEnabled(self._is_asked)
         if is_released:
             self.card.show_card(_RELEASED)
@@ -45,7 +57,7 @@ class ReviewPage(Page):
     def load(self) -> None:
         """Have the table made."""
         self._is_asked = False
-        self._study.call("review", "--json", ended=self._show)
+        self._study.call("review", "--json", doing="Making the list of what leaves", ended=self._show)
         self.refresh()
 
     def _show(self, ended: Ended) -> None:
@@ -55,12 +67,21 @@ class ReviewPage(Page):
             return
         self._is_asked = True
         self.card.show_card(_ASK)
-        self.document.show_html(documents.leaving(found["leaves"], one_operator=found["one_operator"]))
+        self.summary.put([(name, words) for name, words in found["summary"]])
+        self.table.put(rows.leaving(found["leaves"]))
+        self.warning.setVisible(found["one_operator"])
         self.refresh()
+
+    def _show_everything(self) -> None:
+        """The table in place of the summary, if it is asked for."""
+        shown = self.more_button.isChecked()
+        self.table.setVisible(shown)
+        self._short.setVisible(not shown)
+        self.more_button.set_icon("down" if shown else "right")
 
     def _release(self) -> None:
         self.release_button.setEnabled(False)
-        self._study.call("review", "--release", ended=self._released)
+        self._study.call("review", "--release", doing="Releasing", ended=self._released)
 
     def _released(self, ended: Ended) -> None:
         if ended.code:
@@ -77,7 +98,7 @@ class ReviewPage(Page):
 
     def keep(self, file: Path) -> None:
         """Have the table written as a page, for the ethics file."""
-        self._study.call("review", "--html", str(file), "--json", ended=self._kept)
+        self._study.call("review", "--html", str(file), "--json", doing="Writing the page", ended=self._kept)
 
     def _kept(self, ended: Ended) -> None:
         if ended.code:

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import (
     QFileDialog,
     QFormLayout,
+    QGridLayout,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QPlainTextEdit,
     QProgressBar,
-    QPushButton,
     QSpinBox,
-    QVBoxLayout,
     QWidget,
 )
 
 from unpooled_client.state.events import Exit
 from unpooled_client.state.stage import Stage
+from unpooled_client.state.written import Written
 from unpooled_client.study import background
 from unpooled_client.study.answering import MOST_THREADS
+from unpooled_client.study.delivery import usual_folder
 from unpooled_client.window.child import Ended
 from unpooled_client.window.connection import ConnectionTest
+from unpooled_client.window.look.style import look
 from unpooled_client.window.model import Bar, Card, Tone, trouble
-from unpooled_client.window.parts import Page, label, save_as
-from unpooled_client.window.study import Study, results_folder
+from unpooled_client.window.parts import Button, Page, Scrolled, label, save_as
+from unpooled_client.window.study import Study, documents_folder
 
 CLOSE = "You can close this window: the run goes on in the background, as long as this computer is on."
 _AGAIN = Card(
@@ -37,34 +41,47 @@ _AGAIN = Card(
 )
 
 
-class RunPage(Page):
-    """Starts the run, follows it, stops it."""
+_NOT_REPEATED = Card(
+    Tone.WAITING,
+    "The coordinator has not repeated this study",
+    "Look again once you hear that it is repeated.",
+)
 
-    def __init__(self, study: Study) -> None:
+
+class RunPage(Page):
+    """Starts the run, follows it, stops it; leads to the repetition of a study that has ended."""
+
+    def __init__(self, study: Study, look_for_repetition: Callable[[], None]) -> None:
         super().__init__("Run")
         self._study = study
+        self.is_not_repeated = False
+        """Somebody has looked, and there was no repetition."""
         self._trouble: Card | None = None
         self._is_starting = self._is_again = False
         self._make_wishes()
-        self.note = label(CLOSE)
-        self.traffic = label()
+        self.note = label(CLOSE, "muted")
+        self.traffic = label(kind="muted")
         self.traffic.setAccessibleName("Sent and received")
-        self._bars: dict[str, tuple[QLabel, QProgressBar]] = {}
-        self._steps = QVBoxLayout()
+        self._bars: dict[str, _StepBar] = {}
+        self._steps = Scrolled()
+        self._steps.hide()
         self.log = QPlainTextEdit()
         self.log.setReadOnly(True)
         self.log.setAccessibleName("Log of the run")
+        self.log.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.log.setTabChangesFocus(True)
         self.body.addWidget(self.wishes)
-        self.body.addLayout(self._steps)
+        self.body.addWidget(self._steps)
         self.body.addWidget(self.traffic)
         self.body.addWidget(self.note)
         self.body.addWidget(self.log, 1)
         self.body.addStretch(0)
-        self.save_button = self.add_button("Save the &log…", self._save)
-        self.test_button = self.add_button("&Test the connection", self._test)
-        self.stop_button = self.add_button("S&top", self._stop)
-        self.start_button = self.add_button("&Start", self.start, default=True)
+        self.save_button = self.add_tool("Save the &log…", self._save, icon="save")
+        self.test_button = self.add_tool("T&est the connection", self._test, icon="connection")
+        self.stop_button = self.add_button("S&top", self._stop, kind="danger", icon="stop")
+        self.repeat_button = self.add_button("Go on with the &repetition", look_for_repetition, icon="again")
+        self.start_button = self.add_button("&Start", self.start, default=True, icon="run")
         self.refresh()
 
     def _make_wishes(self) -> None:
@@ -75,10 +92,11 @@ class RunPage(Page):
         most = min(os.cpu_count() or 1, MOST_THREADS)
         self.threads.setRange(1, most)
         self.threads.setValue(min(self._study.cores or most, most))
+        self.threads.setMaximumWidth(8 * self.fontMetrics().height())
+        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
         form.addRow("Number of &cores", self.threads)
         self.out = QLineEdit()
-        choose = QPushButton("C&hoose…")
-        choose.clicked.connect(self._choose)
+        choose = Button("C&hoose…", self._choose, icon="folder")
         row = QHBoxLayout()
         row.addWidget(self.out, 1)
         row.addWidget(choose)
@@ -94,7 +112,7 @@ class RunPage(Page):
         self._trouble, self._is_starting = None, True
         self._study.keep_cores(self.threads.value())
         arguments = ["--detach", "--threads", str(self.threads.value()), "--out", self._out]
-        self._study.call("run", *arguments, ended=self._started)
+        self._study.call("run", *arguments, doing="Starting the run", ended=self._started)
         self.refresh()
 
     def go_on(self) -> None:
@@ -105,8 +123,15 @@ class RunPage(Page):
     @property
     def _out(self) -> str:
         saved = self._study.saved
-        kept = saved.out if saved is not None else ""
-        return self.out.text().strip() or kept or str(results_folder(self._study.invitation.study))
+        return self.out.text().strip() or (saved.out if saved is not None else "") or self._usual_out()
+
+    def _usual_out(self) -> str:
+        """Nothing before the plan is known, for it names the folder."""
+        study, plan = self._study, self._study.plan
+        if plan is None:
+            return ""
+        written = Written(study.folder)
+        return str(usual_folder(documents_folder(), study.invitation.study, plan, written))
 
     def _started(self, ended: Ended) -> None:
         self._is_starting = False
@@ -117,10 +142,12 @@ class RunPage(Page):
 
     def _stop(self) -> None:
         self.stop_button.setEnabled(False)
-        try:
-            background.stop(self._study.folder)
-        except background.NotStopped as error:
-            self._trouble = trouble(str(error))
+        folder = self._study.folder
+        self._study.wait_for(lambda: background.stop(folder), self._stopped, doing="Stopping the run")
+
+    def _stopped(self, found: object) -> None:
+        if isinstance(found, Exception):
+            self._trouble = trouble(str(found))
         self._is_again = False
         self._study.refresh()
         self.refresh()
@@ -147,6 +174,7 @@ class RunPage(Page):
         self._show_log(progress.log, visible=has_run)
         self.stop_button.setVisible(alive and not over)
         self.stop_button.setEnabled(self._study.is_alive)
+        self.repeat_button.setVisible((is_dead or over) and not alive)
         self.test_button.setVisible(alive and not over)
         self.start_button.setVisible(ready and not alive)
         self.start_button.setText("&Go on" if progress.is_over or progress.was_interrupted else "&Start")
@@ -155,6 +183,8 @@ class RunPage(Page):
     def _card(self, *, alive: bool, over: bool) -> Card | None:
         if self._trouble is not None:
             return self._trouble
+        if self.is_not_repeated:
+            return _NOT_REPEATED
         if over:
             return Card(Tone.GOOD, "The run is done, and the results are here")
         found: Card | None = self._study.progress.card if not self._is_starting else None
@@ -166,18 +196,16 @@ class RunPage(Page):
 
     def _show_bar(self, bar: Bar) -> None:
         if bar.step not in self._bars:
-            caption, drawn = QLabel(), QProgressBar()
-            drawn.setAccessibleName(bar.step)
-            self._bars[bar.step] = caption, drawn
-            self._steps.addWidget(caption)
-            self._steps.addWidget(drawn)
-        caption, drawn = self._bars[bar.step]
-        caption.setText(f"{bar.title}: {bar.note}")
-        # A bar counts in thousandths: there may be more variants than its numbers reach.
-        drawn.setRange(0, 1000)
-        whole = bar.total is None or bar.done >= bar.total
-        drawn.setValue(1000 if whole else 1000 * bar.done // max(bar.total or 1, 1))
-        drawn.setTextVisible(bar.total is not None)
+            self._bars[bar.step] = _StepBar(bar.step)
+            self._add_bar(self._bars[bar.step])
+        self._bars[bar.step].put(bar)
+
+    def _add_bar(self, bar: _StepBar) -> None:
+        """A few stand below one another; of more, as many as leave room for the log."""
+        self._steps.add(bar)
+        self._steps.show()
+        self._steps.setFixedHeight(min(self._steps.inside.sizeHint().height(), 6 * look().pixels("7")))
+        QTimer.singleShot(0, self, lambda: self._steps.ensureWidgetVisible(bar))
 
     def _show_log(self, lines: list[str], *, visible: bool) -> None:
         self.log.setVisible(visible)
@@ -196,3 +224,30 @@ class RunPage(Page):
     def save_log(self, file: Path) -> None:
         """Keep what the log shows."""
         file.write_text("\n".join(self._study.progress.log) + "\n", encoding="utf-8")
+
+
+class _StepBar(QWidget):
+    """A step's name, how much of it is done, and a bar below both."""
+
+    def __init__(self, step: str) -> None:
+        super().__init__()
+        self._title, self._note, self._bar = label(kind="strong"), label(kind="muted"), QProgressBar()
+        self._bar.setAccessibleName(step)
+        self._bar.setTextVisible(False)
+        # A bar counts in thousandths: there may be more variants than its numbers reach.
+        self._bar.setRange(0, 1000)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setVerticalSpacing(look().pixels("1"))
+        grid.setColumnStretch(0, 1)
+        grid.addWidget(self._title, 0, 0)
+        grid.addWidget(self._note, 0, 1)
+        grid.addWidget(self._bar, 1, 0, 1, 2)
+        self._note.setWordWrap(False)
+
+    def put(self, bar: Bar) -> None:
+        self._title.setText(bar.title)
+        self._note.setText(bar.note)
+        whole = bar.total is None or bar.done >= bar.total
+        self._bar.setValue(1000 if whole else 1000 * bar.done // max(bar.total or 1, 1))
+        self._bar.setAccessibleDescription(bar.note)

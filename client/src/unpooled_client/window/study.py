@@ -15,9 +15,10 @@ from unpooled_client.state.folder import Saved, StateFolder
 from unpooled_client.state.journal import Journal
 from unpooled_client.state.stage import Stage, stage_of
 from unpooled_client.study import background
+from unpooled_client.window.busy import aside
 from unpooled_client.window.child import Child, Ended
 from unpooled_client.window.form import DataForm
-from unpooled_client.window.model import Progress
+from unpooled_client.window.model import Progress, Tone
 from unpooled_client.window.where import Where, where
 
 LOOK_EVERY = 400
@@ -28,6 +29,8 @@ class Study(QObject):
     """What all pages of one study share. `changed` is emitted when there is something new to show."""
 
     changed = Signal()
+    busy = Signal(str)
+    """What is under way of which nothing was heard yet, in words; empty when nothing is."""
 
     def __init__(self, folder: StateFolder, invitation: Invitation | None = None) -> None:
         super().__init__()
@@ -40,6 +43,8 @@ class Study(QObject):
         self._typed: DataForm | None = None
         self._children: dict[str, Child] = {}
         """The latest of each command."""
+        self._silent: dict[str, str] = {}
+        """What those of them do that have said nothing yet."""
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._look)
 
@@ -80,6 +85,8 @@ class Study(QObject):
 
     @property
     def where(self) -> Where:
+        if self.saved is not None and self.saved.repeated_in:
+            return Where(self.stage, Tone.GOOD, "Goes on in the study that repeats it")
         return where(self.stage, self.progress, is_alive=self.is_alive)
 
     @property
@@ -122,6 +129,7 @@ class Study(QObject):
     def call(
         self,
         *arguments: str,
+        doing: str,
         ended: Callable[[Ended], None],
         told: Callable[[dict[str, Any]], None] | None = None,
         first_line: str = "",
@@ -130,20 +138,48 @@ class Study(QObject):
     ) -> Child:
         """Run a command of the command line; an earlier one of the same name that still runs is ended.
 
-        `of_study`: the command is told this study's folder.
+        `doing` says to people what it does. `of_study`: the command is told this study's folder.
         """
         command, *others = arguments
         if command in self._children:
             self._children[command].end()
+
+        def hear(values: dict[str, Any]) -> None:
+            if told is not None:  # who hears of it, shows it
+                self._set_doing(command, "")
+                told(values)
+
+        def end(how: Ended) -> None:
+            self._set_doing(command, "")
+            ended(how)
+
+        self._set_doing(command, doing)
         self._children[command] = child = Child(
             self,
             [command, *(("--state", str(self.folder.path)) if of_study else ()), *others],
-            ended=ended,
-            told=told,
+            ended=end,
+            told=hear,
             first_line=first_line,
             answers=answers,
         )
         return child
+
+    def wait_for(self, work: Callable[[], Any], ended: Callable[[Any], None], *, doing: str) -> None:
+        """Do something that only waits, beside the window."""
+
+        def end(found: Any) -> None:
+            if self._timer.isActive():  # else nobody looks at this study any more
+                self._set_doing(doing, "")
+                ended(found)
+
+        self._set_doing(doing, doing)
+        aside(work, end)
+
+    def _set_doing(self, what: str, doing: str) -> None:
+        self._silent.pop(what, None)
+        if doing:
+            self._silent[what] = doing
+        self.busy.emit(next(reversed(self._silent.values()), ""))
 
     def _look(self) -> None:
         if self._read_log():
@@ -159,7 +195,7 @@ class Study(QObject):
         return changed
 
 
-def results_folder(study: str) -> Path:
-    """Where results go unless a person says otherwise."""
-    documents = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
-    return Path(documents or Path.home()) / f"unpooled-{study}"
+def documents_folder() -> Path:
+    """Where this person keeps documents."""
+    found = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
+    return Path(found or Path.home())

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QListWidget, QListWidgetItem, QStackedWidget, QWidget
+from collections.abc import Callable
 
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
+
+from unpooled_client.state.events import Exit
+from unpooled_client.state.folder import StateFolder
 from unpooled_client.state.stage import Stage
 from unpooled_client.window.check import CheckPage
 from unpooled_client.window.data import DataPage
@@ -15,26 +18,27 @@ from unpooled_client.window.parts import Page
 from unpooled_client.window.results import ResultsPage
 from unpooled_client.window.review import ReviewPage
 from unpooled_client.window.run import RunPage
+from unpooled_client.window.steps import Steps
 from unpooled_client.window.study import Study
 
 
 class StudyView(QWidget):
     """Goes with a study from stage to stage; a person may look back at what is done."""
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: Study, go_to: Callable[[StateFolder], None]) -> None:
+        """`go_to`: shows another study, the one that repeats this one."""
         super().__init__()
         self.study = study
-        self.join = JoinPage(study)
+        self.join = JoinPage(study, go_to)
         self.data = DataPage(study, self._start_check)
         self.check = CheckPage(
             study, lambda: self.show_stage(Stage.DATA), lambda: self.show_stage(Stage.REVIEW)
         )
         self.review = ReviewPage(study, lambda: self.show_stage(Stage.RUN))
-        self.run = RunPage(study)
+        self.run = RunPage(study, self._look_for_repetition)
         self.results = ResultsPage(study)
-        self.steps = QListWidget()
-        self.steps.setAccessibleName("Steps of the study")
-        self.steps.setSpacing(4)
+        self.steps = Steps()
+        self.steps.put(stage_lines(Stage.JOIN, Tone.NOW))
         self.pages = QStackedWidget()
         self._pages: dict[Stage, Page] = {
             Stage.JOIN: self.join,
@@ -46,16 +50,14 @@ class StudyView(QWidget):
         }
         for page in self._pages.values():
             self.pages.addWidget(page)
-        for stage in Stage:
-            self.steps.addItem(QListWidgetItem(stage.value))
-        self.steps.setFixedWidth(self.steps.sizeHintForColumn(0) + 4 * self.fontMetrics().height())
         self.steps.currentRowChanged.connect(self._choose)
         row = QHBoxLayout(self)
-        row.setContentsMargins(9, 0, 0, 9)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
         row.addWidget(self.steps)
         row.addWidget(self.pages, 1)
         self._at: Stage | None = None
-        self._is_checking = False
+        self._is_checking = self._has_looked = False
         study.changed.connect(self.refresh)
 
     def begin(self) -> None:
@@ -70,14 +72,11 @@ class StudyView(QWidget):
 
     def refresh(self) -> None:
         """Show what has changed; move on with the study where it moved on."""
+        self.run.is_not_repeated = self._has_looked and not self.join.is_joining and _has_ended(self.join)
         for page in (self.join, self.data, self.review, self.run, self.results):
             page.refresh()
         at, tone = self._place()
-        for line in stage_lines(at, tone):
-            item = self.steps.item(line.stage.number)
-            item.setText(line.text)
-            flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-            item.setFlags(flags if line.can_open else Qt.ItemFlag.NoItemFlags)
+        self.steps.put(stage_lines(at, tone))
         if at is not self._at:
             self._at = at
             self._go(at)
@@ -104,6 +103,11 @@ class StudyView(QWidget):
         self._go(stage)
         self.refresh()
 
+    def show_if_open(self, number: int) -> None:
+        """Go to the page of that step, if it can be opened yet."""
+        if self.steps.lines[number].can_open:
+            self.show_stage(list(Stage)[number])
+
     def _go(self, stage: Stage) -> None:
         page = self._pages[stage]
         if stage is Stage.REVIEW and self.pages.currentWidget() is not page:
@@ -116,6 +120,11 @@ class StudyView(QWidget):
         if row >= 0 and self.pages.currentIndex() != row:
             self.show_stage(list(Stage)[row])
 
+    def _look_for_repetition(self) -> None:
+        """Joining a study that has ended asks the server for its repetition."""
+        self._has_looked = True
+        self.join.join()
+
     def _start_check(self, form: DataForm) -> None:
         self._is_checking = True
         self.check.start(form)
@@ -126,3 +135,9 @@ class StudyView(QWidget):
         if self.check.is_checking:
             return Tone.WAITING
         return Tone.GOOD if self.study.report.get("ok") else Tone.PROBLEM
+
+
+def _has_ended(join: JoinPage) -> bool:
+    """Whether the joining told no more than that the study has ended."""
+    failed = join.progress.failed
+    return join.progress.finished is not None or (failed is not None and failed.exit == Exit.STUDY_ENDED)

@@ -7,14 +7,6 @@ from dataclasses import dataclass
 from unpooled_client.state.stage import Stage
 from unpooled_client.window.model import Progress, Tone
 
-_NEXT = {
-    Stage.JOIN: "Accept the plan and the roster",
-    Stage.DATA: "Choose the data files",
-    Stage.CHECK: "Check the data files",
-    Stage.REVIEW: "Review what leaves this computer, and release it",
-    Stage.RUN: "Start the run",
-}
-
 
 @dataclass(frozen=True)
 class Where:
@@ -23,15 +15,17 @@ class Where:
     stage: Stage
     tone: Tone
     text: str
+    is_asking: bool = False
+    """Whether it stands still until the person here does something."""
 
 
 def where(stage: Stage, progress: Progress, *, is_alive: bool) -> Where:
     """Where a study is, by what is on disk and what its latest run told."""
     if stage is Stage.RESULTS:
-        return Where(stage, Tone.GOOD, "The results are here")
+        return Where(stage, Tone.GOOD, stage.to_do)
     if stage is Stage.RUN and progress.asks is not None and not is_alive:
-        return Where(Stage.JOIN, Tone.NOW, "Plan or roster have changed: accept them again")
-    if stage is Stage.RUN and is_alive:
+        return Where(Stage.JOIN, Tone.NOW, "Plan or roster have changed: accept them again", True)
+    if is_alive and progress.asks is None and (stage is Stage.RUN or progress.card is not None):
         card = progress.card
         return Where(stage, card.tone, card.title) if card else Where(stage, Tone.NOW, "The run goes on")
     if progress.failed is not None:
@@ -39,4 +33,4 @@ def where(stage: Stage, progress: Progress, *, is_alive: bool) -> Where:
         return Where(stage, Tone.PROBLEM, card.title if card else "Failed")
     if stage is Stage.RUN and progress.was_interrupted:
         return Where(stage, Tone.WARNING, "Interrupted: open it, and it goes on")
-    return Where(stage, Tone.NOW, _NEXT[stage])
+    return Where(stage, Tone.NOW, stage.to_do, True)

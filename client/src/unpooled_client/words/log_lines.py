@@ -59,7 +59,7 @@ class Sparing:
         if not self._is_worth(event, now):
             return []
         if isinstance(event, ReviewNeeded | ReleaseNeeded):
-            lines = [sentences.in_short(event)]
+            lines = [sentences.in_a_line(event)]
         else:
             lines = sentences.lines(event)
         if isinstance(event, Checked) and len(lines) > _FINDINGS + 2:

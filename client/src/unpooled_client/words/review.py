@@ -13,11 +13,12 @@ from importlib.metadata import version
 from typing import Any
 
 from unpooled.facts import plan_facts
-from unpooled.leaving import COHORT_SUMS, Leaving, what_leaves, what_parties_get
+from unpooled.leaving import COHORT_SUMS, Leaving, what_leaves
+from unpooled.page import Html, document, facts, joined, mark, section, table, tag
+from unpooled.parties import what_parties_get
 from unpooled.protocol.sealing import fingerprint
 from unpooled_client.state.folder import Agreement, Saved
 from unpooled_client.words import sentences
-from unpooled_client.words.page import Html, document, facts, joined, mark, section, table, tag
 
 _NEVER = (
     "The data files, and any value, ID or name in them beyond this table. Files, lines, IDs, values and the "
@@ -55,6 +56,7 @@ def as_json(saved: Saved, agreement: Agreement) -> dict[str, Any]:
         "version": _version(),
         "sizes": saved.sizes,
         "released": saved.is_released,
+        "summary": [list(row) for row in sentences.summary_rows(rows, saved.sizes)],
         "leaves": [dataclasses.asdict(row) | {"amount": sentences.how_much(row)} for row in rows],
     }
 
@@ -65,6 +67,7 @@ def review_page(saved: Saved, agreement: Agreement, when: datetime) -> str:
     return document(
         "What leaves this computer",
         section("In short", *_short(saved, agreement, rows)),
+        section("What will leave, in short", facts(sentences.summary_rows(rows, saved.sizes))),
         section("What will leave", _table(rows), tag("p", sentences.in_all(rows))),
         section("What will not leave", tag("p", _NEVER)),
         section("What each party gets", _parties(agreement)),

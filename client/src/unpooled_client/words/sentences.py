@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import textwrap
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from unpooled.algorithms import algorithm
 from unpooled.facts import plan_facts
 from unpooled.leaving import (
     COHORT_SUMS,
@@ -15,7 +16,7 @@ from unpooled.leaving import (
     most_bytes,
     usual_bytes,
 )
-from unpooled.protocol.sealing import fingerprint
+from unpooled.protocol.sealing import fingerprint, grouped
 from unpooled_client.state.events import (
     Accepted,
     Agreed,
@@ -30,6 +31,7 @@ from unpooled_client.state.events import (
     Proposal,
     Reachable,
     ReleaseNeeded,
+    Repeated,
     Results,
     Resumed,
     ReviewNeeded,
@@ -39,6 +41,7 @@ from unpooled_client.state.events import (
     Unreachable,
     Waiting,
 )
+from unpooled_client.words import in_short
 
 _WIDTH = 100
 _ONE_OPERATOR = (
@@ -60,6 +63,8 @@ def lines(event: Event) -> list[str]:
             return review(event)
         case Proposal():
             return proposal(event)
+        case Repeated():
+            return [f'The study goes on as "{event.name}", with its state in {event.folder}']
         case Agreed():
             return ["Plan and roster accepted"]
         case ReleaseNeeded():
@@ -81,23 +86,26 @@ def lines(event: Event) -> list[str]:
         case Results():
             return [f"Results: {len(event.files)} files in {event.folder}"]
         case Transformed():
-            return [f"Normalized table, which stays here: {event.file}"]
+            return [f"{event.how.capitalize()} table, which stays here: {event.file}"]
         case Compared():
             return [compared(event)]
         case Finished():
             return [finished(event)]
         case Failed():
-            return [failure(event)]
+            return [ended(event)]
     return [text] if (text := status(event)) else []
 
 
-def in_short(event: ReviewNeeded | ReleaseNeeded) -> str:
+def in_a_line(event: ReviewNeeded | ReleaseNeeded) -> str:
     """What is to be accepted, in a line of a log."""
     if isinstance(event, ReleaseNeeded):
         return f"To leave this computer: {len(event.leaves)} kinds of messages (unpooled-client review)"
-    what = event.plan.phenotype or f"{len(event.plan.features)} columns"
+    columns = algorithm(event.plan.test).columns_of(event.plan)
+    what = ", ".join(event.plan.phenotype_names) or f"{len(columns)} columns"
     names = ", ".join(name for name, _ in event.roster.members)
     since = f"Changed: {event.changed}. " if event.changed else ""
+    if event.repeats:
+        since = f"{repeats(event)} {since}"
     blind = ". ONE OPERATOR: NOT BLIND" if event.one_operator else ""
     return f"{since}Plan {grouped(event.plan_hash)[:9]}…: {event.plan.test} of {what}, by {names}{blind}"
 
@@ -106,7 +114,7 @@ def status(event: Event) -> str:
     """What is waited for, or empty."""
     match event:
         case Waiting():
-            whom = f" ({', '.join(event.names)})" if event.names else ""
+            whom = f" ({', '.join(event.waits or event.names)})" if event.names else ""
             return f"Waiting for {event.what}{whom} since {clock(event.since)}"
         case Unreachable():
             return f"{event.server} has not answered since {clock(event.since)}: {event.reason}. Still trying"
@@ -135,19 +143,31 @@ def _and_left(event: StepProgress) -> str:
 
 
 def failure(event: Failed) -> str:
-    told = (
-        f" The coordinator sees the code {event.told_server!r}, and nothing else."
-        if event.told_server
-        else ""
-    )
-    return f"Error: {event.message} {event.remedy}".rstrip() + told
+    """Why a run ended, for whoever has heard nothing of it."""
+    return " ".join(filter(None, [f"Error: {event.message}", event.remedy, told(event)]))
+
+
+def ended(event: Failed) -> str:
+    """The same after all other lines: what the check has found is not said again."""
+    if not event.is_known:
+        return failure(event)
+    return " ".join(filter(None, [event.remedy, told(event)]))
+
+
+def told(event: Failed) -> str:
+    """What the coordinator gets to know of it; empty if nothing."""
+    if not event.told_server:
+        return ""
+    name = f" and the name “{event.told_name}”" if event.told_name else ""
+    return f"The coordinator sees the code “{event.told_server}”{name}, and nothing else."
 
 
 def compared(event: Compared) -> str:
+    of = f" for {event.phenotype}" if event.phenotype else ""
     if not event.files:
-        return f"This cohort was not compared with the pool: {event.reason}"
+        return f"This cohort was not compared with the pool{of}: {event.reason}"
     apart = f", {event.apart} of them apart" if event.apart else ""
-    return f"This cohort against the pool ({event.count} compared{apart}; stays here): {event.files[-1]}"
+    return f"This cohort against the pool{of} ({event.count} compared{apart}; stays here): {event.files[-1]}"
 
 
 def finished(event: Finished) -> str:
@@ -158,7 +178,7 @@ def finished(event: Finished) -> str:
 def checked(event: Checked) -> list[str]:
     """The verdict, and each error and warning."""
     found = []
-    for finding in event.report.get("findings", ()):
+    for finding in sorted(event.report.get("findings", ()), key=lambda each: each["severity"] != "error"):
         if finding["severity"] != "note":
             where = ":".join(str(finding[k]) for k in ("file", "line", "column") if finding[k] is not None)
             count = finding.get("count", 1)
@@ -175,10 +195,24 @@ def changed(event: ReviewNeeded) -> str:
     return f"Changed since you accepted: {event.changed}."
 
 
+def repeats(event: ReviewNeeded) -> str:
+    """Why there is something to accept in a study that has ended."""
+    return f'The coordinator repeats the study "{event.repeats}", which has ended.'
+
+
+def _differences(event: ReviewNeeded) -> Iterable[str]:
+    """What is no longer as it was accepted, before and after."""
+    for change in event.changes:
+        yield from _wrapped(change.label, "  ")
+        yield from _wrapped(f"before: {change.before}", "      ", "              ")
+        yield from _wrapped(f"now:    {change.after}", "      ", "              ")
+
+
 def review(event: ReviewNeeded) -> list[str]:
     """All that a person reads before accepting."""
     return [
-        *([changed(event)] if event.changed else []),
+        *([repeats(event)] if event.repeats else []),
+        *([changed(event), *_differences(event)] if event.changed else []),
         *_plan(event),
         "WHO TAKES PART (compare fingerprints by telephone)",
         *_table([(_you(name, event), fingerprint(key)) for name, key in event.roster.members]),
@@ -194,8 +228,21 @@ def proposal(event: Proposal) -> list[str]:
 
 
 def release(event: ReleaseNeeded) -> list[str]:
-    """What a person reads before anything of the data leaves."""
-    return leaves(event.leaves)
+    """What a person reads before anything of the data leaves; `leaves` has the rest."""
+    return summary(event.leaves, event.sizes)
+
+
+def summary(rows: Sequence[Leaving], sizes: Mapping[str, int]) -> list[str]:
+    """What will leave this computer, in short."""
+    told = summary_rows(rows, sizes)
+    width = 4 + max(len(name) for name, _ in told)
+    lines = [_wrapped(f"{name:<{width - 2}}{text}.", "  ", " " * width) for name, text in told]
+    return [
+        "WHAT WILL LEAVE THIS COMPUTER, IN SHORT",
+        *([_ONE_OPERATOR] if _has_one_operator(rows) else []),
+        *(line for part in lines for line in part),
+        "",
+    ]
 
 
 def _plan(event: Proposal) -> list[str]:
@@ -237,6 +284,11 @@ def leaves(rows: Sequence[Leaving]) -> list[str]:
         *_wrapped(in_all(rows), "  "),
         "",
     ]
+
+
+def summary_rows(rows: Sequence[Leaving], sizes: Mapping[str, int]) -> list[tuple[str, str]]:
+    """The same as names and what is said of them."""
+    return in_short.in_short(rows, sizes, in_all(rows).removesuffix("."))
 
 
 def _masked_means(rows: Iterable[Leaving]) -> str:
@@ -290,11 +342,6 @@ def _wrapped(text: str, first: str, others: str | None = None) -> list[str]:
 def _table(rows: Sequence[tuple[str, str]]) -> list[str]:
     width = max((len(name) for name, _ in rows), default=0)
     return [f"  {name:<{width}}  {value}" for name, value in rows]
-
-
-def grouped(digits: str) -> str:
-    """The first 128 bits of a hash, in groups of four digits."""
-    return " ".join(digits[i : i + 4] for i in range(0, 32, 4))
 
 
 def size(count: int) -> str:

@@ -6,13 +6,16 @@ from dataclasses import replace
 
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.chi_square import CHI_SQUARE
+from unpooled.algorithms.phenotypes import each_phenotype, kinds_of
 from unpooled.algorithms.presence import Presence
 from unpooled.algorithms.regression.linear import LINEAR
 from unpooled.algorithms.regression.logistic import LOGISTIC
 from unpooled.algorithms.tables import NORMALIZATIONS
+from unpooled.algorithms.tables.encoding import ENCODE
 from unpooled.algorithms.tables.summary import SUMMARY
 from unpooled.errors import UnpooledError
 from unpooled.plan import NONE, Plan, PlanError
+from unpooled.procedure import Call, Study
 from unpooled.question import Question, words
 from unpooled.sizes import AUTOSOMAL, LISTED, VARIANTS, Sizes
 
@@ -21,7 +24,7 @@ FEWEST_IN_A_CHUNK = 1000
 
 TESTS: dict[str, Algorithm] = {test.name: test for test in (CHI_SQUARE, LINEAR, LOGISTIC)}
 """The tests of variants."""
-METHODS: dict[str, Algorithm] = {method.name: method for method in (*NORMALIZATIONS, SUMMARY)}
+METHODS: dict[str, Algorithm] = {method.name: method for method in (*NORMALIZATIONS, SUMMARY, ENCODE)}
 """The methods for tables."""
 ALGORITHMS = TESTS | METHODS
 
@@ -44,7 +47,20 @@ def check(plan: Plan) -> Algorithm:
 def questions_of(plan: Plan) -> tuple[type[Question], ...]:
     """The kinds of questions that a study under this plan may ask, in their order."""
     asks = algorithm(plan.test).asks
+    if is_each_apart(plan):
+        asks = tuple(kinds_of(plan, asks))
     return (Presence, *asks) if plan.panel_mode == "list" else asks
+
+
+def is_each_apart(plan: Plan) -> bool:
+    """Whether there are several phenotypes, each asked about by itself."""
+    return bool(plan.phenotypes) and not (plan.require_pheno and algorithm(plan.test).shares(plan))
+
+
+def whole(study: Study) -> Call[None]:
+    """The whole study, not begun yet."""
+    method = algorithm(study.plan.test).procedure
+    return each_phenotype(study, method.name) if is_each_apart(study.plan) else method(study)
 
 
 def with_chunks(plan: Plan) -> Plan:
@@ -62,7 +78,10 @@ def with_chunks(plan: Plan) -> Plan:
 
 def _variant_bytes(kind: type[Question], plan: Plan, one: Sizes) -> int:
     """Bytes of a share of this kind per variant, from the question about `one`; 0 if it is about none."""
-    if not kind.goes_over_variants() or (foreseen := kind.foreseen(plan, one)) is None:
+    if (
+        not (kind.goes_over_variants() and kind.sends_under(plan))
+        or (foreseen := kind.foreseen(plan, one)) is None
+    ):
         return 0
     scheme = plan.scheme(kind.ring_bits)
     most = max(words(question, scheme) for question in foreseen.questions)

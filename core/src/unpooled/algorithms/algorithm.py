@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from unpooled import options
 from unpooled.algorithms.shared import summary
 from unpooled.options import Option
+from unpooled.page import Html
 from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.procedure import Procedure
 from unpooled.question import Arrays, Question
+from unpooled.schema import NUMBER, Column
+from unpooled.shared_options import BITS, OF_EVERY_STUDY, OPENS
+from unpooled.templates import Template
 
 Writer = Callable[[BinaryIO, Panel, Arrays, Plan], None]
 """Writes one result file from the panel and the result columns, sorted by variant."""
@@ -24,6 +28,8 @@ class AboutFile:
 
     label: str
     hint: str = ""
+    methods: str = ""
+    """What a paper says of it, as a sentence; of most files the method says enough."""
 
 
 @dataclass(frozen=True)
@@ -57,22 +63,51 @@ class Algorithm:
     """For files that `result_files` does not know."""
     options: tuple[Option, ...] = ()
     """What a plan of this test may ask for besides the fields of every plan, in the order of the form."""
+    templates: tuple[Template, ...] = ()
+    """Usual studies of this kind, to begin a plan with."""
     file_name: Callable[[str, Plan], str] = lambda file, plan: file
     """How the name of a result file ends, from its name in `files`: `assoc` may become `assoc.linear`."""
     table: str = summary.VARIANTS
     """The result table without which there are no results."""
     columns: Callable[[str, Mapping[str, Arrays]], Arrays] | None = None
     """The result columns that a file is written from, among the result tables; those of `table` if None."""
+    looked_at: Callable[[Mapping[str, Arrays]], Arrays] = lambda tables: tables[summary.VARIANTS]
+    """The result columns that people look at, of the variants that were tested."""
+    shown: Callable[[Mapping[str, Arrays], Plan], Html] | None = None
+    """For a study of tables, the result tables as a part of the report."""
     summarise: Callable[[Mapping[str, Arrays]], summary.Summary | None] = summary.summarise
     """The result tables in a few numbers, for people."""
     tells: str = ""
     """What becomes known of single people's values besides sums, for the consent screen; empty if nothing."""
+    tells_by_bits: str = ""
+    """The same where the plan says that nobody reads the sums."""
+    shares: Callable[[Plan], bool] = lambda plan: False
+    """Whether its procedure is about all phenotypes at once, given a plan in which they are of the same
+    people: it asks once about what does not depend on the phenotype, and gives tables of each."""
     cost: Cost = Cost()
+    columns_of: Callable[[Plan], Sequence[Column]] = lambda plan: plan.features
+    """Of a study of tables: the columns that it is about."""
+    column_type: str = NUMBER
+    """The type of these columns, as a schema has it."""
     rules: Callable[[Plan], Mapping[str, str]] = lambda plan: {}
     """What else is wrong with a plan of this test, by the plan's field."""
 
     def __post_init__(self) -> None:
         options.remember(self.options, self.name)
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether sums are compared in every study of this kind, whatever its plan says."""
+        return OPENS not in self.options and any(kind.opens for kind in self.asks)
+
+    @property
+    def all_options(self) -> tuple[Option, ...]:
+        """Its own options, and those that every study has."""
+        return (*self.options, *OF_EVERY_STUDY)
+
+    def told(self, plan: Plan) -> str:
+        """What becomes known of single people's values under a plan; empty if nothing."""
+        return self.tells_by_bits if plan.opens == BITS else self.tells
 
     def columns_for(self, file: str, tables: Mapping[str, Arrays]) -> Arrays:
         """The result columns that a file is written from."""
@@ -83,9 +118,11 @@ class Algorithm:
         found = {}
         if plan.trait not in self.traits:
             found["trait"] = f"{self.title} is for the trait {' or '.join(self.traits)}"
+        if plan.of_tables and not self.columns_of(plan):
+            found["schema"] = f"{self.title} is about columns of type {self.column_type}: want at least one"
         if unknown := [file for file in plan.files if file not in self.files]:
             found["files"] = f"{self.title} has the files {', '.join(self.files)}, not {', '.join(unknown)}"
-        own = {option.name for option in self.options}
+        own = {option.name for option in self.all_options}
         for name, _ in plan.options:
             if name not in own:
                 found[name] = f"{self.title} does not have this"

@@ -27,13 +27,17 @@ from unpooled.plan import FILES, Plan
 from unpooled.procedure import Asks, Each, Rows, Study, procedure
 from unpooled.question import Arrays, Count, Foreseen, Question
 from unpooled.sizes import Sizes
+from unpooled.templates import QUALITY, Template
 
 
 @procedure("chi-square")
 def chi_square(study: Study) -> Asks[None]:
     """Count people, then genotypes chunk by chunk; in the end order the alleles of ties."""
     sizes = (yield Census())["people"]
-    yield _pool(sizes)
+    cases, controls = _cases_and_controls(sizes)
+    if "assoc" in _counted_files(study.plan) and not study.plan.alone:
+        people.refuse_one_class(cases, controls)
+    yield summary.pool(cases + controls, cases, controls)
     ties = yield Each(about_chunk(study, chunk, sizes) for chunk in chunks_of(study))
     yield from order_ties(study, AlleleOrder, ties, report)
 
@@ -114,12 +118,11 @@ class AlleleOrder(genotype_counts.AlleleOrder):
     name: ClassVar[str] = "chi-square/allele-order"
 
 
-def _pool(sizes: np.ndarray) -> Rows:
-    cases, controls = (
+def _cases_and_controls(sizes: np.ndarray) -> tuple[int, ...]:
+    return tuple(
         sum(int(size) for group, size in zip(FINEST, sizes, strict=True) if word in group)
         for word in (CASE, CONTROL)
     )
-    return summary.pool(cases + controls, cases, controls)
 
 
 def _counted_files(plan: Plan) -> tuple[str, ...]:
@@ -154,7 +157,15 @@ CHI_SQUARE = Algorithm(
     procedure=chi_square,
     files={**plink.WRITERS, "adjusted": write_adjusted},
     usual_files=FILES,
-    options=(*options.FILTERS, options.CI),
+    options=(*options.SEVERAL, options.SEXES, *options.FILTERS, options.CI),
+    templates=(
+        Template(
+            "chi-square-qc",
+            "Chi-square with QC",
+            "Usual filters of people and variants, and confidence limits; no covariates.",
+            {**QUALITY, options.CI: 0.95},
+        ),
+    ),
     file_name=lambda file, plan: "assoc.adjusted" if file == "adjusted" else file,
     columns=filters.lines,
 )

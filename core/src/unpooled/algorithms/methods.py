@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unpooled.algorithms import algorithm
+from unpooled.algorithms.result_files import about
 from unpooled.algorithms.shared.summary import Summary
 from unpooled.options import Number, Place
 from unpooled.plan import NOT_REPORTED, Plan
+from unpooled.statistics import inflation_text
 
 _WIDTH = 100
 
@@ -19,7 +21,10 @@ class Run:
     """What a methods section says of a run beside its plan."""
 
     cohorts: Sequence[str]
-    summary: Summary | None
+    summaries: Sequence[Summary]
+    """One for each phenotype; none for a study of tables."""
+    plan_hash: str
+    """SHA-256 of the study's plan, in hex: of all its phenotypes."""
     panel_size: int | None
     """Variants that the cohorts agreed on."""
     one_operator: bool
@@ -39,7 +44,7 @@ def methods(plan: Plan, run: Run) -> str:
 
 
 def _tables(plan: Plan, run: Run) -> list[str]:
-    columns = ", ".join(column.title for column in plan.features)
+    columns = ", ".join(column.title for column in algorithm(plan.test).columns_of(plan))
     return [
         f"The tables of {_cohorts(run)} were analysed jointly, without pooling them.",
         *_test(plan),
@@ -48,15 +53,22 @@ def _tables(plan: Plan, run: Run) -> list[str]:
 
 
 def _people(plan: Plan, run: Run) -> list[str]:
-    numbers = run.summary or {}
-    people = f"{numbers.get('people', 0):,} people"
-    if plan.trait == "case/control":
-        people += f" ({numbers.get('cases', 0):,} cases and {numbers.get('controls', 0):,} controls)"
-    complete = " with complete data" if plan.covariates else ""
+    complete = " with complete data" if plan.covariate_columns else ""
+    tested = (
+        f"{name} ({plan.trait}) was tested in {_counted(plan, numbers)}{complete}"
+        for name, numbers in zip(plan.phenotype_names, run.summaries, strict=True)
+    )
     return [
-        f"The association of genetic variants with {plan.phenotype} ({plan.trait}) was tested in {people}"
-        f"{complete} of {_cohorts(run)}, without pooling their data."
+        f"The association of genetic variants with {', with '.join(tested)} of {_cohorts(run)}, without "
+        "pooling their data."
     ]
+
+
+def _counted(plan: Plan, numbers: Summary) -> str:
+    people = f"{numbers['people'] or 0:,} people"
+    if plan.trait == "case/control":
+        people += f" ({numbers['cases'] or 0:,} cases and {numbers['controls'] or 0:,} controls)"
+    return people
 
 
 def _variants(plan: Plan, run: Run) -> list[str]:
@@ -68,7 +80,7 @@ def _variants(plan: Plan, run: Run) -> list[str]:
     options = algorithm(plan.test).options
     limits = (option.in_limits(plan) for option in options if isinstance(option, Number))
     kept = " and ".join(filter(None, limits))
-    tested = f"{(run.summary or {}).get('variants', 0):,}"
+    tested = _of_each(plan, [f"{numbers['variants'] or 0:,}" for numbers in run.summaries])
     return [
         f"Positions are those of {plan.build}." if plan.build != NOT_REPORTED else "",
         f"The cohorts agreed on {run.panel_size or 0:,} variants by {how}.",
@@ -83,7 +95,8 @@ def _variants(plan: Plan, run: Run) -> list[str]:
 def _test(plan: Plan) -> list[str]:
     test = algorithm(plan.test)
     others = (option for option in test.options if option.place != Place.FILTERS)
-    return [test.method, *(option.in_methods(plan) for option in others)]
+    of_files = (about(file, test).methods for file in dict.fromkeys(plan.files))
+    return [test.method, *(option.in_methods(plan) for option in others), *of_files]
 
 
 def _privacy(plan: Plan, run: Run) -> list[str]:
@@ -106,12 +119,25 @@ def _privacy(plan: Plan, run: Run) -> list[str]:
 
 
 def _software(plan: Plan, run: Run) -> list[str]:
-    inflation = (run.summary or {}).get("genomic_inflation")
+    inflation = [
+        inflation_text(found)
+        for numbers in run.summaries
+        if (found := numbers["genomic_inflation"]) is not None
+    ]
     return [
         f"The study ended on {run.ended}. It was run with {run.software}, protocol version {plan.version},",
-        f"under the plan with SHA-256 {plan.hash().hex()}.",
-        f"The genomic inflation factor was {inflation:.4g}." if inflation is not None else "",
+        f"under the plan with SHA-256 {run.plan_hash}.",
+        f"The genomic inflation factor was {_of_each(plan, inflation)}."
+        if len(inflation) == len(run.summaries) > 0
+        else "",
     ]
+
+
+def _of_each(plan: Plan, said: Sequence[str]) -> str:
+    """What is said of the only phenotype, or of each with its name."""
+    if len(said) == 1:
+        return said[0]
+    return ", ".join(f"{one} of {name}" for name, one in zip(plan.phenotype_names, said, strict=True))
 
 
 def _cohorts(run: Run) -> str:

@@ -9,14 +9,13 @@ from __future__ import annotations
 from unpooled.algorithms import algorithm
 from unpooled.algorithms.algorithm import AboutFile, Algorithm
 from unpooled.formats import ssf
+from unpooled.heterogeneity_option import META
 from unpooled.panel import MAX_BYTES, SHORTEST_LINE
 from unpooled.plan import Plan
+from unpooled.schema import MOST_LEVELS
 from unpooled.sizes import LIST_BYTES, LONGEST_ID, VARIANTS, Sizes
 
-PREFIX = "study"
-METHODS = f"{PREFIX}.methods.txt"
-REMARKS = f"{PREFIX}.variants.tsv"
-MANIFEST = "manifest.json"
+_UNNAMED = "study"
 
 # Bounds, generous: they keep a disk from being filled, and must never refuse an honest file.
 _HEAD = 1 << 24  # bytes, whatever the study is about: a header, the plan, a page
@@ -24,6 +23,7 @@ _LINE = 1 << 12  # bytes of a line beside its ID and alleles
 _FEWEST_LINES = 3  # that a report may have of a variant: PLINK's `.hwe` has three
 _ALLELES = 8  # that a line may name
 _FEATURE = 1 << 16  # bytes about a column of a table
+_LEVEL = 1 << 11  # bytes about one of its values
 _USUAL_ID = 1 << 10  # bytes, where nobody has measured the longest
 
 
@@ -34,6 +34,13 @@ _SHARED = {
     "hwe": AboutFile("Hardy-Weinberg test", ".hwe"),
     "adjusted": AboutFile("Adjusted P values", ".adjusted"),
     "glm": AboutFile("PLINK 2 report", ".glm"),
+    META: AboutFile(
+        "Heterogeneity across cohorts",
+        ".meta: a meta-analysis of the cohorts' own estimates",
+        "The cohorts' own estimates were combined by the inverse of their variances (fixed effect, and "
+        "random effect of DerSimonian and Laird) with Cochran's Q and I², from sums over the cohorts, as "
+        "plink1.9 --meta-analysis computes them.",
+    ),
     "ssf": AboutFile("GWAS-SSF for the GWAS Catalog", ".ssf.tsv, with metadata"),
     "parameters": AboutFile("Parameters", "of each column, as JSON"),
     "quantiles": AboutFile("Quantiles", "of each column, and k-th elements, as JSON"),
@@ -48,9 +55,23 @@ def about(file: str, of: Algorithm) -> AboutFile:
     return of.about_files.get(file) or _SHARED.get(file) or AboutFile(file)
 
 
+def stem(plan: Plan) -> str:
+    """What the names of a study's files begin with."""
+    return plan.file_stem or _UNNAMED
+
+
+def results_name(plan: Plan) -> str:
+    """The name of the folder, or the archive, of all files."""
+    return f"{stem(plan)}-results"
+
+
 def report_name(file: str, plan: Plan) -> str:
-    """The name of the report that the plan calls `file`: `study.assoc.linear` of `assoc`."""
-    return f"{PREFIX}.{algorithm(plan.test).file_name(file, plan)}"
+    """The name of the report that the plan calls `file`: `asthma.assoc.linear` of `assoc`.
+
+    Of several phenotypes the name of each is in it, where plink2 has it: `lipids.ldl.assoc.linear`.
+    """
+    ending = algorithm(plan.test).file_name(file, plan)
+    return f"{stem_of_reports(plan)}.{ending.removeprefix(f'{plan.phenotype}.' * plan.of_several)}"
 
 
 def metadata_name(plan: Plan) -> str:
@@ -58,15 +79,46 @@ def metadata_name(plan: Plan) -> str:
     return report_name("ssf", plan) + ssf.METADATA
 
 
+def remarks_name(plan: Plan) -> str:
+    """The name of the list of variants with something to say about them."""
+    return f"{stem(plan)}.variants.tsv"
+
+
+def methods_name(plan: Plan) -> str:
+    """The name of the methods section."""
+    return f"{stem(plan)}.methods.txt"
+
+
+def stem_of_reports(plan: Plan) -> str:
+    """What the names of files about one phenotype begin with."""
+    return f"{stem(plan)}.{plan.phenotype}" if plan.of_several else stem(plan)
+
+
+def page_name(plan: Plan) -> str:
+    """The name of the report for people; there is one for each phenotype."""
+    return f"{stem_of_reports(plan)}.report.html"
+
+
+def manifest_name(plan: Plan) -> str:
+    """The name of the manifest. Where a plan names no files, it is as it was before plans could."""
+    return f"{plan.file_stem}.manifest.json" if plan.file_stem else "manifest.json"
+
+
 def result_files(plan: Plan) -> tuple[str, ...]:
     """The names of all files that a study under this plan may deliver."""
     return (
-        *(report_name(file, plan) for file in dict.fromkeys(plan.files)),
-        *([metadata_name(plan)] if "ssf" in plan.files else []),
-        *([] if plan.of_tables else [REMARKS]),
-        METHODS,
-        MANIFEST,
+        *(name for one in plan.each for name in _of_one(one)),
+        *([] if plan.of_tables else [remarks_name(plan)]),
+        methods_name(plan),
+        *map(page_name, plan.each),
+        manifest_name(plan),
     )
+
+
+def _of_one(plan: Plan) -> list[str]:
+    """The names of the reports of one phenotype."""
+    metadata = [metadata_name(plan)] if "ssf" in plan.files else []
+    return [*(report_name(file, plan) for file in dict.fromkeys(plan.files)), *metadata]
 
 
 def most_bytes(name: str, plan: Plan, sizes: Sizes) -> int:
@@ -74,11 +126,15 @@ def most_bytes(name: str, plan: Plan, sizes: Sizes) -> int:
 
     `sizes` are those of one cohort's data: a panel holds no variant that this cohort lacks.
     """
-    if name in (METHODS, MANIFEST):
+    if name in (methods_name(plan), manifest_name(plan)):
         return _HEAD
     if plan.of_tables:
-        return _HEAD + len(plan.features) * _FEATURE
-    if name == REMARKS:  # about every variant of any cohort
+        found = (min(plan.cohorts * column.most, MOST_LEVELS) for column in plan.categories)
+        levels = sum(found) + sum(len(column.levels) + 2 for column in plan.categories)  # 2: missing, rest
+        return _HEAD + (len(plan.features) + len(plan.categories)) * _FEATURE + levels * _LEVEL
+    if name in map(page_name, plan.each):
+        return _HEAD
+    if name == remarks_name(plan):  # about every variant of any cohort
         return _HEAD + plan.cohorts * MAX_BYTES
     list_bytes = sizes.get(LIST_BYTES, MAX_BYTES)
     variants = sizes.get(VARIANTS, list_bytes // SHORTEST_LINE)

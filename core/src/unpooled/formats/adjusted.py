@@ -30,12 +30,15 @@ def reported(rows: Arrays, name: str, part: Which, test: NDArray[np.int64] | int
 
 
 def statistic(rows: Arrays) -> NDArray[np.float64]:
-    """What PLINK 1.9 adjusts, (m,): t or z of the variant, or the root of chi-square; NaN without a test."""
+    """What PLINK 1.9 adjusts, (m,): t or z of the variant, or the root of chi-square, if there is one that of
+    the joint test; NaN without a test."""
     found = np.empty(len(rows["variant"]))
     with np.errstate(invalid="ignore", divide="ignore"):
         for part in blocks(len(found)):
             if "chi_square" in rows:
                 found[part] = np.sqrt(rows["chi_square"][part])
+            elif "joint" in rows:
+                found[part] = np.sqrt(np.where(refused(rows["code"][part]), np.nan, rows["joint"][part]))
             else:
                 found[part] = reported(rows, "beta", part) / reported(rows, "se", part)
     return found
@@ -43,20 +46,21 @@ def statistic(rows: Arrays) -> NDArray[np.float64]:
 
 def adjusted(rows: Arrays) -> Adjusted:
     """Adjusted P values of the variants."""
-    return adjust(statistic(rows), rows.get("freedom"))
+    return adjust(statistic(rows), None if "joint" in rows else rows.get("freedom"), joint="joint" in rows)
 
 
 def write_adjusted(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
     """`.adjusted`: the variants with a P, from the smallest P on. PLINK prints INF where P has become 0."""
     found = adjusted(rows)
     variants = Variants(panel, rows)
+    titles = [title for title in _ADJUSTED if title != "GC" or "joint" not in rows]
 
     def block(part: slice) -> list[Column]:
         which, columns = found.order[part], found.columns(part)
         return [
             variants.chromosome(which),
             variants.name(which),
-            *(Real(title, 10, p := columns[title], p <= 0, instead=b"INF") for title in _ADJUSTED),
+            *(Real(title, 10, p := columns[title], p <= 0, instead=b"INF") for title in titles),
         ]
 
     write_table(file, len(found.order), block, variants.pool, ending=b" \n")

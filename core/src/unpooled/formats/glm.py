@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unpooled.alleles import UNSEEN
+from unpooled.firth_option import FALLBACK, NEVER, choice
 from unpooled.formats import titles
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Name, Real, Scaled, Text, Whole, write_table
-from unpooled.formats.tests import SEX, Lines, of_test, tests, tests_each
+from unpooled.formats.tests import SEX, Lines, as_plink2_orders, of_test, tests, tests_each, with_joint_test
+from unpooled.genotype_model import terms_of
 from unpooled.glm_columns import USUAL
 from unpooled.kernels import least_squares as codes
 from unpooled.panel import Panel
@@ -34,6 +36,10 @@ ERRORS = {
     codes.NO_RESIDUAL: b"RANK_DEFICIENT",
     codes.SEPARATED: b"SEPARATION,ALT1",
     codes.UNFINISHED: b"LOGISTIC_CONVERGE_FAIL",
+    codes.PENALISED: b".",
+    codes.PENALISED_UNFINISHED: b"FIRTH_CONVERGE_FAIL",
+    codes.STILL: b"RANK_DEFICIENT",
+    codes.SINGULAR: b"VIF_INFINITE",
 }
 _SEPARATED_BY_REF = len(ERRORS)
 _DIGITS = 6
@@ -46,13 +52,17 @@ def chromosome_names(autosomes: int) -> list[bytes]:
     return names
 
 
-def _errors(rows: Arrays, variant: NDArray[np.int64]) -> NDArray[np.int64]:
+def _errors(rows: Arrays, variant: NDArray[np.int64], plan: Plan) -> NDArray[np.int64]:
     """Which of the errors is said of each variant that has no estimate.
 
-    plink2 names the allele that only cases or only controls have, REF if both are such; if none is, though
-    no case has fewer copies than any control, its iteration runs off.
+    Where a column does not vary, a logistic iteration of plink2 runs off, and Firth's too. It names the
+    allele that only cases or only controls have, REF if both are such; if none is, though no case has fewer
+    copies than any control, its iteration runs off.
     """
     code = rows["code"][variant].astype(np.int64)
+    if plan.trait != "quantitative":
+        fails = codes.SEPARATED if choice(plan) == NEVER else codes.PENALISED_UNFINISHED
+        code[code == codes.STILL] = fails
     separated = code == codes.SEPARATED
     if separated.any():
         code[separated] = np.select(
@@ -68,53 +78,55 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, logisti
     names = tests(plan, rows)
     chromosomes = chromosome_names(plan.autosomes)
     errors = [*(ERRORS[code] for code in range(len(ERRORS))), b"SEPARATION,REF"]
-    variants = Variants(_as_plink2_writes(panel), rows, [*names, *errors, *chromosomes])
+    variants = Variants(_as_plink2_writes(panel), rows, [*names, *errors, *chromosomes, b"N", b"Y"])
     lines = Lines(tests_each(plan, panel, rows))
     wanted = _wanted(plan)
     odds = logistic and not plan.beta and "beta" not in wanted
     effect = titles.ODDS_RATIO if odds else titles.BETA
     error_of_effect = titles.SE_OF_LOG_ODDS if odds else titles.SE
-    statistic = titles.Z if logistic else titles.T
+    statistic = _statistic(plan, logistic)
     reach = normal_quantile(1 - (1 - plan.ci) / 2) if plan.ci else 0.0
     percent = int(plan.ci * 100 + 1e-9)
     at_error = variants.labels + len(names)
     at_chromosome = at_error + len(errors)
+    at_yes_no = at_chromosome + len(chromosomes)
 
     def shown(values: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.exp(values) if odds else values
 
     def block(part: slice) -> list[Column]:
         variant, test = lines.of(part)
-        beta, se, neg_log10_p = (of_test(rows[name], variant, test) for name in ("beta", "se", "neg_log10_p"))
-        if SEX in names:  # plink2 counts a woman as 2 and a man as 1
-            beta = np.where(test == names.index(SEX), -beta, beta)
-        p, down = scaled_p_value(neg_log10_p)
-        error = np.where(np.isnan(beta), _errors(rows, variant), codes.FITTED)
         chromosome = panel.chromosome[rows["variant"][variant]].astype(np.int64)
+        test = as_plink2_orders(plan, test, (chromosome == plan.autosomes + 1) & (SEX in names))
+        beta, se, neg_log10_p = (of_test(rows[name], variant, test) for name in ("beta", "se", "neg_log10_p"))
+        code = rows["code"][variant]
+        refused = np.isin(code, codes.REFUSED_BY_PLINK2)
+        beta, se, neg_log10_p = (np.where(refused, np.nan, column) for column in (beta, se, neg_log10_p))
+        if SEX in names:  # plink2 counts a woman as 2 and a man as 1, in its product with the genotype, too
+            beta = np.where(test >= names.index(SEX), -beta, beta)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            score, neg_log10_p = with_joint_test(rows, (variant, test), beta / se, neg_log10_p, by_f=True)
+        p, down = scaled_p_value(np.where(refused, np.nan, neg_log10_p))
+        score = np.where(refused, np.nan, score)
+        error = np.where(np.isnan(score), _errors(rows, variant, plan), codes.FITTED)
+        fell_back = np.isin(code, (*codes.OF_PENALISED, codes.STILL)).astype(np.int64)
         a1, a2 = variants.a1(variant).values, variants.a2(variant).values
         # One copy of each on Y and MT; on X plink2 counts two of men, too.
         single = np.isin(chromosome, (plan.autosomes + 2, plan.autosomes + 4))
-        alleles, frequency = rows["n"][variant] * np.where(single, 1, 2), rows["a1_freq"][variant]
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             columns: list[tuple[str, Column]] = [
                 ("chrom", Text(titles.CHROMOSOME.plink2, 0, at_chromosome + chromosome)),
                 ("pos", Whole(titles.POSITION.plink2, 0, variants.position(variant).values)),
                 ("id", Name(titles.NAME.plink2, 0, variants.name(variant).values)),
-                ("ref", Text(titles.A2.plink2, 0, a2)),
-                ("alt1", Text("ALT1", 0, a1)),
-                ("alt", Text("ALT", 0, a1)),
-                ("a1", Text(titles.A1.plink2, 0, a1)),
-                ("ax", Text(titles.OTHER_ALLELE.plink2, 0, a2)),
-                ("a1count", Real("A1_CT", 0, frequency * alleles, digits=_DIGITS)),
-                ("totallele", Whole(titles.ALLELES.plink2, 0, alleles)),
-                ("a1freq", Real(titles.FREQUENCY.plink2, 0, frequency, digits=_DIGITS)),
+                *_of_alleles(a1, a2, rows["a1_freq"][variant], rows["n"][variant] * np.where(single, 1, 2)),
+                ("firth", Text("FIRTH?", 0, at_yes_no + fell_back)),
                 ("test", Text(titles.TEST.plink2, 0, variants.labels + test)),
                 ("nobs", Whole(titles.PEOPLE.plink2, 0, rows["n"][variant])),
                 ("effect", Real(effect.plink2, 0, shown(beta), digits=_DIGITS)),
                 ("se", Real(error_of_effect.plink2, 0, se, digits=_DIGITS)),
                 ("ci", Real(f"L{percent}", 0, shown(beta - reach * se), digits=_DIGITS)),
                 ("ci", Real(f"U{percent}", 0, shown(beta + reach * se), digits=_DIGITS)),
-                ("tz", Real(statistic.plink2, 0, beta / se, digits=_DIGITS)),
+                ("tz", Real(statistic.plink2, 0, score, digits=_DIGITS)),
                 ("p", Scaled(titles.P.plink2, 0, p, digits=_DIGITS, down=down)),
                 ("err", Text("ERRCODE", 0, at_error + error)),
             ]
@@ -124,8 +136,36 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, logisti
     write_table(file, len(lines), block, variants.pool, separator=b"\t")
 
 
+def _statistic(plan: Plan, logistic: bool) -> titles.Title:
+    """Of a report with a joint test the title says both."""
+    if terms_of(plan).has_joint_test:
+        return titles.Z_OR_F if logistic else titles.T_OR_F
+    return titles.Z if logistic else titles.T
+
+
+def _of_alleles(
+    a1: NDArray[np.int64],
+    a2: NDArray[np.int64],
+    frequency: NDArray[np.float64],
+    alleles: NDArray[np.int64],
+) -> list[tuple[str, Column]]:
+    """Columns about the alleles: which they are, how frequent A1 is, and among how many."""
+    return [
+        ("ref", Text(titles.A2.plink2, 0, a2)),
+        ("alt1", Text("ALT1", 0, a1)),
+        ("alt", Text("ALT", 0, a1)),
+        ("a1", Text(titles.A1.plink2, 0, a1)),
+        ("ax", Text(titles.OTHER_ALLELE.plink2, 0, a2)),
+        ("a1count", Real("A1_CT", 0, frequency * alleles, digits=_DIGITS)),
+        ("totallele", Whole(titles.ALLELES.plink2, 0, alleles)),
+        ("a1freq", Real(titles.FREQUENCY.plink2, 0, frequency, digits=_DIGITS)),
+    ]
+
+
 def _wanted(plan: Plan) -> set[str]:
     wanted = {"id", "a1", *(plan.glm_cols or USUAL)} - (set() if plan.ci else {"ci"})
+    if choice(plan) != FALLBACK:
+        wanted -= {"firth"}
     return wanted | ({"effect"} if {"beta", "orbeta"} & wanted else set())
 
 

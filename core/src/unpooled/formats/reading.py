@@ -14,11 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unpooled.errors import UnpooledError
-from unpooled.formats.tests import ADD
 from unpooled.formats.titles import TEST, Title
+from unpooled.genotype_model import MODELS
 
 Line: TypeAlias = list[bytes]
 """The words of a line."""
+
+_OF_GENOTYPES = {coded[0].test.encode() for coded in MODELS.values()}
+"""Tests of which a report has one, in a line for each variant: that of the genotype, by its model."""
 
 
 class Report:
@@ -43,15 +46,24 @@ class Report:
 
     def lines(self) -> Iterator[Line]:
         """Line by line; of a regression those about the variants themselves, not those about covariates."""
-        test = self.place(TEST) if self.has(TEST) else None
+        for _, words in self.placed_lines():
+            yield words
+
+    def placed_lines(self) -> Iterator[tuple[int, Line]]:
+        """The same, each with the byte of the file at which it begins."""
+        test, wanted = self.place(TEST) if self.has(TEST) else None, b""
         with self.path.open("rb") as file:
-            next(file)
+            start = len(file.readline())
             for line in file:
-                if test is not None and ADD not in line:
-                    continue  # to split it takes longer
-                words = line.split()
-                if test is None or words[test] == ADD:
-                    yield words
+                if test is None:
+                    yield start, line.split()
+                elif not wanted or wanted in line:  # to split what is not wanted takes longer
+                    words = line.split()
+                    if not wanted and words[test] in _OF_GENOTYPES:
+                        wanted = words[test]
+                    if words[test] == wanted:
+                        yield start, words
+                start += len(line)
 
     def texts(self, lines: Sequence[Line], *titles: Title) -> list[str]:
         """Of some lines the column of the first of these titles; empty texts where there is none."""

@@ -1,7 +1,8 @@
 """PLINK 1.9's reports of a regression: `.assoc.linear` and `.assoc.logistic`.
 
 Each writer takes an open binary file, the panel, the result columns and the plan; what the columns are says
-the algorithms' `regression.pool`. A variant has a row for ADD, then for each covariate, then on X for SEX.
+the algorithms' `regression.pool`. A variant has a row for ADD, then for each covariate
+and each interaction, then on X for SEX and that with SEX.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from unpooled.formats import glm, plink, ssf, titles
+from unpooled.firth_option import ALWAYS, FALLBACK, NEVER, choice
+from unpooled.formats import glm, meta, plink, ssf, titles
 from unpooled.formats.adjusted import reported, write_adjusted
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Real, Text, Whole, write_table
-from unpooled.formats.tests import Lines, tests, tests_each
+from unpooled.formats.tests import Lines, tests, tests_each, with_joint_test
+from unpooled.heterogeneity_option import META
 from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.question import Arrays
@@ -57,6 +60,7 @@ def _write(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, odds: bool
                 Real(f"U{percent}", 8, shown(beta + reach * se)),
             ]
             values = shown(beta)
+        statistic, neg_log10_p = with_joint_test(rows, (variant, test), statistic, neg_log10_p)
         return [
             variants.chromosome(variant),
             variants.name(variant),
@@ -81,12 +85,14 @@ LINEAR_WRITERS: dict[str, Writer] = {
     "assoc": write_linear,
     "glm": partial(glm.write_glm, logistic=False),
     "ssf": partial(ssf.write_ssf, logistic=False),
+    META: partial(meta.write_meta, logistic=False),
     **_BOTH,
 }
 LOGISTIC_WRITERS: dict[str, Writer] = {
     "assoc": write_logistic,
     "glm": partial(glm.write_glm, logistic=True),
     "ssf": partial(ssf.write_ssf, logistic=True),
+    META: partial(meta.write_meta, logistic=True),
     **_BOTH,
 }
 
@@ -96,9 +102,14 @@ def file_name(file: str, plan: Plan) -> str:
     return {
         "assoc": f"assoc.{plan.test}",
         "adjusted": f"assoc.{plan.test}.adjusted",
-        "glm": f"{_in_file_names(plan.phenotype)}.glm.{plan.test}",
+        "glm": f"{_in_file_names(plan.phenotype)}.glm.{_kind_of_glm(plan)}",
         "ssf": "tsv.gz",
     }.get(file, file)
+
+
+def _kind_of_glm(plan: Plan) -> str:
+    """How plink2 calls its report of a regression."""
+    return {FALLBACK: f"{plan.test}.hybrid", ALWAYS: "firth", NEVER: plan.test}[choice(plan)]
 
 
 _MOST_OF_A_NAME = 150  # bytes: file systems take 255 with all that stands around

@@ -2,40 +2,86 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unpooled.genotype_model import JOINT, terms_of
 from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.question import Arrays
 
-ADD, SEX = b"ADD", b"SEX"
+SEX = b"SEX"
 
 Which: TypeAlias = slice | NDArray[np.integer]
 """Which variants of the result a block of lines is about."""
 
 
 def tests(plan: Plan, rows: Arrays) -> list[bytes]:
-    """Names of the columns of `beta` and `se`."""
-    if plan.hide_covar:
-        return [ADD]
-    names = [ADD, *(name.encode() for name in plan.covariate_columns)]
-    return names + [SEX] * (rows["beta"].shape[1] - len(names))
+    """Names of the tests: of the columns of `beta` and `se`, then that of the joint test, if there is one."""
+    names = [name.encode() for name in _usual(plan)]
+    names += _of_sex(plan)[: rows["beta"].shape[1] - len(names)]
+    return names + [JOINT.encode()] * terms_of(plan).has_joint_test
+
+
+def _usual(plan: Plan) -> list[str]:
+    """The tests that every variant has by itself."""
+    of_genotype, of_interactions = terms_of(plan).tests(plan.covariate_columns)
+    others = [] if plan.hide_covar else [*plan.covariate_columns, *of_interactions]
+    return [*of_genotype, *others]
+
+
+def _of_sex(plan: Plan) -> list[bytes]:
+    """The tests that follow where sex is a covariate: its own, and that of its product with the genotype."""
+    columns = (*plan.covariate_columns, SEX.decode())
+    usual, all_ = (terms_of(plan, with_sex).tests(columns)[1] for with_sex in (False, True))
+    return [SEX, *(name.encode() for name in all_[len(usual) :])]
+
+
+def as_plink2_orders(plan: Plan, tests: NDArray[np.int64], has_sex: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Which test each line is about, where lines of variants with a test of SEX are as PLINK 1.9 orders them.
+
+    plink2 has SEX before the interactions, PLINK 1.9 after them; that with SEX is the last of both.
+    """
+    before, all_ = len(terms_of(plan).coded) + len(plan.covariate_columns), len(_usual(plan))
+    moved = np.where(tests == before, all_, tests - 1)
+    is_among = (tests >= before) & (tests <= all_)
+    return np.where(has_sex & is_among & (not plan.hide_covar), moved, tests)
 
 
 def of_test(column: NDArray[Any], part: Which, test: NDArray[np.int64] | int) -> NDArray[Any]:
-    """From a column of all tests, (m, tests): of some rows one test each, (k,)."""
+    """From a column of all tests, (m, tests): of some rows one test each, (k,); NaN of the joint test."""
     values = column[part]
-    return np.asarray(values[np.arange(len(values)), test])
+    inside = np.minimum(test, values.shape[1] - 1)
+    found = values[np.arange(len(values)), inside]
+    return np.asarray(found if np.array_equal(inside, test) else np.where(inside == test, found, np.nan))
+
+
+def with_joint_test(
+    rows: Arrays,
+    line: tuple[Which, NDArray[np.int64]],
+    statistic: NDArray[np.float64],
+    neg_log10_p: NDArray[np.float64],
+    *,
+    by_f: bool = False,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Statistics and -log10 P of some lines, with those of the joint test: chi-square, or F as in plink2."""
+    if "joint" not in rows:
+        return statistic, neg_log10_p
+    variant, test = line
+    is_joint, joint = test == rows["beta"].shape[1], rows["joint"][variant]
+    p = rows["joint_neg_log10_p_by_f"][variant] if by_f else joint / (2 * math.log(10))
+    of_joint = joint / 2 if by_f else joint
+    return np.where(is_joint, of_joint, statistic), np.where(is_joint, p, neg_log10_p)
 
 
 def tests_each(plan: Plan, panel: Panel, rows: Arrays) -> NDArray[np.int32]:
-    """How many tests each variant has: on X there may be one more, SEX."""
-    if plan.hide_covar:
-        return np.ones(len(rows["variant"]), np.int32)
-    most, usual = np.array([rows["beta"].shape[1], 1 + len(plan.covariate_columns)], np.int32)
+    """How many tests each variant has: on X there may be SEX, too, and its interaction."""
+    most, usual = np.array([len(tests(plan, rows)), len(_usual(plan))], np.int32)
+    if terms_of(plan).has_joint_test:
+        return np.full(len(rows["variant"]), most)
     on_x = panel.chromosome[rows["variant"][:]] == plan.autosomes + 1
     return np.asarray(np.where(on_x, most, usual))
 

@@ -13,13 +13,23 @@ import numpy as np
 from numba import njit
 
 FITTED, TOO_FEW, CONSTANT, CORRELATED, COLLINEAR, UNSTABLE, NO_RESIDUAL, SEPARATED, UNFINISHED = range(9)
-"""What became of a variant; anything but FITTED is a reason for NA.
+PENALISED, PENALISED_UNFINISHED, STILL, SINGULAR = 9, 10, 11, 12
+"""What became of a variant; anything but FITTED and PENALISED is a reason for NA.
 
 TOO_FEW      not more people than parameters         UNSTABLE     two estimates correlate beyond 0.99999
 CONSTANT     a predictor does not vary               NO_RESIDUAL  an estimate's variance is below 1e-20
 CORRELATED   two predictors correlate beyond 0.999   SEPARATED    a predictor tells cases from controls
 COLLINEAR    a variance inflation factor above 50    UNFINISHED   the iteration did not converge
+
+PENALISED is fitted by Firth's penalised likelihood, and PENALISED_UNFINISHED if that did not converge.
+STILL: both alleles are there, but a column that the genotype becomes does not vary. SINGULAR is what plink2
+says instead beside interactions or missing calls, and of columns that depend on one another exactly.
 """
+
+OF_PENALISED = (PENALISED, PENALISED_UNFINISHED)
+
+REFUSED_BY_PLINK2 = (CORRELATED, COLLINEAR, SINGULAR)
+"""What plink2 says NA to although PLINK 1.9 may have an estimate in a logistic regression."""
 
 REFUSED = (UNSTABLE, NO_RESIDUAL)
 """What PLINK 1.9 says NA to although there may be an estimate: it is left out of PLINK 1.9's files only."""
@@ -39,7 +49,9 @@ phenotype is, NO_RESIDUAL.
 def least_squares(
     products: Any, with_y: Any, y_squares: Any, people: Any, means: Any, scales: Any, full: Any
 ) -> Any:
-    """Fit all problems: (beta (m, p), se (m, p), code uint8 (m,)).
+    """Fit all problems: (beta (m, p), se (m, p), code uint8 (m,), correlations (m, p)).
+
+    The last are of each estimate with the first.
 
     products   (m, p, p) about the means          with_y     (m, p) about the means
     y_squares  (m,) about the mean                people     int64 (m,)
@@ -49,7 +61,7 @@ def least_squares(
                nothing; the phenotype's stand last
     """
     m, p = with_y.shape
-    beta, se = np.full((m, p), np.nan), np.full((m, p), np.nan)
+    beta, se, correlation = np.full((m, p), np.nan), np.full((m, p), np.nan), np.full((m, p), np.nan)
     code = np.zeros(m, np.uint8)
     inverse, half = np.empty((p, p)), np.empty((p, p))
     spread, slope = np.empty(p), np.empty(p)
@@ -73,12 +85,13 @@ def least_squares(
                 code[v] = NO_RESIDUAL
             beta[v, i] = slope[i] * unit
             se[v, i] = np.sqrt(size)
+            correlation[v, i] = inverse[0, i] / np.sqrt(inverse[0, 0] * inverse[i, i])
         if code[v] != FITTED:
             beta[v] = np.nan
             se[v] = np.nan
         elif _entangled(inverse, spread, means[v], people[v]):
             code[v] = UNSTABLE
-    return beta, se, code
+    return beta, se, code, correlation
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -98,7 +111,7 @@ def _checked_inverse(products: Any, people: Any, full: Any, spread: Any, inverse
                 return CORRELATED
         inverse[i, i] = 1.0
     if not _invert(inverse, half):
-        return COLLINEAR
+        return SINGULAR
     for i in range(p):
         if not inverse[i, i] <= MOST_INFLATED:
             return COLLINEAR

@@ -16,7 +16,7 @@ every number written out a float64, so those that are needed come in an array of
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from unpooled.kernels.lanes import Product, muladd, tile_sums
+from unpooled.kernels.penalty import penalise
 from unpooled.kernels.words import COPIES, first_sample, next_samples, without_call
 
 Floats = NDArray[np.float64]
@@ -35,8 +36,11 @@ TILE = 256
 """Samples of a tile: 2 KiB of a column."""
 
 _CODES = (np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 3
-_QUADS = np.ascontiguousarray(COPIES[:, _CODES.ravel()])
+_QUADS = COPIES[:, _CODES.ravel()].astype(np.int64)
 """(2, 256 x 4): copies of A1, and of A2, of the four samples of a byte."""
+
+COPIES_ALONE, NOTHING_ELSE = np.arange(3.0)[None], np.zeros((0, 2), np.int64)
+"""What the genotype is in an additive model without interactions, as a design has it."""
 
 CLIP = 40.0
 """Linear predictors are clipped at +-40: beyond, a probability is 0 or 1 in float64 anyway."""
@@ -50,9 +54,14 @@ class Design:
     """(tiles, c, TILE); 0 for whoever is not inside."""
     rows: Floats
     """(tiles, 4, TILE): 1 if inside; 1 for a case; what a copy counts; whose mean fills a missing call."""
+    coded: Floats
+    """(k, 3): what 0, 1 and 2 copies count in each column that a genotype becomes."""
+    extra: NDArray[np.int64]
+    """(e, 2): a variant's columns beside the first of these: one of these, and the covariate that it is
+    multiplied with, or -1."""
 
     def in_single_precision(self) -> Design:
-        return Design(self.covariates.astype(np.float32), self.rows.astype(np.float32))
+        return replace(self, covariates=self.covariates.astype(np.float32), rows=self.rows.astype(np.float32))
 
     @classmethod
     def of(
@@ -62,8 +71,10 @@ class Design:
         case: Floats,
         unit: Floats,
         group: NDArray[np.int64],
+        coded: Floats = COPIES_ALONE,
+        extra: NDArray[np.int64] = NOTHING_ELSE,
     ) -> Design:
-        """From (samples, c) and (samples,) each."""
+        """From (samples, c) and (samples,) each; the rest as above."""
         samples, count = covariates.shape
         tiles = max(1, -(-samples // TILE))
         padded = np.zeros((tiles * TILE, count + 4))
@@ -71,7 +82,12 @@ class Design:
         padded[:samples, :count] = np.where(inside[:, None], covariates, 0)
         padded[:samples, count:] = np.column_stack([inside, np.where(inside, case, 0), unit, group])
         turned = padded.reshape(tiles, TILE, count + 4).transpose(0, 2, 1)
-        return cls(np.ascontiguousarray(turned[:, :count]), np.ascontiguousarray(turned[:, count:]))
+        return cls(
+            np.ascontiguousarray(turned[:, :count]),
+            np.ascontiguousarray(turned[:, count:]),
+            coded,
+            extra,
+        )
 
 
 def evaluate(
@@ -85,30 +101,66 @@ def evaluate(
 ) -> tuple[Floats, Floats, Floats]:
     """Log-likelihood (m,), gradient (m, p) and upper triangle of the negative Hessian (m, p (p + 1) / 2).
 
-    Parameters are intercept, genotype, covariates. `second`: copies of the file's A2 count, else of A1.
-    `lacking`: whether anyone may have no call. Such a call leaves the person out if `exact`; else it is
-    `fill`, (m, groups), in units of the genotype.
+    Parameters are intercept, genotype, covariates, then the design's extra columns. `second`: copies of the
+    file's A2 count, else of A1. `lacking`: whether anyone may have no call. Such a call leaves the person out
+    if `exact`; else it is `fill`, in units of the genotype: (m, 2), of the two groups, or of the two columns
+    that a genotype becomes.
 
     Computed in the precision of the design; sums over tiles are float64. In single precision gradient and
     Hessian have six digits or so, and there is no log-likelihood: it is 0.
     """
+    return _sums(words, second, lacking, design, beta, np.zeros((0, 0)), fill, exact)
+
+
+def penalty(
+    words: Words,
+    second: NDArray[np.bool_],
+    lacking: NDArray[np.bool_],
+    design: Design,
+    beta: Floats,
+    inverse: Floats,
+    fill: Floats,
+    exact: bool,
+) -> tuple[Floats, Floats]:
+    """Derivative (m, p) of Firth's penalty, and upper triangle of the information that it adds.
+
+    `inverse`, (m, p (p + 1) / 2), are the upper triangles of the inverse information at `beta` of all people
+    of the study; the rest as of `evaluate`, in double precision.
+    """
+    return _sums(words, second, lacking, design, beta, inverse, fill, exact)[1:]
+
+
+def _sums(
+    words: Words,
+    second: NDArray[np.bool_],
+    lacking: NDArray[np.bool_],
+    design: Design,
+    beta: Floats,
+    inverse: Floats,
+    fill: Floats,
+    exact: bool,
+) -> tuple[Floats, Floats, Floats]:
+    """What `evaluate` gives, or with an inverse information what `penalty` gives, and no log-likelihood."""
     m, p = beta.shape
     precision = _PRECISIONS[design.rows.dtype.name]
     likelihood, gradient = np.zeros(m), np.zeros((m, p))
     hessian = np.zeros((m, p * (p + 1) // 2))
     filling = np.ascontiguousarray(fill) if len(fill) else np.zeros((m, 2))
+    kind = design.rows.dtype
+    quads = np.ascontiguousarray(design.coded[:, _QUADS].transpose(1, 0, 2), kind)  # by allele, then column
     _evaluate(
-        np.ascontiguousarray(words), second, lacking, precision.quads, design.covariates, design.rows,
-        beta.astype(design.rows.dtype, order="C"), filling, exact, precision.numbers, precision.exponent,
-        likelihood, gradient, hessian,
+        np.ascontiguousarray(words), second, lacking, quads, design.extra, design.covariates, design.rows,
+        beta.astype(design.rows.dtype, order="C"), inverse.astype(design.rows.dtype, order="C"), filling,
+        exact, precision.numbers, precision.exponent, likelihood, gradient, hessian,
     )  # fmt: skip
     return likelihood, gradient, hessian
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _evaluate(
-    words: Any, second: Any, lacking: Any, tables: Any, covariates: Any, rows: Any, beta: Any, fill: Any,
-    exact: Any, numbers: Any, exponent: Any, likelihood: Any, gradient: Any, hessian: Any,
+    words: Any, second: Any, lacking: Any, tables: Any, extra: Any, covariates: Any, rows: Any, beta: Any,
+    inverse: Any, fill: Any, exact: Any, numbers: Any, exponent: Any, likelihood: Any, gradient: Any,
+    hessian: Any,
 ) -> None:  # fmt: skip
     kind = rows.dtype
     genotype, valid, eta, e = (
@@ -121,9 +173,13 @@ def _evaluate(
     bits = np.empty(TILE, exponent.dtype)
     powers = bits.view(kind)
     mixed = (rows[:, 2] != 1.0).any()
-    precise = rows.itemsize == 8
+    penalised = inverse.shape[0] > 0
+    precise = rows.itemsize == 8 and not penalised
+    count, own = covariates.shape[1], extra.shape[0]
+    other = np.empty(TILE, kind)
+    widened = np.empty((count + own, TILE), kind)
     for v in range(words.shape[0]):
-        table = tables[np.int64(second[v])]
+        table = tables[np.int64(second[v]), 0]
         for tile in range(covariates.shape[0]):
             part = words[v, tile * (TILE // 32) : (tile + 1) * (TILE // 32)]
             inside, case, unit, group = rows[tile, 0], rows[tile, 1], rows[tile, 2], rows[tile, 3]
@@ -136,13 +192,36 @@ def _evaluate(
                 valid[:] = inside
                 _take_missing(part, exact, fill[v], group, genotype, valid)
                 inside = valid
+            if own:
+                if tables.shape[1] > 1:
+                    _decode(part.view(np.uint8), tables[np.int64(second[v]), 1], other)
+                    if lacking[v]:
+                        _take_missing(part, exact, fill[v, 1:], group, other, valid)
+                widened[:count] = columns
+                for k in range(own):
+                    _multiply(extra[k], genotype, other, columns, widened[count + k])
+                columns = widened
             _predict(beta[v], genotype, columns, eta)
             _exponential(eta, bits, powers, e, numbers, exponent)
             _weigh(eta, e, case, inside, weight, residual, numbers)
+            if penalised:
+                penalise(inverse[v], genotype, columns, case, weight, residual, eta, e)
             _sum(genotype, weight, residual, gradient[v], hessian[v])
             _sum_columns(columns, genotype, weight, residual, gradient[v], hessian[v])
             if precise:
                 likelihood[v] += _likelihood(eta, e, case, inside)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _multiply(factors: Any, genotype: Any, other: Any, columns: Any, out: Any) -> None:
+    """A column that the genotype becomes, times a covariate or alone."""
+    coded = genotype if factors[0] == 0 else other
+    if factors[1] < 0:
+        out[:] = coded
+        return
+    covariate = columns[factors[1]]
+    for i in range(TILE):
+        out[i] = coded[i] * covariate[i]
 
 
 @intrinsic
@@ -208,7 +287,6 @@ def _predict(beta: Any, genotype: Any, columns: Any, eta: Any) -> None:
 class _Precision:
     """What the kernel needs to know of a type of floating-point numbers."""
 
-    quads: NDArray[np.floating]
     numbers: NDArray[np.floating]
     """0, 1, CLIP, 1 / ln 2, ln 2 in two parts, the number that rounds; and 1 / k! for k from 0 to 11."""
     exponent: NDArray[np.integer]
@@ -219,7 +297,7 @@ class _Precision:
         # Added, the number leaves the nearest whole one in the lowest bits.
         numbers = [0, 1, CLIP, 1 / math.log(2), *ln2, 1.5 * 2.0**digits]
         numbers += [1 / math.factorial(k) for k in range(12)]
-        return cls(_QUADS.astype(kind), np.array(numbers, kind), np.array([bias, digits], whole))
+        return cls(np.array(numbers, kind), np.array([bias, digits], whole))
 
 
 _PRECISIONS = {

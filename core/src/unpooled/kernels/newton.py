@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from unpooled.kernels.least_squares import COLLINEAR, CONSTANT, FITTED, MOST_ENTANGLED, _invert
+from unpooled.kernels.least_squares import (
+    COLLINEAR,
+    CONSTANT,
+    CORRELATED,
+    FITTED,
+    MOST_CORRELATED,
+    MOST_ENTANGLED,
+    MOST_INFLATED,
+    SINGULAR,
+    _invert,
+)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -35,6 +45,74 @@ def newton(gradient: Any, hessian: Any) -> Any:
             decrement[v] += 0.5 * step[v, i] * gradient[v, i]
             variance[v, i] = inverse[i, i] * scale[i] * scale[i]
     return step, decrement, variance, code
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def inverses(hessian: Any, p: Any) -> Any:
+    """Upper triangles of H^-1, (m, p (p + 1) / 2), and log |H|, (m,), from upper triangles of H, p x p.
+
+    NaN and -inf where one of them is not positive definite, as far as rounding lets it be seen.
+    """
+    m = len(hessian)
+    found, logarithm = np.full(hessian.shape, np.nan), np.full(m, -np.inf)
+    inverse, lower, scale = np.empty((p, p)), np.empty((p, p)), np.empty(p)
+    for v in range(m):
+        if _scaled_inverse(hessian[v], inverse, lower, scale) != FITTED:
+            continue
+        total, at = 0.0, 0
+        for i in range(p):
+            # `lower` holds the inverse of Cholesky's factor.
+            total -= 2.0 * (np.log(lower[i, i]) + np.log(scale[i]))
+            for j in range(i, p):
+                found[v, at] = inverse[i, j] * scale[i] * scale[j]
+                at += 1
+        if _scaled_inverse(found[v], inverse, lower, scale) == FITTED:
+            logarithm[v] = total
+    return found, logarithm
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def dependent(hessian: Any, p: Any) -> Any:
+    """plink2's refusals of columns, from weighted products of all with the intercept first: uint8 (m,).
+
+    CORRELATED beyond 0.999, SINGULAR, or COLLINEAR: a variance inflation factor beyond 50.
+    """
+    m, c = len(hessian), p - 1
+    code = np.zeros(m, np.uint8)
+    about, half, spread = np.empty((c, c)), np.empty((c, c)), np.empty(c)
+    for v in range(m):
+        weight, at = hessian[v, 0], p
+        for i in range(c):
+            for j in range(i, c):
+                about[i, j] = hessian[v, at] - hessian[v, 1 + i] * hessian[v, 1 + j] / weight
+                about[j, i] = about[i, j]
+                at += 1
+            spread[i] = np.sqrt(max(about[i, i], 0.0))
+        for i in range(c):
+            for j in range(c):
+                about[i, j] /= spread[i] * spread[j]
+                if i != j and abs(about[i, j]) > MOST_CORRELATED:
+                    code[v] = CORRELATED
+            about[i, i] = 1.0
+        if code[v] != FITTED:
+            continue
+        if not _invert(about, half):
+            code[v] = SINGULAR
+            continue
+        for i in range(c):
+            if not about[i, i] <= MOST_INFLATED:
+                code[v] = COLLINEAR
+    return code
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def positive_definite(triangles: Any, p: Any) -> Any:
+    """Which of the matrices with these upper triangles, (m, p (p + 1) / 2), are: bool (m,)."""
+    found = np.zeros(len(triangles), np.bool_)
+    inverse, lower, scale = np.empty((p, p)), np.empty((p, p)), np.empty(p)
+    for v in range(len(triangles)):
+        found[v] = _scaled_inverse(triangles[v], inverse, lower, scale) == FITTED
+    return found
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

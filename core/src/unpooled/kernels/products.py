@@ -40,17 +40,30 @@ def products(
     nowhere in it; neither does what pads a row.
     """
     squared = np.zeros((len(columns), 0)) if squared is None else squared
-    count = columns.shape[1] + squared.shape[1]
+    power = np.repeat([1.0, 2.0], [columns.shape[1], squared.shape[1]])
+    return coded_products(
+        words, second, np.concatenate([columns, squared], axis=1), np.arange(3.0)[:, None] ** power
+    )
+
+
+def coded_products(words: Words, second: NDArray[np.bool_], columns: Floats, coded: Floats) -> Floats:
+    """Sums over called samples of what a genotype counts times column: float64 (m, c).
+
+    `coded`, (3, c), is what 0, 1 and 2 copies count in each column; 0 copies must count 0, for so does a
+    missing call. The rest as above.
+    """
+    count = columns.shape[1]
     padded = np.zeros((words.shape[1] * 32, -(-count // LANES) * LANES))
-    padded[: len(columns), :count] = np.concatenate([columns, squared], axis=1)
-    power = np.repeat([1.0, 2.0], [columns.shape[1], padded.shape[1] - columns.shape[1]])
+    padded[: len(columns), :count] = columns
+    of_copies = np.zeros((3, padded.shape[1]))
+    of_copies[:, :count] = coded
     quads = np.ascontiguousarray(words).astype("<u8", copy=False).view(np.uint8)
     out = np.zeros((len(quads), padded.shape[1]))
     tables = _aligned(2 * min(TILE, quads.shape[1]) * 16 * LANES)
     for allele in (False, True):
         which = np.flatnonzero(second == allele)
         if len(which):
-            values = COPIES[int(allele)][:, None] ** power
+            values = of_copies[COPIES[int(allele)].astype(np.int64)]
             _products(quads, which, padded, np.ascontiguousarray(values), tables, out)
     return out[:, :count]
 

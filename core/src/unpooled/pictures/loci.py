@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unpooled.pictures.across import across
 from unpooled.pictures.associations import Associations, Part, p_text, plain
 
 SUGGESTIVE, GENOME_WIDE = 1e-5, 5e-8
@@ -121,5 +122,6 @@ def describe(associations: Associations, part: Part) -> list[dict[str, Any]]:
         "se": plain(se),
         "neg_log10_p": plain(size),
         "p": [None if np.isnan(value) else p_text(value) for value in size.tolist()],
+        "across": across(associations, part),
     }
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

@@ -95,6 +95,7 @@ def region(
         associations, parts, inside, lambda part: (associations.position(part) - first) // bases, few=FEW
     )
     a1, a2 = associations.alleles(reduced.points)
+    effect, _, _, se = associations.effects(reduced.points)
     return {
         **_head(associations, reduced),
         "chromosome": chromosome_name(chromosome, associations.plan.autosomes),
@@ -107,7 +108,8 @@ def region(
             "a1": a1,
             "a2": a2,
             "a1_freq": plain(associations.a1_freq(reduced.points), 4),
-            "effect_of_a1": plain(associations.effects(reduced.points)[0], 4),
+            "effect_of_a1": plain(effect, 4),
+            "se": plain(se, 4),
         },
         "leads": _places(reduced.points, inside),
     }

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from unpooled.pictures.associations import Associations, plain
-from unpooled.statistics import MEDIAN_CHI_SQUARE
+from unpooled.statistics import genomic_inflation
 
 VERSION = 1
 POINTS = 300
@@ -63,7 +63,7 @@ def _curve(
         "above": bounds[0],
         "up_to": bounds[1],
         "variants": n,
-        "inflation": _lambda(_gathered(associations.chi_square, associations, chosen)),
+        "inflation": _inflation(_gathered(associations.chi_square, associations, chosen)),
         "expected": plain(expected, 5),
         "observed": plain(observed[n - rank], 5),
         "low": plain(low, 4),
@@ -84,11 +84,9 @@ def _gathered(
     return found[:size]
 
 
-def _lambda(chi_square: Floats) -> float | None:
-    """Genomic control's lambda. Other than PLINK's it may be below 1, as it often is of rare variants."""
-    if not len(chi_square):
-        return None
-    return float(f"{np.median(chi_square, overwrite_input=True) / MEDIAN_CHI_SQUARE:.6g}")
+def _inflation(chi_square: Floats) -> float | None:
+    """The same as the study's summary says of all variants."""
+    return genomic_inflation(chi_square) if len(chi_square) else None
 
 
 def ranks(n: int) -> NDArray[np.int64]:

@@ -9,9 +9,10 @@ payload; integers are little-endian; every length comes before what it measures:
     d  8 bytes, IEEE 754     float             a  dtype, ndim, u32 each, raw little-endian words   array
     r  name (as s), u32 count, then per field its name (as s) and its value        record
 
-A record is a frozen dataclass with a class variable `name`. One whose fields are not the same for each of its
-kind has `record_fields` and `from_record` instead. Decoding builds only the record types it is
-given, checks every field against its annotation, and raises CodecError, nothing else, on any other bytes.
+A record is a frozen dataclass with a class variable `name`. A field that `came_later` is left out where it
+is at its default: so records keep the bytes that they had without it. A kind whose fields differ in another
+way has `record_fields` and `from_record` instead. Decoding builds only the record types it is given, checks
+every field against its annotation, and raises CodecError, nothing else, on any other bytes.
 """
 
 from __future__ import annotations
@@ -31,6 +32,11 @@ from unpooled.errors import CodecError, UnpooledError
 MAX_DEPTH = 16
 _DTYPES = {b"?": "?", b"B": "<u1", b"I": "<u4", b"Q": "<u8", b"l": "<i4", b"q": "<i8", b"d": "<f8"}
 _DTYPE_CODES = {np.dtype(text): code for code, text in _DTYPES.items()}
+
+
+def came_later(default: Any) -> Any:
+    """Declares a field of a record that earlier releases did not have: left out at its default."""
+    return dataclasses.field(default=default, metadata={"came_later": True})
 
 
 def encode(value: Any) -> bytes:
@@ -84,7 +90,12 @@ def _record_parts(record: Any) -> Iterator[bytes]:
 def _fields_of(record: Any) -> Iterable[tuple[str, Any]]:
     if hasattr(record, "record_fields"):
         return record.record_fields()  # type: ignore[no-any-return]
-    return [(field.name, getattr(record, field.name)) for field in dataclasses.fields(record)]
+    fields = [(field, getattr(record, field.name)) for field in dataclasses.fields(record)]
+    return [(field.name, value) for field, value in fields if not _is_left_out(field, value)]
+
+
+def _is_left_out(field: dataclasses.Field[Any], value: Any) -> bool:
+    return bool(field.metadata.get("came_later")) and value == field.default
 
 
 def _u32(number: int) -> bytes:
@@ -198,7 +209,9 @@ def _build(record: Any, values: dict[str, Any]) -> Any:
 
 def _from_fields(record: type, values: dict[str, Any]) -> Any:
     hints = _hints(record)
-    names = [f.name for f in dataclasses.fields(record)]
+    missing = dataclasses.MISSING
+    given = [(field, values.get(field.name, missing)) for field in dataclasses.fields(record)]
+    names = [f.name for f, value in given if not _is_left_out(f, f.default if value is missing else value)]
     if list(values) != names:
         raise CodecError(f"got fields {[f[:80] for f in values][:40]}; want {names}")
     for field, value in values.items():

@@ -18,21 +18,19 @@ _LIMB = 2.0**64
 def encode_integers(values: np.ndarray, ring: Ring) -> np.ndarray:
     """Signed 64-bit integers, any shape, as a ring vector."""
     flat = np.ascontiguousarray(values, dtype="<i8").ravel()
-    if ring.bits == 32:
-        return flat.astype("<u4")  # keeps the low 32 bits
-    if ring.bits == 64:
+    if ring.bits < 64:
+        return flat.astype(f"<u{ring.word_bytes}")  # keeps the low bits
+    if ring.limbs == 1:
         return flat.view("<u8")
-    return np.stack([flat, flat >> 63], axis=1).view("<u8")  # sign-extended
+    return np.stack([flat, *[flat >> 63] * (ring.limbs - 1)], axis=1).view("<u8")  # sign-extended
 
 
 def decode_integers(vector: np.ndarray, ring: Ring) -> np.ndarray:
-    """The signed reading of a ring vector as int64; in the 128-bit ring it must fit into 64 bits."""
-    if ring.bits == 32:
-        return vector.view("<i4").astype(np.int64)
-    if ring.bits == 64:
-        return vector.view("<i8").astype(np.int64)
+    """The signed reading of a ring vector as int64; in a ring of more than 64 bits it must fit into these."""
+    if ring.limbs == 1:
+        return vector.view(f"<i{ring.word_bytes}").astype(np.int64)
     limbs = vector.view("<i8")
-    if np.any(limbs[:, 1] != limbs[:, 0] >> 63):
+    if np.any(limbs[:, 1:] != limbs[:, :1] >> 63):
         raise ProtocolError("a sum of integers does not fit into 64 bits")
     return limbs[:, 0].astype(np.int64)
 
@@ -40,29 +38,32 @@ def decode_integers(vector: np.ndarray, ring: Ring) -> np.ndarray:
 def encode_reals(values: np.ndarray, fraction_bits: int, ring: Ring) -> np.ndarray:
     """Reals, any shape, as a ring vector with `fraction_bits` bits after the point, rounded half to even."""
     scaled = np.rint(np.ldexp(np.asarray(values, dtype=np.float64).ravel(), fraction_bits))
-    if ring.bits < 128:
+    if ring.limbs == 1:
         return encode_integers(scaled.astype(np.int64), ring)
     # Exact: a magnitude divided by a power of two, its floor and the remainder lose no bit of a float64.
     # (The remainder of a negative number would: -1 - floor(-1 / 2^64) * 2^64 is not a float64.)
-    size = np.abs(scaled)
-    high = np.floor(size / _LIMB)
-    low = (size - high * _LIMB).astype("<u8")
-    return _with_sign(low, high.astype("<u8"), scaled < 0)
+    rest, limbs = np.abs(scaled), np.empty((len(scaled), ring.limbs), "<u8")
+    for limb in reversed(range(ring.limbs)):
+        unit = _LIMB**limb
+        part = np.floor(rest / unit)
+        rest -= part * unit
+        limbs[:, limb] = part.astype("<u8")
+    return _with_sign(limbs, scaled < 0, ring)
 
 
 def decode_reals(vector: np.ndarray, fraction_bits: int, ring: Ring) -> np.ndarray:
     """A ring vector's signed fixed-point reading as float64, to within one rounding for each limb."""
-    if ring.bits < 128:
+    if ring.limbs == 1:
         return np.ldexp(decode_integers(vector, ring).astype(np.float64), -fraction_bits)
-    negative = vector.view("<i8")[:, 1] < 0
-    # Magnitudes, so that the two limbs have one sign and nothing cancels.
-    limbs = _with_sign(vector[:, 0], vector[:, 1], negative).astype(np.float64)
-    size = limbs[:, 1] * _LIMB + limbs[:, 0]
+    negative = vector.view("<i8")[:, -1] < 0
+    # Magnitudes, so that the limbs have one sign and nothing cancels.
+    limbs = _with_sign(vector, negative, ring).astype(np.float64)
+    size = limbs[:, -1]
+    for limb in reversed(range(ring.limbs - 1)):
+        size = size * _LIMB + limbs[:, limb]
     return np.ldexp(np.where(negative, -size, size), -fraction_bits)
 
 
-def _with_sign(low: np.ndarray, high: np.ndarray, negative: np.ndarray) -> np.ndarray:
-    """The 128-bit words of two limbs, replaced by their two's complement where `negative`."""
-    return np.stack(
-        [np.where(negative, ~low + np.uint64(1), low), np.where(negative, ~high + (low == 0), high)], axis=1
-    )
+def _with_sign(words: np.ndarray, negative: np.ndarray, ring: Ring) -> np.ndarray:
+    """The words of several limbs, replaced by their two's complement where `negative`."""
+    return np.where(negative[:, None], ring.subtract(np.zeros_like(words), words), words)

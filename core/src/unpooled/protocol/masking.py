@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
@@ -38,12 +38,18 @@ _MAX_FRACTION_BITS = 1074  # the finest of a float64
 _CHECK_MODULUS = 1 << (8 * CHECK_BYTES)
 
 
+NOT_CANCELLED = (
+    "the masks of this round do not cancel: the cohorts were not asked the same question, "
+    "a share was damaged, or the compensator's answer is wrong"
+)
+
+
 class Scheme(Protocol):
     """How vectors are encoded, masked and added."""
 
     @property
     def label(self) -> str:
-        """Names the scheme in messages and in every mask's key: `z32`, `z64`, `z128`, `normal:<variance>`."""
+        """Names the scheme in messages and every mask's key: `z32` to `z256`, `normal:<variance>`."""
 
     @property
     def word_bytes(self) -> int: ...
@@ -257,7 +263,7 @@ def scheme(label: str) -> Scheme:
             raise ProtocolError(f"not a variance: {variance[:40]!r}") from error
         if found.label == label:  # one spelling only: the label is part of every mask's key
             return found
-    elif label in ("z32", "z64", "z128"):
+    elif label in ("z32", "z64", "z128", "z256"):
         return Modular(Ring(int(label[1:])))
     raise ProtocolError(f"unknown masking scheme {label[:40]!r}")
 
@@ -278,6 +284,24 @@ class MaskContext:
     words: int
     nonce: bytes
     version: int = VERSION
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedContext(MaskContext):
+    """The same of an upload whose sums are compared and never opened.
+
+    Another record, so another mask: none of a compared round can be had as that of a release, nor the other
+    way round.
+    """
+
+    name: ClassVar[str] = "unpooled/compared"
+
+    circuit: str
+
+
+def context_of(circuit: str | None, **fields: Any) -> MaskContext:
+    """The context of one upload, given the circuit by which its sums are compared, if they are."""
+    return MaskContext(**fields) if circuit is None else ComparedContext(circuit=circuit, **fields)
 
 
 def question(salt: bytes, step: bytes, panel: bytes = b"") -> bytes:
@@ -311,6 +335,14 @@ def mask_blocks(seed: bytes, context: MaskContext, block: int) -> Iterator[np.nd
 
 
 def _keystream(seed: bytes, context: MaskContext) -> CipherContext:
-    key = HKDF(SHA256(), length=32, salt=None, info=codec.encode(context)).derive(seed)
-    # The counter starts at 0: a key serves one upload only, for its context is never used twice.
+    return keystream(derived(seed, context))
+
+
+def derived(seed: bytes, context: Any) -> bytes:
+    """The key of 32 bytes for what a record names, from a seed."""
+    return HKDF(SHA256(), length=32, salt=None, info=codec.encode(context)).derive(seed)
+
+
+def keystream(key: bytes) -> CipherContext:
+    """Encrypts zeros to a stream. The counter starts at 0: a key serves for one, its context is used once."""
     return Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()

@@ -69,6 +69,33 @@ class ReleaseRequest:
 
 
 @dataclass(frozen=True)
+class OpeningRequest(ReleaseRequest):
+    """Asks to compare the sums of one round: the same, and by which circuit."""
+
+    name: ClassVar[str] = "unpooled/opening"
+
+    circuit: str
+
+
+@dataclass(frozen=True)
+class CodeRequest:
+    """Asks for the points of one cohort's column times the compensator's key (`unpooled.protocol.codes`)."""
+
+    name: ClassVar[str] = "unpooled/codes"
+
+    study: str
+    cohort: str
+    column: int  # its place in the plan's schema
+    points: bytes
+    signature: bytes  # of the cohort, on `signed_points`
+
+
+def signed_points(purpose: Purpose, column: int, points: bytes) -> bytes:
+    """What a cohort signs, so that nobody can ask for codes in its name."""
+    return codec.encode(("unpooled/codes", purpose, column, hashlib.sha256(points).digest()))
+
+
+@dataclass(frozen=True)
 class Question:
     """One round as a cohort receives it: its number, the server's random bytes, the question's encoding."""
 
@@ -90,7 +117,16 @@ class Questions:
     items: tuple[Question, ...]
 
 
-RECORDS = (Roster, Enrolment, ReleaseRequest, Question, Questions, Box)
+RECORDS = (
+    Roster,
+    Enrolment,
+    ReleaseRequest,
+    OpeningRequest,
+    CodeRequest,
+    Question,
+    Questions,
+    Box,
+)
 
 
 def decode(data: bytes, kind: type) -> Any:

@@ -1,7 +1,7 @@
-"""The rings Z_2^32, Z_2^64 and Z_2^128 in which shares are added.
+"""The rings Z_2^w, w = 32, 64, 128 or 256, in which shares are added.
 
-A vector is an unsigned little-endian array: shape (n,) of 32 or 64 bits, and for 128 bits shape (n, 2) of
-64-bit limbs, low limb first, so that its bytes are little-endian 128-bit words too.
+A vector is an unsigned little-endian array: shape (n,) of up to 64 bits, and beyond that shape (n, w / 64)
+of 64-bit limbs, lowest first, so that its bytes are little-endian words of w bits too.
 """
 
 from __future__ import annotations
@@ -12,20 +12,28 @@ import numpy as np
 
 from unpooled.errors import ProtocolError
 
+_DIGIT = np.uint64(32)
+_LOW = np.uint64(0xFFFF_FFFF)
+
 
 @dataclass(frozen=True)
 class Ring:
-    """Integers modulo 2^bits, `bits` being 32, 64 or 128."""
+    """Integers modulo 2^bits. No share is of 8 bits: there, a test can try everything."""
 
     bits: int
 
     def __post_init__(self) -> None:
-        if self.bits not in (32, 64, 128):
-            raise ProtocolError(f"no ring of {self.bits} bits; want 32, 64 or 128")
+        if self.bits not in (8, 32, 64, 128, 256):
+            raise ProtocolError(f"no ring of {self.bits} bits; want 32, 64, 128 or 256")
 
     @property
     def word_bytes(self) -> int:
         return self.bits // 8
+
+    @property
+    def limbs(self) -> int:
+        """How many 64-bit limbs a word has; 1 if it is no longer than one."""
+        return max(1, self.bits // 64)
 
     @property
     def max_sum(self) -> int:
@@ -36,19 +44,49 @@ class Ring:
         return self.from_bytes(bytes(words * self.word_bytes), words).copy()
 
     def add(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        if self.bits < 128:
+        if self.limbs == 1:
             total: np.ndarray = a + b  # NumPy's unsigned arithmetic is modular
             return total
-        low = a[:, 0] + b[:, 0]
-        carry = low < a[:, 0]
-        return np.stack([low, a[:, 1] + b[:, 1] + carry], axis=1)
+        sums: np.ndarray = a + b
+        carries = sums < a
+        for limb in range(1, self.limbs):
+            carry = carries[:, limb - 1]
+            sums[:, limb] += carry
+            carries[:, limb] |= carry & (sums[:, limb] == 0)
+        return sums
 
     def subtract(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        if self.bits < 128:
+        if self.limbs == 1:
             difference: np.ndarray = a - b
             return difference
-        borrow = a[:, 0] < b[:, 0]
-        return np.stack([a[:, 0] - b[:, 0], a[:, 1] - b[:, 1] - borrow], axis=1)
+        differences: np.ndarray = a - b
+        borrows = a < b
+        for limb in range(1, self.limbs):
+            borrow = borrows[:, limb - 1]
+            borrows[:, limb] |= borrow & (differences[:, limb] == 0)
+            differences[:, limb] -= borrow
+        return differences
+
+    def multiply(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        if self.limbs == 1:
+            product: np.ndarray = a * b
+            return product
+        # Digits to the base 2^32: each column adds at most 2 * 8 halves of products, and a carry.
+        first, second = _digits(a), _digits(b)
+        columns = np.zeros((len(first) + 1, first.shape[1]), np.uint64)
+        for place in range(len(first)):
+            for low in range(place + 1):
+                part = first[low] * second[place - low]
+                columns[place] += part & _LOW
+                columns[place + 1] += part >> _DIGIT
+            columns[place + 1] += columns[place] >> _DIGIT
+        digits = np.ascontiguousarray((columns[:-1] & _LOW).T).astype("<u4")
+        return digits.view("<u8")
+
+    def shifted(self, a: np.ndarray, places: int) -> np.ndarray:
+        """a times 2^places."""
+        factor = (1 << places).to_bytes(self.word_bytes, "little")
+        return self.multiply(a, np.broadcast_to(self.from_bytes(factor, 1), a.shape))
 
     def to_bytes(self, vector: np.ndarray) -> bytes:
         return vector.tobytes()
@@ -56,10 +94,14 @@ class Ring:
     def from_bytes(self, data: bytes | memoryview, words: int) -> np.ndarray:
         """The vector of `words` words in `data`; ProtocolError if the length is another one."""
         check_length(data, words * self.word_bytes)
-        if self.bits == 32:
-            return np.frombuffer(data, "<u4")
-        limbs = np.frombuffer(data, "<u8")
-        return limbs.reshape(-1, 2) if self.bits == 128 else limbs
+        if self.limbs == 1:
+            return np.frombuffer(data, f"<u{self.word_bytes}")
+        return np.frombuffer(data, "<u8").reshape(-1, self.limbs)
+
+
+def _digits(vector: np.ndarray) -> np.ndarray:
+    """The digits to the base 2^32 of each word, lowest first: uint64 (digits, words)."""
+    return np.ascontiguousarray(np.ascontiguousarray(vector).view("<u4").T).astype(np.uint64)
 
 
 def check_length(data: bytes | memoryview, want: int) -> None:

@@ -25,9 +25,13 @@ _INFO = b"unpooled/box/%d" % VERSION
 
 
 def fingerprint(public_key: bytes) -> str:
-    """What people compare by telephone: 128 bits of the key's SHA-256 in groups of four hex digits."""
-    digits = hashlib.sha256(public_key).hexdigest()[:32]
-    return " ".join(digits[i : i + 4] for i in range(0, 32, 4))
+    """What people compare by telephone of a key: its SHA-256, as `grouped` writes it."""
+    return grouped(hashlib.sha256(public_key).hexdigest())
+
+
+def grouped(digits: str) -> str:
+    """What people compare by telephone of a SHA-256: its first 128 bits in groups of four hex digits."""
+    return " ".join(digits[i : i + 4] for i in range(0, min(len(digits), 32), 4))
 
 
 class SigningKey:
@@ -129,12 +133,19 @@ def seal_seed(seed: bytes, purpose: Purpose, signer: SigningKey) -> Box:
     return Box(purpose.cohort, sealed, signer.sign(_signed(purpose, sealed)))
 
 
+def is_signed(public_key: bytes, signature: bytes, message: bytes) -> bool:
+    """Whether the holder of `public_key` signed this message."""
+    try:
+        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
 def verify_box(box: Box, purpose: Purpose, public_key: bytes) -> None:
     """ProtocolError unless the holder of `public_key` signed this box for this purpose."""
-    try:
-        Ed25519PublicKey.from_public_bytes(public_key).verify(box.signature, _signed(purpose, box.sealed))
-    except (InvalidSignature, ValueError) as error:
-        raise ProtocolError(f"the box of {box.cohort} carries no valid signature of its cohort") from error
+    if not is_signed(public_key, box.signature, _signed(purpose, box.sealed)):
+        raise ProtocolError(f"the box of {box.cohort} carries no valid signature of its cohort")
 
 
 def open_box(box: Box, purpose: Purpose, public_key: bytes, key: SealingKey) -> bytes:

@@ -4,6 +4,7 @@ import { ChoiceField, TextField } from "../../ui/Field";
 import { Columns, Stack } from "../../ui/Layout";
 import { OptionFields } from "./OptionFields";
 import { PlanFlag, PlanNumber, type Part } from "./part";
+import { t } from "../../words/language";
 
 /** What most studies leave as it is. */
 export function MoreRules(part: Part) {
@@ -12,7 +13,7 @@ export function MoreRules(part: Part) {
   const hasProblem = [...FIELDS, ...options].some((field) => part.wrong(`plan.${field}`));
   return (
     <details open={isOpen || hasProblem} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>More rules</summary>
+      <summary>{t("More rules")}</summary>
       <Stack>
         {!part.method.of_tables && <OfVariants {...part} />}
         <OptionFields {...part} place="more" />
@@ -29,18 +30,18 @@ function OfVariants(part: Part) {
   return (
     <>
       <ChoiceField
-        legend="Agreement on variants"
+        legend={t("Agreement on variants")}
         value={form.panelMode}
         options={[
           {
             value: "names",
-            label: "By the cohorts' own lists",
-            hint: "Each sends its list of variants; the study is about those that all have.",
+            label: t("By the cohorts' own lists"),
+            hint: t("Each sends its list of variants; the study is about those that all have."),
           },
           {
             value: "list",
-            label: "By a list that you upload",
-            hint: "The cohorts' own lists stay with them. Upload it before you invite.",
+            label: t("By a list that you upload"),
+            hint: t("The cohorts' own lists stay with them. Upload it before you invite."),
           },
         ]}
         error={wrong("plan.panel_mode")}
@@ -48,19 +49,19 @@ function OfVariants(part: Part) {
       />
       <Columns>
         <TextField
-          label="Chromosomes"
-          hint="As --chr, such as 1-4, 22, X. Empty for all."
+          label={t("Chromosomes")}
+          hint={t("As --chr, such as 1-4, 22, X. Empty for all.")}
           value={form.chromosomes}
           onChange={(chromosomes) => set({ chromosomes })}
           error={wrong("plan.chromosomes")}
           autoComplete="off"
         />
-        <PlanNumber {...part} name="autosomes" label="Autosomes" hint="22 for people." />
+        <PlanNumber {...part} name="autosomes" label={t("Autosomes")} hint={t("22 for people.")} />
         <PlanNumber
           {...part}
           name="chunk_size"
-          label="Variants in one question"
-          hint="0 chooses automatically."
+          label={t("Variants in one question")}
+          hint={t("0 chooses automatically.")}
         />
       </Columns>
       <Columns>
@@ -68,9 +69,14 @@ function OfVariants(part: Part) {
           {...part}
           name="nonfounders"
           label="--nonfounders"
-          hint="Count those with parents in the file."
+          hint={t("Count those with parents in the file.")}
         />
-        <PlanFlag {...part} name="allow_no_sex" label="--allow-no-sex" hint="Keep those of unknown sex." />
+        <PlanFlag
+          {...part}
+          name="allow_no_sex"
+          label="--allow-no-sex"
+          hint={t("Keep those of unknown sex.")}
+        />
       </Columns>
     </>
   );
@@ -81,14 +87,14 @@ function Masking(part: Part) {
   return (
     <>
       <ChoiceField
-        legend="Masks"
+        legend={t("Masks")}
         value={form.masking}
         options={[
-          { value: "modular", label: "Uniform", hint: "A masked number says nothing by itself." },
+          { value: "modular", label: t("Uniform"), hint: t("A masked number says nothing by itself.") },
           {
             value: "gaussian",
-            label: "Gaussian noise",
-            hint: "For comparison with the literature: it hides less, and results are less exact.",
+            label: t("Gaussian noise"),
+            hint: t("For comparison with the literature: it hides less, and results are less exact."),
           },
         ]}
         error={wrong("plan.masking")}
@@ -96,9 +102,14 @@ function Masking(part: Part) {
       />
       <Columns>
         {form.masking === "modular" ? (
-          <PlanNumber {...part} name="ring_bits" label="Bits of the ring" hint="32, 64 or 128, at least." />
+          <PlanNumber
+            {...part}
+            name="ring_bits"
+            label={t("Bits of the ring")}
+            hint={t("32, 64 or 128, at least.")}
+          />
         ) : (
-          <PlanNumber {...part} name="variance" label="Variance of the noise" />
+          <PlanNumber {...part} name="variance" label={t("Variance of the noise")} />
         )}
       </Columns>
     </>

@@ -2,17 +2,21 @@
 import { ChoiceField, CheckField, NumberField, TextField } from "../../ui/Field";
 import { Columns } from "../../ui/Layout";
 import { CovariateRows } from "./Entries";
+import { Marked } from "./Marked";
 import { isMeant, type Covariate, type Option, type Place, type Typed } from "./options";
 import type { Part } from "./part";
+import { declared } from "../../words/language";
 
 /** Those of a method's options that stand at a place, in their order; narrow ones side by side. */
 export function OptionFields({ place, ...part }: Part & { place: Place }) {
-  const shown = part.method.options.filter(
-    (option) => option.place === place && isMeant(option, part.form.options),
-  );
+  const shown = part.method.options.filter((option) => option.place === place && isMeant(option, part.form));
   return runs(shown).map((run) => {
     const [first] = run;
-    const fields = run.map((option) => <OptionField key={option.name} {...part} option={option} />);
+    const fields = run.map((option) => (
+      <Marked key={option.name} isMarked={part.marked?.has(option.name) ?? false}>
+        <OptionField {...part} option={option} />
+      </Marked>
+    ));
     return run.length > 1 || isNarrow(first) ? <Columns key={first.name}>{fields}</Columns> : fields;
   });
 }
@@ -35,8 +39,10 @@ function runs(options: readonly Option[]): Run[] {
 }
 
 function OptionField({ option, form, set, wrong }: Part & { option: Option }) {
-  const { name, hint } = option;
-  const label = option.flag ? `${option.title} (${option.flag})` : option.title;
+  const { name } = option;
+  const hint = declared(option.hint);
+  const title = declared(option.title);
+  const label = option.flag ? `${title} (${option.flag})` : title;
   const typed = form.options[name] ?? "";
   const error = wrong(`plan.${name}`);
   const change = (value: Typed) => set({ options: { ...form.options, [name]: value } });
@@ -50,7 +56,11 @@ function OptionField({ option, form, set, wrong }: Part & { option: Option }) {
         <ChoiceField
           legend={label}
           value={typed as string}
-          options={option.answers.map(({ value, title, hint }) => ({ value, label: title, hint }))}
+          options={option.answers.map(({ value, title, hint }) => ({
+            value,
+            label: declared(title),
+            hint: declared(hint),
+          }))}
           error={error}
           onChange={change}
         />

@@ -10,15 +10,18 @@ import { StudyForm } from "./StudyForm";
 
 afterEach(cleanup);
 
+const FIRTH = ["firth-fallback", "no-firth"].map((value) => ({ value, title: value, hint: "" }));
+
 const LOGISTIC = method(
   "logistic",
   [
     option("covariates", "covariates", { title: "Covariates" }),
     option("cohort_sums", "switch", { title: "Sums over one cohort", needs: "covariates" }),
+    option("firth", "choice", { title: "Firth's fit", file: "glm", answers: FIRTH }),
     option("tolerance", "number", { title: "Tolerance", place: "more", wanted: "a number from 0 to 1" }),
   ],
   ["assoc", "glm"],
-  { trait: "case/control", min_samples: 50 },
+  { trait: "case/control", min_samples: 50, firth: "firth-fallback" },
 );
 
 const QUANTILES = method(
@@ -58,6 +61,17 @@ test("the first field that is wrong takes the focus, though it stands under “M
   await userEvent.type(field, "1e-4");
   await userEvent.click(screen.getByRole("button", { name: "Create" }));
   expect(sent[0]?.options.tolerance).toBe("1e-4");
+});
+
+test("what is about one result file stands there once that file is chosen", async () => {
+  const sent: Form[] = [];
+  render(<Filled sent={sent} />);
+  expect(screen.queryByText("Firth's fit")).toBeNull();
+  await userEvent.click(screen.getByLabelText("glm"));
+  expect(screen.getByText("Firth's fit")).toBeTruthy();
+  await userEvent.click(screen.getByLabelText("no-firth"));
+  await userEvent.click(screen.getByRole("button", { name: "Create" }));
+  expect(sent[0]?.options.firth).toBe("no-firth");
 });
 
 test("what the server refuses is said at its field, which takes the focus", () => {

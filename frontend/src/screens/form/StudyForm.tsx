@@ -6,27 +6,44 @@ import { Refusal } from "../../ui/Callout";
 import { CheckField, FieldGroup, ChoiceField, TextArea, TextField } from "../../ui/Field";
 import { Card, Columns, Narrow, Row, Section } from "../../ui/Layout";
 import { TRAIT } from "../../words/states";
-import { ColumnRows } from "./Entries";
+import { ColumnRows } from "./ColumnRows";
 import { problems, problemsSoFar, withMethod, type Form } from "./form";
+import { Marked } from "./Marked";
 import { MoreRules } from "./MoreRules";
 import { OptionFields } from "./OptionFields";
 import { PlanNumber, type Part } from "./part";
+import { declared, t } from "../../words/language";
 
 interface Props {
   form: Form;
   onChange: (form: Form) => void;
   methods: readonly Method[];
+  /** The fields whose values come from a template. */
+  marked?: ReadonlySet<string> | undefined;
   error: ApiError | null;
   busy: boolean;
   /** On the button. */
   submit: string;
   onSubmit: (method: Method) => void;
+  /** What follows from it, said above the button. */
+  note?: ReactNode;
   /** Beside the button. */
   beside?: ReactNode;
 }
 
 /** Question, model and rules of a study. */
-export function StudyForm({ form, onChange, methods, error, busy, submit, onSubmit, beside }: Props) {
+export function StudyForm({
+  form,
+  onChange,
+  methods,
+  marked,
+  error,
+  busy,
+  submit,
+  onSubmit,
+  note,
+  beside,
+}: Props) {
   const [mine, setMine] = useState<Record<string, string>>({});
   const element = useRef<HTMLFormElement>(null);
   useEffect(() => {
@@ -40,6 +57,7 @@ export function StudyForm({ form, onChange, methods, error, busy, submit, onSubm
     method,
     set: (changes) => onChange({ ...form, ...changes }),
     wrong: (field) => found[field],
+    marked,
   };
   const send = (event: SubmitEvent) => {
     event.preventDefault();
@@ -61,6 +79,7 @@ export function StudyForm({ form, onChange, methods, error, busy, submit, onSubm
           <Rules {...part} />
           <MoreRules {...part} />
         </Card>
+        {note}
         <Row>
           <Button type="submit" look="primary" busy={busy}>
             {submit}
@@ -83,30 +102,32 @@ function Question({ form, method, set, wrong, methods }: WithMethods) {
     if (first) set(withMethod(form, first));
   };
   return (
-    <Section title="Question">
+    <Section title={t("Question")}>
       <TextField
-        label="Name of the study"
+        label={t("Name of the study")}
         value={form.name}
         onChange={(name) => set({ name })}
         error={wrong("name")}
         autoComplete="off"
       />
       <TextArea
-        label="Description"
-        hint="Shown to the cohorts as your words, before they accept the plan. May be empty."
+        label={t("Description")}
+        hint={t("Shown to the cohorts as your words, before they accept the plan. May be empty.")}
         value={form.description}
         onChange={(description) => set({ description })}
         error={wrong("description")}
       />
       <ChoiceField
-        legend="About"
+        legend={t("About")}
         value={method.of_tables ? "tables" : "variants"}
         options={[
-          { value: "variants", label: "Variants", hint: "A genome-wide association study of a trait." },
+          { value: "variants", label: t("Variants"), hint: t("A genome-wide association study of a trait.") },
           {
             value: "tables",
-            label: "Tables",
-            hint: "Normalization by the pooled mean, range, quartiles or a power transform; a summary.",
+            label: t("Tables"),
+            hint: t(
+              "Normalization by the pooled mean, range, quartiles or a power transform; words to numbers; a summary.",
+            ),
           },
         ]}
         onChange={(value) => choose(value === "tables")}
@@ -135,15 +156,15 @@ function TraitFields({ form, set, wrong, methods }: WithMethods) {
     <>
       <Columns>
         <TextField
-          label="Trait"
-          hint="The phenotype, such as asthma."
+          label={t("Trait")}
+          hint={t("The phenotype, such as asthma.")}
           value={form.phenotype}
           onChange={(phenotype) => set({ phenotype })}
           error={wrong("plan.phenotype")}
           autoComplete="off"
         />
         <TextField
-          label="Genome build"
+          label={t("Genome build")}
           value={form.build}
           onChange={(build) => set({ build })}
           error={wrong("plan.build")}
@@ -156,9 +177,12 @@ function TraitFields({ form, set, wrong, methods }: WithMethods) {
         </datalist>
       </Columns>
       <ChoiceField
-        legend="Kind of trait"
+        legend={t("Kind of trait")}
         value={form.trait === "quantitative" ? "quantitative" : "case/control"}
-        options={(["case/control", "quantitative"] as const).map((value) => ({ value, label: TRAIT[value] }))}
+        options={(["case/control", "quantitative"] as const).map((value) => ({
+          value,
+          label: TRAIT[value](),
+        }))}
         error={wrong("plan.trait")}
         onChange={choose}
       />
@@ -176,16 +200,20 @@ function Model({ methods, ...part }: WithMethods) {
     if (chosen) set(withMethod(form, chosen));
   };
   return (
-    <Section title="Model">
-      <ChoiceField
-        legend={method.of_tables ? "Method" : "Test"}
-        value={form.test}
-        options={fitting.map((each) => ({ value: each.name, label: each.title }))}
-        error={wrong("plan.test")}
-        onChange={choose}
-      />
+    <Section title={t("Model")}>
+      <Marked isMarked={part.marked?.has("test") ?? false}>
+        <ChoiceField
+          legend={method.of_tables ? t("Method") : t("Test")}
+          value={form.test}
+          options={fitting.map((each) => ({ value: each.name, label: declared(each.title) }))}
+          error={wrong("plan.test")}
+          onChange={choose}
+        />
+      </Marked>
       <OptionFields {...part} place="model" />
-      <Reports form={form} method={method} set={set} wrong={wrong} />
+      <Marked isMarked={part.marked?.has("files") ?? false}>
+        <Reports form={form} method={method} set={set} wrong={wrong} />
+      </Marked>
     </Section>
   );
 }
@@ -197,13 +225,13 @@ function Reports({ form, method, set, wrong }: Part) {
     set({ files: names.filter((name) => (name === file ? isChosen : form.files.includes(name))) });
   };
   return (
-    <FieldGroup legend="Result files" error={wrong("plan.files")}>
+    <FieldGroup legend={t("Result files")} error={wrong("plan.files")}>
       <Columns>
         {method.files.map(({ name, title, hint }) => (
           <CheckField
             key={name}
-            label={title}
-            hint={hint}
+            label={declared(title)}
+            hint={declared(hint)}
             checked={form.files.includes(name)}
             onChange={(isChosen) => choose(name, isChosen)}
           />
@@ -216,22 +244,27 @@ function Reports({ form, method, set, wrong }: Part) {
 function Rules(part: Part) {
   const { form, method, set } = part;
   return (
-    <Section title="Rules">
+    <Section title={t("Rules")}>
       <Columns>
-        <PlanNumber {...part} name="cohorts" label="Cohorts" hint="How many take part, at least 3." />
-        <PlanNumber {...part} name="min_samples" label="Minimum people per cohort" />
+        <PlanNumber
+          {...part}
+          name="cohorts"
+          label={t("Cohorts")}
+          hint={t("How many take part, at least 3.")}
+        />
+        <PlanNumber {...part} name="min_samples" label={t("Minimum people per cohort")} />
         {form.trait === "case/control" && !method.of_tables && (
           <PlanNumber
             {...part}
             name="min_per_class"
-            label="Minimum cases and controls"
-            hint="Of each, per cohort."
+            label={t("Minimum cases and controls")}
+            hint={t("Of each, per cohort.")}
           />
         )}
       </Columns>
       <OptionFields {...part} place="filters" />
       <CheckField
-        label="Start automatically once every cohort is ready"
+        label={t("Start automatically once every cohort is ready")}
         checked={form.autoStart}
         onChange={(autoStart) => set({ autoStart })}
       />

@@ -1,9 +1,9 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState, type ComponentProps } from "react";
+import { useState, type ComponentProps, type ReactNode } from "react";
 import { useNavigate } from "react-router";
 
-import { answer, api, type ApiError, type Method, type Study } from "../../api/client";
-import { methods, of, study as studyQuery } from "../../api/queries";
+import { answer, api, ApiError, type Method, type Study } from "../../api/client";
+import { isOver, isRepeatable, methods, of, study as studyQuery } from "../../api/queries";
 import { useMe } from "../../app/session";
 import { ButtonLink } from "../../ui/Button";
 import { Callout } from "../../ui/Callout";
@@ -13,15 +13,18 @@ import { useStudy } from "../study/StudyLayout";
 import { FORM_VERSION, fresh, fromStudy, isForm, toPlan, type Form } from "./form";
 import { forget, useKept } from "./kept";
 import { StudyForm } from "./StudyForm";
+import { Templates } from "./Templates";
+import { changed, type Begun } from "./begin";
+import { t } from "../../words/language";
 
 export function NewStudy() {
   const isObserver = useMe().role === "observer";
   const found = useQuery(methods);
   return (
     <>
-      <PageTitle>New study</PageTitle>
+      <PageTitle>{t("New study")}</PageTitle>
       {isObserver ? (
-        <Callout tone="info" title="Your account may watch studies, not create them." />
+        <Callout tone="info" title={t("Your account may watch studies, not create them.")} />
       ) : (
         <Loaded query={found}>{(known) => <Create known={known} />}</Loaded>
       )}
@@ -35,70 +38,176 @@ function Create({ known }: { known: readonly Method[] }) {
   const draft = `${useMe().username}-new-study-${FORM_VERSION}`;
   const isSound = (found: unknown): found is Form => isForm(found, known);
   const [form, setForm] = useKept<Form>(draft, () => fresh(first), isSound);
+  const [begun, setBegun] = useState<Begun | null>(null);
   const navigate = useNavigate();
   return (
-    <SavedForm
-      form={form}
-      onChange={setForm}
-      methods={known}
-      submit="Create study"
-      save={(body) => answer(api.POST("/api/v1/studies", { body }))}
-      onSaved={(made) => {
-        forget(draft);
-        void navigate(`/studies/${made.id}/cohorts`);
-      }}
-      back="/"
-    />
+    <>
+      <Templates
+        methods={known}
+        form={form}
+        begun={begun}
+        onBegin={(filled, begun) => {
+          setForm(filled);
+          setBegun(begun);
+        }}
+      />
+      <SavedForm
+        form={form}
+        onChange={setForm}
+        methods={known}
+        marked={begun ? changed(form, begun) : undefined}
+        submit={t("Create study")}
+        save={(body) => answer(api.POST("/api/v1/studies", { body }))}
+        onSaved={(made) => {
+          forget(draft);
+          void navigate(`/studies/${made.id}/cohorts`);
+        }}
+        back="/"
+      />
+    </>
   );
 }
 
 export function EditStudy() {
   const study = useStudy();
-  const found = useQuery(methods);
-  if (!study.may_change) return <Callout tone="info" title="You may watch this study, not change it." />;
-  if (study.frozen) {
+  if (!study.may_change) return <Callout tone="info" title={t("You may watch this study, not change it.")} />;
+  if (!study.plan_may_change) {
     return (
-      <Callout tone="info" title="A cohort has joined, so the plan is frozen.">
-        Duplicate the study to change it.
+      <Callout tone="info" title={t("The plan cannot be changed any more.")}>
+        {isOver(study)
+          ? t("The study has ended. Use Change and repeat, on the page of its plan.")
+          : t("A sum over the cohorts was asked for. Abort the study, then use Change and repeat.")}
       </Callout>
     );
   }
+  return <WithMethod study={study}>{(known, method) => <Edit {...{ study, known, method }} />}</WithMethod>;
+}
+
+export function RepeatStudy() {
+  const study = useStudy();
+  if (!study.may_change) return <Callout tone="info" title={t("You may watch this study, not repeat it.")} />;
+  if (!isRepeatable(study)) {
+    return <Callout tone="info" title={t("This study cannot be repeated, or is repeated already.")} />;
+  }
+  return <WithMethod study={study}>{(known, method) => <Repeat {...{ study, known, method }} />}</WithMethod>;
+}
+
+interface Known {
+  study: Study;
+  known: readonly Method[];
+  /** The study's own. */
+  method: Method;
+}
+
+function WithMethod({
+  study,
+  children,
+}: {
+  study: Study;
+  children: (known: readonly Method[], method: Method) => ReactNode;
+}) {
+  const found = useQuery(methods);
   return (
     <Loaded query={found}>
       {(known) => {
         const method = known.find((each) => each.name === study.test);
-        return method && <Edit study={study} known={known} method={method} />;
+        return method && children(known, method);
       }}
     </Loaded>
   );
 }
 
-function Edit({ study, known, method }: { study: Study; known: readonly Method[]; method: Method }) {
+function Edit({ study, known, method }: Known) {
   const [form, setForm] = useState(() => fromStudy(study, method));
   const navigate = useNavigate();
   const back = `/studies/${study.id}/plan`;
+  const isOther = isOtherPlan(fromStudy(study, method), form, known);
   return (
     <SavedForm
       form={form}
       onChange={setForm}
       methods={known}
-      submit="Save"
+      submit={t("Save")}
+      note={isOther && study.cohorts_joined > 0 && <AcceptedAnew study={study} />}
+      refused={useState(() => refusedBefore(study))[0]}
       save={(body) => answer(api.PATCH("/api/v1/studies/{study}", { ...of(study.id), body }))}
-      onSaved={() => void navigate(back)}
+      onSaved={(saved) =>
+        void navigate(back, { state: { isAcceptedAnew: saved.plan_hash !== study.plan_hash } })
+      }
       back={back}
     />
   );
 }
 
-interface Saved extends Pick<ComponentProps<typeof StudyForm>, "form" | "onChange" | "methods" | "submit"> {
+function AcceptedAnew({ study }: { study: Study }) {
+  const cohorts = study.cohorts.length;
+  return (
+    <Callout tone="warning" title={t("All cohorts will have to accept the changed plan.")} isNews>
+      {t(
+        "{{cohorts_accepted}} of {{cohorts}} have accepted the plan as it is. Their clients show what has changed, and ask again. Nothing that was sent so far was summed.",
+        { cohorts_accepted: study.cohorts_accepted, cohorts },
+      )}
+    </Callout>
+  );
+}
+
+function Repeat({ study, known, method }: Known) {
+  const [form, setForm] = useState(() => fromStudy(study, method));
+  const navigate = useNavigate();
+  const names = study.cohorts.filter(({ state }) => state !== "revoked").map(({ name }) => name);
+  return (
+    <>
+      <Callout tone="info" title={t("A new study, with the same cohorts and the plan as you change it.")}>
+        {t(
+          "{{names}} are invited by themselves: each client, started again as before, shows what has changed and asks once. The old study stays as it is.",
+          { names: names.join(", ") },
+        )}
+      </Callout>
+      <SavedForm
+        form={form}
+        onChange={setForm}
+        methods={known}
+        submit={t("Repeat the study")}
+        refused={useState(() => refusedBefore(study))[0]}
+        save={(body) => answer(api.POST("/api/v1/studies/{study}/repeat", { ...of(study.id), body }))}
+        onSaved={(made) => void navigate(`/studies/${made.id}/cohorts`)}
+        back={`/studies/${study.id}/plan`}
+      />
+    </>
+  );
+}
+
+/** What was refused in the study, beside the field that it is about; null if it is about none. */
+function refusedBefore(study: Study): ApiError | null {
+  const beside = (field: string, said: string) =>
+    new ApiError(0, "refused", said, "", { [`plan.${field}`]: said });
+  if (study.refused_field) return beside(study.refused_field, study.reason ?? "");
+  const cohort = study.cohorts.find(({ problem_field }) => problem_field);
+  return cohort ? beside(cohort.problem_field, `${cohort.name}: ${cohort.problem_message}`) : null;
+}
+
+/** Whether saving the form makes the cohorts accept anew: their plan has neither name nor description. */
+function isOtherPlan(before: Form, now: Form, known: readonly Method[]): boolean {
+  const plan = (form: Form) => {
+    const method = known.find((each) => each.name === form.test);
+    return method && JSON.stringify(toPlan(form, method));
+  };
+  return plan(before) !== plan(now);
+}
+
+type Shown = "form" | "onChange" | "methods" | "marked" | "submit" | "note";
+
+interface Saved extends Pick<ComponentProps<typeof StudyForm>, Shown> {
   save: (body: ReturnType<typeof bodyOf>) => Promise<Study>;
   onSaved: (study: Study) => void;
   /** Where Cancel leads. */
   back: string;
+  /** What the plan was refused for before. */
+  refused?: ApiError | null;
 }
 
 /** The form, and what becomes of it. */
-function SavedForm({ save, onSaved, back, ...shown }: Saved) {
+function SavedForm({ save, onSaved, back, refused = null, ...shown }: Saved) {
   const client = useQueryClient();
   const saving = useMutation<Study, ApiError, Method>({
     mutationFn: (method) => save(bodyOf(shown.form, method)),
@@ -110,10 +219,10 @@ function SavedForm({ save, onSaved, back, ...shown }: Saved) {
   return (
     <StudyForm
       {...shown}
-      error={saving.error}
+      error={saving.error ?? refused}
       busy={saving.isPending}
       onSubmit={(method) => saving.mutate(method, { onSuccess: onSaved })}
-      beside={<ButtonLink to={back}>Cancel</ButtonLink>}
+      beside={<ButtonLink to={back}>{t("Cancel")}</ButtonLink>}
     />
   );
 }

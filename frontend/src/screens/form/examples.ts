@@ -11,6 +11,7 @@ export const option = (name: string, kind: Option["kind"], more: Partial<Option>
   flag: "",
   place: "model",
   needs: "",
+  file: "",
   wanted: "something else",
   least: null,
   most: null,
@@ -35,6 +36,7 @@ export const method = (
   traits: [usual.trait ?? "case/control"],
   files: files.map(file),
   options,
+  templates: [],
   usual: { test: name, phenotype: "", cohorts: 3, files: files.slice(0, 1), panel_mode: "names", ...usual },
   ...of,
 });

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 
 import { method, option } from "./examples";
-import { columnsFrom, fresh, fromStudy, isForm, problems, problemsSoFar, toPlan, withMethod } from "./form";
+import { columnFrom, columnTo, columnsFrom, levelsIn, newColumn } from "./columns";
+import { fresh, fromStudy, isForm, problems, problemsSoFar, toPlan, withMethod } from "./form";
 
 const MAF = option("maf", "number", { place: "filters", wanted: "a number from 0 to 0.5" });
 const GENO = option("geno", "number", { place: "filters" });
@@ -97,7 +98,7 @@ test("a study of tables has columns, and neither phenotype nor variants", () => 
   const form = {
     ...fresh(Z_SCORE),
     phenotype: "left",
-    columns: [{ name: "glucose", type: "number" as const, unit: "" }],
+    columns: [newColumn("glucose")],
   };
   expect(toPlan(form, Z_SCORE)).toMatchObject({
     phenotype: "",
@@ -227,7 +228,46 @@ test.each([
 
 test("types and units of a schema's file", () => {
   expect(columnsFrom("name,type,unit\nid,text\nglucose,number,mmol/l")).toEqual([
-    { name: "id", type: "text", unit: "" },
-    { name: "glucose", type: "number", unit: "mmol/l" },
+    { ...newColumn("id"), type: "text" },
+    { ...newColumn("glucose"), unit: "mmol/l" },
   ]);
+});
+
+test("a schema's file says how words are encoded", () => {
+  const schema =
+    "name,type,encoding,values\nsmoking,category,ordinal,never|former\nward,category,target:died,A|B";
+  const [smoking, ward] = columnsFrom(schema);
+  expect(smoking && columnTo(smoking)).toEqual({
+    name: "smoking",
+    type: "category",
+    unit: "",
+    encoding: "ordinal",
+    levels: ["never", "former"],
+  });
+  expect(ward).toMatchObject({ encoding: "target", argument: "died", levels: "A\nB" });
+  expect(ward && columnFrom(columnTo(ward))).toEqual(ward);
+});
+
+test("hashed words need no values, and numbers no encoding", () => {
+  const words = {
+    ...newColumn(" drug "),
+    type: "category",
+    encoding: "hash",
+    argument: " 64",
+    levels: "a",
+  } as const;
+  expect(columnTo(words)).toMatchObject({ name: "drug", encoding: "hash:64", levels: [] });
+  expect(columnTo({ ...words, type: "number" })).toEqual({ name: "drug", type: "number", unit: "" });
+});
+
+test("a column without a list of values says how many different ones there are at most", () => {
+  const [drug = newColumn()] = columnsFrom("name,type,unit,encoding,values\ndrug,category,,one-hot,512");
+  expect(drug).toMatchObject({ levels: "", most: "512" });
+  expect(columnTo(drug)).toMatchObject({ name: "drug", encoding: "one-hot", levels: [], most: 512 });
+  expect(columnFrom(columnTo(drug))).toEqual(drug);
+  expect(columnTo({ ...drug, levels: "a" })).not.toHaveProperty("most");
+});
+
+test("values stand one on each line, remarks behind a tab", () => {
+  expect(levelsIn("I10\thypertension\r\n\n  E11 \nu\u0308")).toEqual(["I10", "E11", "ü"]);
 });

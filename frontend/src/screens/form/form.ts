@@ -1,14 +1,10 @@
 /** What the form for a study holds, and how it becomes a plan. Numbers are kept as they are typed. */
 import type { Method, Schemas, Study } from "../../api/client";
+import { t } from "../../words/language";
+import { columnFrom, columnTo, newColumn, type Column } from "./columns";
 import { like, problem, problemSoFar, read, words, write, type Option, type Typed } from "./options";
 
 type Plan = Schemas["PlanFieldsRequest"];
-
-export interface Column {
-  name: string;
-  type: Schemas["ColumnType"];
-  unit: string;
-}
 
 const NUMBERS = [
   "cohorts",
@@ -47,7 +43,7 @@ export interface Form {
 }
 
 /** Raise it where a field of the form comes, goes, or means something else: drafts of another are not read. */
-export const FORM_VERSION = 4;
+export const FORM_VERSION = 6;
 
 /** Whether something is a form as it would be today: a draft may come from another version. */
 export function isForm(found: unknown, methods: readonly Method[]): found is Form {
@@ -57,7 +53,7 @@ export function isForm(found: unknown, methods: readonly Method[]): found is For
 }
 
 const ENTRIES = {
-  columns: [{ name: "", type: "number", unit: "" }],
+  columns: [newColumn()],
   files: [""],
 };
 
@@ -98,7 +94,7 @@ function fromPlan(
     phenotype: plan.phenotype,
     trait: plan.trait ?? "case/control",
     build: plan.build ?? "",
-    columns: (plan.schema ?? []).map(({ name, type = "number", unit = "" }) => ({ name, type, unit })),
+    columns: (plan.schema ?? []).map(columnFrom),
     files: plan.files ?? [],
     panelMode: plan.panel_mode ?? "names",
     masking: plan.masking ?? "modular",
@@ -123,7 +119,9 @@ export function withMethod(form: Form, method: Method): Form {
 export function problems(form: Form, method: Method): Record<string, string> {
   const numbers = NUMBERS.filter((name) => !Number.isFinite(Number(form.numbers[name])));
   return {
-    ...Object.fromEntries(numbers.map((name) => [`plan.${name}`, `a number, not “${form.numbers[name]}”`])),
+    ...Object.fromEntries(
+      numbers.map((name) => [`plan.${name}`, t("a number, not “{{typed}}”", { typed: form.numbers[name] })]),
+    ),
     ...wrongOptions(form, method, problem),
   };
 }
@@ -150,7 +148,7 @@ export function toPlan(form: Form, method: Method): Plan {
     masking: form.masking,
     ...(Object.fromEntries(numbers.map((name) => [name, Number(form.numbers[name])])) as Partial<Plan>),
     ...(method.of_tables
-      ? { phenotype: "", trait: "none", panel_mode: "none", schema: form.columns.map(named) }
+      ? { phenotype: "", trait: "none", panel_mode: "none", schema: form.columns.map(columnTo) }
       : {
           phenotype: form.phenotype.trim(),
           trait: form.trait,
@@ -161,39 +159,4 @@ export function toPlan(form: Form, method: Method): Plan {
         }),
     ...all(method, (option) => write(option, form.options[option.name] ?? "")),
   };
-}
-
-const named = (column: Column): Column => ({ ...column, name: column.name.trim(), unit: column.unit.trim() });
-
-/** Columns from the first line of a CSV table, or from lines of name, type and unit. */
-export function columnsFrom(text: string): Column[] {
-  const lines = text.split(/\r?\n/).filter((line) => line.trim());
-  const [first = ""] = lines;
-  const isSchema = /^name(,type(,unit)?)?$/.test(first.trim());
-  const rows = isSchema ? lines.slice(1).map(cells) : cells(first).map((name) => [name]);
-  return rows.map(([name = "", type = "", unit = ""]) => ({
-    name,
-    type: type === "text" || type === "integer" ? type : "number",
-    unit,
-  }));
-}
-
-/** The cells of a line of CSV. A comma between quotes is part of its cell; two quotes are one. */
-function cells(line: string): string[] {
-  const found: string[] = [];
-  let cell = "";
-  let isQuoted = false;
-  for (const character of line) {
-    if (character === '"') isQuoted = !isQuoted;
-    if (character === "," && !isQuoted) {
-      found.push(cell);
-      cell = "";
-    } else cell += character;
-  }
-  return [...found, cell].map((cell) =>
-    cell
-      .trim()
-      .replace(/^"(.*)"$/, "$1")
-      .replaceAll('""', '"'),
-  );
 }

@@ -1,5 +1,6 @@
 /** What a form holds of a study's declared options, and how that becomes part of a plan. */
 import type { Schemas } from "../../api/client";
+import { declared, t } from "../../words/language";
 
 export type Option = Schemas["MethodOption"];
 export type Place = Schemas["Place"];
@@ -50,6 +51,12 @@ const KINDS: Record<Schemas["OptionKind"], Kind> = {
   whole: number,
   switch: { read: Boolean, write: Boolean, wrong: never, like: false },
   choice: { read: (value) => value as string, write: text, wrong: never, like: "" },
+  text: {
+    read: (value) => (typeof value === "string" ? value : ""),
+    write: (typed) => text(typed).trim(),
+    wrong: never,
+    like: "",
+  },
   numbers: list(true, (word, option) => isWithin(Number(word), option)),
   wholes: list(true, (word) => Number.isInteger(Number(word))),
   words: list(false, (word, { among }) => !among.length || among.includes(word)),
@@ -70,7 +77,9 @@ export const like = (option: Option): Typed => KINDS[option.kind].like;
 /** What can be seen here to be wrong with an option; the server judges everything else. */
 export function problem(option: Option, typed: Typed): string | undefined {
   const wrong = KINDS[option.kind].wrong(typed, option);
-  return wrong === undefined ? undefined : `${option.wanted}, not “${wrong}”`;
+  return wrong === undefined
+    ? undefined
+    : t("{{wanted}}, not “{{wrong}}”", { wanted: declared(option.wanted), wrong });
 }
 
 /** The same while it is typed: without a word that is only begun, such as `-`, and of lists alone. */
@@ -83,9 +92,13 @@ const LISTS = new Set<Option["kind"]>(["numbers", "wholes", "words"]);
 const UNFINISHED = /(?<=^|[\s,])([-+]?\.?|[a-z]+)$/;
 
 /** Whether there is in the form what an option is about. */
-export function isMeant(option: Option, options: Record<string, Typed>): boolean {
-  const needed = options[option.needs];
-  return !option.needs || (Array.isArray(needed) ? needed.length > 0 : Boolean(needed));
+export function isMeant(
+  { needs, file }: Option,
+  { options, files }: { options: Record<string, Typed>; files: string[] },
+): boolean {
+  const needed = options[needs];
+  const isThere = !needs || (Array.isArray(needed) ? needed.length > 0 : Boolean(needed));
+  return isThere && (!file || files.includes(file));
 }
 
 export const words = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean);

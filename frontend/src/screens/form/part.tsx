@@ -9,6 +9,8 @@ export interface Part {
   set: (changes: Partial<Form>) => void;
   /** What is wrong with a field, by the API's name of it. */
   wrong: (field: string) => string | undefined;
+  /** The fields whose values come from a template. */
+  marked?: ReadonlySet<string> | undefined;
 }
 
 interface Named<T> extends Part {

@@ -1,54 +1,59 @@
+import { Rich } from "../../ui/Rich";
+import { t } from "../../words/language";
 /** What a coordinator writes to the cohorts, and says to them by telephone. */
 export function Cohorts() {
   return (
     <>
-      <p>Each cohort’s data manager needs the invitation, and this:</p>
+      <p>{t("Each cohort’s data manager needs the invitation, and this:")}</p>
       <ul>
         <li>
-          Install the client beside the data. No administrator rights are needed, and only outgoing
-          connections to this platform. There is a sheet for hospital IT in the documentation.
+          {t(
+            "Install the client beside the data. No administrator rights are needed, and only outgoing connections to this platform. There is a sheet for hospital IT in the documentation.",
+          )}
         </li>
-        <li>Check the files first. This is offline, and names file, line and remedy of every problem:</li>
+        <li>
+          {t("Check the files first. This is offline, and names file, line and remedy of every problem:")}
+        </li>
       </ul>
       <pre>
         <code>unpooled-client check --bfile tartu --pheno tartu.pheno --pheno-name asthma</code>
       </pre>
       <ul>
-        <li>Then take part. The client shows who asks for what, and asks before it opens a data file:</li>
+        <li>
+          {t("Then take part. The client shows who asks for what, and asks before it opens a data file:")}
+        </li>
       </ul>
       <pre>
         <code>unpooled-client run invitation.txt --bfile tartu --pheno tartu.pheno --pheno-name asthma</code>
       </pre>
       <ul>
         <li>
-          Leave it running. If the computer restarts, the same command goes on where it was. Without it the
-          study waits.
+          {t(
+            "Leave it running. If the computer restarts, the same command goes on where it was. Without it the study waits.",
+          )}
         </li>
         <li>
-          <code>unpooled-client ledger</code> lists everything that has left the computer.
+          <Rich text="<code>unpooled-client ledger</code> lists everything that has left the computer." />
         </li>
       </ul>
-      <h3>What to compare by telephone</h3>
+      <h3>{t("What to compare by telephone")}</h3>
       <p>
-        A fingerprint is eight groups of four letters and digits. You read yours from the screen, they read
-        theirs from their client; use a number that you have from elsewhere than from a message about this
-        study.
+        {t(
+          "A fingerprint is eight groups of four letters and digits. You read yours from the screen, they read theirs from their client; use a number that you have from elsewhere than from a message about this study.",
+        )}
       </p>
       <ul>
         <li>
-          <strong>Each cohort’s fingerprint</strong>, under Cohorts, with what that cohort’s own client shows:
-          nobody else has joined in its place.
+          <Rich text="<strong>Each cohort’s fingerprint</strong>, under Cohorts, with what that cohort’s own client shows: nobody else has joined in its place." />
         </li>
         <li>
-          <strong>The plan hash</strong>, under Plan: all cohorts were shown the same plan.
+          <Rich text="<strong>The plan hash</strong>, under Plan: all cohorts were shown the same plan." />
         </li>
         <li>
-          <strong>The compensator’s fingerprint</strong>, under Plan, with what its operator publishes: masks
-          go to the right party.
+          <Rich text="<strong>The compensator’s fingerprint</strong>, under Plan, with what its operator publishes: masks go to the right party." />
         </li>
         <li>
-          <strong>The names of the other cohorts</strong>: every cohort should have heard of them. Invented
-          cohorts are how a dishonest server could see through the sum.
+          <Rich text="<strong>The names of the other cohorts</strong>: every cohort should have heard of them. Invented cohorts are how a dishonest server could see through the sum." />
         </li>
       </ul>
     </>

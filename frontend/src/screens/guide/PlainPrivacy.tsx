@@ -1,54 +1,52 @@
+import { Rich } from "../../ui/Rich";
+import { t } from "../../words/language";
 /** What is hidden from whom, and what is not. */
 export function PlainPrivacy() {
   return (
     <>
       <p>
-        Genotypes, phenotypes and names of people stay at their cohort. What is sent are counts and sums over
-        the people of a cohort, and each of these numbers is masked: a random number is added to it, as on a
-        clock that has gone round unknown times. A masked number says nothing by itself.
+        {t(
+          "Genotypes, phenotypes and names of people stay at their cohort. What is sent are counts and sums over the people of a cohort, and each of these numbers is masked: a random number is added to it, as on a clock that has gone round unknown times. A masked number says nothing by itself.",
+        )}
       </p>
       <p>
-        The server adds the masked numbers of all cohorts. A second party, the <em>compensator</em>, knows the
-        masks, and gives the server their sum. The difference is the sum over all cohorts, which is all that a
-        pooled analysis would have used.
+        <Rich text="The server adds the masked numbers of all cohorts. A second party, the <em>compensator</em>, knows the masks, and gives the server their sum. The difference is the sum over all cohorts, which is all that a pooled analysis would have used." />
       </p>
       <ul>
         <li>
-          <strong>The server</strong>, and you, never see one cohort’s number. The server sees each sum over
-          all cohorts.
+          <Rich text="<strong>The server</strong>, and you, never see one cohort’s number. The server sees each sum over all cohorts." />
         </li>
         <li>
-          <strong>The compensator</strong> sees masks, and neither data, masked or not, nor results.
+          <Rich text="<strong>The compensator</strong> sees masks, and neither data, masked or not, nor results." />
         </li>
         <li>
-          <strong>A cohort</strong> sees its own data, the plan and the results, and nothing of one other
-          cohort.
+          <Rich text="<strong>A cohort</strong> sees its own data, the plan and the results, and nothing of one other cohort." />
         </li>
         <li>
-          <strong>In clear</strong> go each cohort’s name and key, and its list of variants where the lists
-          differ: names and places of variants, no frequency and no count.
+          <Rich text="<strong>In clear</strong> go each cohort’s name and key, and its list of variants where the lists differ: names and places of variants, no frequency and no count." />
         </li>
       </ul>
       <p>
-        Before it accepts, each cohort sees every quantity that will leave it. You see the same list under
-        Privacy and traffic.
+        {t(
+          "Before it accepts, each cohort sees every quantity that will leave it. You see the same list under Privacy and traffic.",
+        )}
       </p>
-      <h3>What it does not do</h3>
+      <h3>{t("What it does not do")}</h3>
       <ul>
         <li>
-          Server and compensator must be run by people who do not work together. Together they could unmask
-          every cohort. A study in which one operator runs both says so on each of its pages.
+          {t(
+            "Server and compensator must be run by people who do not work together. Together they could unmask every cohort. A study in which one operator runs both says so on each of its pages.",
+          )}
         </li>
         <li>
-          The sum itself is not hidden. A sum over very few people is nearly their record: set the minimum
-          number of people as high as the question allows, and use <code>--maf</code>, so that no variant has
-          a handful of carriers.
+          <Rich text="The sum itself is not hidden. A sum over very few people is nearly their record: set the minimum number of people as high as the question allows, and use <code>--maf</code>, so that no variant has a handful of carriers." />
         </li>
         <li>
-          Exact frequencies in the results can be used to ask whether a person whose genome is known was among
-          the cases. Share results as you would those of a pooled study.
+          {t(
+            "Exact frequencies in the results can be used to ask whether a person whose genome is known was among the cases. Share results as you would those of a pooled study.",
+          )}
         </li>
-        <li>Nothing checks that a cohort’s numbers come from its data.</li>
+        <li>{t("Nothing checks that a cohort’s numbers come from its data.")}</li>
       </ul>
     </>
   );

@@ -2,26 +2,27 @@ import { useMe } from "../../app/session";
 import { DownloadLink } from "../../ui/Button";
 import { Muted } from "../../ui/Layout";
 import { TryDemo } from "../TryDemo";
+import { t } from "../../words/language";
 
 export function TryIt() {
   if (useMe().role === "observer") {
     return (
       <Muted>
-        Coordinators can run a demo study, and download example data. You watch studies of others.
+        {t("Coordinators can run a demo study, and download example data. You watch studies of others.")}
       </Muted>
     );
   }
   return (
     <>
-      <p>Nobody needs real data to see how a study goes. The data of both ways are generated.</p>
+      <p>{t("Nobody needs real data to see how a study goes. The data of both ways are generated.")}</p>
       <TryDemo />
       <p>
-        Or be the cohorts yourself, with clients that you start: these are PLINK files of three cohorts, with
-        a README that says how to take part. Create a study of the test chi-square for three cohorts, and
-        invite Graz, Munich and Tartu.
+        {t(
+          "Or be the cohorts yourself, with clients that you start: these are PLINK files of three cohorts, with a README that says how to take part. Create a study of the test chi-square for three cohorts, and invite Graz, Munich and Tartu.",
+        )}
       </p>
       <div>
-        <DownloadLink href="/api/v1/example">Download example data (ZIP, 3 MB)</DownloadLink>
+        <DownloadLink href="/api/v1/example">{t("Download example data (ZIP, 3 MB)")}</DownloadLink>
       </div>
     </>
   );

@@ -1,20 +1,23 @@
-import { useState, type SubmitEvent } from "react";
+import { useRef, useState, type SubmitEvent } from "react";
 
 import { answer, api, type Cohort, type Schemas, type Study } from "../../api/client";
 import { useChange } from "../../api/changes";
 import { isOver, of } from "../../api/queries";
-import { Badge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
 import { Refusal } from "../../ui/Callout";
 import { Confirm } from "../../ui/Confirm";
 import { TextField } from "../../ui/Field";
-import { Card, Muted, Row, Section, Unseen } from "../../ui/Layout";
+import { Fingerprint } from "../../ui/Fingerprint";
+import { Card, Facts, Muted, Row, Section } from "../../ui/Layout";
 import { Table, type Column } from "../../ui/Table";
-import { Ago } from "../../ui/Time";
-import { COHORT } from "../../words/states";
+import { Ago, useNow } from "../../ui/Time";
+import { Compared } from "./Compared";
+import { whomFor } from "./doing";
 import { InvitationDialog } from "./InvitationDialog";
 import { lacksList, UploadList } from "./UploadList";
+import { StagePill } from "./StagePill";
 import { useStudy } from "./StudyLayout";
+import { declared, t } from "../../words/language";
 
 type Issued = Schemas["IssuedInvitation"];
 
@@ -28,17 +31,11 @@ export function Cohorts() {
   return (
     <>
       <Roster study={study} onIssued={setIssued} />
+      {study.cohorts.length > 0 && <ByTelephone study={study} />}
       {study.may_change && study.state === "draft" && <UploadList study={study} />}
       {study.may_change && isBefore && !lacksList(study) && <Invite study={study} onIssued={setIssued} />}
       {isBefore && <Start study={study} />}
-      {issued && (
-        <InvitationDialog
-          issued={issued}
-          study={study.name}
-          ofTables={study.plan.trait === "none"}
-          onClose={() => setIssued(null)}
-        />
-      )}
+      {issued && <InvitationDialog issued={issued} study={study} onClose={() => setIssued(null)} />}
     </>
   );
 }
@@ -49,26 +46,116 @@ interface Issuing {
 }
 
 function Roster({ study, onIssued }: Issuing) {
+  const now = useNow();
   if (!study.cohorts.length) {
-    return <Muted>Nobody is invited yet. This study is for {study.plan.cohorts} cohorts.</Muted>;
+    return (
+      <Muted>
+        {t("Nobody is invited yet. This study is for {{cohorts}} cohorts.", { cohorts: study.plan.cohorts })}
+      </Muted>
+    );
   }
   const columns: Column<Cohort>[] = [
-    { title: "Cohort", cell: (row) => row.name },
-    { title: "State", cell: (row) => <Badge said={COHORT[row.state]} /> },
-    { title: "Last heard", cell: (row) => <Ago at={row.heard_at} /> },
-    { title: "Fingerprint", cell: (row) => <code>{row.fingerprint || "–"}</code> },
+    { title: t("Cohort"), cell: (row) => row.name },
+    { title: t("State"), cell: (row) => <StagePill of={row} /> },
+    { title: t("Last heard"), cell: (row) => <Ago at={row.heard_at} /> },
+    { title: t("Fingerprint of its key"), cell: (row) => <KeyOf cohort={row} study={study} /> },
   ];
   if (study.may_change && !isOver(study)) {
     columns.push({
-      title: "Invitation",
+      title: t("Invitation"),
       cell: (row) => <Invitation cohort={row} study={study} onIssued={onIssued} />,
     });
   }
   return (
+    <Section
+      title={
+        study.waits.length ? t("Waiting for {{whom}}", { whom: whomFor(study.waits, now) }) : t("Cohorts")
+      }
+    >
+      <Table caption={t("Cohorts")} columns={columns} rows={study.cohorts} rowKey={(row) => row.name} />
+    </Section>
+  );
+}
+
+/** A cohort's fingerprint, and whether somebody has compared it. */
+function KeyOf({ cohort, study }: { cohort: Cohort; study: Study }) {
+  const { name, fingerprint } = cohort;
+  if (!fingerprint) return "–";
+  return (
     <>
-      <Table caption="Cohorts" columns={columns} rows={study.cohorts} rowKey={(row) => row.name} />
-      <Muted>Compare the fingerprints with the cohorts by telephone: they show who has joined.</Muted>
+      <Fingerprint name={t("the fingerprint of the key of {{name}}", { name })}>{fingerprint}</Fingerprint>
+      <Compared
+        of={name}
+        by={study.names[cohort.compared_by] ?? cohort.compared_by}
+        at={cohort.compared_at}
+        mayChange={study.may_change}
+        note={(is_same) =>
+          answer(
+            api.PUT("/api/v1/studies/{study}/cohorts/{cohort}/compared", {
+              params: { path: { study: study.id, cohort: name } },
+              body: { fingerprint, is_same },
+            }),
+          )
+        }
+      />
     </>
+  );
+}
+
+/** What every cohort's program shows too. */
+function ByTelephone({ study }: { study: Study }) {
+  const fingerprint = study.compensator_fingerprint;
+  return (
+    <Card>
+      <Section title={t("Compare by telephone")}>
+        <Muted>
+          {t(
+            "Every cohort's program shows the same: its key shows who has joined, the plan what is computed, the list of cohorts with whom.",
+          )}
+        </Muted>
+        <Facts
+          wide
+          facts={[
+            [
+              t("Plan"),
+              <Fingerprint key="plan" name={t("the fingerprint of the plan")}>
+                {study.plan_fingerprint}
+              </Fingerprint>,
+            ],
+            [t("List of cohorts"), <RosterHash key="roster" study={study} />],
+            [
+              t("Compensator's key"),
+              <div key="key">
+                <Fingerprint name={t("the fingerprint of the key of the compensator")}>
+                  {fingerprint}
+                </Fingerprint>
+                <Compared
+                  of={t("the compensator's operator")}
+                  by={study.names[study.compared_by] ?? study.compared_by}
+                  at={study.compared_at}
+                  mayChange={study.may_change}
+                  note={(is_same) =>
+                    answer(
+                      api.PUT("/api/v1/studies/{study}/compensator/compared", {
+                        ...of(study.id),
+                        body: { fingerprint, is_same },
+                      }),
+                    )
+                  }
+                />
+              </div>,
+            ],
+          ]}
+        />
+      </Section>
+    </Card>
+  );
+}
+
+function RosterHash({ study }: { study: Study }) {
+  if (!study.roster_fingerprint) return t("Known once all cohorts have joined");
+  return (
+    <Fingerprint name={t("the fingerprint of the list of cohorts")}>{study.roster_fingerprint}</Fingerprint>
   );
 }
 
@@ -77,35 +164,57 @@ function Invitation({ cohort, study, onIssued }: Issuing & { cohort: Cohort }) {
   const reissue = useChange(() =>
     answer(api.POST("/api/v1/studies/{study}/invitations/{cohort}/reissue", address)),
   );
+  const fresh = useRef<Issued>(null);
   const revoke = useChange(() =>
     answer(api.POST("/api/v1/studies/{study}/invitations/{cohort}/revoke", address)),
   );
   return (
     <Row>
-      <Button
+      <Confirm
+        label={t("Reissue")}
+        about={t("the invitation of {{name}}", { name: cohort.name })}
         look="quiet"
-        busy={reissue.isPending}
-        onClick={() => reissue.mutate(undefined, { onSuccess: onIssued })}
+        title={t("Reissue the invitation of {{name}}?", { name: cohort.name })}
+        change={{
+          ...reissue,
+          mutateAsync: async () => {
+            fresh.current = await reissue.mutateAsync();
+          },
+        }}
+        onDone={() => fresh.current && onIssued(fresh.current)}
       >
-        Reissue<Unseen> the invitation of {cohort.name}</Unseen>
-      </Button>
+        <p>{t("The invitation that {{name}} has now admits nobody any more.", { name: cohort.name })}</p>
+        <p>{afterReissue(cohort)}</p>
+      </Confirm>
       {cohort.state !== "revoked" && (
         <Confirm
-          label="Revoke"
-          about={`the invitation of ${cohort.name}`}
-          title={`Revoke the invitation of ${cohort.name}?`}
+          label={t("Revoke")}
+          about={t("the invitation of {{name}}", { name: cohort.name })}
+          title={t("Revoke the invitation of {{name}}?", { name: cohort.name })}
           change={revoke}
         >
           <p>
-            Nobody is admitted with it any more.{" "}
             {BEFORE_START.includes(study.state)
-              ? "You can invite another cohort in its place, or reissue it."
-              : "The study has started with this cohort, so it waits until you reissue the invitation."}
+              ? t(
+                  "Nobody is admitted with it any more. You can invite another cohort in its place, or reissue it.",
+                )
+              : t(
+                  "Nobody is admitted with it any more. The study has started with this cohort, so it waits until you reissue the invitation.",
+                )}
           </p>
         </Confirm>
       )}
-      <Refusal error={reissue.error} />
     </Row>
+  );
+}
+
+/** What a new invitation means for a cohort. */
+function afterReissue({ name, fingerprint }: Cohort): string {
+  if (!fingerprint)
+    return t("{{name}} has not joined yet: hand over the new one in place of the old one.", { name });
+  return t(
+    "{{name}} has joined already. Its program is turned away until its data manager starts it with the new invitation; then it continues where it was, and what it has sent stays.",
+    { name },
   );
 }
 
@@ -128,11 +237,14 @@ function Invite({ study, onIssued }: Issuing) {
   return (
     <form onSubmit={submit}>
       <Card>
-        <Section title="Invite a cohort">
+        <Section title={t("Invite a cohort")}>
           <Refusal error={invite.error} />
           <TextField
-            label="Name"
-            hint={`Such as its place. ${taking} of ${study.plan.cohorts} are invited.`}
+            label={t("Name")}
+            hint={t("Such as its place. {{taking}} of {{cohorts}} are invited.", {
+              taking,
+              cohorts: study.plan.cohorts,
+            })}
             value={cohort}
             onChange={setCohort}
             error={invite.error?.fields.name ?? invite.error?.fields.cohort}
@@ -142,7 +254,7 @@ function Invite({ study, onIssued }: Issuing) {
           />
           <div>
             <Button type="submit" look="primary" busy={invite.isPending}>
-              Invite
+              {t("Invite")}
             </Button>
           </div>
         </Section>
@@ -155,7 +267,7 @@ function Start({ study }: { study: Study }) {
   const start = useChange(() => answer(api.POST("/api/v1/studies/{study}/start", of(study.id))));
   return (
     <Card>
-      <Section title="Start">
+      <Section title={t("Start")}>
         <Refusal error={start.error} />
         <Row>
           {study.may_change && (
@@ -166,12 +278,12 @@ function Start({ study }: { study: Study }) {
               onClick={() => start.mutate()}
               aria-describedby="why-start"
             >
-              Start
+              {t("Start")}
             </Button>
           )}
-          <span id="why-start">{study.start_blocked || "Every cohort is ready."}</span>
+          <span id="why-start">{declared(study.start_blocked) || t("Every cohort is ready.")}</span>
         </Row>
-        {study.auto_start && <Muted>The study starts by itself once every cohort is ready.</Muted>}
+        {study.auto_start && <Muted>{t("The study starts by itself once every cohort is ready.")}</Muted>}
       </Section>
     </Card>
   );

@@ -2,6 +2,9 @@ import type { Cohort, Study } from "../../api/client";
 import { Callout } from "../../ui/Callout";
 import { Stack } from "../../ui/Layout";
 import { Ago } from "../../ui/Time";
+import { ChangeAndRepeat } from "./ChangeAndRepeat";
+import { Rich } from "../../ui/Rich";
+import { declared, message, t, type Message } from "../../words/language";
 
 /** What went wrong, where, the remedy, and who can act. Nothing while nothing is wrong. */
 export function FailureCard({ study }: { study: Study }) {
@@ -9,11 +12,12 @@ export function FailureCard({ study }: { study: Study }) {
   const troubled = isOver ? [] : study.cohorts.filter((cohort) => cohort.problem);
   const reason = study.state === "done" || troubled.length ? "" : study.reason;
   if (!reason && !troubled.length) return null;
+  const isEnded = study.state === "failed" || study.state === "aborted";
   return (
     <Stack>
       {reason && (
-        <Callout tone={study.state === "failed" ? "bad" : "warning"} title={reason}>
-          {study.state === "failed" ? AFTER_FAILURE : REMEDY[study.pause_kind || "none"]}
+        <Callout tone={study.state === "failed" ? "bad" : "warning"} title={declared(reason)}>
+          {isEnded ? <AfterTheEnd study={study} /> : REMEDY[study.pause_kind || "none"]()}
         </Callout>
       )}
       {troubled.map((cohort) => (
@@ -24,31 +28,55 @@ export function FailureCard({ study }: { study: Study }) {
 }
 
 function CohortProblem({ cohort }: { cohort: Cohort }) {
-  const quantity = cohort.problem_name ? ` (${cohort.problem_name})` : "";
+  const said = declared(cohort.problem_message || cohort.problem);
+  const about = cohort.problem_name ? `${said} (${cohort.problem_name})` : said;
   return (
-    <Callout tone="bad" title={`${cohort.name}: ${cohort.problem_message || cohort.problem}${quantity}`}>
-      <p>{cohort.problem_remedy}</p>
+    <Callout tone="bad" title={`${cohort.name}: ${about}`}>
+      <p>{declared(cohort.problem_remedy)}</p>
       <p>
-        Who can act: the data manager of {cohort.name}. Reported <Ago at={cohort.problem_at} />.
+        <Rich
+          text="Who can act: the data manager of {{name}}. Reported <ago/>."
+          parts={{ ago: <Ago at={cohort.problem_at} /> }}
+          values={{ name: cohort.name }}
+        />
       </p>
     </Callout>
   );
 }
 
-const AFTER_FAILURE =
-  "Who can act: the coordinator, who duplicates the study under Plan and invites the cohorts again.";
+function AfterTheEnd({ study }: { study: Study }) {
+  return (
+    <>
+      <p>
+        {study.repetition
+          ? t("It is repeated as “{{name}}”.", { name: study.repetition.name })
+          : t(
+              "Who can act: the coordinator, who changes what was wrong and repeats the study. The same cohorts take part by one answer each.",
+            )}
+      </p>
+      <ChangeAndRepeat study={study} />
+    </>
+  );
+}
 
 /** What follows a pause, by its kind. */
-const REMEDY: Record<NonNullable<Study["pause_kind"]> | "none", string> = {
-  "": "",
-  none: "",
-  asked: "Who can act: the coordinator, who resumes it under Progress.",
-  away: "Who can act: the cohort's data manager, who starts the same command again. The study then goes on by itself.",
-  problem:
+const REMEDY: Record<NonNullable<Study["pause_kind"]> | "none", Message> = {
+  "": () => "",
+  none: () => "",
+  asked: message("Who can act: the coordinator, who resumes it under Progress."),
+  away: message(
+    "Who can act: the cohort's data manager, who starts the same command again. The study then goes on by itself.",
+  ),
+  problem: message(
     "Who can act: the cohort's data manager. The study goes on by itself once the same command runs again.",
-  compensator:
+  ),
+  compensator: message(
     "Who can act: the compensator's operator. The study goes on by itself once the compensator answers.",
-  release:
+  ),
+  release: message(
     "Who can act: the platform's operator, who goes back to the release that began it; or the coordinator, who duplicates the study under Plan.",
-  disk: "Who can act: the platform's operator. The study goes on by itself once its disk can be written.",
+  ),
+  disk: message(
+    "Who can act: the platform's operator. The study goes on by itself once its disk can be written.",
+  ),
 };

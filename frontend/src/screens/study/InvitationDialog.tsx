@@ -1,47 +1,48 @@
-import { useRef, useState } from "react";
+import { useRef, useState, type RefObject } from "react";
 
-import type { Schemas } from "../../api/client";
+import type { Schemas, Study } from "../../api/client";
+import { useMe } from "../../app/session";
 import { Button } from "../../ui/Button";
 import { Callout } from "../../ui/Callout";
 import { Dialog } from "../../ui/Dialog";
-import { Field } from "../../ui/Field";
+import { CheckField, Field } from "../../ui/Field";
+import { Row } from "../../ui/Layout";
+import { copied } from "../../words/clipboard";
 import { fileName, saveText } from "../../words/files";
+import { invitationMessage, mailto } from "../../words/invitation";
+import { shownName } from "../../words/people";
 import styles from "./InvitationDialog.module.css";
+import { t } from "../../words/language";
 
 interface Props {
   issued: Schemas["IssuedInvitation"];
-  /** The study's name. */
-  study: string;
-  ofTables: boolean;
+  study: Study;
   onClose: () => void;
 }
 
-/** An invitation, which the server tells once and keeps as a hash only. */
-export function InvitationDialog({ issued, study, ofTables, onClose }: Props) {
+/** An invitation, which the server tells once and keeps as a hash only, and a message to go with it. */
+export function InvitationDialog({ issued, study, onClose }: Props) {
   const text = useRef<HTMLTextAreaElement>(null);
-  const [isCopied, setCopied] = useState(false);
-  const copy = async () => {
-    setCopied(await copied(issued.invitation, text.current));
-  };
-  const save = () => saveText(fileName(study, issued.cohort, "invitation.txt"), `${issued.invitation}\n`);
+  const save = () =>
+    saveText(fileName(study.name, issued.cohort, "invitation.txt"), `${issued.invitation}\n`);
   return (
     <Dialog
-      title={`Invitation of ${issued.cohort}`}
+      title={t("Invitation of {{cohort}}", { cohort: issued.cohort })}
       actions={
         <>
-          <Button look="primary" onClick={copy}>
-            {isCopied ? "Copied" : "Copy"}
-          </Button>
-          <Button onClick={save}>Save as file</Button>
-          <Button onClick={onClose}>Close</Button>
+          <CopyButton label={t("Copy")} text={issued.invitation} shown={text} look="primary" />
+          <Button onClick={save}>{t("Save as file")}</Button>
+          <Button onClick={onClose}>{t("Close")}</Button>
         </>
       }
     >
-      <Callout tone="warning" title="It is shown only once.">
-        Whoever has it takes part as {issued.cohort}: hand it to its data manager as you would a password. If
-        it is lost, reissue it.
+      <Callout tone="warning" title={t("It is shown only once.")}>
+        {t(
+          "Whoever has it takes part as {{cohort}}: hand it to its data manager as you would a password. If it is lost, reissue it.",
+          { cohort: issued.cohort },
+        )}
       </Callout>
-      <Field label="Invitation">
+      <Field label={t("Invitation")}>
         {(wired) => (
           <textarea
             ref={text}
@@ -53,22 +54,64 @@ export function InvitationDialog({ issued, study, ofTables, onClose }: Props) {
           />
         )}
       </Field>
-      <p>
-        The data manager runs{" "}
-        <code>unpooled-client run invitation.txt {ofTables ? "--table FILE" : "--bfile PREFIX"}</code> beside
-        the data.
-      </p>
+      <Message issued={issued} study={study} />
     </Dialog>
   );
 }
 
-/** Whether the text is on the clipboard, which browsers give to pages with TLS and of this machine only. */
-async function copied(text: string, shown: HTMLTextAreaElement | null): Promise<boolean> {
-  const clipboard = navigator.clipboard as Clipboard | undefined;
-  const done = await clipboard?.writeText(text).then(
-    () => true,
-    () => false,
+/** What the data manager is to do, ready to be sent. */
+function Message({ issued, study }: Omit<Props, "onClose">) {
+  const me = useMe();
+  const text = useRef<HTMLTextAreaElement>(null);
+  const [isInside, setInside] = useState(false);
+  const message = invitationMessage({
+    study: study.name,
+    cohort: issued.cohort,
+    coordinator: shownName(me),
+    plan: study.plan,
+    invitation: isInside ? issued.invitation : undefined,
+  });
+  return (
+    <>
+      <Field label={t("Message to the data manager")}>
+        {(wired) => (
+          <textarea ref={text} className={styles.text} rows={7} readOnly value={message} {...wired} />
+        )}
+      </Field>
+      <CheckField
+        label={t("Put the invitation into the message")}
+        hint={t(
+          "Only where nobody else reads the message: mail passes through other hands, and stays where it was.",
+        )}
+        checked={isInside}
+        onChange={setInside}
+      />
+      <Row>
+        <CopyButton label={t("Copy message")} text={message} shown={text} />
+        <a href={mailto(t("Invitation to the study {{name}}", { name: study.name }), message)}>
+          {t("Write it as a mail")}
+        </a>
+      </Row>
+    </>
   );
-  if (!done) shown?.select(); // the reader presses Ctrl-C
-  return done ?? false;
+}
+
+interface Copying {
+  label: string;
+  text: string;
+  shown: RefObject<HTMLTextAreaElement | null>;
+  look?: "primary" | "plain";
+}
+
+function CopyButton({ label, text, shown, look = "plain" }: Copying) {
+  const [last, setLast] = useState("");
+  const copy = async () => {
+    if (await copied(text)) setLast(text);
+    else shown.current?.select(); // the reader presses Ctrl-C
+  };
+  return (
+    <Button look={look} onClick={copy}>
+      {last === text ? t("Copied") : label}
+    </Button>
+  );
 }

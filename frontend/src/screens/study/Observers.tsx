@@ -6,7 +6,9 @@ import { of } from "../../api/queries";
 import { Button } from "../../ui/Button";
 import { Refusal } from "../../ui/Callout";
 import { TextField } from "../../ui/Field";
-import { Card, Muted, Row, Section, Unseen } from "../../ui/Layout";
+import { Card, Muted, Row, Section } from "../../ui/Layout";
+import { Rich } from "../../ui/Rich";
+import { t } from "../../words/language";
 
 /** Who may watch the study beside its coordinator. */
 export function Observers({ study }: { study: Study }) {
@@ -22,19 +24,22 @@ export function Observers({ study }: { study: Study }) {
   return (
     <form onSubmit={add}>
       <Card>
-        <Section title="Observers">
-          <Muted>They see everything in this study, but cannot change anything.</Muted>
+        <Section title={t("Observers")}>
+          <Muted>{t("They see everything in this study, but cannot change anything.")}</Muted>
           <Refusal error={change.error} />
           {study.observers.map((observer) => (
             <Row key={observer}>
-              <strong>{observer}</strong>
+              <strong>{study.names[observer] ?? observer}</strong>
               <Button look="quiet" busy={change.isPending} onClick={() => change.mutate(without(observer))}>
-                Remove<Unseen> {observer}</Unseen>
+                <Rich
+                  text="Remove<unseen> {{name}}</unseen>"
+                  values={{ name: study.names[observer] ?? observer }}
+                />
               </Button>
             </Row>
           ))}
           <TextField
-            label="User name of an observer"
+            label={t("User name of an observer")}
             value={name}
             onChange={setName}
             error={change.error?.fields.observers}
@@ -43,7 +48,7 @@ export function Observers({ study }: { study: Study }) {
           />
           <div>
             <Button type="submit" busy={change.isPending}>
-              Add
+              {t("Add")}
             </Button>
           </div>
         </Section>

@@ -1,32 +1,63 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "react-router";
+import { Link, useLocation, useNavigate } from "react-router";
 
 import { answer, api, type ApiError, type Schemas, type Study } from "../../api/client";
 import { useChange } from "../../api/changes";
 import { isOver, of } from "../../api/queries";
 import { useMe } from "../../app/session";
 import { Button, ButtonLink } from "../../ui/Button";
-import { Refusal } from "../../ui/Callout";
+import { Callout, Refusal } from "../../ui/Callout";
 import { Confirm } from "../../ui/Confirm";
 import { Card, Facts, Muted, Row, Section } from "../../ui/Layout";
+import { Following } from "./Following";
+import { ChangeAndRepeat } from "./ChangeAndRepeat";
 import { Observers } from "./Observers";
 import { useStudy } from "./StudyLayout";
+import { Rich } from "../../ui/Rich";
+import { declared, declaredLabel, t } from "../../words/language";
 
 /** The question, the model and the rules, as the cohorts accept them. */
 export function PlanScreen() {
   const study = useStudy();
+  const { isAcceptedAnew = false } = (useLocation().state ?? {}) as { isAcceptedAnew?: boolean };
   return (
     <>
       {study.description && <p>{study.description}</p>}
+      {study.repeats && (
+        <p>
+          <Rich
+            text="Repeats <a>{{name}}</a>, with its cohorts."
+            parts={{ a: <Link to={`/studies/${study.repeats.id}/plan`} /> }}
+            values={{ name: study.repeats.name }}
+          />
+        </p>
+      )}
+      {isAcceptedAnew && study.plan_may_change && (
+        <Callout tone="info" title={t("The plan was changed.")} isNews>
+          <Rich
+            text="The cohorts that had accepted it accept it again; their clients show them what is different. <a>The log</a> says it too."
+            parts={{ a: <Link to={`/studies/${study.id}/log`} /> }}
+          />
+        </Callout>
+      )}
       <PlanFacts study={study} />
-      <Muted>
-        {study.frozen
-          ? "A cohort has joined, so the plan is frozen. Duplicate the study to change it."
-          : "The plan can be changed until the first cohort joins."}
-      </Muted>
+      <Muted>{mayItChange(study)}</Muted>
+      <Following study={study} />
       <Steer study={study} />
       {study.may_change && <Observers study={study} />}
     </>
+  );
+}
+
+function mayItChange(study: Study): string {
+  if (isOver(study)) return t("The study has ended. To change its plan, repeat it.");
+  if (!study.plan_may_change) {
+    return t("A sum over the cohorts was asked for: the plan cannot be changed any more.");
+  }
+  if (!study.cohorts_accepted) return t("The plan can be changed until a sum over the cohorts is asked for.");
+  return t(
+    "The plan can be changed until a sum over the cohorts is asked for. {{accepted}} of {{all}} cohorts have accepted it; if it is changed, they accept again.",
+    { accepted: study.cohorts_accepted, all: study.cohorts.length },
   );
 }
 
@@ -34,19 +65,22 @@ function PlanFacts({ study }: { study: Study }) {
   const { question, model, rules } = study.facts;
   return (
     <Card>
-      <Section title="Question">
+      <Section title={t("Question")}>
         <Facts facts={question.map(fact)} />
       </Section>
-      <Section title="Model">
+      <Section title={t("Model")}>
         <Facts facts={model.map(fact)} />
       </Section>
-      <Section title="Rules">
+      <Section title={t("Rules")}>
         <Facts
           facts={[
             ...rules.map(fact),
-            ["Start", study.auto_start ? "by itself once every cohort is ready" : "by the coordinator"],
-            ["Plan hash, the same at every cohort", <code key="hash">{study.plan_hash.slice(0, 32)}</code>],
-            ["Compensator", <code key="key">{study.compensator_fingerprint}</code>],
+            [
+              t("Start"),
+              study.auto_start ? t("by itself once every cohort is ready") : t("by the coordinator"),
+            ],
+            [t("Plan hash, the same at every cohort"), <code key="hash">{study.plan_fingerprint}</code>],
+            [t("Compensator"), <code key="key">{study.compensator_fingerprint}</code>],
           ]}
         />
       </Section>
@@ -54,7 +88,7 @@ function PlanFacts({ study }: { study: Study }) {
   );
 }
 
-const fact = ({ title, said }: Schemas["PlanFact"]) => [title, said] as const;
+const fact = ({ title, said }: Schemas["PlanFact"]) => [declaredLabel(title), declared(said)] as const;
 
 function Steer({ study }: { study: Study }) {
   const navigate = useNavigate();
@@ -84,24 +118,30 @@ function Steer({ study }: { study: Study }) {
     <>
       <Refusal error={duplicate.error ?? archive.error} />
       <Row>
-        {study.may_change && !study.frozen && !isOver(study) && (
+        {study.may_change && study.plan_may_change && (
           <ButtonLink look="primary" to={`/studies/${study.id}/edit`}>
-            Change
+            {t("Change")}
           </ButtonLink>
         )}
+        <ChangeAndRepeat study={study} />
         {mayCreate && (
           <Button busy={duplicate.isPending} onClick={() => duplicate.mutate()}>
-            Duplicate to change
+            {t("Duplicate")}
           </Button>
         )}
         {study.may_change && (isOver(study) || study.state === "draft") && (
           <Button busy={archive.isPending} onClick={() => archive.mutate()}>
-            {study.archived ? "Take from the archive" : "Archive"}
+            {study.archived ? t("Take from the archive") : t("Archive")}
           </Button>
         )}
         {study.may_change && (isOver(study) || study.state === "draft") && (
-          <Confirm label="Delete" title={`Delete “${study.name}”?`} change={remove} onDone={leave}>
-            <p>Plan, log and result files are deleted from this platform. This cannot be undone.</p>
+          <Confirm
+            label={t("Delete")}
+            title={t("Delete “{{name}}”?", { name: study.name })}
+            change={remove}
+            onDone={leave}
+          >
+            <p>{t("Plan, log and result files are deleted from this platform. This cannot be undone.")}</p>
           </Confirm>
         )}
       </Row>

@@ -6,9 +6,10 @@ import { Facts, Muted, Section, Stack } from "../../ui/Layout";
 import { Loaded } from "../../ui/Loading";
 import { Table, type Column } from "../../ui/Table";
 import { bytes, count, duration } from "../../words/format";
-import { PHASE } from "../../words/states";
+import { phaseInWords } from "../../words/states";
 import { matrix, type Cell, type PartyRow } from "./matrix";
 import { useStudy } from "./StudyLayout";
+import { declared, declaredPair, t } from "../../words/language";
 
 type Traffic = Schemas["TrafficTable"];
 
@@ -33,37 +34,39 @@ export function Privacy() {
 
 function Parties({ rows }: { rows: readonly Schemas["Party"][] }) {
   const columns: Column<Schemas["Party"]>[] = [
-    { title: "Party", cell: (row) => capital(row.name) },
-    { title: "Gets", cell: (row) => row.gets, isText: true },
-    { title: "Can read", cell: (row) => row.reads, isText: true },
-    { title: "Never gets", cell: (row) => row.never, isText: true },
+    { title: t("Party"), cell: (row) => capital(declared(row.name)) },
+    { title: t("Gets"), cell: (row) => declared(row.gets), isText: true },
+    { title: t("Can read"), cell: (row) => declared(row.reads), isText: true },
+    { title: t("Never gets"), cell: (row) => declared(row.never), isText: true },
     {
-      title: "Received so far",
+      title: t("Received so far"),
       cell: (row) => (row.bytes === null ? "–" : bytes(row.bytes)),
       isNumber: true,
     },
   ];
   return (
-    <Section title="What each party gets">
-      <Table caption="What each party gets" columns={columns} rows={rows} rowKey={(row) => row.name} />
-      <Muted>The cohorts' bytes are for all of them together; below they are listed separately.</Muted>
+    <Section title={t("What each party gets")}>
+      <Table caption={t("What each party gets")} columns={columns} rows={rows} rowKey={(row) => row.name} />
+      <Muted>{t("The cohorts' bytes are for all of them together; below they are listed separately.")}</Muted>
     </Section>
   );
 }
 
 function Leaving({ rows }: { rows: readonly Schemas["Leaving"][] }) {
   const columns: Column<Schemas["Leaving"]>[] = [
-    { title: "Quantity", cell: (row) => row.what },
-    { title: "Meaning", cell: (row) => row.detail, isText: true },
-    { title: "How much", cell: (row) => row.shape, isText: true },
-    { title: "Form", cell: (row) => row.form },
-    { title: "Readable by", cell: (row) => row.readable_by, isText: true },
-    { title: "What it tells", cell: (row) => row.learns, isText: true },
+    { title: t("Quantity"), cell: (row) => declaredPair(row.what, ": ") },
+    { title: t("Meaning"), cell: (row) => declared(row.detail), isText: true },
+    { title: t("How much"), cell: (row) => declared(row.shape), isText: true },
+    { title: t("Form"), cell: (row) => declared(row.form) },
+    { title: t("Readable by"), cell: (row) => declared(row.readable_by), isText: true },
+    { title: t("What it tells"), cell: (row) => declaredPair(row.learns, "; "), isText: true },
   ];
   return (
-    <Section title="What leaves a cohort">
-      <Muted>From the protocol's own declarations: the same that every cohort sees before it accepts.</Muted>
-      <Table caption="What leaves a cohort" columns={columns} rows={rows} rowKey={(row) => row.what} />
+    <Section title={t("What leaves a cohort")}>
+      <Muted>
+        {t("From the protocol's own declarations: the same that every cohort sees before it accepts.")}
+      </Muted>
+      <Table caption={t("What leaves a cohort")} columns={columns} rows={rows} rowKey={(row) => row.what} />
     </Section>
   );
 }
@@ -79,23 +82,23 @@ function Bytes({ found }: { found: Traffic }) {
     .filter(({ content }) => content > 0)
     .map(({ party, phase, content }) => ({ party, phase, value: content }));
   return (
-    <Section title="Traffic">
+    <Section title={t("Traffic")}>
       <Facts
         facts={[
-          ["Until the last sum, all parties", bytes(found.total)],
-          ["Delivery of results", bytes(found.delivery_of_results)],
-          ["Requests", count(found.links.reduce((sum, link) => sum + link.requests, 0))],
+          [t("Until the last sum, all parties"), bytes(found.total)],
+          [t("Delivery of results"), bytes(found.delivery_of_results)],
+          [t("Requests"), count(found.links.reduce((sum, link) => sum + link.requests, 0))],
         ]}
       />
       {found.links.length > 0 && (
         <>
-          <Matrix title="Sent to the server" cells={toServer} unit={bytes} />
-          <Matrix title="Received from the server" cells={fromServer} unit={bytes} />
+          <Matrix title={t("Sent to the server")} cells={toServer} unit={bytes} />
+          <Matrix title={t("Received from the server")} cells={fromServer} unit={bytes} />
           {contents.length > 0 && (
             <>
-              <Matrix title="Bytes of messages, without their headers" cells={contents} unit={count} />
+              <Matrix title={t("Bytes of messages, without their headers")} cells={contents} unit={count} />
               <Muted>
-                So each cohort&apos;s own ledger counts them: unpooled-client ledger verify --server
+                {t("So each cohort's own ledger counts them: unpooled-client ledger verify --server")}
               </Muted>
             </>
           )}
@@ -113,11 +116,30 @@ function Seconds({ found }: { found: Traffic }) {
   const measured = [...Object.entries(server), ...Object.entries(compensator)];
   if (!cells.length && !measured.length) return null;
   return (
-    <Section title="Running time">
-      <Muted>As measured at the server and the compensator, and as reported by each cohort.</Muted>
-      <Facts facts={measured.map(([phase, value]) => [PHASE[phase] ?? phase, duration(value)] as const)} />
-      {cells.length > 0 && <Matrix title="At the cohorts" cells={cells} unit={duration} />}
+    <Section title={t("Running time")}>
+      <Muted>{t("As measured at the server and the compensator, and as reported by each cohort.")}</Muted>
+      <Facts facts={measured.map(([phase, value]) => [phaseInWords(phase), duration(value)] as const)} />
+      {cells.length > 0 && <Matrix title={t("At the cohorts")} cells={cells} unit={duration} />}
+      {found.comparisons.length > 0 && <Comparisons rows={found.comparisons} />}
     </Section>
+  );
+}
+
+/** How long the turns between server and compensator took, where sums are compared. */
+function Comparisons({ rows }: { rows: Traffic["comparisons"] }) {
+  const title = t("Turns with the compensator");
+  const columns: Column<Traffic["comparisons"][number]>[] = [
+    { title: t("Step"), cell: (row) => declared(row.title), isText: true },
+    { title: t("Rounds"), cell: (row) => count(row.rounds), isNumber: true },
+    { title: t("Turns"), cell: (row) => count(row.turns), isNumber: true },
+    { title: t("Slowest turn"), cell: (row) => duration(row.slowest), isNumber: true },
+    { title: t("Together"), cell: (row) => duration(row.seconds), isNumber: true },
+  ];
+  return (
+    <Stack>
+      <h3>{title}</h3>
+      <Table caption={title} columns={columns} rows={rows} rowKey={(row) => row.title} />
+    </Stack>
   );
 }
 
@@ -133,13 +155,13 @@ interface MatrixProps {
 function Matrix({ title, cells, unit }: MatrixProps) {
   const { phases, rows } = matrix(cells);
   const columns: Column<PartyRow>[] = [
-    { title: "Party", cell: (row) => (row.party === "compensator" ? "Compensator" : row.party) },
+    { title: t("Party"), cell: (row) => (row.party === "compensator" ? t("Compensator") : row.party) },
     ...phases.map((phase) => ({
-      title: PHASE[phase] ?? phase,
+      title: phaseInWords(phase),
       cell: (row: PartyRow) => (phase in row.values ? unit(row.values[phase] ?? 0) : "–"),
       isNumber: true,
     })),
-    { title: "Together", cell: (row) => <strong>{unit(row.sum)}</strong>, isNumber: true },
+    { title: t("Together"), cell: (row) => <strong>{unit(row.sum)}</strong>, isNumber: true },
   ];
   return (
     <Stack>

@@ -4,19 +4,21 @@ import { useEffect } from "react";
 import { answer, api, type Schemas, type Study } from "../../api/client";
 import { useChange } from "../../api/changes";
 import { isOver, of, progress, study } from "../../api/queries";
-import { Badge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
 import { Refusal } from "../../ui/Callout";
 import { Confirm } from "../../ui/Confirm";
-import { Card, Facts, Muted, Row, Section } from "../../ui/Layout";
+import { Card, Facts, Muted, Row, Section, Stack } from "../../ui/Layout";
 import { Loaded } from "../../ui/Loading";
 import { Progress } from "../../ui/Progress";
 import { Table, type Column } from "../../ui/Table";
 import { Ago, useNow } from "../../ui/Time";
-import { count, duration } from "../../words/format";
-import { COHORT, PHASE } from "../../words/states";
-import { doing, headline } from "./doing";
+import { duration } from "../../words/format";
+import { phaseInWords } from "../../words/states";
+import { amount, details, headline } from "./doing";
+import { StagePill } from "./StagePill";
 import { useStudy } from "./StudyLayout";
+import { variants } from "../../words/counted";
+import { declaredPair, t } from "../../words/language";
 
 /** Named steps, a row per cohort, and the buttons. Stays after the end. */
 export function ProgressScreen() {
@@ -27,7 +29,7 @@ export function ProgressScreen() {
     <Loaded query={found}>
       {(found) => (
         <>
-          <Now progress={found} />
+          <Now study={study} progress={found} />
           <Rows progress={found} />
           {study.may_change && <Steer study={study} />}
           <Durations progress={found} />
@@ -46,31 +48,64 @@ function useSameState(around: Study, state: Study["state"] | undefined): void {
   }, [client, around.id, around.state, state]);
 }
 
-function Now({ progress }: { progress: Schemas["Progress"] }) {
+function Now({ study, progress }: { study: Study; progress: Schemas["Progress"] }) {
   const now = useNow();
+  const results = progress.state === "done" ? `/studies/${study.id}/results` : undefined;
   return (
     <Card>
-      <Section title={headline(progress, now)}>
-        {progress.panel_size !== null && <Muted>{count(progress.panel_size)} variants</Muted>}
-        {progress.steps.map((step) => (
-          <Progress key={step.name} label={step.title} done={step.summed} total={step.rounds} />
-        ))}
-        {!progress.steps.length && <Muted>No step has started yet.</Muted>}
+      <Section title={headline(progress, now)} to={results}>
+        {progress.panel_size !== null && <Muted>{variants(progress.panel_size)}</Muted>}
+        <Progress label={t("The whole study")} done={progress.share_done} total={1} said={amount(progress)} />
+        <Steps steps={progress.steps} />
       </Section>
     </Card>
   );
 }
 
+function Steps({ steps }: { steps: readonly Schemas["StepProgress"][] }) {
+  if (!steps.length) return <Muted>{t("No step has started yet.")}</Muted>;
+  return (
+    <details>
+      <summary>{t("Steps")}</summary>
+      <Stack>
+        {steps.map((step) => (
+          <Progress
+            key={step.name}
+            label={declaredPair(step.title, ": ")}
+            done={step.summed}
+            total={step.rounds}
+            said={roundsAndTurn(step)}
+          />
+        ))}
+      </Stack>
+    </details>
+  );
+}
+
+/** How many rounds are summed; of sums that are compared, also where the oldest of them is. */
+function roundsAndTurn(step: Schemas["StepProgress"]): string {
+  const values = { done: step.summed, total: step.rounds };
+  return step.turn
+    ? t("{{done}} of {{total}}, turn {{turn}} of {{turns}}", {
+        ...values,
+        turn: step.turn.number,
+        turns: step.turn.of,
+      })
+    : t("{{done}} of {{total}}", values);
+}
+
 function Rows({ progress }: { progress: Schemas["Progress"] }) {
   const now = useNow();
   const columns: Column<Schemas["CohortProgress"]>[] = [
-    { title: "Cohort", cell: (row) => row.name },
-    { title: "State", cell: (row) => <Badge said={COHORT[row.state]} /> },
-    { title: "Now", cell: (row) => doing(row, progress, now) || "–", isText: true },
-    { title: "Last heard", cell: (row) => <Ago at={row.heard_at} /> },
+    { title: t("Cohort"), cell: (row) => row.name },
+    { title: t("State"), cell: (row) => <StagePill of={row} /> },
+    { title: t("Details"), cell: (row) => details(row, now) || "–", isText: true },
+    { title: t("Last heard"), cell: (row) => <Ago at={row.heard_at} /> },
   ];
-  if (!progress.cohorts.length) return <Muted>Nobody is invited yet.</Muted>;
-  return <Table caption="Cohorts" columns={columns} rows={progress.cohorts} rowKey={(row) => row.name} />;
+  if (!progress.cohorts.length) return <Muted>{t("Nobody is invited yet.")}</Muted>;
+  return (
+    <Table caption={t("Cohorts")} columns={columns} rows={progress.cohorts} rowKey={(row) => row.name} />
+  );
 }
 
 function Steer({ study }: { study: Study }) {
@@ -84,18 +119,19 @@ function Steer({ study }: { study: Study }) {
       <Row>
         {study.state === "running" && (
           <Button busy={pause.isPending} onClick={() => pause.mutate()}>
-            Pause
+            {t("Pause")}
           </Button>
         )}
         {study.state === "paused" && (
           <Button look="primary" busy={resume.isPending} onClick={() => resume.mutate()}>
-            Resume
+            {t("Resume")}
           </Button>
         )}
-        <Confirm label="Abort" title={`Abort “${study.name}”?`} change={abort}>
+        <Confirm label={t("Abort")} title={t("Abort “{{name}}”?", { name: study.name })} change={abort}>
           <p>
-            The study ends without results, for every cohort. What was summed so far is deleted, and it cannot
-            be taken up again, only duplicated and run from the start.
+            {t(
+              "The study ends without results, for every cohort. What was summed so far is deleted, and it cannot be taken up again, only repeated from the start.",
+            )}
           </p>
         </Confirm>
       </Row>
@@ -107,8 +143,8 @@ function Durations({ progress }: { progress: Schemas["Progress"] }) {
   const phases = Object.entries(progress.seconds);
   if (!phases.length) return null;
   return (
-    <Section title="Running time">
-      <Facts facts={phases.map(([phase, seconds]) => [PHASE[phase] ?? phase, duration(seconds)] as const)} />
+    <Section title={t("Running time")}>
+      <Facts facts={phases.map(([phase, seconds]) => [phaseInWords(phase), duration(seconds)] as const)} />
     </Section>
   );
 }

@@ -1,25 +1,55 @@
 import { useQuery } from "@tanstack/react-query";
+import { useSearchParams } from "react-router";
 
 import type { Schemas, Study } from "../../api/client";
-import { isOver, results } from "../../api/queries";
+import { isOver, results, type ResultsOf } from "../../api/queries";
 import { DownloadLink } from "../../ui/Button";
 import { Callout } from "../../ui/Callout";
-import { Card, Facts, Muted, Section, Unseen } from "../../ui/Layout";
+import { SelectField } from "../../ui/Field";
+import { Columns, Facts, Muted, Row, Section } from "../../ui/Layout";
 import { Loaded } from "../../ui/Loading";
 import { Table, type Column } from "../../ui/Table";
 import { bytes, count } from "../../words/format";
+import { inflation } from "../../words/genetics";
+import { resultsOf, summaryOf } from "./results/phenotype";
 import { Pictures } from "./results/Pictures";
+import { Encoding } from "./results/Encoding";
 import { Parameters, SummaryOfTable } from "./results/Tables";
+import styles from "./Results.module.css";
 import { useStudy } from "./StudyLayout";
+import { Rich } from "../../ui/Rich";
+import { t } from "../../words/language";
 
 /** What came out: numbers, pictures, loci, files. */
 export function Results() {
   const study = useStudy();
+  const [address, setAddress] = useSearchParams();
   if (study.state !== "done") return <NotYet study={study} />;
+  const shown = resultsOf(study, address.get("phenotype") ?? "");
+  const choose = (phenotype: string) => {
+    const next = new URLSearchParams(address);
+    next.set("phenotype", phenotype);
+    setAddress(next, { preventScrollReset: true });
+  };
   return (
     <>
-      {study.summary && <Numbers summary={study.summary} />}
-      {study.has_pictures && <Pictures study={study} />}
+      {shown.phenotype && (
+        <Columns>
+          <SelectField
+            label={t("Phenotype")}
+            value={shown.phenotype}
+            options={study.phenotypes.map((name) => [name, name] as const)}
+            onChange={choose}
+          />
+        </Columns>
+      )}
+      <Top study={study} shown={shown} />
+      {study.is_demo && study.summary && <Generated />}
+      {study.has_pictures && (
+        <div className={styles.pictures}>
+          <Pictures key={shown.phenotype} study={shown} />
+        </div>
+      )}
       <OfTables study={study} />
       <Files study={study} />
     </>
@@ -27,8 +57,8 @@ export function Results() {
 }
 
 function NotYet({ study }: { study: Study }) {
-  if (isOver(study)) return <Muted>The study ended without results.</Muted>;
-  return <Muted>The results will be here once the study is done.</Muted>;
+  if (isOver(study)) return <Muted>{t("The study ended without results.")}</Muted>;
+  return <Muted>{t("The results will be here once the study is done.")}</Muted>;
 }
 
 /** Of a study of tables, what its files have. */
@@ -36,56 +66,78 @@ function OfTables({ study }: { study: Study }) {
   const { data: files = [] } = useQuery(results(study.id));
   const named = (end: string) => files.find(({ name }) => name.endsWith(end))?.name;
   const [parameters, summary] = [named(".parameters.json"), named(".summary.tsv")];
+  const encoding = named(".encoding.json");
   return (
     <>
       {parameters && <Parameters study={study} file={parameters} />}
       {summary && <SummaryOfTable study={study} file={summary} />}
+      {encoding && <Encoding study={study} file={encoding} />}
     </>
   );
 }
 
-function Numbers({ summary }: { summary: Schemas["Summary"] }) {
-  const facts: [string, string][] = [
-    ["People", count(summary.people)],
-    ...known("Cases", summary.cases),
-    ...known("Controls", summary.controls),
-    ["Variants", count(summary.variants)],
-    ["Genomic inflation λ", summary.genomic_inflation?.toFixed(4) ?? "not known"],
-  ];
+/** The first numbers, and everything to take along. */
+function Top({ study, shown }: { study: Study; shown: ResultsOf }) {
+  const { data: files = [] } = useQuery(results(study.id));
+  const ending = shown.phenotype ? `.${shown.phenotype}.report.html` : ".report.html";
+  const report = files.find(({ name }) => name.endsWith(ending))?.name;
+  const summary = summaryOf(study, shown);
   return (
-    <Card>
-      <Section title="In numbers">
-        <Facts facts={facts} />
-      </Section>
-    </Card>
+    <section className={styles.top} aria-label={t("In numbers")}>
+      {summary && <Facts facts={numbers(summary)} />}
+      <Row>
+        {report && <DownloadLink href={address(study, report)}>{t("Report")}</DownloadLink>}
+        <DownloadLink href={`/api/v1/studies/${study.id}/results.zip`}>{t("Download all")}</DownloadLink>
+      </Row>
+    </section>
   );
 }
+
+function Generated() {
+  return (
+    <Muted>
+      {t(
+        "These data are generated: allele frequencies differ a little from cohort to cohort, and some effects are planted. That explains this λ, which says nothing about a real population.",
+      )}
+    </Muted>
+  );
+}
+
+const numbers = (summary: Schemas["Summary"]): [string, string][] => [
+  [t("People"), count(summary.people)],
+  ...known(t("Cases"), summary.cases),
+  ...known(t("Controls"), summary.controls),
+  [t("Variants"), count(summary.variants)],
+  [t("Genomic inflation λ"), inflation(summary.genomic_inflation)],
+];
+
+const address = (study: Study, file: string): string => `/api/v1/studies/${study.id}/results/${file}`;
 
 const known = (name: string, value: number | null): [string, string][] =>
   value === null ? [] : [[name, count(value)]];
 
 function Files({ study }: { study: Study }) {
   const columns: Column<Schemas["Result"]>[] = [
-    { title: "File", cell: (row) => row.name },
-    { title: "Size", cell: (row) => bytes(row.size), isNumber: true },
+    { title: t("File"), cell: (row) => row.name },
+    { title: t("Size"), cell: (row) => bytes(row.size), isNumber: true },
     { title: "SHA-256", cell: (row) => <code title={row.sha256}>{row.sha256.slice(0, 16)}…</code> },
     {
-      title: "Download",
+      title: t("Download"),
       cell: (row) => (
-        <DownloadLink href={`/api/v1/studies/${study.id}/results/${row.name}`}>
-          Download<Unseen> {row.name}</Unseen>
+        <DownloadLink href={address(study, row.name)}>
+          <Rich text="Download<unseen> {{name}}</unseen>" values={{ name: row.name }} />
         </DownloadLink>
       ),
     },
   ];
   return (
-    <Section title="Files">
+    <Section title={t("Files")}>
       <Loaded query={useQuery(results(study.id))}>
         {(rows) =>
           rows.length ? (
-            <Table caption="Result files" columns={columns} rows={rows} rowKey={(row) => row.name} />
+            <Table caption={t("Result files")} columns={columns} rows={rows} rowKey={(row) => row.name} />
           ) : (
-            <Callout tone="warning" title="The study is done, and has no files." />
+            <Callout tone="warning" title={t("The study is done, and has no files.")} />
           )
         }
       </Loaded>

@@ -4,30 +4,29 @@ import { Link, Navigate, Outlet, useOutletContext, useParams } from "react-route
 import type { Study, StudyState } from "../../api/client";
 import { methods, study } from "../../api/queries";
 import { Badge } from "../../ui/Badge";
-import { Callout } from "../../ui/Callout";
 import { Muted, PageTitle, Row } from "../../ui/Layout";
 import { Loaded } from "../../ui/Loading";
+import { Notice } from "../../ui/Notice";
 import { Tabs } from "../../ui/Tabs";
-import { DEMO, STUDY } from "../../words/states";
+import { DEMO, NOT_BLIND, STUDY } from "../../words/states";
 import { FailureCard } from "./FailureCard";
+import { OverlapCard } from "./OverlapCard";
+import { STUDY_PAGES } from "./pages";
+import styles from "./StudyLayout.module.css";
+import { declared, t } from "../../words/language";
 
 /** What is around every page of a study: its name, its state, what went wrong, and its pages. */
 export function StudyLayout() {
   const { id = "" } = useParams();
   return (
-    <>
-      <p>
-        <Link to="/">All studies</Link>
-      </p>
-      <Loaded query={useQuery(study(id))}>
-        {(found) => (
-          <>
-            <Head study={found} />
-            <Outlet context={found} />
-          </>
-        )}
-      </Loaded>
-    </>
+    <Loaded query={useQuery(study(id))}>
+      {(found) => (
+        <>
+          <Head study={found} />
+          <Outlet context={found} />
+        </>
+      )}
+    </Loaded>
   );
 }
 
@@ -36,42 +35,50 @@ export const useStudy = (): Study => useOutletContext<Study>();
 
 function Head({ study }: { study: Study }) {
   const { data: known = [] } = useQuery(methods);
-  const method = known.find((each) => each.name === study.test)?.title ?? study.test;
-  const about = [study.phenotype, method, `coordinated by ${study.owner}`].filter(Boolean).join(" · ");
+  const method = declared(known.find((each) => each.name === study.test)?.title ?? study.test);
+  const mine = study.may_change ? "" : t("You may watch this study, not change it.");
+  const by = t("coordinated by {{name}}", { name: study.owner_name });
+  const about = [study.phenotype, method, by, mine].filter(Boolean).join(" · ");
   const base = `/studies/${study.id}`;
   return (
-    <>
+    <header className={styles.head}>
       <PageTitle
         beside={
-          <Row>
-            {study.is_demo && <Badge said={DEMO} />}
-            <Badge said={STUDY[study.state]} />
-          </Row>
+          <>
+            <Row>
+              {study.is_demo && <Badge said={DEMO} />}
+              <Badge said={STUDY[study.state]} to={study.state === "done" ? `${base}/results` : undefined} />
+            </Row>
+            {study.one_operator && <NotBlind study={study} />}
+          </>
         }
       >
         {study.name}
       </PageTitle>
-      <Muted>{about}</Muted>
-      {study.one_operator && (
-        <Callout tone="warning" title="One operator runs server and compensator: this study is not blind.">
-          Together they could unmask what a single cohort sent. For a trial that is fine; for real data let
-          somebody else run the compensator.
-        </Callout>
-      )}
-      {!study.may_change && <Muted>You may watch this study, not change it.</Muted>}
+      <Muted>
+        <Link to="/">{t("All studies")}</Link> · {about}
+      </Muted>
       <FailureCard study={study} />
+      <OverlapCard study={study} />
       <Tabs
-        label="Pages of this study"
-        pages={[
-          [`${base}/plan`, "Plan"],
-          [`${base}/cohorts`, "Cohorts"],
-          [`${base}/progress`, "Progress"],
-          [`${base}/results`, "Results"],
-          [`${base}/privacy`, "Privacy and traffic"],
-          [`${base}/log`, "Log"],
-        ]}
+        label={t("Pages of this study")}
+        pages={STUDY_PAGES.map(([page, title]) => [`${base}/${page}`, title()])}
       />
-    </>
+    </header>
+  );
+}
+
+function NotBlind({ study }: { study: Study }) {
+  return (
+    <Notice
+      id={`one operator ${study.id}`}
+      said={NOT_BLIND}
+      title={t("One operator runs server and compensator: this study is not blind.")}
+    >
+      {t(
+        "Together they could unmask what a single cohort sent. For a trial that is fine; for real data let somebody else run the compensator.",
+      )}
+    </Notice>
   );
 }
 

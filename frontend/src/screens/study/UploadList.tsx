@@ -5,6 +5,7 @@ import { useChange } from "../../api/changes";
 import { of } from "../../api/queries";
 import { Callout, Refusal } from "../../ui/Callout";
 import { Card, Muted, Section } from "../../ui/Layout";
+import { t } from "../../words/language";
 
 /** Whether the plan goes by a list of variants that is not there yet: nobody can be invited before. */
 export const lacksList = (study: Study): boolean => study.plan.panel_mode === "list" && !study.list_ready;
@@ -31,17 +32,18 @@ export function UploadList({ study }: { study: Study }) {
   };
   return (
     <Card>
-      <Section title="List of variants">
+      <Section title={t("List of variants")}>
         <Refusal error={upload.error} />
         {study.list_ready && (
-          <Callout tone="good" title="The list has been uploaded." isNews={upload.isSuccess} />
+          <Callout tone="good" title={t("The list has been uploaded.")} isNews={upload.isSuccess} />
         )}
         <label htmlFor={id}>
-          {study.list_ready ? "Replace it with another list" : "The list that the study uses"}: a .bim file,
-          or the list of an earlier study
+          {study.list_ready
+            ? t("Replace it with another list: a .bim file, or the list of an earlier study")
+            : t("The list that the study uses: a .bim file, or the list of an earlier study")}
         </label>
         <input id={id} type="file" disabled={upload.isPending} onChange={take} />
-        {upload.isPending && <Muted>Sending…</Muted>}
+        {upload.isPending && <Muted>{t("Sending…")}</Muted>}
       </Section>
     </Card>
   );

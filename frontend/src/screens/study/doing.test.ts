@@ -1,73 +1,66 @@
 import { expect, test } from "vitest";
 
 import type { Schemas } from "../../api/client";
-import { doing, headline } from "./doing";
+import { amount, details, headline, pill } from "./doing";
 
 const NOW = Date.parse("2026-01-01T12:06:00Z");
+const NOON = "2026-01-01T12:00:00Z";
 
-function cohort(name: string, changes: Partial<Schemas["CohortProgress"]> = {}): Schemas["CohortProgress"] {
-  return {
-    name,
+const waiting = (state: Schemas["Progress"]["state"], ...waits: Schemas["Wait"][]) =>
+  headline({ state, title: "Count genotypes", waits }, NOW);
+
+test("who is waited for, to do what, and since when", () => {
+  const munich = { who: ["Munich"], to: "answer", since: NOON };
+  expect(waiting("running", munich)).toBe("Count genotypes: waiting for Munich to answer (6 min)");
+  expect(waiting("paused", { ...munich, to: "come back" })).toBe(
+    "Paused: waiting for Munich to come back (6 min)",
+  );
+});
+
+test("all who are waited for are named, by what they are to do", () => {
+  const join = { who: ["Graz", "Tartu"], to: "join", since: null };
+  const data = { who: ["Munich"], to: "choose data", since: NOON };
+  expect(waiting("open", join, data)).toBe(
+    "Waiting for Graz and Tartu to join, and Munich to choose data (6 min)",
+  );
+});
+
+test("while nobody is waited for, what is being done", () => {
+  expect(waiting("running")).toBe("Count genotypes");
+});
+
+test("a wait of a moment has no time", () => {
+  const since = "2026-01-01T12:05:55Z";
+  expect(waiting("running", { who: ["Munich"], to: "answer", since })).toBe(
+    "Count genotypes: waiting for Munich to answer",
+  );
+});
+
+test("a cohort that is not heard is offline, for how long, and never green", () => {
+  const offline = pill("offline", "2026-01-01T12:03:25Z", NOW);
+  expect([offline.word(), offline.tone]).toEqual(["Offline 2 min", "warning"]);
+  expect(pill("offline", null, NOW).word()).toBe("Offline");
+  expect(pill("computing", NOON, NOW).word()).toBe("Computing");
+});
+
+test("what a cohort owes, and for how long", () => {
+  const cohort = (changes: Partial<Schemas["CohortProgress"]>): Schemas["CohortProgress"] => ({
+    name: "Munich",
     state: "ready",
-    heard_at: null,
+    stage: "computing",
+    since: NOON,
+    heard_at: NOON,
     questions_open: 0,
-    waiting_since: null,
     problem: "",
     ...changes,
-  };
-}
-
-function running(changes: Partial<Schemas["Progress"]> = {}): Schemas["Progress"] {
-  return {
-    state: "running",
-    reason: "",
-    title: "Count genotypes",
-    done: 1,
-    total: 4,
-    steps: [],
-    cohorts: [
-      cohort("Graz"),
-      cohort("Munich", { questions_open: 2, waiting_since: "2026-01-01T12:00:00Z" }),
-      cohort("Tartu"),
-    ],
-    waiting_for: ["Munich"],
-    panel_size: 10,
-    seconds: {},
-    ...changes,
-  };
-}
-
-test("who is waited for, and since when", () => {
-  expect(headline(running(), NOW)).toBe("Count genotypes: waiting for Munich for 6 min");
+  });
+  expect(details(cohort({ questions_open: 2 }), NOW)).toBe("owes 2 answers, for 6 min");
+  expect(details(cohort({ stage: "offline", questions_open: 1 }), NOW)).toBe("owes 1 answer");
+  expect(details(cohort({ stage: "waiting", since: null }), NOW)).toBe("");
 });
 
-test("while all compute nobody is waited for", () => {
-  expect(headline(running({ waiting_for: ["Graz", "Munich", "Tartu"] }), NOW)).toBe("Count genotypes");
-});
-
-test("a study that is over waits for nobody", () => {
-  expect(headline(running({ state: "done", title: "Done" }), NOW)).toBe("Done");
-});
-
-test("what each cohort is at", () => {
-  const now = running();
-  expect(now.cohorts.map((each) => doing(each, now, NOW))).toEqual([
-    "has answered, waits for Munich",
-    "computing 2 answers",
-    "has answered, waits for Munich",
-  ]);
-});
-
-test("a cohort that is not heard does not compute", () => {
-  const heard = (heard_at: string) =>
-    doing(cohort("Munich", { questions_open: 2, heard_at }), running(), NOW);
-  expect(heard("2026-01-01T12:05:50Z")).toBe("computing 2 answers");
-  expect(heard("2026-01-01T12:00:00Z")).toBe("owes 2 answers, and its client is not responding");
-});
-
-test("before the start", () => {
-  const open = running({ state: "open" });
-  expect(doing(cohort("Graz", { state: "invited" }), open, NOW)).toBe("has not used its invitation");
-  const troubled = cohort("Graz", { problem: "data", state: "accepted" });
-  expect(doing(troubled, open, NOW)).toBe("stopped with a problem");
+test("how much is done, and the time left once it can be told", () => {
+  expect(amount({ share_done: 0.429, seconds_left: null })).toBe("42 %");
+  expect(amount({ share_done: 0.429, seconds_left: 200 })).toBe("42 %, about 3 min left");
+  expect(amount({ share_done: 0.99, seconds_left: 0.2 })).toBe("99 %, about 1 s left");
 });

@@ -1,49 +1,57 @@
 /** What is being done, in words: of the study as a whole, and of one cohort. */
 import type { Schemas } from "../../api/client";
-import { duration, list, plural } from "../../words/format";
+import { count, duration, list } from "../../words/format";
+import { declared, declaredPair, plural, t } from "../../words/language";
+import { STAGE, type Said } from "../../words/states";
 
 type Progress = Schemas["Progress"];
-type Cohort = Schemas["CohortProgress"];
+type Wait = Schemas["Wait"];
 
-/** `Count genotypes: waiting for Munich for 6 min`. Time left is never guessed. */
-export function headline(progress: Progress, now: number): string {
-  const waiting = progress.state === "running" && progress.total > 0 ? progress.waiting_for : [];
-  if (!waiting.length || waiting.length === progress.cohorts.length) return progress.title;
-  const since = progress.cohorts
-    .filter((cohort) => waiting.includes(cohort.name) && cohort.waiting_since)
-    .map((cohort) => Date.parse(cohort.waiting_since ?? ""));
-  const seconds = since.length ? (now - Math.min(...since)) / 1000 : 0;
-  const span = seconds >= 10 ? ` for ${duration(seconds)}` : "";
-  return `${progress.title}: waiting for ${list(waiting)}${span}`;
+/** `Count genotypes: waiting for Munich to answer (6 min)`. */
+export function headline({ state, title, waits }: Pick<Progress, "state" | "title" | "waits">, now: number) {
+  const doing = declaredPair(title, ": ");
+  if (!waits.length) return doing;
+  const whom = whomFor(waits, now);
+  if (state === "running") return t("{{doing}}: waiting for {{whom}}", { doing, whom });
+  return state === "paused"
+    ? t("Paused: waiting for {{whom}}", { whom })
+    : t("Waiting for {{whom}}", { whom });
 }
 
-/** What one cohort is at. */
-export function doing(cohort: Cohort, progress: Progress, now: number): string {
-  if (cohort.problem) return "stopped with a problem";
-  if (cohort.state === "revoked") return "";
-  if (progress.state === "open" || progress.state === "ready" || progress.state === "draft") {
-    return BEFORE[cohort.state];
-  }
-  if (progress.state !== "running" && progress.state !== "paused") return "";
-  if (cohort.questions_open) {
-    const answers = plural(cohort.questions_open, "answer");
-    return isSilent(cohort, now)
-      ? `owes ${answers}, and its client is not responding`
-      : `computing ${answers}`;
-  }
-  const others = progress.waiting_for.filter((name) => name !== cohort.name);
-  return others.length ? `has answered, waits for ${list(others)}` : "has answered";
+/** `Graz and Tartu to join (12 min), and Munich to come back (2 min)`. */
+export function whomFor(waits: readonly Wait[], now: number): string {
+  return waits
+    .map(({ who, to, since }) => {
+      const seconds = since === null ? 0 : (now - Date.parse(since)) / 1000;
+      const said = { who: list(who.map(declared)), to: declared(to), span: span(seconds) };
+      return seconds >= 10 ? t("{{who}} to {{to}} ({{span}})", said) : t("{{who}} to {{to}}", said);
+    })
+    .reduce((before, next) => t("{{before}}, and {{next}}", { before, next }));
 }
 
-const SILENCE = 60_000; // milliseconds after which a client that computes would have been heard
+/** A stage as its pill shows it: of one that is offline also for how long. */
+export function pill(stage: Schemas["Stage"], since: string | null, now: number): Said {
+  const said = STAGE[stage];
+  if (stage !== "offline" || since === null) return said;
+  return { ...said, word: () => `${said.word()} ${span((now - Date.parse(since)) / 1000)}` };
+}
 
-const isSilent = ({ heard_at }: Cohort, now: number) =>
-  heard_at !== null && now - Date.parse(heard_at) > SILENCE;
+/** Beside the pill: what a cohort still owes, and for how long it is at this. */
+export function details(cohort: Schemas["CohortProgress"], now: number): string {
+  const n = cohort.questions_open;
+  const owes = n ? plural(n, "owes {{n}} answer", "owes {{n}} answers") : "";
+  const isSaid = cohort.since === null || cohort.stage === "offline";
+  const seconds = isSaid ? 0 : (now - Date.parse(cohort.since ?? "")) / 1000;
+  return [owes, seconds >= 10 ? t("for {{span}}", { span: span(seconds) }) : ""].filter(Boolean).join(", ");
+}
 
-const BEFORE: Record<Cohort["state"], string> = {
-  invited: "has not used its invitation",
-  joined: "looks at plan and roster",
-  accepted: "checks its data",
-  ready: "waits for the others",
-  revoked: "",
-};
+/** How much of the study is done, and how long the rest takes where that can be told. */
+export function amount({ share_done, seconds_left }: Pick<Progress, "share_done" | "seconds_left">): string {
+  const percent = `${count(Math.floor(100 * share_done))} %`;
+  if (seconds_left === null) return percent;
+  return t("{{percent}}, about {{span}} left", { percent, span: span(Math.max(seconds_left, 1)) });
+}
+
+/** A time span without the seconds once there are minutes. */
+const span = (seconds: number): string =>
+  duration(seconds < 60 ? Math.round(seconds) : 60 * Math.floor(seconds / 60));

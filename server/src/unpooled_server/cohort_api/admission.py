@@ -15,7 +15,7 @@ from django.http import FileResponse, HttpRequest, HttpResponseBase, JsonRespons
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
-from unpooled.protocol import VERSION
+from unpooled.protocol import VERSION, stages
 from unpooled_server.errors import Conflict, Refused, Unauthorized
 from unpooled_server.models import Cohort
 from unpooled_server.names import Phase
@@ -40,6 +40,7 @@ _NEEDED = (
     "token_hash",
     "instance",
     "heard_at",
+    "doing",
     "problem",
 )
 
@@ -64,7 +65,7 @@ def endpoint(phase: Phase, *methods: str) -> Callable[[View], View]:
                 cohort = _admitted(request)
             except Refused as refusal:
                 return _refusal(refusal)
-            visit = _Visit(phase, _instance(request))
+            visit = _Visit(phase, _instance(request), _doing(request))
             request.visit = visit  # type: ignore[attr-defined]
             try:
                 response = view(request, cohort, **arguments)
@@ -88,6 +89,7 @@ class _Visit:
 
     phase: Phase
     instance: str
+    doing: str
     is_counted: bool = False
 
 
@@ -95,8 +97,14 @@ def heard(request: HttpRequest, cohort: Cohort, response: HttpResponseBase) -> N
     """Write down that a cohort was heard, and the bytes of the request and of its answer."""
     visit: _Visit = request.visit  # type: ignore[attr-defined]
     sent, received = _response_bytes(response), _request_bytes(request)
-    metering.heard(cohort, visit.instance, visit.phase, received, sent, _content_bytes(request))
+    metering.heard(cohort, visit.instance, visit.doing, visit.phase, received, sent, _content_bytes(request))
     visit.is_counted = True
+
+
+def takes_long(request: HttpRequest, cohort: Cohort) -> None:
+    """Write down at once what the client is doing: the answer will come later."""
+    visit: _Visit = request.visit  # type: ignore[attr-defined]
+    metering.is_at(cohort, visit.doing)
 
 
 def _refusal(refusal: Refused) -> JsonResponse:
@@ -160,6 +168,12 @@ def _instance(request: HttpRequest) -> str:
     if not INSTANCE.fullmatch(instance):
         raise Refused("no-client", "The header Unpooled-Client must hold 32 hex digits.")
     return instance
+
+
+def _doing(request: HttpRequest) -> str:
+    """The client's word for what it is doing; empty if it tells none that is known."""
+    told = request.headers.get(stages.HEADER, "")
+    return told if told in set(stages.Doing) else ""
 
 
 def _is_other_client(cohort: Cohort, instance: str) -> bool:

@@ -34,6 +34,15 @@ def content_length(request: HttpRequest) -> int:
     return int(length)
 
 
+def exact_length(request: HttpRequest, want: int, what: str) -> int:
+    """The announced length of a body, which must be the one that follows from the question."""
+    size = content_length(request)
+    if size != want:
+        status = 413 if size > want else 400
+        raise Refused("wrong-length", f"The {what} has {size} bytes; want {want}.", status=status)
+    return size
+
+
 def list_bytes(request: HttpRequest) -> int:
     """The length of a list of variants that is sent, which may not be more than a list can have."""
     check_encoding(request)

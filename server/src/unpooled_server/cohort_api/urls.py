@@ -18,6 +18,7 @@ urlpatterns = [
     path("study", views.study),
     path("join", views.join),
     path("accept", views.accept),
+    path("repetition", views.repetition),
     path("problem", views.problem),
     path("timing", views.timing),
     path("traffic", views.traffic),
@@ -27,5 +28,7 @@ urlpatterns = [
     path("list", views.coordinator_list),
     path("questions", views.questions),
     path("shares/<round:round_id>", views.share),
+    path("codes/<round:column>", views.codes),
+    path("dealings/<round:round_id>", views.dealing),
     path("results/<str:name>", views.result),
 ]

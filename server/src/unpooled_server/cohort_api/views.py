@@ -11,15 +11,18 @@ from unpooled.protocol import codec, sealing
 from unpooled.protocol.messages import Question, Questions
 from unpooled_server import selectors, store
 from unpooled_server.cohort_api import bodies, waiting
-from unpooled_server.cohort_api.admission import endpoint, heard
+from unpooled_server.cohort_api.admission import endpoint, heard, takes_long
 from unpooled_server.errors import Missing, Refused
 from unpooled_server.models import Cohort, ResultFile, Study
 from unpooled_server.names import OVER, Phase, StudyState
-from unpooled_server.services import joining, panels, uploads
+from unpooled_server.services import coding, dealings, joining, panels, repeating, uploads
 
 RAW = "application/octet-stream"
 _NONCE = re.compile(r"[0-9a-f]{32}")
+_SIGNATURE = re.compile(r"[0-9a-f]{128}")
 _MAX_SEEN = 1000
+_LONG_SHARE = 1 << 20
+"""Bytes from which a share may be long on its way."""
 
 
 @endpoint(Phase.JOINING, "GET")
@@ -27,13 +30,17 @@ def study(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
     """All that a client shows its person; waits while nothing has changed since version `seen`."""
     seen = request.GET.get("seen", "")
     version = selectors.repeated(Study.objects.filter(pk=cohort.study_id).values_list("version"))
-    waiting.until(lambda: True if str(version()[0][0]) != seen else None, waiting.wanted_seconds(request))
+    waiting.until(
+        lambda: True if str(version()[0][0]) != seen else None,
+        waiting.wanted_seconds(request),
+        lambda: takes_long(request, cohort),
+    )
     return JsonResponse(_described(Study.objects.get(pk=cohort.study_id), cohort.pk))
 
 
 def _described(study: Study, cohort_id: int) -> dict[str, Any]:
     cohort = Cohort.objects.get(pk=cohort_id)
-    plan, roster = study.plan, joining.roster_of(study)
+    plan, roster = study.plan, selectors.roster_of(study)
     return {
         "version": study.version,
         "study": {
@@ -48,6 +55,7 @@ def _described(study: Study, cohort_id: int) -> dict[str, Any]:
         "cohort": cohort.name,
         "cohort_state": cohort.state.value,
         "list_wanted": cohort.list_wanted and not cohort.list_stored,
+        "list_apart": cohort.overlap if cohort.list_apart else None,
         "roster": roster
         and [
             {"name": name, "key": key.hex(), "fingerprint": sealing.fingerprint(key)}
@@ -60,7 +68,8 @@ def _described(study: Study, cohort_id: int) -> dict[str, Any]:
             "one_operator": study.one_operator,
         },
         "panel_digest": study.panel_digest,
-        "waiting_for": selectors.waiting_for(study),
+        "is_repeated": study.state in OVER and selectors.in_repetition(cohort) is not None,
+        **selectors.waiting(study),
         "results": [
             {"name": file.name, "bytes": file.size, "sha256": file.sha256}
             for file in study.result_files.all()
@@ -86,6 +95,15 @@ def accept(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
         bytes.fromhex(bodies.hexadecimal(values, "signature", 64)),
     )
     return JsonResponse({"accepted": True})
+
+
+@endpoint(Phase.JOINING, "POST")
+def repetition(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
+    """What admits the cohort to the study that repeats this one. Server and compensator stay the same."""
+    study, token = repeating.admit(cohort)
+    response = JsonResponse({"study": study.pk, "token": token})
+    response["Cache-Control"] = "no-store"
+    return response
 
 
 @endpoint(Phase.JOINING, "POST")
@@ -135,12 +153,16 @@ def coordinator_list(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
 
 @endpoint(Phase.ROUNDS, "GET")
 def questions(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
-    """Open rounds that the cohort has not answered; waits until there is one, or the study is over."""
+    """Open rounds that the cohort has not answered; waits until there is one, or else to look."""
     seen = _numbers(request.GET.get("seen", ""))
 
     asked = selectors.repeated(selectors.questions(cohort, seen).values_list("pk", "salt", "asked__message"))
-    over = selectors.repeated(Study.objects.filter(pk=cohort.study_id, state__in=OVER).values_list("pk"))
-    found = waiting.until(lambda: asked() or ([] if over() else None), waiting.wanted_seconds(request))
+    else_new = selectors.repeated(selectors.has_to_look(cohort).values_list("pk"))
+    found = waiting.until(
+        lambda: asked() or ([] if else_new() else None),
+        waiting.wanted_seconds(request),
+        lambda: takes_long(request, cohort),
+    )
     items = tuple(Question(number, bytes(salt), bytes(message)) for number, salt, message in found or ())
     current = Study.objects.values("state", "panel_digest").get(pk=cohort.study_id)
     answer = Questions(current["state"], bytes.fromhex(current["panel_digest"]), items)
@@ -158,18 +180,50 @@ def share(request: HttpRequest, cohort: Cohort, round_id: int) -> HttpResponseBa
     wanted = uploads.awaited(cohort, round_id)
     if wanted is None:
         return JsonResponse({"stored": True})
-    want = uploads.share_bytes(wanted)
-    size, nonce = bodies.content_length(request), request.headers.get("Unpooled-Nonce", "")
-    if size != want:
-        status = 413 if size > want else 400
-        raise Refused("wrong-length", f"The share has {size} bytes; want {want}.", status=status)
+    dealings.require_before_share(cohort, round_id, wanted)
+    size = bodies.exact_length(request, uploads.share_bytes(wanted), "share")
+    nonce = request.headers.get("Unpooled-Nonce", "")
     if not _NONCE.fullmatch(nonce):
         raise Refused("no-nonce", "The header Unpooled-Nonce must hold 32 hex digits.")
+    if size > _LONG_SHARE:
+        takes_long(request, cohort)
     response = JsonResponse({"stored": True}, status=201)
     blocks = bodies.blocks(request, size)
     if not uploads.commit(cohort, round_id, nonce, blocks, size, lambda: heard(request, cohort, response)):
         response.status_code = 200
     return response
+
+
+@endpoint(Phase.ROUNDS, "PUT")
+def codes(request: HttpRequest, cohort: Cohort, column: int) -> HttpResponseBase:
+    """Blinded points of the words of a column, for their codes."""
+    bodies.check_encoding(request)
+    bodies.require_type(request, RAW)
+    size = bodies.exact_length(request, coding.points_bytes(cohort, column), "points")
+    signature = request.headers.get("Unpooled-Signature", "")
+    if not _SIGNATURE.fullmatch(signature):
+        raise Refused("no-signature", "The header Unpooled-Signature must hold 128 hex digits.")
+    takes_long(request, cohort)
+    points = b"".join(bodies.blocks(request, size))
+    if len(points) != size:
+        raise Refused("truncated", "The connection broke before the body's end.", "Send it again.")
+    found = coding.multiplied(cohort, column, points, bytes.fromhex(signature))
+    return HttpResponse(found, content_type=RAW)
+
+
+@endpoint(Phase.ROUNDS, "PUT")
+def dealing(request: HttpRequest, cohort: Cohort, round_id: int) -> HttpResponseBase:
+    """Random numbers by which a round is compared; the cohort that deals sends them before its share."""
+    bodies.check_encoding(request)
+    bodies.require_type(request, RAW)
+    wanted = uploads.awaited(cohort, round_id)
+    if wanted is None:
+        return JsonResponse({"stored": True})
+    size = bodies.exact_length(request, dealings.awaited_bytes(cohort, round_id, wanted), "dealing")
+    if size > _LONG_SHARE:
+        takes_long(request, cohort)
+    dealings.commit(cohort, round_id, bodies.blocks(request, size), size)
+    return JsonResponse({"stored": True}, status=201)
 
 
 @endpoint(Phase.RESULTS, "GET")

@@ -14,6 +14,8 @@ from unpooled_server.lending import give_back_connection
 
 LOOK_EVERY = 0.05
 LONGEST = 25.0
+LONG = 1.0
+"""Seconds after which an answer takes long: quick rounds are not written down twice."""
 T = TypeVar("T")
 
 _places = threading.BoundedSemaphore(settings.UNPOOLED_LONG_POLLS)
@@ -26,8 +28,10 @@ def wanted_seconds(request: HttpRequest) -> float:
         return 0.0
 
 
-def until(look: Callable[[], T | None], seconds: float) -> T | None:
+def until(look: Callable[[], T | None], seconds: float, takes_long: Callable[[], None]) -> T | None:
     """What `look` finds, looking again and again for so long. Without a free place it waits a little only.
+
+    `takes_long` is called once, when nothing was found for a while.
 
     A waiting request holds a thread of the web server; some threads must stay free for shares.
     """
@@ -39,14 +43,18 @@ def until(look: Callable[[], T | None], seconds: float) -> T | None:
         time.sleep(min(seconds, 1.0))
         return look()
     try:
-        return _look_until(look, time.monotonic() + seconds)
+        return _look_until(look, seconds, takes_long)
     finally:
         _places.release()
 
 
-def _look_until(look: Callable[[], T | None], deadline: float) -> T | None:
+def _look_until(look: Callable[[], T | None], seconds: float, takes_long: Callable[[], None]) -> T | None:
+    began, is_told = time.monotonic(), False
     pause = LOOK_EVERY / 4  # the next question is often near
-    while time.monotonic() < deadline:
+    while (waited := time.monotonic() - began) < seconds:
+        if waited > LONG and not is_told:
+            takes_long()
+            is_told = True
         give_back_connection()
         time.sleep(pause)
         if (found := look()) is not None:

@@ -22,7 +22,7 @@ from unpooled import question as questions
 from unpooled.algorithms import questions_of, with_chunks
 from unpooled.driver import Entry, Outcome, Running
 from unpooled.procedure import PROCEDURES, Call, Each
-from unpooled.protocol import codec, masking
+from unpooled.protocol import codec, comparing, masking
 from unpooled.question import Question
 from unpooled_server import doorbell, store
 from unpooled_server.errors import OtherRelease
@@ -189,6 +189,9 @@ def _round(study: Study, branch: Branch, question: Question) -> Round:
     plan, salt, message = study.plan, os.urandom(masking.SALT_BYTES), questions.encode(question)
     scheme = plan.scheme(question.ring_bits)
     questions.check_fits(question, scheme, plan.cohorts)
+    words, circuit = questions.words(question, scheme), question.opens.circuit if question.opens else ""
+    if circuit:
+        comparing.lengths(scheme.label, circuit, words)  # refuses what cannot be compared
     opened = Round(
         study=study,
         branch=branch,
@@ -197,7 +200,8 @@ def _round(study: Study, branch: Branch, question: Question) -> Round:
         salt=salt,
         question=masking.question(salt, message, bytes.fromhex(study.panel_digest)),
         scheme=scheme.label,
-        words=questions.words(question, scheme),
+        words=words,
+        circuit=circuit,
     )
     opened.asked = Asked(round=opened, message=message)
     return opened

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from django.db import DatabaseError
 from django.db.models import F
 
-from unpooled.errors import BoundError, ColumnError, DisclosureError, ProtocolError
+from unpooled.errors import ProtocolError, Refuse
 from unpooled_server.compensator_client import CompensatorAway, CompensatorRefused
 from unpooled_server.errors import OtherRelease
 from unpooled_server.models import Study
@@ -31,7 +31,9 @@ def guarded(study: Study, doing: str) -> Iterator[None]:
         pause(study.pk, PauseKind.COMPENSATOR, f"{error}. {_BY_ITSELF}")
     except OtherRelease as error:
         pause(study.pk, PauseKind.RELEASE, str(error))
-    except (BoundError, ColumnError, DisclosureError, ProtocolError, CompensatorRefused) as error:
+    except Refuse as error:
+        fail(study.pk, f"{doing}: {error}", error.field)
+    except (ProtocolError, CompensatorRefused) as error:
         fail(study.pk, f"{doing}: {error}")
     except DatabaseError:
         raise  # the database was away, or busy: nothing is said of the study

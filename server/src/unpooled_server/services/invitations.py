@@ -14,10 +14,14 @@ from unpooled.protocol.invitation import Invitation
 from unpooled_server.errors import Conflict, Refused
 from unpooled_server.models import Cohort, Study
 from unpooled_server.names import BEFORE_START, LIVE, RESERVED, StudyState
-from unpooled_server.services.joining import hand_over, locked, reopen
+from unpooled_server.services.joining import forget_list, hand_over, locked, reopen
 from unpooled_server.services.transitions import move, note, touch
 
 _NAME = re.compile(r"[^\W_][\w .,()&'-]{0,78}[\w.)]?")
+
+
+def new_token() -> str:
+    return secrets.token_urlsafe(32)
 
 
 def token_hash(token: str) -> str:
@@ -39,7 +43,7 @@ def invite(study: Study, name: str, server: str, who: str) -> str:
             "A cohort's name has 1 to 80 letters, digits, blanks and . , ( ) & ' -",
             fields={"name": "letters, digits, blanks and simple punctuation"},
         )
-    token = secrets.token_urlsafe(32)
+    token = new_token()
     try:
         with transaction.atomic():
             fresh = locked(study.pk)
@@ -78,7 +82,7 @@ def _text(study: Study, token: str, server: str) -> str:
 
 def reissue(study: Study, cohort: Cohort, server: str, who: str) -> str:
     """A new invitation for a cohort; the former one admits nobody any more. What the cohort did stays."""
-    token = secrets.token_urlsafe(32)
+    token = new_token()
     with transaction.atomic():
         fresh = locked(study.pk)
         if fresh.state not in (*BEFORE_START, *LIVE):
@@ -99,12 +103,16 @@ def revoke(study: Study, cohort: Cohort, who: str) -> None:
         fresh = locked(study.pk)
         if fresh.enrolled_at is None and fresh.state in (*BEFORE_START, *LIVE):
             # Before the first release the others can go on with somebody else in its place.
-            Cohort.objects.filter(pk=cohort.pk).update(
-                revoked=True, public_key="", list_digest="", list_wanted=False, list_stored=False
+            forget_list(
+                Cohort.objects.filter(pk=cohort.pk),
+                revoked=True,
+                public_key="",
+                compared_by="",
+                compared_at=None,
             )
             hand_over(fresh, cohort.list_digest)
             if cohort.public_key:
-                reopen(fresh, f"the invitation of {cohort.name} was revoked")
+                reopen(fresh, f"the roster is fixed again: the invitation of {cohort.name} was revoked")
         else:
             Cohort.objects.filter(pk=cohort.pk).update(revoked=True)
         touch(study.pk)

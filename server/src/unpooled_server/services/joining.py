@@ -5,23 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from unpooled.algorithms import questions_of
 from unpooled.errors import ProtocolError
 from unpooled.protocol import VERSION, sealing
-from unpooled.protocol.messages import Roster
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import Box, Purpose
-from unpooled_server import store
+from unpooled_server import doorbell, store
 from unpooled_server.errors import Conflict, Over, Refused, Unauthorized
 from unpooled_server.models import Branch, Cohort, Round, RowFile, Share, Study
 from unpooled_server.names import OVER, PauseKind, StudyState
+from unpooled_server.selectors import roster_of
 from unpooled_server.services.transitions import PLATFORM, fail, move, note, pause, touch
 
 LOST_STATE = (
     "{name} came back with another key after the first release: what it had sent cannot be told from what it "
-    "will send. Duplicate the study."
+    "will send. Repeat the study."
 )
 
 
@@ -56,14 +57,6 @@ def require_our_version(study: Study) -> None:
         )
 
 
-def roster_of(study: Study) -> Roster | None:
-    """Names and keys once all invited cohorts have joined; None before."""
-    members = sorted(
-        (cohort.name, bytes.fromhex(cohort.public_key)) for cohort in study.members() if cohort.public_key
-    )
-    return Roster(tuple(members)) if len(members) == study.plan_json.get("cohorts") else None
-
-
 def join(cohort: Cohort, key: str) -> None:
     """Enter a cohort's public signing key. The same again is fine; another one makes a new roster."""
     with transaction.atomic():
@@ -87,25 +80,66 @@ def join(cohort: Cohort, key: str) -> None:
 
 def _enter(study: Study, cohort: Cohort, key: str) -> None:
     again = bool(cohort.public_key)
-    Cohort.objects.filter(pk=cohort.pk).update(
+    forget_list(
+        Cohort.objects.filter(pk=cohort.pk),
         public_key=key,
         joined_at=timezone.now(),
-        list_digest="",
-        list_wanted=False,
-        list_stored=False,
-        problem="",
-        problem_name="",
-        problem_at=None,
+        doing="",
+        compared_by="",
+        compared_at=None,
     )
     hand_over(study, cohort.list_digest)
     if again:
-        reopen(study, f"{cohort.name} joined again with a new key")
-    touch(study.pk, frozen=True)
+        reopen(study, f"the roster is fixed again: {cohort.name} joined again with a new key")
+    touch(study.pk)
     note(study.pk, cohort.name, f"joined with key {sealing.fingerprint(bytes.fromhex(key))}")
 
 
+def require_changeable(study: Study) -> None:
+    """Conflict once the plan is final. For a study that is locked: so it stays until the change is made."""
+    if study.state in OVER:
+        raise Conflict(
+            "study-over",
+            f"The study is {study.state}: its plan cannot be changed any more.",
+            "Use Change and repeat: a new study with the same cohorts, by the plan as you change it.",
+        )
+    if study.enrolled_at:
+        raise Conflict(
+            "plan-final",
+            "A sum over the cohorts was asked for already: the plan cannot be changed any more.",
+            "Abort the study, and use Change and repeat: a new study with the same cohorts, by the plan as "
+            "you change it.",
+        )
+
+
+def begin_again(study: Study, why: str) -> None:
+    """Have all cohorts read, accept and announce anew: their study is to go by another plan.
+
+    The lists of variants that were sent stay: whoever announces the same one again need not send it again.
+    """
+    is_under_way = any(cohort.accepted or cohort.list_digest for cohort in study.members())
+    forget_list(study.cohorts.all())
+    if is_under_way:
+        reopen(study, why)
+
+
+def forget_list(cohorts: QuerySet[Cohort], **changes: Any) -> None:
+    """Forget what cohorts said of their lists, and what was found in it; `changes` are made as well."""
+    fields = {
+        "list_digest": "",
+        "list_wanted": False,
+        "list_stored": False,
+        "list_apart": False,
+        "overlap": None,
+        "problem": "",
+        "problem_name": "",
+        "problem_at": None,
+    }
+    cohorts.update(**fields | changes)
+
+
 def reopen(study: Study, why: str) -> None:
-    """Fix the roster anew before the first release: acceptances and questions so far are void."""
+    """Before the first release: acceptances and questions so far are void."""
     Cohort.objects.filter(study=study).update(box_sealed=b"", box_signature=b"")
     Share.objects.filter(study=study).delete()
     RowFile.objects.filter(study=study).delete()
@@ -116,7 +150,7 @@ def reopen(study: Study, why: str) -> None:
         [StudyState.OPEN, StudyState.READY, StudyState.RUNNING, StudyState.PAUSED],
         StudyState.OPEN,
         PLATFORM,
-        f"the roster is fixed again: {why}; all cohorts accept again",
+        f"{why}; all cohorts accept again",
         reason="",
         pause_kind=PauseKind.NONE,
         panel_digest="",
@@ -125,6 +159,12 @@ def reopen(study: Study, why: str) -> None:
         ready_at=None,
         started_at=None,
         panel_at=None,
+        foreseen={},
+        paused_seconds=0.0,
+        lists_changed=True,
+        lists_said=[],
+        lists_share=0,
+        lists_accepted=False,
     )
 
 
@@ -186,32 +226,42 @@ def hand_over(study: Study, digest: str) -> None:
 
 
 def settle(study: Study) -> None:
-    """Move an open study to ready once all cohorts are. Inside a transaction that holds the study's lock."""
+    """Move an open study to ready once all cohorts are, and have agreed on variants if they do so by names.
+
+    Inside a transaction that holds the study's lock.
+    """
     cohorts = list(study.members())
-    if len(cohorts) == study.plan_json.get("cohorts") and all(cohort.ready for cohort in cohorts):
-        move(
-            study.pk,
-            [StudyState.OPEN],
-            StudyState.READY,
-            PLATFORM,
-            "all cohorts are ready",
-            ready_at=timezone.now(),
-        )
+    if len(cohorts) != study.plan_json.get("cohorts") or not all(cohort.ready for cohort in cohorts):
+        return
+    # Those of an earlier plan: each cohort takes the room of one.
+    store.drop_other_lists(study.pk, {cohort.list_digest for cohort in cohorts})
+    if study.plan_json.get("panel_mode") == "names" and not study.panel_digest:
+        touch(study.pk, ready_at=timezone.now(), lists_changed=True)
+        doorbell.ring_study(study.pk)
+        return
+    move(
+        study.pk,
+        [StudyState.OPEN],
+        StudyState.READY,
+        PLATFORM,
+        "all cohorts are ready",
+        ready_at=study.ready_at or timezone.now(),
+    )
 
 
 def report_problem(cohort: Cohort, code: str, name: str) -> None:
     """A cohort cannot go on; the others wait.
 
-    The coordinator reads `name`, so what is not the name of a quantity of the study's steps is left out.
+    The coordinator reads `name`, so what is no name of a quantity or a column of the study is left out.
     """
-    problem = next((known for known in Problem if known.value == code), None)
+    problem = Problem.of(code)
     if problem is None:
         raise Refused("unknown-problem", "This is no problem code of the protocol.")
     with transaction.atomic():
         study = locked(cohort.study_id)
         still_admitted(cohort)
         require_not_over(study)
-        name = name if name in _quantities(study) else ""
+        name = name if study.plan.field_of(name) or name in _quantities(study) else ""
         Cohort.objects.filter(pk=cohort.pk).update(
             problem=problem.value, problem_name=name, problem_at=timezone.now()
         )

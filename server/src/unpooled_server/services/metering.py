@@ -34,11 +34,27 @@ def count(study_id: str, party: str, phase: Phase, received: int, sent: int, con
         row.update(**added)
 
 
-def heard(cohort: Cohort, instance: str, phase: Phase, received: int, sent: int, content: int) -> None:
+def heard(
+    cohort: Cohort, instance: str, doing: str, phase: Phase, received: int, sent: int, content: int
+) -> None:
     """A cohort's request is answered."""
     with transaction.atomic():
-        Cohort.objects.filter(pk=cohort.pk).update(heard_at=timezone.now(), instance=instance)
+        _is_at(cohort, doing, instance=instance)
         count(cohort.study_id, cohort.name, phase, received, sent, content)
+
+
+def is_at(cohort: Cohort, doing: str) -> None:
+    """A cohort's client has told what it is doing, with a request that takes long."""
+    if doing != cohort.doing:
+        _is_at(cohort, doing)
+
+
+def _is_at(cohort: Cohort, doing: str, **changes: str) -> None:
+    now = timezone.now()
+    is_news = bool(doing) and doing != cohort.doing
+    told = {"doing": doing, "doing_at": now} if is_news else {}
+    Cohort.objects.filter(pk=cohort.pk).update(heard_at=now, **told, **changes)
+    cohort.doing = doing or cohort.doing
 
 
 def compensator_meter(study_id: str, phase: Phase) -> Meter:

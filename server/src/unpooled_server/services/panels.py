@@ -7,26 +7,39 @@ import mmap
 import os
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
 from django.db import transaction
 from django.utils import timezone
 
+from unpooled import overlap
 from unpooled.errors import ProtocolError
 from unpooled.memory import give_back_what_is_free
 from unpooled.panel import MAX_BYTES, Panel, reconcile
+from unpooled.protocol.problems import Problem
 from unpooled_server import doorbell, store
 from unpooled_server.errors import Conflict, Refused, Unavailable
 from unpooled_server.models import Cohort, Study
 from unpooled_server.names import LIVE, StudyState
 from unpooled_server.services import lists
-from unpooled_server.services.joining import hand_over, locked, require_not_over, settle, still_admitted
+from unpooled_server.services.changing import put_plan
+from unpooled_server.services.joining import (
+    forget_list,
+    hand_over,
+    locked,
+    require_changeable,
+    require_not_over,
+    settle,
+    still_admitted,
+)
 from unpooled_server.services.transitions import PLATFORM, fail, note, touch
 
 MAX_LIST_BYTES = MAX_BYTES
-READY = StudyState.READY
+QUIET = timedelta(seconds=5)
+"""For which no list came, before those that are here are compared without the others."""
 _reading = threading.Lock()
 
 
@@ -41,13 +54,19 @@ def announce(cohort: Cohort, digest: str) -> bool:
         require_not_over(study)
         if cohort.list_digest == digest:
             return cohort.list_wanted and not cohort.list_stored
+        if not cohort.accepted:  # it was made under a plan that is no longer the study's
+            raise Conflict("not-accepted", "The plan is not accepted yet.", "Read it, then accept.")
         if study.begun or study.panel_digest:
-            raise Conflict("panel-agreed", "The panel of this study is agreed already.")
+            raise Conflict(
+                "panel-agreed",
+                "The cohorts have agreed on variants, and this cohort's list is another one by now.",
+                "Go on with the files whose list was agreed on.",
+            )
         old = cohort.list_digest
         wanted = study.plan.panel_mode == "names" and not _is_asked_for(study, digest, cohort)
-        Cohort.objects.filter(pk=cohort.pk).update(list_digest=digest, list_wanted=wanted, list_stored=False)
+        forget_list(Cohort.objects.filter(pk=cohort.pk), list_digest=digest, list_wanted=wanted)
         hand_over(study, old)
-        touch(study.pk)
+        touch(study.pk, lists_changed=True)
         settle(study)
     return wanted
 
@@ -71,7 +90,7 @@ def receive_list(cohort: Cohort, blocks: Iterator[bytes]) -> None:
         is_its_list = own.filter(list_digest=cohort.list_digest).update(list_stored=True)
         if is_its_list:
             require_not_over(study)
-            touch(study.pk)
+            touch(study.pk, lists_changed=True)
             settle(study)
         else:
             hand_over(study, cohort.list_digest)
@@ -133,8 +152,7 @@ def receive_coordinator_list(study: Study, blocks: Iterator[bytes], who: str) ->
 
 
 def _require_list_to_be_open(study: Study) -> None:
-    if study.frozen:
-        raise Conflict("frozen", "A cohort has joined: the plan is frozen.", "Duplicate the study.")
+    require_changeable(study)
     if study.plan_json.get("panel_mode") != "list":
         raise Conflict("no-list", "The plan of this study does not use a list.")
 
@@ -150,10 +168,12 @@ def set_list(study: Study, data: bytes | mmap.mmap, who: str) -> None:
     with transaction.atomic():
         study = locked(study.pk)
         _require_list_to_be_open(study)
-        store.keep_bytes(store.coordinator_list_path(study.pk), panel.canonical)
         plan = {**study.plan_json, "panel_digest": panel.digest.hex()}
-        touch(study.pk, plan_json=plan, list_ready=True)
+        if plan == study.plan_json:
+            return
+        store.keep_bytes(store.coordinator_list_path(study.pk), panel.canonical)
         note(study.pk, who, f"supplied a list of {len(panel)} variants")
+        put_plan(study, who, plan, list_ready=True)
 
 
 def agreed(study: Study) -> Panel:
@@ -161,24 +181,88 @@ def agreed(study: Study) -> Panel:
     return Panel.of([]) if study.plan.of_tables else store.agreed_panel(study.pk, study.panel_digest)
 
 
-def agree_by_names(study: Study) -> None:
-    """Reconcile the cohorts' lists and keep the panel."""
-    own: dict[str, Panel] = {}
-    by_digest: dict[str, Panel] = {}
-    cohorts = list(study.members())
-    if not all(cohort.ready for cohort in cohorts):
-        return  # the roster was fixed anew meanwhile
-    for cohort in cohorts:
-        digest = cohort.list_digest
-        if digest not in by_digest:
-            by_digest[digest] = store.load_panel(store.list_path(study.pk, digest))
-        own[cohort.name] = by_digest[digest]
-    agreement = reconcile(own)
+def compare(study: Study) -> None:
+    """Compare the lists that are here. Once all are, and fit together, they are agreed on.
+
+    A list that stands apart is its cohort's to mend: it is asked for another, and the others wait.
+    """
+    cohorts = [cohort for cohort in study.members() if cohort.has_sent_list]
+    digests = {cohort.name: cohort.list_digest for cohort in cohorts}
+    panels = _load(study, set(digests.values()))
+    lists = {name: panels[digest] for name, digest in digests.items() if digest in panels}
+    is_whole = len(lists) == study.plan.cohorts and study.ready_at is not None
+    if not is_whole and (len(lists) < 2 or timezone.now() - study.changed_at < QUIET):
+        return
+
+    agreement = reconcile(lists)
     panel = agreement.panel
-    if len(by_digest) == 1 and len(panel) == len(first := next(iter(by_digest.values()))):
+    if len(panels) == 1 and len(panel) == len(first := next(iter(panels.values()))):
         panel = first  # nothing was left out of the one list: its digest is at hand
-    settle_panel(study, panel, agreement.table())
+    found = overlap.compare(lists, len(panel), study.plan.cohorts, study.plan.autosomes)
+
+    is_agreed = is_whole and len(panel) > 0 and (study.lists_accepted or not found.said)
+    if is_agreed:
+        store.draft_panel(study.pk, panel, agreement.table())
+    with transaction.atomic():
+        fresh = locked(study.pk)
+        if _is_as_compared(fresh, study, digests):
+            _keep_comparison(fresh, found)
+            if is_agreed:
+                _take(fresh, panel, sum(len(why.variants) for why in agreement.remarks if not why.kept))
+                settle(fresh)
     give_back_what_is_free()
+
+
+def _load(study: Study, digests: Iterable[str]) -> dict[str, Panel]:
+    """The lists of these digests that are here; of equal ones the cohort that was asked may still send it."""
+    paths = {digest: store.list_path(study.pk, digest) for digest in digests}
+    return {digest: store.load_panel(path) for digest, path in paths.items() if path.exists()}
+
+
+def _is_as_compared(fresh: Study, study: Study, digests: Mapping[str, str]) -> bool:
+    """Whether nothing that was compared has changed meanwhile, and nobody else was faster."""
+    now = {cohort.name: cohort.list_digest for cohort in fresh.members() if cohort.has_sent_list}
+    same = (fresh.ready_at, fresh.lists_accepted) == (study.ready_at, study.lists_accepted)
+    return same and now == digests and fresh.state == StudyState.OPEN and not fresh.panel_digest
+
+
+def _keep_comparison(study: Study, found: overlap.Comparison) -> None:
+    for cohort in study.members():
+        own = found.of_cohorts.get(cohort.name)
+        if own is None:
+            continue
+        is_apart = own.is_apart and not study.lists_accepted
+        if is_apart and not cohort.list_apart:
+            problem = Problem.OVERLAP
+            Cohort.objects.filter(pk=cohort.pk).update(problem=problem.value, problem_at=timezone.now())
+            note(study.pk, PLATFORM, f"compared the lists of variants: {cohort.name} has to give other files")
+        Cohort.objects.filter(pk=cohort.pk).update(overlap=own.to_json(), list_apart=is_apart)
+    touch(
+        study.pk,
+        lists_changed=False,
+        lists_said=list(found.said),
+        lists_share=found.agreed,
+        **({"ready_at": None} if found.said and not study.lists_accepted else {}),
+    )
+
+
+def accept_overlap(study: Study, who: str) -> None:
+    """The coordinator is content with the variants that all lists share, few as they are."""
+    with transaction.atomic():
+        fresh = locked(study.pk)
+        if fresh.state != StudyState.OPEN or not fresh.lists_said:
+            raise Conflict("nothing-to-accept", "The lists of variants are not waiting for a decision.")
+        if not fresh.lists_share:
+            raise Conflict(
+                "nothing-shared",
+                "The cohorts have no variant in common.",
+                "Wait until the cohort that has to has given other files.",
+            )
+        note(study.pk, who, f"goes on with the {fresh.lists_share} variants that all lists share")
+        fresh.cohorts.update(list_apart=False)
+        fresh.cohorts.filter(problem=Problem.OVERLAP.value).update(problem="", problem_at=None)
+        touch(study.pk, lists_accepted=True)
+        settle(locked(study.pk))
 
 
 def agree_by_presence(study: Study, total: np.ndarray) -> None:
@@ -202,17 +286,26 @@ def _absences(asked: Panel, total: np.ndarray, k: int) -> bytes:
 
 
 def settle_panel(study: Study, panel: Panel, remarks: bytes) -> None:
-    """Store the agreed panel; a study without any variant fails."""
+    """Store the panel that follows from a list; a study without any variant fails."""
     if not len(panel):
-        fail(study.pk, "the cohorts have no variant in common. Compare their genome builds and IDs.")
+        fail(
+            study.pk,
+            "the cohorts have no variant of the list in common. Compare their genome builds and IDs with it.",
+        )
         return
-    store.keep_agreed_panel(study.pk, panel)
-    store.keep_bytes(store.remarks_path(study.pk), remarks)
+    store.draft_panel(study.pk, panel, remarks)
     with transaction.atomic():
         fresh = locked(study.pk)
-        if fresh.panel_digest or fresh.ready_at != study.ready_at or fresh.state not in (READY, *LIVE):
+        if fresh.panel_digest or fresh.ready_at != study.ready_at or fresh.state not in LIVE:
             return  # somebody else was faster, or the roster was fixed anew meanwhile
-        touch(study.pk, panel_digest=panel.digest.hex(), panel_size=len(panel), panel_at=timezone.now())
-        doorbell.ring_study(study.pk)
-        left_out = remarks.count(b"\tleft out\t")
-        note(study.pk, PLATFORM, f"panel of {len(panel)} variants agreed; {left_out} left out")
+        _take(fresh, panel, remarks.count(b"\tleft out\t"))
+
+
+def _take(study: Study, panel: Panel, left_out: int) -> None:
+    """Make this the study's panel. Inside a transaction that holds the study's lock."""
+    digest = panel.digest.hex()
+    store.take_panel(study.pk, digest)
+    touch(study.pk, panel_digest=digest, panel_size=len(panel), panel_at=timezone.now())
+    study.panel_digest = digest
+    doorbell.ring_study(study.pk)
+    note(study.pk, PLATFORM, f"panel of {len(panel)} variants agreed; {left_out} left out")

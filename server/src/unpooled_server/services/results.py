@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from django.db import transaction
@@ -16,59 +17,122 @@ from django.utils import timezone
 
 from unpooled.algorithms import algorithm
 from unpooled.algorithms.methods import methods
-from unpooled.algorithms.result_files import MANIFEST, METHODS, REMARKS, metadata_name, report_name
+from unpooled.algorithms.phenotypes import tables_of
+from unpooled.algorithms.result_files import (
+    manifest_name,
+    metadata_name,
+    methods_name,
+    page_name,
+    remarks_name,
+    report_name,
+)
 from unpooled.algorithms.shared import summary
 from unpooled.formats import ssf
 from unpooled.memory import give_back_what_is_free
+from unpooled.page import encoded
+from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.question import Arrays
+from unpooled.report import Pictures, report
 from unpooled_server import selectors, store
+from unpooled_server.columns import Columns
+from unpooled_server.kept import Results, folder_of
 from unpooled_server.models import ResultFile, Study
 from unpooled_server.names import LIVE, PauseKind, StudyState
 from unpooled_server.services import panels, pictures
 from unpooled_server.services.tables import tables
 from unpooled_server.services.transitions import PLATFORM, fail, move
 
+log = logging.getLogger(__name__)
+
 WRITERS = 2
-NO_VARIANT = "no variant passes the plan's filters; duplicate the study with other filters"
+NO_VARIANT = "no variant passes the plan's filters; repeat the study with other filters"
 
 
 def finish(study: Study) -> None:
     """Write the result files into a folder of their own; the first to name it in the database has won."""
     started = timezone.now()
     folder = secrets.token_hex(8)
-    found = tables(study, folder)
-    panel, plan = panels.agreed(study), study.plan
-    test = algorithm(plan.test)
-    if test.table not in found:
-        fail(study.pk, NO_VARIANT)
+    found = _of_each(study, tables(study, folder))
+    table = algorithm(study.plan.test).table
+    if lacking := [plan for plan, rows in found if table not in rows]:
+        fail(study.pk, f"{lacking[0].phenotype}: {NO_VARIANT}" if len(found) > 1 else NO_VARIANT)
         return
-    numbers = test.summarise(found)
-    path = store.results_path(study.pk, folder)
-
-    def keep(name: str, write: Callable[[BinaryIO], object]) -> ResultFile:
-        size, sha256 = store.write_result(path / name, write)
-        return ResultFile(study=study, name=name, size=size, sha256=sha256)
-
-    def keep_text(name: str, text: bytes) -> ResultFile:
-        return keep(name, lambda out: out.write(text))
-
-    def keep_report(file: str) -> ResultFile:
-        write, columns = test.files[file], test.columns_for(file, found)
-        return keep(report_name(file, plan), lambda out: write(out, panel, columns, plan))
-
-    with ThreadPoolExecutor(WRITERS) as pool:  # compiled code writes the numbers, so threads run side by side
-        files = list(pool.map(keep_report, plan.files))
-    if "ssf" in plan.files and numbers is not None:
-        data = path / report_name("ssf", plan)
-        files.append(keep_text(metadata_name(plan), _metadata(plan, data, numbers)))
-    if not plan.of_tables:
-        files.append(keep_text(REMARKS, store.remarks_path(study.pk).read_bytes()))
-    files.append(keep_text(METHODS, methods(plan, selectors.run(study, numbers, timezone.now())).encode()))
-    manifest = selectors.manifest(study, numbers, files, started, timezone.now())
-    files.append(keep_text(MANIFEST, json.dumps(manifest, indent=2).encode() + b"\n"))
-    if not _publish(study, folder, numbers, files):
+    numbers = [algorithm(plan.test).summarise(rows) for plan, rows in found]
+    panel = panels.agreed(study)
+    keep = _Keep(study, store.results_path(study.pk, folder))
+    drawn = [_keep_of_one(keep, folder, plan, panel, rows) for plan, rows in found]
+    summaries = [each for each in numbers if each is not None]
+    _keep_about(keep, summaries)
+    ended = timezone.now()
+    pages = []
+    for (plan, rows), own, (_, pictures_of_it) in zip(found, numbers, drawn, strict=True):
+        about = selectors.about(study, [own] if own else [], keep.files, ended)
+        pages.append((page_name(plan), encoded(report(plan, about, pictures_of_it, rows))))
+    for name, page in pages:
+        keep.text(name, page)
+    summary, columns = (_by_phenotype(study.plan, each) for each in (numbers, [names for names, _ in drawn]))
+    manifest = selectors.manifest(study, summary, keep.files, started, timezone.now())
+    keep.text(manifest_name(study.plan), json.dumps(manifest, indent=2).encode() + b"\n")
+    if not _publish(study, folder, summary, keep.files, columns):
         store.drop_results(study.pk, folder=folder)
+
+
+def _of_each(study: Study, found: Mapping[str, Columns]) -> list[tuple[Plan, dict[str, Columns]]]:
+    """The plan of each phenotype, with its result tables."""
+    return [(plan, tables_of(study.plan, found, plan.phenotype)) for plan in study.plan.each]
+
+
+def _by_phenotype(plan: Plan, each: Sequence[Any]) -> Any:
+    """What there is of each phenotype by its name; of one only, or of tables, as it is."""
+    return dict(zip(plan.phenotype_names, each, strict=True)) if plan.phenotypes else each[0]
+
+
+def _keep_of_one(
+    keep: _Keep, folder: str, plan: Plan, panel: Panel, found: Mapping[str, Columns]
+) -> tuple[list[str], Pictures | None]:
+    """Write the reports of a phenotype; the names of the columns that are kept, and what is drawn of them."""
+    with ThreadPoolExecutor(WRITERS) as pool:  # compiled code writes the numbers, so threads run side by side
+        reports = pool.map(lambda file: _keep_report(keep, file, plan, panel, found), plan.files)
+        looking = pool.submit(_look, keep.study, folder, plan, found)
+        keep.files += reports
+        return looking.result()
+
+
+class _Keep:
+    """The result files of a study as they are written, in the order in which people are shown them."""
+
+    def __init__(self, study: Study, path: Path) -> None:
+        self.study, self.path = study, path
+        self.files: list[ResultFile] = []
+
+    def write(self, name: str, write: Callable[[BinaryIO], object]) -> ResultFile:
+        size, sha256 = store.write_result(self.path / name, write)
+        return ResultFile(study=self.study, name=name, size=size, sha256=sha256)
+
+    def text(self, name: str, text: bytes) -> None:
+        self.files.append(self.write(name, lambda out: out.write(text)))
+
+
+def _keep_report(
+    keep: _Keep, file: str, plan: Plan, panel: Panel, found: Mapping[str, Columns]
+) -> ResultFile:
+    """A file that the plan asks for."""
+    test = algorithm(plan.test)
+    write, columns = test.files[file], test.columns_for(file, found)
+    return keep.write(report_name(file, plan), lambda out: write(out, panel, columns, plan))
+
+
+def _keep_about(keep: _Keep, summaries: Sequence[summary.Summary]) -> None:
+    """Files about the others, and about the study."""
+    study, plan = keep.study, keep.study.plan
+    for one, numbers in zip(plan.each, summaries, strict=False):  # of tables there are none
+        if "ssf" in plan.files:
+            data = keep.path / report_name("ssf", one)
+            keep.text(metadata_name(one), _metadata(one, data, numbers))
+    if not plan.of_tables:
+        keep.text(remarks_name(plan), store.remarks_path(study.pk).read_bytes())
+    keep.text(methods_name(plan), methods(plan, selectors.run(study, summaries, timezone.now())).encode())
 
 
 def _metadata(plan: Plan, data: Path, numbers: summary.Summary) -> bytes:
@@ -80,22 +144,44 @@ def _metadata(plan: Plan, data: Path, numbers: summary.Summary) -> bytes:
 
 
 def keep_for_looking(study: Study) -> None:
-    """Keep what people look at: the result columns and, if there is a test, its pictures."""
-    found = tables(study, study.results_folder)  # as they were merged for the files
-    names = _keep_table(study, found[summary.VARIANTS])
+    """Keep what people look at of a study that is done, for which that was not possible when it ended."""
+    found = _of_each(study, tables(study, study.results_folder))  # as they were merged for the files
+    drawn = [_kept_and_drawn(study, study.results_folder, plan, rows) for plan, rows in found]
+    columns = _by_phenotype(study.plan, [names for names, _ in drawn])
+    Study.objects.filter(pk=study.pk).update(columns=columns)
+
+
+def _look(
+    study: Study, folder: str, plan: Plan, found: Mapping[str, Columns]
+) -> tuple[list[str], Pictures | None]:
+    """Keep what people look at. The results do without: where it cannot be done, it is tried again later."""
+    if plan.of_tables:
+        return [], None
+    try:
+        return _kept_and_drawn(study, folder, plan, found)
+    except Exception:
+        log.exception("Draw the pictures of study %s", study.pk)
+        return [], None
+
+
+def _kept_and_drawn(
+    study: Study, folder: str, plan: Plan, found: Mapping[str, Columns]
+) -> tuple[list[str], Pictures | None]:
+    """The names of the result columns, which are kept, and the pictures if there is a test."""
+    folder = folder_of(folder, plan)
+    names = _keep_table(study, folder, algorithm(plan.test).looked_at(found))
     give_back_what_is_free()
-    if pictures.TESTED in names:
-        pictures.draw(study, names)
-    Study.objects.filter(pk=study.pk).update(columns=names)
+    results = Results(study, plan, folder, names)
+    return names, pictures.draw(results) if pictures.TESTED in names else None
 
 
-def _keep_table(study: Study, rows: Arrays) -> list[str]:
+def _keep_table(study: Study, folder: str, rows: Arrays) -> list[str]:
     """Keep the result columns, beside those that say which variant a row is; their names."""
     panel = store.agreed_panel(study.pk, study.panel_digest)
     alleles = np.frombuffer(b"\n".join(panel.alleles), np.uint8)
 
     def keep(name: str, column: Callable[[slice], np.ndarray], size: int = len(rows["variant"])) -> str:
-        store.keep_column(study.pk, study.results_folder, name, size, column)
+        store.keep_column(study.pk, folder, name, size, column)
         return name
 
     def of_panel(column: np.ndarray) -> Callable[[slice], np.ndarray]:
@@ -120,7 +206,13 @@ def _keep_table(study: Study, rows: Arrays) -> list[str]:
     ]
 
 
-def _publish(study: Study, folder: str, numbers: summary.Summary | None, files: list[ResultFile]) -> bool:
+def _publish(
+    study: Study,
+    folder: str,
+    numbers: Any,
+    files: list[ResultFile],
+    columns: Any,
+) -> bool:
     with transaction.atomic():
         won = move(
             study.pk,
@@ -129,6 +221,7 @@ def _publish(study: Study, folder: str, numbers: summary.Summary | None, files: 
             PLATFORM,
             f"done: {len(files)} result files",
             results_folder=folder,
+            columns=columns,
             summary=numbers,
             ended_at=timezone.now(),
             reason="",

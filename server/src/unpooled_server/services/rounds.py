@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from django.db import transaction
@@ -23,13 +22,14 @@ from unpooled_server.compensator_client import Compensator, compensator
 from unpooled_server.errors import OtherRelease
 from unpooled_server.models import Asked, Branch, Round, Share, Study
 from unpooled_server.names import LIVE, Phase, RoundState
-from unpooled_server.services import branches
+from unpooled_server.selectors import roster_of
+from unpooled_server.services import branches, dealings, masked, sessions
 from unpooled_server.services.guarding import guarded
-from unpooled_server.services.joining import locked, roster_of
+from unpooled_server.services.joining import locked
 from unpooled_server.services.metering import compensator_meter
 from unpooled_server.services.transitions import PLATFORM, fail, is_working, note
 
-LOST = "masked bytes were lost after their release ({}); duplicate the study"
+LOST = "masked bytes were lost after their release ({}); repeat the study"
 
 
 def advance(round_id: int) -> None:
@@ -53,16 +53,14 @@ def _advance(current: Round, study: Study) -> None:
     if not study.enrolled:
         _enrol(study, peer)
     began = time.monotonic()
-    masks = _release(study, current, shares, peer)
-    current.release_seconds = time.monotonic() - began
     try:
-        question, total = _total(current, study, shares, masks)
+        question, found = (_bits if current.circuit else _sums)(current, study, shares, peer)
     except store.LostFile as error:
         # Not if another worker has summed the round in the meantime, and deleted what is no longer needed.
         if Round.objects.filter(pk=current.pk, state=RoundState.RELEASED).exists():
             fail(study.pk, LOST.format(error))
         return
-    branch, came = current.branch, driver.sums_bytes(question, total)
+    branch, came = current.branch, driver.sums_bytes(question, found)
     if branch is None:
         raise OtherRelease("older than this one", branches.RELEASE)
     try:
@@ -71,8 +69,7 @@ def _advance(current: Round, study: Study) -> None:
         return
     current.sum_seconds = time.monotonic() - began - current.release_seconds
     _conclude(current, study, branch, came, progress)
-    for share in shares:
-        _path(share).unlink(missing_ok=True)
+    masked.drop(current, shares)
 
 
 def _mark_released(current: Round, study: Study) -> bool:
@@ -85,8 +82,12 @@ def _mark_released(current: Round, study: Study) -> bool:
         # once the compensator was told to forget an aborted study, none of its seeds may reach it again.
         if not is_working(locked(study.pk)):
             return False
-        shares = Share.objects.filter(round=current)
-        lost = [share for share in shares if not store.share_is_there(_path(share), share.size)]
+        shares = Share.objects.filter(round=current).select_related("cohort")
+        lost = [share for share in shares if not store.share_is_there(masked.path(share), share.size)]
+        if current.circuit and not dealings.is_there(current):
+            # Who deals does so before it answers: it is to do both again.
+            dealer = dealings.dealer(study, current.pk)
+            lost += [share for share in shares if share.cohort.name == dealer and share not in lost]
         if lost:
             _ask_again(current, lost)
             return False
@@ -127,11 +128,20 @@ def _enrol(study: Study, peer: Compensator) -> None:
         note(study.pk, PLATFORM, "the sealed seeds are with the compensator")
 
 
+def _sums(
+    current: Round, study: Study, shares: Sequence[Share], peer: Compensator
+) -> tuple[Question, dict[str, np.ndarray]]:
+    """The question of a round and its sums over all cohorts."""
+    began = time.monotonic()
+    masks = _release(study, current, shares, peer)
+    current.release_seconds = time.monotonic() - began
+    return _total(current, study, shares, masks)
+
+
 def _release(study: Study, current: Round, shares: Iterable[Share], peer: Compensator) -> bytes:
     """The sum of the masks of exactly the committed uploads; the same request again gets the same answer."""
-    uploads = tuple(sorted((share.cohort.name, bytes.fromhex(share.nonce)) for share in shares))
     request = ReleaseRequest(
-        study.pk, current.pk, bytes(current.question), current.scheme, current.words, uploads
+        study.pk, current.pk, bytes(current.question), current.scheme, current.words, masked.uploads(shares)
     )
     return peer.release(request, compensator_meter(study.pk, Phase.ROUNDS))
 
@@ -140,19 +150,20 @@ def _total(
     current: Round, study: Study, shares: Iterable[Share], masks: bytes
 ) -> tuple[Question, dict[str, np.ndarray]]:
     """The question and the sums over all cohorts: masked shares added up, less the sum of their masks."""
-    plan = study.plan
-    asked = Asked.objects.filter(round=current).first()
-    if asked is None:
-        raise store.LostFile("what was asked is gone")
-    question = questions.decode(bytes(asked.message), questions_of(plan))
-    scheme = masking.scheme(current.scheme)
-    total = scheme.zeros(current.words)
-    for share in shares:
-        total = scheme.add(
-            total, scheme.from_bytes(store.load_share(_path(share), share.size), current.words)
-        )
-    total = scheme.subtract(total, scheme.from_bytes(masks, current.words))
+    plan, scheme = study.plan, masking.scheme(current.scheme)
+    question = masked.asked(current, plan)
+    total = scheme.subtract(masked.total(current, shares), scheme.from_bytes(masks, current.words))
     return question, questions.unpack(question, total, scheme, plan.cohorts, bytes(current.salt))
+
+
+def _bits(
+    current: Round, study: Study, shares: Sequence[Share], peer: Compensator
+) -> tuple[Question, dict[str, np.ndarray]]:
+    """The question of a round, and on which side of their bounds its sums lie: nobody reads these."""
+    meter = compensator_meter(study.pk, Phase.ROUNDS)
+    found = sessions.compare(current, study, shares, peer, meter)
+    current.release_seconds = sum(current.turn_seconds)
+    return found
 
 
 def _conclude(current: Round, study: Study, branch: Branch, came: bytes, progress: branches.Progress) -> None:
@@ -170,10 +181,6 @@ def _conclude(current: Round, study: Study, branch: Branch, came: bytes, progres
         if won:
             Asked.objects.filter(round=current).delete()
             branches.store_next(study, branch, came, progress)
-
-
-def _path(share: Share) -> Path:
-    return store.share_path(share.study_id, share.round_id, share.cohort_id, share.nonce)
 
 
 def _title(current: Round, study: Study) -> str:

@@ -1,4 +1,4 @@
-"""What a coordinator does with a study, and what a study does by itself."""
+"""What a coordinator does with a study, and what a study does by itself. Its plan changes in `changing`."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from unpooled.algorithms import ALGORITHMS, METHODS, algorithm, check, presence, usual
-from unpooled.errors import UnpooledError
-from unpooled.plan import OF_VARIANTS, Plan, PlanError
-from unpooled_server import store
+from unpooled import sizes
+from unpooled.algorithms import presence, whole
+from unpooled.panel import Panel
+from unpooled_server import remaining, stages, store
 from unpooled_server.compensator_client import CompensatorAway, CompensatorRefused, compensator
-from unpooled_server.errors import Conflict, Refused, Unavailable
+from unpooled_server.errors import Conflict, Unavailable
 from unpooled_server.models import Asked, Branch, Kept, LogEntry, Round, Study
 from unpooled_server.names import BEFORE_START, HELD, LIVE, OVER, UNFINISHED, PauseKind, Phase, StudyState
 from unpooled_server.services import branches, panels, results
+from unpooled_server.services.changing import checked, with_file_name
 from unpooled_server.services.guarding import MAX_ATTEMPTS, guarded
 from unpooled_server.services.joining import locked, require_our_version
 from unpooled_server.services.metering import compensator_meter
@@ -38,30 +39,30 @@ from unpooled_server.services.transitions import (
 
 log = logging.getLogger(__name__)
 
-_NO_LIST_YET = bytes(32)
-
 
 def create(
-    owner: AbstractBaseUser,
-    name: str,
-    description: str,
-    plan: Mapping[str, Any],
-    *,
-    auto_start: bool,
-    one_operator: bool,
-    is_demo: bool = False,
+    owner: AbstractBaseUser, name: str, description: str, plan: Mapping[str, Any], **switches: bool
 ) -> Study:
-    """A new draft. Its compensator's key is asked of the compensator now, and is part of the plan."""
-    fields = _checked({**plan, "compensator_key": _compensator_key()})
+    """A new draft; `switches` are `auto_start`, `one_operator` and `is_demo`."""
+    return store_new(owner, name, description, with_compensator(with_file_name(plan, name)), **switches)
+
+
+def with_compensator(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """A plan in full, checked. Its compensator's key is asked of the compensator now, and is part of it."""
+    return checked({**plan, "compensator_key": _compensator_key()})
+
+
+def store_new(
+    owner: AbstractBaseUser, name: str, description: str, fields: dict[str, Any], **switches: bool
+) -> Study:
+    """A new draft by a plan in full."""
     with transaction.atomic():
         study = Study.objects.create(
             owner=owner,  # type: ignore[misc]
             name=name,
             description=description,
             plan_json=fields,
-            auto_start=auto_start,
-            one_operator=one_operator,
-            is_demo=is_demo,
+            **switches,
         )
         note(study.pk, owner.get_username(), "created the study")
     return study
@@ -74,74 +75,6 @@ def _compensator_key() -> str:
         raise Unavailable(
             "compensator", f"{error}.", "Start the compensator, or set its address, then try again."
         ) from error
-
-
-def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The plan's fields in full. A list's digest may still be missing: the list follows."""
-    awaits_list = fields.get("panel_mode") == "list" and not fields.get("panel_digest")
-    try:
-        if "test" in fields:
-            fields = {**usual(str(fields["test"])), **fields}
-        plan = Plan.from_json({**fields, "panel_digest": _NO_LIST_YET.hex()} if awaits_list else fields)
-        check(plan)
-    except PlanError as error:
-        raise Refused(
-            "bad-plan",
-            f"This plan is not valid: {error}.",
-            "Change these fields.",
-            fields={f"plan.{field}": problem for field, problem in error.problems.items()},
-        ) from error
-    except UnpooledError as error:
-        raise Refused("bad-plan", str(error), fields={"plan.test": str(error)}) from error
-    return plan.to_json() | ({"panel_digest": ""} if awaits_list else {})
-
-
-def change(study: Study, who: str, *, plan: Mapping[str, Any] | None = None, **fields: str | bool) -> None:
-    """Change a study; its plan only before the first cohort has joined."""
-    with transaction.atomic():
-        fresh = locked(study.pk)
-        changes: dict[str, Any] = dict(fields)
-        if plan is not None:
-            if fresh.frozen:
-                raise Conflict("frozen", "A cohort has joined: the plan is frozen.", "Duplicate the study.")
-            stays = _heeded(fresh.plan_json, str(plan.get("test", fresh.plan_json["test"])))
-            merged = {**stays, **plan, "compensator_key": fresh.plan_json["compensator_key"]}
-            # A list was read by the number of autosomes: with another number it has to come again.
-            same = merged.get("autosomes") == fresh.plan_json["autosomes"]
-            keeps_list = merged.get("panel_mode") == "list" and fresh.list_ready and same
-            merged["panel_digest"] = fresh.plan_json["panel_digest"] if keeps_list else ""
-            changes |= {"plan_json": _checked(merged), "list_ready": keeps_list}
-            if _lacks_list(changes) and fresh.state != StudyState.DRAFT:
-                raise Conflict(
-                    "no-list",
-                    "Cohorts are invited already, and this plan would use a list that has not been uploaded "
-                    "yet.",
-                    "Duplicate the study, and upload the list before you invite.",
-                )
-            if changes["plan_json"]["cohorts"] < fresh.members().count():
-                raise Conflict("too-many-invited", "More cohorts are invited than the plan now asks for.")
-        touch(study.pk, **changes)
-        note(study.pk, who, "changed " + ", ".join([*fields, *(["the plan"] if plan is not None else [])]))
-
-
-def _heeded(fields: Mapping[str, Any], test: str) -> dict[str, Any]:
-    """The fields of a plan that mean something to this test, which takes the plan over."""
-    found = ALGORITHMS.get(test)
-    if found is None or test == fields["test"]:
-        return dict(fields)
-    own = {option.name for option in found.options}
-    dropped = {option.name for option in ALGORITHMS[fields["test"]].options if option.name not in own}
-    if fields["trait"] not in found.traits:
-        dropped.add("trait")
-    if not set(fields["files"]) <= set(found.files):
-        dropped.add("files")
-    if (test in METHODS) != (fields["test"] in METHODS):
-        dropped |= {"schema", *OF_VARIANTS}
-    return {field: value for field, value in fields.items() if field not in dropped}
-
-
-def _lacks_list(changes: Mapping[str, Any]) -> bool:
-    return changes["plan_json"]["panel_mode"] == "list" and not changes["list_ready"]
 
 
 def start(study: Study, who: str) -> None:
@@ -164,9 +97,15 @@ def why_not_startable(study: Study) -> str:
     cohorts = list(study.members())
     missing = study.plan_json["cohorts"] - len(cohorts)
     if missing > 0:
-        return f"{missing} of {study.plan_json['cohorts']} cohorts are not invited yet."
-    waiting = ", ".join(f"{cohort.name} ({cohort.state})" for cohort in cohorts if not cohort.ready)
-    return f"Waiting for {waiting}."
+        return not_invited(missing, study.plan_json["cohorts"])
+    waits = stages.waits(study, stages.standings(study))
+    if not waits:
+        return "The cohorts' lists of variants are being compared."
+    return f"Waiting for {', and '.join(wait.said for wait in waits)}."
+
+
+def not_invited(missing: int, wanted: int) -> str:
+    return f"{missing} of {wanted} cohorts are not invited yet."
 
 
 def _check_compensator(study: Study) -> None:
@@ -214,7 +153,7 @@ def abort(study: Study, who: str, reason: str = "Aborted by the coordinator.") -
 
 
 def duplicate(study: Study, who: AbstractBaseUser) -> Study:
-    """A new draft with the same plan, to change what is frozen or to run again."""
+    """A new draft with the same plan, for other cohorts or another question."""
     own = ("compensator_key", "version")  # the copy is of today's release
     plan = {field: value for field, value in study.plan_json.items() if field not in own}
     copy = create(
@@ -226,11 +165,16 @@ def duplicate(study: Study, who: AbstractBaseUser) -> Study:
         one_operator=study.one_operator,
     )
     if study.list_ready:
-        path = store.coordinator_list_path(copy.pk)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(store.coordinator_list_path(study.pk), path)
-        touch(copy.pk, list_ready=True)
+        copy_list(study, copy)
     return copy
+
+
+def copy_list(study: Study, copy: Study) -> None:
+    """Give a new study the coordinator's list of another one."""
+    path = store.coordinator_list_path(copy.pk)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(store.coordinator_list_path(study.pk), path)
+    touch(copy.pk, list_ready=True)
 
 
 def archive(study: Study, who: str, archived: bool) -> None:
@@ -255,20 +199,17 @@ def advance(study_id: str) -> None:
     study = Study.objects.filter(pk=study_id).first()
     if study is None:
         return
-    if study.state == StudyState.READY:
-        with guarded(study, "Agree on variants"):
-            _agree_by_names(study)
+    if study.state == StudyState.OPEN and study.lists_changed and study.plan.panel_mode == "names":
+        with guarded(study, "Compare the lists of variants"):
+            panels.compare(study)
+    elif study.state == StudyState.READY:
+        with guarded(study, "Start the study"):
             _start_by_itself(study)
     elif is_working(study):
         with guarded(study, "Write the results" if study.begun else "Ask the first questions"):
             _go_on(study)
     elif study.state in OVER:
         _clean_up(study)
-
-
-def _agree_by_names(study: Study) -> None:
-    if not study.panel_digest and study.plan.panel_mode == "names":
-        panels.agree_by_names(study)
 
 
 def _start_by_itself(study: Study) -> None:
@@ -290,8 +231,6 @@ def _go_on(study: Study) -> None:
         results.finish(study)
     elif study.panel_digest or study.plan.of_tables:
         _begin(study)
-    elif study.plan.panel_mode == "names":
-        panels.agree_by_names(study)
     elif Branch.objects.filter(study=study).exists():
         found = tables(study, presence.TABLE)
         panels.agree_by_presence(study, found[presence.TABLE]["cohorts"])
@@ -301,20 +240,35 @@ def _go_on(study: Study) -> None:
 
 def _begin(study: Study) -> None:
     """Ask the first questions of the study's test."""
-    progress = branches.begun(study, algorithm(study.plan.test).procedure(branches.given(study)))
+    progress = branches.begun(study, whole(branches.given(study)))
+    foreseen = study.foreseen or _foreseen(study, panels.agreed(study))
     with transaction.atomic():
         if Study.objects.filter(
-            pk=study.pk, begun=False, state__in=LIVE, panel_digest=study.panel_digest
-        ).update(begun=True):
+            pk=study.pk,
+            begun=False,
+            state__in=LIVE,
+            panel_digest=study.panel_digest,
+            # Else the plan may have been changed, and accepted anew, since these questions were made.
+            started_at=study.started_at,
+        ).update(begun=True, foreseen=foreseen):
             branches.store_first(study, progress)
+
+
+def _foreseen(study: Study, panel: Panel) -> dict[str, Any]:
+    """What will be asked about the variants of a panel."""
+    found = sizes.of_panel(panel, study.plan.autosomes)
+    return remaining.foreseen(study.plan, {**found, sizes.LISTED: len(panel)})
 
 
 def _ask_for_presence(study: Study) -> None:
     listed = store.load_panel(store.coordinator_list_path(study.pk))
     progress = branches.begun(study, presence.presence(branches.given(study), len(listed)))
+    foreseen = _foreseen(study, listed)
     with transaction.atomic():
         fresh = locked(study.pk)
-        if fresh.state in LIVE and not Branch.objects.filter(study=study).exists():
+        is_same = fresh.state in LIVE and fresh.started_at == study.started_at
+        if is_same and not Branch.objects.filter(study=study).exists():
+            Study.objects.filter(pk=study.pk).update(foreseen=foreseen)
             branches.store_first(study, progress)
 
 
@@ -324,6 +278,7 @@ def _clean_up(study: Study) -> None:
     What is secret goes first: nothing that can fail stands before it.
     """
     store.drop_what_cohorts_sent(study.pk)
+    Study.objects.filter(pk=study.pk).update(code_key=b"")
     Asked.objects.filter(round__study=study).delete()
     Kept.objects.filter(branch__study=study).delete()
     with suppress(Unavailable):  # the sweep asks again
@@ -337,7 +292,8 @@ def _clean_up(study: Study) -> None:
 
 def _is_to_be_drawn(study: Study) -> bool:
     ended_well = study.state == StudyState.DONE and not study.plan.of_tables
-    return ended_well and not study.columns and study.row_files.exists()
+    missing = not all(study.columns_of(plan) for plan in study.plan.each)
+    return ended_well and missing and study.row_files.exists()
 
 
 def _drawn(study: Study) -> bool:

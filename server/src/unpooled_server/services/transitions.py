@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F
+from django.dispatch import Signal
 from django.utils import timezone
 
 from unpooled_server import doorbell
@@ -14,6 +15,10 @@ from unpooled_server.models import LogEntry, Round, Study
 from unpooled_server.names import HELD, LIVE, OVER, PauseKind, RoundState, StudyState
 
 PLATFORM = "platform"
+
+moved = Signal()
+"""Sent with `study_id`, `state` and `pause_kind` in the transaction that changes them. What goes wrong at who
+listens is logged, and changes nothing here."""
 
 
 def note(study_id: str, who: str, what: str) -> None:
@@ -36,12 +41,17 @@ def move(
         )
         if won:
             note(study_id, who, what)
+            _tell(study_id, new, changes.get("pause_kind", PauseKind.NONE))
             doorbell.ring_study(study_id)
     return bool(won)
 
 
-def fail(study_id: str, reason: str) -> bool:
-    """End a study that cannot go on, with the reason that people read."""
+def _tell(study_id: str, state: StudyState, pause_kind: PauseKind) -> None:
+    moved.send_robust(sender=Study, study_id=study_id, state=state, pause_kind=pause_kind)
+
+
+def fail(study_id: str, reason: str, field: str = "") -> bool:
+    """End a study that cannot go on, with the reason that people read. `field` of the plan is to blame."""
     return move(
         study_id,
         [state for state in StudyState if state not in OVER],
@@ -49,6 +59,7 @@ def fail(study_id: str, reason: str) -> bool:
         PLATFORM,
         f"failed: {reason}",
         reason=reason,
+        refused_field=field,
         pause_kind=PauseKind.NONE,
         ended_at=timezone.now(),
     )
@@ -64,21 +75,26 @@ def pause(study_id: str, kind: PauseKind, reason: str, who: str = PLATFORM) -> b
         f"paused: {reason}",
         reason=reason,
         pause_kind=kind,
+        paused_at=timezone.now(),
     )
 
 
 def resume(study_id: str, kinds: Iterable[PauseKind], who: str = PLATFORM) -> bool:
     """Continue a study that is paused for one of these kinds of reason."""
     with transaction.atomic():
-        won = Study.objects.filter(pk=study_id, state=StudyState.PAUSED, pause_kind__in=list(kinds)).update(
+        paused = Study.objects.filter(pk=study_id, state=StudyState.PAUSED, pause_kind__in=list(kinds))
+        now, since = timezone.now(), paused.values_list("paused_at", flat=True).first()
+        won = paused.update(
             state=StudyState.RUNNING,
+            paused_seconds=F("paused_seconds") + (now - (since or now)).total_seconds(),
             pause_kind=PauseKind.NONE,
             reason="",
             version=F("version") + 1,
-            changed_at=timezone.now(),
+            changed_at=now,
         )
         if won:
             note(study_id, who, "goes on")
+            _tell(study_id, StudyState.RUNNING, PauseKind.NONE)
             doorbell.ring_study(study_id)
             # These may have rung during the pause, when nothing was done about it.
             waiting = Round.objects.filter(

@@ -23,19 +23,22 @@ class Awaited(NamedTuple):
 
     scheme: str
     words: int
+    circuit: str
+    """Empty where the sums are read."""
 
 
 def awaited(cohort: Cohort, round_id: int) -> Awaited | None:
     """What a round waits for from this cohort; None if its share is in already."""
     answered = Exists(Share.objects.filter(round=OuterRef("pk"), cohort=cohort))
     found = Round.objects.filter(pk=round_id, study_id=cohort.study_id).annotate(answered=answered)
-    for scheme, words, state, is_answered in found.values_list("scheme", "words", "state", "answered"):
+    columns = found.values_list("scheme", "words", "circuit", "state", "answered")
+    for scheme, words, circuit, state, is_answered in columns:
         if is_answered:
             return None
         require_not_over(cohort.study)
         if state != RoundState.OPEN:
             raise Conflict("round-closed", f"Round {round_id} takes no shares any more.")
-        return Awaited(scheme, words)
+        return Awaited(scheme, words, circuit)
     require_not_over(cohort.study)
     raise Missing("no-such-round", f"This study has no round {round_id}.")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from django.contrib.auth.models import User
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
@@ -11,6 +13,13 @@ from unpooled_server import selectors
 from unpooled_server.errors import Missing, Refused
 from unpooled_server.models import Cohort, Study
 from unpooled_webapp import accounts
+from unpooled_webapp.api.authentication import Session, Token
+
+
+class OpenToTokens(APIView):
+    """An address that programs may use with an API token. All others want a session."""
+
+    authentication_classes = (Token, Session)
 
 
 def person(request: Request) -> User:
@@ -35,6 +44,11 @@ def own(request: Request, study: str) -> Study:
     if not accounts.may_change(person(request), found):
         raise Refused("observer", "You may watch this study, not change it.", status=403)
     return found
+
+
+def row_number(text: str) -> int:
+    """The number in an address; 0, which no row has, for anything else."""
+    return int(text) if re.fullmatch("[0-9]{1,18}", text) else 0
 
 
 def cohort_of(study: Study, name: str) -> Cohort:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib.auth.models import User
 from rest_framework import serializers
 
 from unpooled_webapp import accounts
@@ -18,6 +19,19 @@ class Password(serializers.CharField):
         super().__init__(max_length=1000, write_only=True, trim_whitespace=False, **options)
 
 
+class DisplayName(serializers.CharField):
+    """How a person is called on pages; printable, so that nothing in it is hidden."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=80, allow_blank=True, required=False, **options)
+
+    def to_internal_value(self, data: Any) -> str:
+        text: str = super().to_internal_value(data)
+        if not text.isprintable():
+            raise serializers.ValidationError("One line of letters, digits and punctuation.")
+        return text
+
+
 class SignIn(serializers.Serializer[Any]):
     username = serializers.CharField(max_length=150)
     password = Password()
@@ -25,7 +39,17 @@ class SignIn(serializers.Serializer[Any]):
 
 class Person(serializers.Serializer[Any]):
     username = serializers.CharField()
+    display_name = serializers.CharField(help_text="empty: the person is called by the user name")
     role = serializers.ChoiceField(accounts.ROLES)
+
+
+def row(user: User) -> dict[str, object]:
+    """A person, as the forms above describe one."""
+    return {"username": user.username, "display_name": user.first_name, "role": accounts.role(user)}
+
+
+class ChangedAccount(serializers.Serializer[Any]):
+    display_name = DisplayName()
 
 
 class ChangedPassword(serializers.Serializer[Any]):
@@ -45,11 +69,13 @@ class FirstAdministrator(serializers.Serializer[Any]):
 
 class NewPerson(serializers.Serializer[Any]):
     username = serializers.RegexField(USERNAME)
+    display_name = DisplayName()
     password = Password()
     role = serializers.ChoiceField(accounts.ROLES)
 
 
 class ChangedPerson(serializers.Serializer[Any]):
+    display_name = DisplayName()
     password = Password(required=False)
     role = serializers.ChoiceField(accounts.ROLES, required=False)
     active = serializers.BooleanField(required=False)

@@ -8,14 +8,14 @@ from typing import Any
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from unpooled.algorithms import ALGORITHMS, METHODS, usual
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.result_files import about
 from unpooled.plan import Plan
 from unpooled.protocol.messages import MIN_COHORTS
-from unpooled_webapp.api import plan_options, serializers
+from unpooled_webapp.api import plan_forms, plan_options
+from unpooled_webapp.api.access import OpenToTokens
 
 _NOT_ASKED = ("panel_digest", "version", "options")
 _DEFAULTS: dict[str, Any] = {"phenotype": "", "cohorts": MIN_COHORTS} | {
@@ -36,8 +36,8 @@ def _file(name: str, method: Algorithm) -> dict[str, str]:
     return {"name": name, "title": said.label, "hint": said.hint}
 
 
-class MethodsView(APIView):
-    @extend_schema(responses=serializers.Method(many=True))
+class MethodsView(OpenToTokens):
+    @extend_schema(responses=plan_forms.Method(many=True))
     def get(self, request: Request) -> Response:
         """The tests of variants and the ways to normalize tables, with what a plan can ask of each."""
         found = [
@@ -47,9 +47,10 @@ class MethodsView(APIView):
                 "of_tables": method.name in METHODS,
                 "traits": method.traits,
                 "files": [_file(file, method) for file in method.files],
-                "options": [plan_options.described(option) for option in method.options],
+                "options": [plan_options.described(option) for option in method.all_options],
                 "usual": _usual(method),
+                "templates": method.templates,
             }
             for method in ALGORITHMS.values()
         ]
-        return Response(serializers.Method(found, many=True).data)
+        return Response(plan_forms.Method(found, many=True).data)

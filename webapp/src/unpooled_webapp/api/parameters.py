@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
 from unpooled_server.errors import Refused
+
+PHENOTYPE = OpenApiParameter("phenotype", str, description="one of the study's; the first if not given")
 
 
 def number(request: Request, name: str, default: int, most: int) -> int:

@@ -14,17 +14,15 @@ from unpooled_webapp.api import account_forms, serializers
 from unpooled_webapp.api.access import IsAdministrator, person
 
 
-def _row(user: User) -> dict[str, object]:
-    return {"username": user.username, "role": accounts.role(user)}
-
-
 class PeopleView(APIView):
     permission_classes = (IsAdministrator,)
 
     @extend_schema(responses=account_forms.Person(many=True))
     def get(self, request: Request) -> Response:
         """All active accounts."""
-        return Response([_row(user) for user in User.objects.filter(is_active=True).order_by("username")])
+        return Response(
+            [account_forms.row(user) for user in User.objects.filter(is_active=True).order_by("username")]
+        )
 
     @extend_schema(
         request=account_forms.NewPerson, responses={201: account_forms.Person, 409: serializers.ErrorAnswer}
@@ -35,8 +33,10 @@ class PeopleView(APIView):
         form.is_valid(raise_exception=True)
         values = form.validated_data
         accounts.check_new(values["username"], values["password"])
+        accounts.check_display_name(values.get("display_name", ""))
         user = accounts.create(values["username"], values["password"], values["role"])
-        return Response(_row(user), status=201)
+        accounts.set_display_name(user, values.get("display_name", ""))
+        return Response(account_forms.row(user), status=201)
 
 
 class PersonView(APIView):
@@ -47,7 +47,10 @@ class PersonView(APIView):
         responses={200: account_forms.Person, 409: serializers.ErrorAnswer},
     )
     def patch(self, request: Request, username: str) -> Response:
-        """Change a role or a password, or close an account. Its studies stay."""
+        """Change a name, a role or a password, or close an account. Its studies stay.
+
+        With another password its sessions end, and its API tokens are revoked.
+        """
         user = User.objects.filter(username=username).first()
         if user is None:
             raise Missing("no-such-person", "Nobody has this name.")
@@ -59,8 +62,11 @@ class PersonView(APIView):
         if "password" in values:
             accounts.check_password(values["password"], user)
             user.set_password(values["password"])
+            user.api_tokens.all().delete()  # as sessions end: somebody else may know the old password
+        if "display_name" in values:
+            accounts.set_display_name(user, values["display_name"])
         user.is_active = values.get("active", user.is_active)
         user.save()
         if "role" in values:
             accounts.set_role(user, values["role"])
-        return Response(_row(user))
+        return Response(account_forms.row(user))

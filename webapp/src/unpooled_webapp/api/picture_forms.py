@@ -61,6 +61,9 @@ class RegionPoints(Points):
     a2 = _texts()
     a1_freq = serializers.ListField(child=serializers.FloatField(allow_null=True))
     effect_of_a1 = serializers.ListField(child=serializers.FloatField(allow_null=True))
+    se = serializers.ListField(
+        child=serializers.FloatField(allow_null=True), help_text="of log OR, or of BETA"
+    )
 
 
 class _Picture(serializers.Serializer[Any]):
@@ -89,6 +92,81 @@ class Region(_Picture):
     points = RegionPoints()
 
 
+class Gene(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    start = serializers.IntegerField(help_text="its first base, counted from 1")
+    end = serializers.IntegerField(help_text="its last base")
+    strand = serializers.ChoiceField(["+", "-", "."])
+    kind = serializers.ChoiceField(["coding", "RNA"])
+
+
+class Recombination(serializers.Serializer[Any]):
+    position = _indices(help_text="where each rate begins")
+    rate = _numbers(help_text="in cM/Mb; of a long region the highest of each part")
+
+
+class Surroundings(serializers.Serializer[Any]):
+    build = serializers.CharField()
+    chromosome = serializers.CharField()
+    genes_source = serializers.CharField(
+        help_text="where the genes are from; empty if none are known of the build"
+    )
+    count = serializers.IntegerField(help_text="genes that reach into the region")
+    genes = Gene(many=True, help_text="in order; none where there are too many to show")
+    recombination = Recombination(allow_null=True, help_text="null if no rates are known")
+
+
+class FoundPlace(serializers.Serializer[Any]):
+    kind = serializers.ChoiceField(["variant", "place", "gene"])
+    name = serializers.CharField()
+    chromosome = serializers.CharField()
+    first = serializers.IntegerField()
+    last = serializers.IntegerField()
+
+
+class Places(serializers.Serializer[Any]):
+    places = FoundPlace(many=True)
+
+
+class InStudy(serializers.Serializer[Any]):
+    """A variant in one of two studies, per copy of the A1 of both."""
+
+    id = serializers.CharField()
+    a1_freq = serializers.FloatField(allow_null=True)
+    effect = serializers.FloatField(allow_null=True)
+    lower = serializers.FloatField(allow_null=True)
+    upper = serializers.FloatField(allow_null=True)
+    se = serializers.FloatField(allow_null=True)
+    neg_log10_p = serializers.FloatField(allow_null=True)
+    p = serializers.CharField(allow_null=True)
+
+
+class LocusOfTwo(serializers.Serializer[Any]):
+    """Told of by the strongest of all leads in it."""
+
+    chromosome = serializers.CharField()
+    start = serializers.IntegerField()
+    end = serializers.IntegerField()
+    gene = serializers.CharField(help_text="that it lies in, or the nearest; empty if there is none")
+    id = serializers.CharField()
+    position = serializers.IntegerField()
+    a1 = serializers.CharField(help_text="the effect allele of both")
+    a2 = serializers.CharField()
+    leads = serializers.ListField(
+        child=serializers.CharField(allow_null=True),
+        help_text="of each study; null where it has no locus here",
+    )
+    studies = serializers.ListField(
+        child=InStudy(allow_null=True), help_text="the variant in each; null in a study without it"
+    )
+    same_direction = serializers.BooleanField(allow_null=True, help_text="null where that is not known")
+
+
+class Comparison(serializers.Serializer[Any]):
+    effects = _texts(help_text="OR or BETA, of each study")
+    rows = LocusOfTwo(many=True)
+
+
 class Curve(serializers.Serializer[Any]):
     """The strongest first; -log10 P in all lists."""
 
@@ -96,7 +174,7 @@ class Curve(serializers.Serializer[Any]):
     up_to = serializers.FloatField()
     variants = serializers.IntegerField(help_text="that have a P")
     inflation = serializers.FloatField(
-        allow_null=True, help_text="lambda: median chi-square over 0.456; may be below 1, where PLINK says 1"
+        allow_null=True, help_text="lambda: median chi-square over 0.456, not below 1"
     )
     expected = _numbers()
     observed = _numbers()
@@ -116,6 +194,25 @@ class Locus(serializers.Serializer[Any]):
     variants = serializers.IntegerField(help_text="with P at or below the suggestive threshold")
 
 
+class CombinedEffect(serializers.Serializer[Any]):
+    """All null where too few cohorts have an estimate."""
+
+    effect = serializers.FloatField(allow_null=True)
+    lower = serializers.FloatField(allow_null=True)
+    upper = serializers.FloatField(allow_null=True)
+    p = serializers.CharField(allow_null=True)
+
+
+class Across(serializers.Serializer[Any]):
+    """The meta-analysis of the cohorts' own estimates."""
+
+    studies = serializers.IntegerField(help_text="cohorts with an estimate of their own")
+    fixed = CombinedEffect()
+    random = CombinedEffect(help_text="of DerSimonian and Laird")
+    q_p = serializers.FloatField(allow_null=True, help_text="P of Cochran's Q")
+    i_squared = serializers.FloatField(allow_null=True, help_text="in per cent")
+
+
 class Variant(serializers.Serializer[Any]):
     index = serializers.IntegerField(help_text="row of the result table")
     id = serializers.CharField()
@@ -130,8 +227,12 @@ class Variant(serializers.Serializer[Any]):
     se = serializers.FloatField(allow_null=True, help_text="of log OR, or of BETA")
     neg_log10_p = serializers.FloatField(allow_null=True)
     p = serializers.CharField(allow_null=True, help_text="as text: it may be smaller than a number can be")
+    across = Across(allow_null=True, help_text="null in a study that does not combine estimates")
     locus = Locus(allow_null=True, help_text="the locus that it is in")
     lead = serializers.BooleanField(help_text="whether it leads its locus")
+    gene = serializers.CharField(
+        help_text="that it lies in, or the nearest within 500 kb; empty if there is none"
+    )
 
 
 class Variants(serializers.Serializer[Any]):

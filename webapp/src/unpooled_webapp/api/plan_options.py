@@ -15,6 +15,7 @@ from unpooled.options import (
     Numbers,
     Option,
     Switch,
+    Text,
     Whole,
     Wholes,
     Words,
@@ -38,6 +39,7 @@ _FIELDS: dict[type[Option], Callable[..., Field]] = {
     Number: lambda option, **said: serializers.FloatField(**_bounds(option), **said),
     Whole: lambda option, **said: serializers.IntegerField(**_bounds(option), **said),
     Switch: lambda option, **said: serializers.BooleanField(**said),
+    Text: lambda option, **said: serializers.CharField(allow_blank=True, **said),
     Choice: lambda option, **said: serializers.ChoiceField([each.value for each in option.answers], **said),
     Numbers: lambda option, **said: serializers.ListField(
         child=serializers.FloatField(**_bounds(option)), **said
@@ -51,7 +53,7 @@ KINDS = [kind.kind for kind in _FIELDS]
 
 def fields() -> dict[str, Field]:
     """A field for each option that any method has."""
-    listed = {option.name: option for method in ALGORITHMS.values() for option in method.options}
+    listed = {option.name: option for method in ALGORITHMS.values() for option in method.all_options}
     return {
         name: _FIELDS[type(option)](option, required=False, help_text=_help(option))
         for name, option in listed.items()
@@ -59,8 +61,7 @@ def fields() -> dict[str, Field]:
 
 
 def _help(option: Option) -> str:
-    flag = f" ({option.flag})" if option.flag else ""
-    return f"{option.label}{flag}. {option.hint}".strip()
+    return f"{option.name_and_flag}. {option.hint}".strip()
 
 
 def _bounds(option: Any) -> dict[str, Any]:
@@ -83,6 +84,7 @@ def described(option: Option) -> dict[str, Any]:
         "flag": option.flag,
         "place": option.place,
         "needs": option.needs,
+        "file": option.file,
         "wanted": option.wanted,
         "least": getattr(option, "least", None),
         "most": getattr(option, "most", None),

@@ -3,138 +3,24 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from unpooled.options import Place
 from unpooled.protocol import problems, sealing
-from unpooled.schema import TYPES
-from unpooled_server import pictures, selectors
+from unpooled.protocol.stages import Stage
+from unpooled_server import pictures, selectors, stages
+from unpooled_server.kept import results_of
 from unpooled_server.models import Cohort, LogEntry, ResultFile, Study
-from unpooled_server.names import CohortState, Phase, StudyState
+from unpooled_server.names import CohortState, StudyState
 from unpooled_server.services.studies import why_not_startable
+from unpooled_server.stages import Standing
 from unpooled_webapp import accounts
-from unpooled_webapp.api import plan_options
+from unpooled_webapp.api.plan_forms import FrozenPlan, PlanDict, SomePlanFields
+from unpooled_webapp.models import Following
 
 # ruff: noqa: RUF012  # Django's Meta classes are declarations, not mutable state
-
-
-TRAITS = ["case/control", "quantitative", "none"]
-PANEL_MODES = ["names", "list", "none"]
-MASKING = ["modular", "gaussian"]
-PLACES = [place.value for place in Place]
-
-
-class PlanColumn(serializers.Serializer[Any]):
-    """A column of the cohorts' tables."""
-
-    name = serializers.CharField(max_length=200)
-    type = serializers.ChoiceField(
-        TYPES, required=False, help_text="`number` if not given; `text` is neither read nor changed"
-    )
-    unit = serializers.CharField(max_length=40, required=False)
-
-
-class PlanFields(serializers.Serializer[Any]):
-    """Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key.
-
-    Fields that every study has; then the options, of which each test has some.
-    """
-
-    test = serializers.CharField()
-    phenotype = serializers.CharField(max_length=200, help_text="empty in a study of tables")
-    cohorts = serializers.IntegerField(help_text="how many take part, at least 3")
-    trait = serializers.ChoiceField(TRAITS, required=False, help_text="none: a study of tables")
-    build = serializers.CharField(max_length=40, required=False)
-    autosomes = serializers.IntegerField(required=False)
-    chromosomes = serializers.ListField(
-        child=serializers.CharField(), required=False, help_text="only these, such as 1-4, 22 and X"
-    )
-    nonfounders = serializers.BooleanField(required=False)
-    allow_no_sex = serializers.BooleanField(required=False)
-    files = serializers.ListField(
-        child=serializers.CharField(),
-        required=False,
-        help_text="result files, of those that the test has; `assoc` is a regression's own report",
-    )
-    min_samples = serializers.IntegerField(required=False, help_text="per cohort")
-    min_per_class = serializers.IntegerField(required=False, help_text="cases, and controls, per cohort")
-    chunk_size = serializers.IntegerField(
-        required=False, help_text="variants in one question; 0 for as many as make a share of a few megabytes"
-    )
-    panel_mode = serializers.ChoiceField(PANEL_MODES, required=False, help_text="none: a study of tables")
-    masking = serializers.ChoiceField(MASKING, required=False)
-    variance = serializers.FloatField(required=False, help_text="of Gaussian masks")
-    ring_bits = serializers.IntegerField(required=False, help_text="32, 64 or 128")
-    schema = PlanColumn(many=True, required=False, help_text="in a study of tables, their columns")
-
-    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        return {**super().get_fields(), **plan_options.fields()}
-
-
-class FrozenPlan(PlanFields):
-    compensator_key = serializers.CharField(read_only=True)
-    panel_digest = serializers.CharField(read_only=True)
-    version = serializers.IntegerField(read_only=True)
-
-
-@extend_schema_field(PlanFields)
-class PlanDict(serializers.DictField):
-    """Checked by the plan itself, which says what is wrong with each field."""
-
-
-@extend_schema_field(PlanFields(partial=True))
-class SomePlanFields(serializers.DictField):
-    """Those fields of a plan that change."""
-
-
-class MethodFile(serializers.Serializer[Any]):
-    """A result file that a method can write."""
-
-    name = serializers.CharField()
-    title = serializers.CharField()
-    hint = serializers.CharField()
-
-
-class Answer(serializers.Serializer[Any]):
-    """One of the values of a choice."""
-
-    value = serializers.CharField()
-    title = serializers.CharField()
-    hint = serializers.CharField()
-
-
-class MethodOption(serializers.Serializer[Any]):
-    """What a plan can ask of a method beside the fields of every plan."""
-
-    name = serializers.CharField(help_text="of the plan's field")
-    kind = serializers.ChoiceField(plan_options.KINDS)
-    title = serializers.CharField()
-    hint = serializers.CharField()
-    flag = serializers.CharField(help_text="PLINK's flag for the same; may be empty")
-    place = serializers.ChoiceField(PLACES, help_text="in a form")
-    needs = serializers.CharField(help_text="another option, without which it means nothing; may be empty")
-    wanted = serializers.CharField(help_text="what it takes, as in: a number from 0 to 1")
-    least = serializers.FloatField(allow_null=True)
-    most = serializers.FloatField(allow_null=True)
-    answers = Answer(many=True, help_text="of a choice")
-    among = serializers.ListField(
-        child=serializers.CharField(), help_text="all words that there are, if any word will not do"
-    )
-
-
-class Method(serializers.Serializer[Any]):
-    """A test of variants, or a way to normalize tables."""
-
-    name = serializers.CharField()
-    title = serializers.CharField()
-    of_tables = serializers.BooleanField()
-    traits = serializers.ListField(child=serializers.ChoiceField(TRAITS), help_text="the usual one first")
-    files = MethodFile(many=True)
-    options = MethodOption(many=True, help_text="in the order of a form")
-    usual = PlanDict(help_text="a plan of this method where its author said nothing")
 
 
 class NewStudy(serializers.Serializer[Any]):
@@ -154,20 +40,35 @@ class ChangedStudy(serializers.Serializer[Any]):
     observers = serializers.ListField(child=serializers.CharField(), required=False)
 
 
+COMPARED_BY = "who compared the fingerprint of the key by telephone; empty if nobody did"
+STAGES = [(stage.value, stage.word) for stage in Stage]
+
+
 class CohortRow(serializers.ModelSerializer[Cohort]):
     """One cohort as its coordinator sees it. Never a number of its data."""
 
-    state = serializers.ChoiceField(CohortState.choices, read_only=True)
+    state = serializers.ChoiceField(CohortState.choices, read_only=True, help_text="by what it has sent")
+    stage = serializers.SerializerMethodField(help_text="what it is at now")
+    since = serializers.SerializerMethodField(help_text="since when; null where that is nobody's concern")
+    compared_by = serializers.CharField(read_only=True, help_text=COMPARED_BY)
+    compared_at = serializers.DateTimeField(read_only=True, allow_null=True)
     fingerprint = serializers.SerializerMethodField()
     problem_message = serializers.SerializerMethodField()
     problem_remedy = serializers.SerializerMethodField()
+    problem_field = serializers.SerializerMethodField(
+        help_text="the plan's field that the problem is about; may be empty"
+    )
 
     class Meta:
         model = Cohort
         fields = [
             "name",
             "state",
+            "stage",
+            "since",
             "fingerprint",
+            "compared_by",
+            "compared_at",
             "invited_at",
             "joined_at",
             "heard_at",
@@ -175,18 +76,37 @@ class CohortRow(serializers.ModelSerializer[Cohort]):
             "problem_name",
             "problem_message",
             "problem_remedy",
+            "problem_field",
             "problem_at",
             "timing",
         ]
+
+    def _standing(self, cohort: Cohort) -> Standing:
+        # Found once for all rows of an answer.
+        known: dict[str, dict[str, Standing]] = cast(dict[str, Any], self.context).setdefault("standings", {})
+        if cohort.study_id not in known:
+            known[cohort.study_id] = selectors.standings(cohort.study)
+        return known[cohort.study_id][cohort.name]
+
+    @extend_schema_field(serializers.ChoiceField(STAGES))
+    def get_stage(self, cohort: Cohort) -> str:
+        return self._standing(cohort).stage.value
+
+    def get_since(self, cohort: Cohort) -> datetime | None:
+        return self._standing(cohort).since
 
     def get_fingerprint(self, cohort: Cohort) -> str:
         return sealing.fingerprint(bytes.fromhex(cohort.public_key)) if cohort.public_key else ""
 
     def get_problem_message(self, cohort: Cohort) -> str:
-        return next((known.message for known in problems.Problem if known.value == cohort.problem), "")
+        return problem.message if (problem := problems.Problem.of(cohort.problem)) else ""
 
     def get_problem_remedy(self, cohort: Cohort) -> str:
-        return next((known.remedy for known in problems.Problem if known.value == cohort.problem), "")
+        return problem.remedy if (problem := problems.Problem.of(cohort.problem)) else ""
+
+    def get_problem_field(self, cohort: Cohort) -> str:
+        problem = problems.Problem.of(cohort.problem)
+        return (problem and problem.field) or cohort.study.plan.field_of(cohort.problem_name)
 
 
 class Now(serializers.Serializer[Any]):
@@ -201,15 +121,22 @@ class StudyRow(serializers.ModelSerializer[Study]):
     """A study in a list."""
 
     owner = serializers.CharField(source="owner.username", read_only=True)
+    owner_name = serializers.SerializerMethodField(help_text="how the owner is called on pages")
     state = serializers.ChoiceField(StudyState.choices, read_only=True)
     test = serializers.CharField(source="plan_json.test", read_only=True)
     trait = serializers.CharField(source="plan_json.trait", read_only=True)
-    phenotype = serializers.CharField(
-        source="plan_json.phenotype", read_only=True, help_text="empty in a study of tables"
+    phenotype = serializers.SerializerMethodField(
+        help_text="or several, with commas between; empty in a study of tables"
+    )
+    phenotypes = serializers.ListField(
+        child=serializers.CharField(), read_only=True, help_text="their names, each as a choice of results"
     )
     cohorts_wanted = serializers.IntegerField(source="plan_json.cohorts", read_only=True)
     cohorts_joined = serializers.SerializerMethodField()
     now = serializers.SerializerMethodField()
+    asks_you = serializers.SerializerMethodField(
+        help_text="what it waits for you to do, such as: Waits for you to start it; empty if nothing"
+    )
     active_at = serializers.SerializerMethodField(
         help_text="when it changed, or when a cohort was heard, whichever is later"
     )
@@ -219,15 +146,19 @@ class StudyRow(serializers.ModelSerializer[Study]):
         fields = [
             "id",
             "name",
+            "description",
             "owner",
+            "owner_name",
             "state",
             "reason",
             "test",
             "trait",
             "phenotype",
+            "phenotypes",
             "cohorts_wanted",
             "cohorts_joined",
             "now",
+            "asks_you",
             "archived",
             "is_demo",
             "created_at",
@@ -235,12 +166,22 @@ class StudyRow(serializers.ModelSerializer[Study]):
             "active_at",
         ]
 
+    def get_owner_name(self, study: Study) -> str:
+        return accounts.shown_name(study.owner)
+
+    def get_phenotype(self, study: Study) -> str:
+        return ", ".join(study.phenotypes)
+
     def get_cohorts_joined(self, study: Study) -> int:
         return sum(bool(cohort.public_key) for cohort in study.cohorts.all())
 
     @extend_schema_field(Now)
     def get_now(self, study: Study) -> dict[str, Any]:
         return selectors.now(study)
+
+    def get_asks_you(self, study: Study) -> str:
+        asked = stages.asked_of_the_coordinator(study)
+        return asked if asked and accounts.may_change(self.context["person"], study) else ""
 
     def get_active_at(self, study: Study) -> datetime:
         return selectors.active_at(study)
@@ -258,6 +199,12 @@ class Summary(serializers.Serializer[Any]):
     )
 
 
+class SummaryOfPhenotype(Summary):
+    """Those of a phenotype."""
+
+    phenotype = serializers.CharField()
+
+
 class PlanFact(serializers.Serializer[Any]):
     title = serializers.CharField()
     said = serializers.CharField()
@@ -271,46 +218,101 @@ class PlanFacts(serializers.Serializer[Any]):
     rules = PlanFact(many=True)
 
 
+class Wait(serializers.Serializer[Any]):
+    """Somebody for whom a study waits: "Graz and Munich to join"."""
+
+    who = serializers.ListField(child=serializers.CharField())
+    to = serializers.CharField(help_text="what they are to do")
+    since = serializers.DateTimeField(allow_null=True)
+
+
+class OtherStudy(serializers.ModelSerializer[Study]):
+    """Another study, to be led to."""
+
+    class Meta:
+        model = Study
+        fields = ["id", "name"]
+
+
 class StudyDetail(StudyRow):
     """A study with its plan and its cohorts."""
 
     plan = FrozenPlan(source="plan_json", read_only=True)
     facts = serializers.SerializerMethodField()
     plan_hash = serializers.SerializerMethodField()
+    plan_fingerprint = serializers.SerializerMethodField(
+        help_text="of the plan's hash what people compare by telephone; empty while the plan is incomplete"
+    )
+    roster_fingerprint = serializers.SerializerMethodField(
+        help_text="likewise of the roster's; empty until all cohorts have joined"
+    )
+    waits = serializers.SerializerMethodField(help_text="for whom it waits")
+    compared_by = serializers.CharField(read_only=True, help_text=COMPARED_BY)
+    compared_at = serializers.DateTimeField(read_only=True, allow_null=True)
     compensator_fingerprint = serializers.SerializerMethodField()
     # Said here, for the models' own largest numbers are those of the database in use.
     panel_size = serializers.IntegerField(read_only=True, allow_null=True)
-    summary = Summary(read_only=True, allow_null=True)
+    summary = serializers.SerializerMethodField(help_text="of several phenotypes the first's")
+    summaries = serializers.SerializerMethodField(
+        help_text="of each phenotype, the first first; none before there are results, and of tables"
+    )
     cohorts = CohortRow(many=True, read_only=True)
     start_blocked = serializers.SerializerMethodField()
+    lists_said = serializers.SerializerMethodField(
+        help_text="what is wrong with the cohorts' lists of variants; for those who may change the study"
+    )
+    lists_share = serializers.IntegerField(read_only=True, help_text="variants that all of these lists share")
     has_pictures = serializers.SerializerMethodField(
         help_text="whether Manhattan and QQ plot and the loci can be had; shortly after the end of a study"
     )
     may_change = serializers.SerializerMethodField(help_text="whether it is yours to change")
+    plan_may_change = serializers.BooleanField(
+        read_only=True, help_text="until a sum over the cohorts is asked for"
+    )
+    cohorts_accepted = serializers.SerializerMethodField(help_text="how many have accepted the plan as it is")
+    repeats = OtherStudy(read_only=True, allow_null=True, help_text="the study that this one repeats")
+    repetition = serializers.SerializerMethodField(help_text="the study that repeats this one")
     observers: serializers.ManyRelatedField = serializers.SlugRelatedField(  # type: ignore[assignment]
         slug_field="username", many=True, read_only=True
     )
+    names = serializers.SerializerMethodField(
+        help_text="how the people of the study are called on pages, by user name"
+    )
+    is_followed = serializers.SerializerMethodField(help_text="whether you are told what becomes of it")
 
     class Meta(StudyRow.Meta):
         fields = [
             *StudyRow.Meta.fields,
-            "description",
+            "refused_field",
             "auto_start",
             "one_operator",
             "pause_kind",
-            "frozen",
+            "plan_may_change",
             "list_ready",
             "plan",
             "facts",
             "plan_hash",
+            "plan_fingerprint",
+            "roster_fingerprint",
             "compensator_fingerprint",
+            "compared_by",
+            "compared_at",
+            "waits",
             "panel_size",
             "summary",
+            "summaries",
             "has_pictures",
             "cohorts",
+            "cohorts_accepted",
             "observers",
+            "names",
+            "is_followed",
+            "repeats",
+            "repetition",
             "may_change",
             "start_blocked",
+            "lists_said",
+            "lists_share",
             "opened_at",
             "ready_at",
             "started_at",
@@ -327,17 +329,57 @@ class StudyDetail(StudyRow):
         awaits_list = study.plan_json["panel_mode"] == "list" and not study.list_ready
         return "" if awaits_list else study.plan.hash().hex()
 
+    def get_plan_fingerprint(self, study: Study) -> str:
+        return sealing.grouped(self.get_plan_hash(study))
+
+    def get_roster_fingerprint(self, study: Study) -> str:
+        return selectors.roster_fingerprint(study)
+
+    @extend_schema_field(Wait(many=True))
+    def get_waits(self, study: Study) -> list[dict[str, Any]]:
+        return list(Wait(selectors.waiting(study)["waits"], many=True).data)
+
     def get_compensator_fingerprint(self, study: Study) -> str:
         return sealing.fingerprint(bytes.fromhex(study.plan_json["compensator_key"]))
 
     def get_has_pictures(self, study: Study) -> bool:
-        return pictures.there_are(study)
+        return bool(study.columns) and all(
+            pictures.there_are(results_of(study, name)) for name in study.phenotypes
+        )
+
+    @extend_schema_field(Summary(allow_null=True))
+    def get_summary(self, study: Study) -> dict[str, Any] | None:
+        return next(iter(study.summaries), None)
+
+    @extend_schema_field(SummaryOfPhenotype(many=True))
+    def get_summaries(self, study: Study) -> list[dict[str, Any]]:
+        named = zip(study.phenotypes, study.summaries, strict=False)
+        return [{"phenotype": name, **numbers} for name, numbers in named]
 
     def get_may_change(self, study: Study) -> bool:
         return accounts.may_change(self.context["person"], study)
 
+    @extend_schema_field(serializers.DictField(child=serializers.CharField()))
+    def get_names(self, study: Study) -> dict[str, str]:
+        return accounts.names_of(study)
+
+    def get_is_followed(self, study: Study) -> bool:
+        return Following.objects.filter(study=study, user=self.context["person"]).exists()
+
+    def get_cohorts_accepted(self, study: Study) -> int:
+        return sum(cohort.accepted for cohort in study.members())
+
+    @extend_schema_field(OtherStudy(allow_null=True))
+    def get_repetition(self, study: Study) -> dict[str, Any] | None:
+        found = selectors.repetition(study)
+        return OtherStudy(found).data if found else None
+
     def get_start_blocked(self, study: Study) -> str:
         return why_not_startable(study)
+
+    def get_lists_said(self, study: Study) -> list[str]:
+        asks = study.state == StudyState.OPEN and not study.lists_accepted
+        return list(study.lists_said) if asks and self.get_may_change(study) else []
 
 
 class Demo(serializers.Serializer[Any]):
@@ -346,6 +388,13 @@ class Demo(serializers.Serializer[Any]):
     permitted = serializers.BooleanField(help_text="by the platform's operator, and to you")
     lacking = serializers.CharField(help_text="what has to be set up first; empty if nothing")
     running = serializers.BooleanField(help_text="there is one at most")
+
+
+class Compared(serializers.Serializer[Any]):
+    """A fingerprint that somebody has compared by telephone."""
+
+    fingerprint = serializers.CharField(help_text="the one that was compared")
+    is_same = serializers.BooleanField(help_text="false takes it back")
 
 
 class NewInvitation(serializers.Serializer[Any]):
@@ -358,9 +407,14 @@ class IssuedInvitation(serializers.Serializer[Any]):
 
 
 class LogLine(serializers.ModelSerializer[LogEntry]):
+    who_name = serializers.SerializerMethodField(help_text="how a person is called on pages; else as `who`")
+
     class Meta:
         model = LogEntry
-        fields = ["time", "who", "what"]
+        fields = ["time", "who", "who_name", "what"]
+
+    def get_who_name(self, line: LogEntry) -> str:
+        return str(self.context["names"].get(line.who, line.who))
 
 
 class Result(serializers.ModelSerializer[ResultFile]):
@@ -369,85 +423,6 @@ class Result(serializers.ModelSerializer[ResultFile]):
     class Meta:
         model = ResultFile
         fields = ["name", "size", "sha256"]
-
-
-class StepProgress(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    title = serializers.CharField()
-    rounds = serializers.IntegerField()
-    summed = serializers.IntegerField()
-
-
-class CohortProgress(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    state = serializers.ChoiceField(CohortState.choices)
-    heard_at = serializers.DateTimeField(allow_null=True)
-    questions_open = serializers.IntegerField()
-    waiting_since = serializers.DateTimeField(
-        allow_null=True, help_text="when the oldest question was asked that it has not answered"
-    )
-    problem = serializers.CharField()
-
-
-class Progress(Now):
-    state = serializers.ChoiceField(StudyState.choices)
-    reason = serializers.CharField()
-    steps = StepProgress(many=True)
-    cohorts = CohortProgress(many=True)
-    waiting_for = serializers.ListField(child=serializers.CharField())
-    panel_size = serializers.IntegerField(allow_null=True)
-    seconds = serializers.DictField(child=serializers.FloatField())
-
-
-class Link(serializers.Serializer[Any]):
-    party = serializers.CharField()
-    phase = serializers.ChoiceField(Phase.choices)
-    to_server = serializers.IntegerField()
-    from_server = serializers.IntegerField()
-    requests = serializers.IntegerField()
-    messages = serializers.IntegerField(help_text="requests that brought something")
-    content = serializers.IntegerField(help_text="bytes of these without headers: what ledgers count")
-
-
-class Leaving(serializers.Serializer[Any]):
-    """One quantity that leaves a cohort, as it reads it before it accepts."""
-
-    what = serializers.CharField()
-    detail = serializers.CharField()
-    form = serializers.CharField(help_text="in clear, masked, or sealed")
-    readable_by = serializers.CharField()
-    to = serializers.CharField(help_text="to whom it goes, by way of the server")
-    learns = serializers.CharField(help_text="what whoever reads it can learn from it")
-    shape = serializers.CharField(help_text="how much it is, in words")
-    bytes = serializers.IntegerField(
-        allow_null=True,
-        help_text="of one round, as ledgers count them; null where the plan alone does not tell",
-    )
-    rounds = serializers.IntegerField(help_text="how often it is sent")
-    exact = serializers.BooleanField(help_text="whether bytes and rounds are these, or the most that can be")
-    usual_rounds = serializers.IntegerField(help_text="how often it is sent as a rule")
-
-
-class Party(serializers.Serializer[Any]):
-    """What one party gets in a study, and what it can read of it."""
-
-    name = serializers.CharField(help_text="server, compensator, each cohort or coordinator")
-    gets = serializers.CharField()
-    reads = serializers.CharField()
-    never = serializers.CharField(help_text="what it never gets")
-    bytes = serializers.IntegerField(
-        allow_null=True, help_text="that it got so far, all cohorts together; null where they are not counted"
-    )
-
-
-class TrafficTable(serializers.Serializer[Any]):
-    links = Link(many=True)
-    total = serializers.IntegerField(help_text="bytes in all directions until the last sum")
-    delivery_of_results = serializers.IntegerField(help_text="bytes of handing out the result files")
-    seconds = serializers.DictField(
-        child=serializers.DictField(child=serializers.FloatField()),
-        help_text="seconds of work per party and phase",
-    )
 
 
 class ResultTable(serializers.Serializer[Any]):

@@ -14,14 +14,10 @@ from unpooled_webapp.api import account_forms, serializers
 from unpooled_webapp.api.access import person
 
 
-def _row(user: User) -> dict[str, object]:
-    return {"username": user.username, "role": accounts.role(user)}
-
-
 def _signed_in(request: Request, user: User) -> Response:
     login(request._request, user)
     get_token(request._request)
-    return Response(_row(user))
+    return Response(account_forms.row(user))
 
 
 class SessionView(APIView):
@@ -44,7 +40,20 @@ class SessionView(APIView):
     def get(self, request: Request) -> Response:
         """Who is signed in."""
         get_token(request._request)
-        return Response(_row(person(request)))
+        return Response(account_forms.row(person(request)))
+
+    @extend_schema(
+        request=account_forms.ChangedAccount,
+        responses={200: account_forms.Person, 409: serializers.ErrorAnswer},
+    )
+    def patch(self, request: Request) -> Response:
+        """Change how you are called on pages. You sign in with your user name as before."""
+        user = person(request)
+        form = account_forms.ChangedAccount(data=request.data)
+        form.is_valid(raise_exception=True)
+        if "display_name" in form.validated_data:
+            accounts.set_display_name(user, form.validated_data["display_name"])
+        return Response(account_forms.row(user))
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request) -> Response:

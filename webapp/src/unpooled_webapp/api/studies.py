@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.http import FileResponse, HttpResponseBase
+from django.db.models import prefetch_related_objects
+from django.http import FileResponse, HttpResponseBase, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from unpooled.algorithms.result_files import results_name
 from unpooled_server import selectors
 from unpooled_server.cohort_api import bodies
 from unpooled_server.errors import Missing, Refused
+from unpooled_server.kept import results_of
 from unpooled_server.models import Study
-from unpooled_server.services import invitations, panels, studies
-from unpooled_webapp.api import serializers
-from unpooled_webapp.api.access import cohort_of, own, person, require_coordinator, visible
-from unpooled_webapp.api.parameters import number
+from unpooled_server.services import changing, comparing, invitations, panels, repeating, studies
+from unpooled_webapp import accounts
+from unpooled_webapp.api import progress_forms, serializers
+from unpooled_webapp.api.access import OpenToTokens, cohort_of, own, person, require_coordinator, visible
+from unpooled_webapp.api.parameters import PHENOTYPE, number
 
 _CONFLICT = {409: serializers.ErrorAnswer}
 
@@ -35,17 +39,19 @@ def public_url(request: Request) -> str:
     return settings.UNPOOLED_PUBLIC_URL or request._request.build_absolute_uri("/").rstrip("/")
 
 
-class StudiesView(APIView):
+class StudiesView(OpenToTokens):
     @extend_schema(
         parameters=[OpenApiParameter("archived", bool, description="the archived ones instead")],
         responses=serializers.StudyRow(many=True),
     )
     def get(self, request: Request) -> Response:
         """The studies that you may see, newest first."""
+        user = person(request)
+        prefetch_related_objects([user], "groups")  # asked about once, not for each study
         archived = request.query_params.get("archived", "") in ("1", "true")
-        found = selectors.visible_studies(person(request)).filter(archived=archived)
+        found = selectors.visible_studies(user).filter(archived=archived)
         rows = found.select_related("owner").prefetch_related("cohorts")
-        return Response(serializers.StudyRow(rows, many=True).data)
+        return Response(serializers.StudyRow(rows, many=True, context={"person": user}).data)
 
     @extend_schema(request=serializers.NewStudy, responses={201: serializers.StudyDetail, **_CONFLICT})
     def post(self, request: Request) -> Response:
@@ -66,7 +72,7 @@ class StudiesView(APIView):
         return detail(request, study, 201)
 
 
-class StudyView(APIView):
+class StudyView(OpenToTokens):
     @extend_schema(responses=serializers.StudyDetail)
     def get(self, request: Request, study: str) -> Response:
         """One study."""
@@ -74,14 +80,14 @@ class StudyView(APIView):
 
     @extend_schema(request=serializers.ChangedStudy, responses={200: serializers.StudyDetail, **_CONFLICT})
     def patch(self, request: Request, study: str) -> Response:
-        """Change a study; its plan only before the first cohort has joined."""
+        """Change a study; its plan until a sum is asked for. By another plan all cohorts accept anew."""
         found = own(request, study)
         form = serializers.ChangedStudy(data=request.data)
         form.is_valid(raise_exception=True)
         values = dict(form.validated_data)
         observers = values.pop("observers", None)
         if values:
-            studies.change(found, person(request).username, **values)
+            changing.change(found, person(request).username, **values)
         if observers is not None:
             found.observers.set(_people(observers))
         return detail(request, found)
@@ -102,7 +108,7 @@ def _people(names: list[str]) -> list[User]:
     return found
 
 
-class StartView(APIView):
+class StartView(OpenToTokens):
     @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT})
     def post(self, request: Request, study: str) -> Response:
         """Start a study whose cohorts are all ready."""
@@ -111,7 +117,16 @@ class StartView(APIView):
         return detail(request, found)
 
 
-class PauseView(APIView):
+class OverlapView(OpenToTokens):
+    @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT})
+    def post(self, request: Request, study: str) -> Response:
+        """Go on with the variants that all cohorts' lists share, few as they are."""
+        found = own(request, study)
+        panels.accept_overlap(found, person(request).username)
+        return detail(request, found)
+
+
+class PauseView(OpenToTokens):
     @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT})
     def post(self, request: Request, study: str) -> Response:
         """Pause a running study: no further question is asked."""
@@ -120,7 +135,7 @@ class PauseView(APIView):
         return detail(request, found)
 
 
-class ResumeView(APIView):
+class ResumeView(OpenToTokens):
     @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT})
     def post(self, request: Request, study: str) -> Response:
         """Go on with a paused study."""
@@ -129,16 +144,16 @@ class ResumeView(APIView):
         return detail(request, found)
 
 
-class AbortView(APIView):
+class AbortView(OpenToTokens):
     @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT})
     def post(self, request: Request, study: str) -> Response:
-        """End a study without results. It cannot be taken up again, only duplicated."""
+        """End a study without results. It cannot be taken up again, only repeated or duplicated."""
         found = own(request, study)
         studies.abort(found, person(request).username)
         return detail(request, found)
 
 
-class DuplicateView(APIView):
+class DuplicateView(OpenToTokens):
     @extend_schema(request=None, responses={201: serializers.StudyDetail, **_CONFLICT})
     def post(self, request: Request, study: str) -> Response:
         """A new draft of yours with the same plan."""
@@ -147,7 +162,20 @@ class DuplicateView(APIView):
         return detail(request, studies.duplicate(found, user), 201)
 
 
-class ArchiveView(APIView):
+class RepeatView(OpenToTokens):
+    @extend_schema(request=serializers.NewStudy, responses={201: serializers.StudyDetail, **_CONFLICT})
+    def post(self, request: Request, study: str) -> Response:
+        """Repeat a study of yours that has ended, with the same cohorts: their clients learn of it."""
+        found, user = own(request, study), person(request)
+        form = serializers.NewStudy(data=request.data)
+        form.is_valid(raise_exception=True)
+        repetition = repeating.repeat(
+            found, user, **form.validated_data, one_operator=settings.UNPOOLED_ONE_OPERATOR
+        )
+        return detail(request, repetition, 201)
+
+
+class ArchiveView(OpenToTokens):
     @extend_schema(request=None, responses={200: serializers.StudyDetail, **_CONFLICT})
     def post(self, request: Request, study: str) -> Response:
         """Put a study into the archive."""
@@ -163,7 +191,7 @@ class ArchiveView(APIView):
         return detail(request, found)
 
 
-class ListView(APIView):
+class ListView(OpenToTokens):
     @extend_schema(
         request={"text/plain": OpenApiTypes.BINARY},
         responses={200: serializers.StudyDetail, 411: serializers.ErrorAnswer, **_CONFLICT},
@@ -177,7 +205,7 @@ class ListView(APIView):
         return detail(request, found)
 
 
-class InvitationsView(APIView):
+class InvitationsView(OpenToTokens):
     @extend_schema(responses=serializers.CohortRow(many=True))
     def get(self, request: Request, study: str) -> Response:
         """The invited cohorts, and who used their invitations."""
@@ -196,7 +224,7 @@ class InvitationsView(APIView):
         return Response({"cohort": name, "invitation": text}, status=201)
 
 
-class InvitationView(APIView):
+class InvitationView(OpenToTokens):
     @extend_schema(responses={204: None, **_CONFLICT})
     def delete(self, request: Request, study: str, cohort: str) -> Response:
         """Withdraw an invitation that nobody has used."""
@@ -205,7 +233,7 @@ class InvitationView(APIView):
         return Response(status=204)
 
 
-class RevokeView(APIView):
+class RevokeView(OpenToTokens):
     @extend_schema(request=None, responses={200: serializers.CohortRow, **_CONFLICT})
     def post(self, request: Request, study: str, cohort: str) -> Response:
         """Admit nobody with this invitation any more."""
@@ -214,7 +242,32 @@ class RevokeView(APIView):
         return Response(serializers.CohortRow(cohort_of(found, cohort)).data)
 
 
-class ReissueView(APIView):
+class ComparedView(APIView):
+    @extend_schema(request=serializers.Compared, responses={200: serializers.StudyDetail, **_CONFLICT})
+    def put(self, request: Request, study: str, cohort: str) -> Response:
+        """Note in the log that you have compared the fingerprint of a cohort's key by telephone."""
+        found = own(request, study)
+        form = serializers.Compared(data=request.data)
+        form.is_valid(raise_exception=True)
+        seen, is_same = form.validated_data["fingerprint"], form.validated_data["is_same"]
+        who = person(request).username
+        comparing.cohort_compared(found, cohort_of(found, cohort), who, seen, is_same=is_same)
+        return detail(request, found)
+
+
+class CompensatorComparedView(APIView):
+    @extend_schema(request=serializers.Compared, responses={200: serializers.StudyDetail, **_CONFLICT})
+    def put(self, request: Request, study: str) -> Response:
+        """Note in the log that you have compared the fingerprint of the compensator's key by telephone."""
+        found = own(request, study)
+        form = serializers.Compared(data=request.data)
+        form.is_valid(raise_exception=True)
+        seen, is_same = form.validated_data["fingerprint"], form.validated_data["is_same"]
+        comparing.compensator_compared(found, person(request).username, seen, is_same=is_same)
+        return detail(request, found)
+
+
+class ReissueView(OpenToTokens):
     @extend_schema(request=None, responses={200: serializers.IssuedInvitation, **_CONFLICT})
     def post(self, request: Request, study: str, cohort: str) -> Response:
         """A new invitation for a cohort, shown this once; the former one ends."""
@@ -225,51 +278,68 @@ class ReissueView(APIView):
         return Response({"cohort": cohort, "invitation": text})
 
 
-class ProgressView(APIView):
-    @extend_schema(responses=serializers.Progress)
+class ProgressView(OpenToTokens):
+    @extend_schema(responses=progress_forms.Progress)
     def get(self, request: Request, study: str) -> Response:
         """Steps, cohorts, and who is waited for."""
-        return Response(serializers.Progress(selectors.progress(visible(request, study))).data)
+        return Response(progress_forms.Progress(selectors.progress(visible(request, study))).data)
 
 
-class TrafficView(APIView):
-    @extend_schema(responses=serializers.TrafficTable)
+class TrafficView(OpenToTokens):
+    @extend_schema(responses=progress_forms.TrafficTable)
     def get(self, request: Request, study: str) -> Response:
         """Bytes per party, phase and direction."""
         return Response(selectors.traffic(visible(request, study)))
 
 
-class LeavingView(APIView):
-    @extend_schema(responses=serializers.Leaving(many=True))
+class LeavingView(OpenToTokens):
+    @extend_schema(responses=progress_forms.Leaving(many=True))
     def get(self, request: Request, study: str) -> Response:
         """What leaves a cohort, who can read it: from the declarations of the study's steps."""
         return Response(selectors.leaving(visible(request, study)))
 
 
-class PartiesView(APIView):
-    @extend_schema(responses=serializers.Party(many=True))
+class PartiesView(OpenToTokens):
+    @extend_schema(responses=progress_forms.Party(many=True))
     def get(self, request: Request, study: str) -> Response:
         """What each party got, how many bytes, and what it could read."""
         return Response(selectors.parties(visible(request, study)))
 
 
-class LogView(APIView):
+class LogView(OpenToTokens):
     @extend_schema(responses=serializers.LogLine(many=True))
     def get(self, request: Request, study: str) -> Response:
         """What happened, oldest first."""
-        return Response(serializers.LogLine(visible(request, study).log.all(), many=True).data)
+        found = visible(request, study)
+        context = {"names": accounts.names_in(found)}
+        return Response(serializers.LogLine(found.log.all(), many=True, context=context).data)
 
 
-class ResultsView(APIView):
+class ResultsView(OpenToTokens):
     @extend_schema(responses=serializers.Result(many=True))
     def get(self, request: Request, study: str) -> Response:
         """The files of a study that is done."""
         return Response(serializers.Result(visible(request, study).result_files.all(), many=True).data)
 
 
-class TableView(APIView):
+class AllResultsView(OpenToTokens):
+    @extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})
+    def get(self, request: Request, study: str) -> HttpResponseBase:
+        """Download all result files as one zip archive."""
+        found = visible(request, study)
+        if not found.result_files.exists():
+            raise Missing("no-result", "This study has no result files yet.", "Wait until it is done.")
+        name = f"{results_name(found.plan)}.zip"
+        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return StreamingHttpResponse(
+            selectors.all_results(found), content_type="application/zip", headers=headers
+        )
+
+
+class TableView(OpenToTokens):
     @extend_schema(
         parameters=[
+            PHENOTYPE,
             OpenApiParameter("start", int, description="index of the first row; 0 if not given"),
             OpenApiParameter("count", int, description="rows, 1 to 10,000; 1,000 if not given"),
         ],
@@ -281,12 +351,13 @@ class TableView(APIView):
         start, count = number(request, "start", 0, 2**31), number(request, "count", 1000, 10_000)
         if found.plan.of_tables:
             raise Missing("no-table", "A study of tables has no table of variants.", "See its result files.")
-        if not found.columns:
+        results = results_of(found, request.query_params.get(PHENOTYPE.name, ""))
+        if not results.columns:
             raise Missing("no-table", "This study has no results yet.", "Wait until it is done.")
-        return Response(selectors.table(found, start, count))
+        return Response(selectors.table(results, start, count))
 
 
-class ResultView(APIView):
+class ResultView(OpenToTokens):
     @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
     def get(self, request: Request, study: str, name: str) -> HttpResponseBase:
         """Download a result file."""

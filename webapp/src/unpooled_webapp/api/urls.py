@@ -2,11 +2,17 @@ from __future__ import annotations
 
 from django.urls import path
 
-from unpooled_webapp.api import demo, methods, people, pictures, session, studies
+from unpooled_webapp.api import demo, methods, notices, people, pictures, session, studies, tokens
 
 urlpatterns = [
     path("session", session.SessionView.as_view()),
     path("session/password", session.PasswordView.as_view()),
+    path("account/tokens", tokens.TokensView.as_view()),
+    path("account/tokens/<str:token>", tokens.TokenView.as_view()),
+    path("account/channels", notices.ChannelsView.as_view()),
+    path("account/channels/<str:channel>", notices.ChannelView.as_view()),
+    path("account/channels/<str:channel>/trial", notices.TrialView.as_view()),
+    path("account/deliveries", notices.DeliveriesView.as_view()),
     path("first-run", session.FirstRunView.as_view()),
     path("methods", methods.MethodsView.as_view()),
     path("demo", demo.DemoView.as_view()),
@@ -16,16 +22,21 @@ urlpatterns = [
     path("studies", studies.StudiesView.as_view()),
     path("studies/<str:study>", studies.StudyView.as_view()),
     path("studies/<str:study>/start", studies.StartView.as_view()),
+    path("studies/<str:study>/overlap", studies.OverlapView.as_view()),
     path("studies/<str:study>/pause", studies.PauseView.as_view()),
     path("studies/<str:study>/resume", studies.ResumeView.as_view()),
     path("studies/<str:study>/abort", studies.AbortView.as_view()),
     path("studies/<str:study>/duplicate", studies.DuplicateView.as_view()),
+    path("studies/<str:study>/repeat", studies.RepeatView.as_view()),
     path("studies/<str:study>/archive", studies.ArchiveView.as_view()),
+    path("studies/<str:study>/following", notices.FollowingView.as_view()),
     path("studies/<str:study>/list", studies.ListView.as_view()),
     path("studies/<str:study>/invitations", studies.InvitationsView.as_view()),
     path("studies/<str:study>/invitations/<str:cohort>", studies.InvitationView.as_view()),
     path("studies/<str:study>/invitations/<str:cohort>/revoke", studies.RevokeView.as_view()),
     path("studies/<str:study>/invitations/<str:cohort>/reissue", studies.ReissueView.as_view()),
+    path("studies/<str:study>/cohorts/<str:cohort>/compared", studies.ComparedView.as_view()),
+    path("studies/<str:study>/compensator/compared", studies.CompensatorComparedView.as_view()),
     path("studies/<str:study>/progress", studies.ProgressView.as_view()),
     path("studies/<str:study>/traffic", studies.TrafficView.as_view()),
     path("studies/<str:study>/leaving", studies.LeavingView.as_view()),
@@ -34,9 +45,13 @@ urlpatterns = [
     path("studies/<str:study>/table", studies.TableView.as_view()),
     path("studies/<str:study>/manhattan", pictures.ManhattanView.as_view()),
     path("studies/<str:study>/region", pictures.RegionView.as_view()),
+    path("studies/<str:study>/surroundings", pictures.SurroundingsView.as_view()),
+    path("studies/<str:study>/places", pictures.PlacesView.as_view()),
+    path("studies/<str:study>/compared/<str:other>", pictures.ComparisonView.as_view()),
     path("studies/<str:study>/qq", pictures.QuantilesView.as_view()),
     path("studies/<str:study>/variants", pictures.VariantsView.as_view()),
     path("studies/<str:study>/loci.csv", pictures.LociView.as_view()),
     path("studies/<str:study>/results", studies.ResultsView.as_view()),
+    path("studies/<str:study>/results.zip", studies.AllResultsView.as_view()),
     path("studies/<str:study>/results/<str:name>", studies.ResultView.as_view()),
 ]

@@ -13,9 +13,9 @@ import click
 from unpooled.algorithms import ALGORITHMS, METHODS, TESTS
 from unpooled.plan import NOT_REPORTED
 from unpooled.protocol.messages import MIN_COHORTS
-from unpooled.schema import Column, read_schema, schema_of_header
-from unpooled_webapp.commands import study_flags
-from unpooled_webapp.rehearsal import Settings, covariates
+from unpooled.schema import CATEGORY, Column, read_schema, schema_from_file, schema_of_header
+from unpooled_webapp.commands import study_flags, study_templates
+from unpooled_webapp.rehearsal import Platform, Settings, covariates
 from unpooled_webapp.rehearsal import rehearse as run_rehearsal
 from unpooled_webapp.rehearsal.report import lines
 from unpooled_webapp.rehearsal.screen import Screen
@@ -33,8 +33,9 @@ PER_COHORT = (
 FLAGS = {"--1": "zero_one", "--one-class": "one_class"}
 """What every client is told as it is."""
 
-FOR_TABLES = {"normalize", "table", "schema"}
-FOR_BOTH = {"out", "masking", "variance", "ring", "min_samples", "threads", "keep_home", "quiet"}
+ENCODE = next(name for name, method in METHODS.items() if method.column_type == CATEGORY)
+FOR_TABLES = {"normalize", "encode", "table", "schema"}
+FOR_BOTH = {"out", "template", "masking", "variance", "ring", "min_samples", "threads", "keep_home", "quiet"}
 
 
 def _paths(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> list[Path]:
@@ -87,7 +88,7 @@ class _WithDeclared(click.Command):
 
     def get_params(self, context: click.Context) -> list[click.Parameter]:
         *own, shows_help = super().get_params(context)
-        return [*own, *study_flags.flags(), shows_help]
+        return [study_templates.flag(), *own, *study_flags.flags(), shows_help]
 
 
 @click.command(cls=_WithDeclared)
@@ -95,16 +96,19 @@ class _WithDeclared(click.Command):
               help="The association test.")  # fmt: skip
 @click.option("--bfile", multiple=True, callback=_paths, metavar="PREFIX",
               help="PLINK files of one cohort; give it three times or more.")  # fmt: skip
-@click.option("--normalize", type=click.Choice(list(METHODS)), help="No test: normalize tables.")
+@click.option("--normalize", type=click.Choice([method for method in METHODS if method != ENCODE]),
+              help="No test: normalize tables.")  # fmt: skip
+@click.option("--encode", is_flag=True, help="No test: encode the columns of words of tables.")
 @click.option("--table", multiple=True, type=EXISTING, metavar="FILE",
               help="The CSV or Parquet table of one cohort; give it three times or more.")  # fmt: skip
 @click.option("--schema", type=EXISTING, metavar="FILE",
-              help="CSV with the lines name,type,unit of the columns.  [CSV: all numbers]")  # fmt: skip
+              help="CSV with lines such as name,type,unit of the columns.  [CSV: all numbers]")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="PREFIX", help="Result files.")
 @click.option(
     "--pheno", multiple=True, type=EXISTING, help="Phenotype file, once for all or once per cohort."
 )
-@click.option("--pheno-name", metavar="COLUMN", help="Its column by name.")
+@click.option("--pheno-name", multiple=True, callback=_words, metavar="COLUMN,…",
+              help="Its column by name, or several: a phenotype each.")  # fmt: skip
 @click.option("--mpheno", type=click.IntRange(1), metavar="N", help="Its column by number.")
 @click.option(
     "--covar", multiple=True, type=EXISTING, help="Covariate file, once for all or once per cohort."
@@ -115,6 +119,7 @@ class _WithDeclared(click.Command):
 )
 @click.option("--categorical", multiple=True, callback=_levels, metavar="NAME=LEVEL,…",
               help="A covariate with levels, the reference first.")  # fmt: skip
+@click.option("--condition-list", type=EXISTING, help="A file with the IDs of --condition, between blanks.")
 @click.option("--adjust", is_flag=True, help="Also adjusted P values.")
 @click.option("--1", "zero_one", is_flag=True, help="Phenotypes are 0 and 1, not 1 and 2.")
 @click.option("--missing-phenotype", metavar="N", help="The code of a missing phenotype besides -9.")
@@ -153,23 +158,28 @@ class _WithDeclared(click.Command):
 @click.option("--keep-home", type=click.Path(path_type=Path, file_okay=False),
               help="Keep everything the parties stored and logged in this folder.")  # fmt: skip
 @click.option("--quiet", is_flag=True, help="Print only what went wrong.")
-def rehearse(**options: Any) -> None:
+@click.pass_obj
+def rehearse(running: Platform | None, /, **options: Any) -> None:
     """Run a federated study on the files of several cohorts, all on this machine.
 
     Every party is a process of its own and talks over HTTP, as it would between hospitals. Writes result
     files named as PLINK names them, and PREFIX.report.json with seconds and bytes for each party.
     """
+    # Whoever calls it from Python may have a platform that runs: click's `obj`.
     settings = _settings(options)
     with Screen(quiet=options["quiet"]) as screen:
-        done = run_rehearsal(settings, screen)
+        done = run_rehearsal(settings, screen, running)
     if not options["quiet"]:
-        for line in [*lines(done.report["summary"]), *map(str, done.files)]:
+        for line in [*lines(done.report["summaries"]), *map(str, done.files)]:
             click.echo(line)
 
 
 def _settings(options: dict[str, Any]) -> Settings:
+    typed = _typed()
+    options = study_templates.begun(options, typed)
+    options["normalize"] = _method_of_tables(options)
     kind = "table" if options["normalize"] else "bfile"
-    _refuse_options_of_the_other(kind)
+    _refuse_options_of_the_other(kind, typed)
     data = options[kind]
     if len(data) < MIN_COHORTS:
         raise click.UsageError(
@@ -189,14 +199,26 @@ def _settings(options: dict[str, Any]) -> Settings:
     )
 
 
-def _refuse_options_of_the_other(kind: str) -> None:
-    """UsageError if what was typed is about variants in a study of tables, or the other way round."""
+def _method_of_tables(options: dict[str, Any]) -> str | None:
+    """What is done to tables, if this is about tables."""
+    method: str | None = options["normalize"]
+    if options["encode"] and method not in (None, ENCODE):
+        raise click.UsageError("--encode and --normalize cannot be combined")
+    method = ENCODE if options["encode"] else method
+    if method == ENCODE and not options["schema"]:
+        raise click.UsageError("--encode needs --schema, which says how each column of words is encoded")
+    return method
+
+
+def _typed() -> set[str]:
+    """The parameters that somebody gave."""
     context = click.get_current_context()
-    typed = {
-        name
-        for name in context.params
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-    }
+    given = click.core.ParameterSource.COMMANDLINE
+    return {name for name in context.params if context.get_parameter_source(name) is given}
+
+
+def _refuse_options_of_the_other(kind: str, typed: set[str]) -> None:
+    """UsageError if what was typed is about variants in a study of tables, or the other way round."""
     of_tables = FOR_TABLES | study_flags.names(METHODS.values())
     wrong = typed - FOR_BOTH - of_tables if kind == "table" else typed & of_tables
     if wrong:
@@ -216,13 +238,15 @@ def _plan_of_tables(options: dict[str, Any]) -> dict[str, Any]:
 def _schema(options: dict[str, Any]) -> tuple[Column, ...]:
     """The columns as --schema names them, or as the first table does."""
     path = options["schema"] or options["table"][0]
-    if not options["schema"] and _is_parquet(path):
+    if options["schema"]:
+        return schema_from_file(path)
+    if _is_parquet(path):
         return read_schema(_schema_of_parquet(path), str(path))
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise click.BadParameter(f"{path} is not in UTF-8", param_hint="--schema or --table") from error
-    return read_schema(text, str(path)) if options["schema"] else schema_of_header(text)
+        raise click.BadParameter(f"{path} is not in UTF-8", param_hint="--table") from error
+    return schema_of_header(text)
 
 
 def _is_parquet(path: Path) -> bool:
@@ -254,9 +278,10 @@ def _plan(options: dict[str, Any]) -> dict[str, Any]:
     return {
         **_covariates(options),
         **_common(options),
+        **_conditions(options),
         "test": options["test"],
         "trait": TESTS[options["test"]].traits[0],
-        "phenotype": options["pheno_name"] or "phenotype",
+        **_phenotypes(options),
         "cohorts": len(options["bfile"]),
         "build": options["build"],
         "autosomes": options["chr_set"],
@@ -268,6 +293,12 @@ def _plan(options: dict[str, Any]) -> dict[str, Any]:
         "chunk_size": options["chunk_size"],
         "panel_mode": "list" if options["panel_list"] else "names",
     }
+
+
+def _phenotypes(options: dict[str, Any]) -> dict[str, Any]:
+    """The first phenotype and the others: --pheno-name names all of them."""
+    first, *further = options["pheno_name"] or ["phenotype"]
+    return {"phenotype": first, **({"phenotypes": further} if further else {})}
 
 
 def _covariates(options: dict[str, Any]) -> dict[str, Any]:
@@ -287,6 +318,14 @@ def _covariates(options: dict[str, Any]) -> dict[str, Any]:
         raise click.BadParameter(str(error), param_hint="--covar") from error
 
 
+def _conditions(options: dict[str, Any]) -> dict[str, Any]:
+    """The variants that a --condition-list names."""
+    if options["condition_list"] and options["condition"]:
+        raise click.UsageError("--condition and --condition-list cannot be combined")
+    path = options["condition_list"]
+    return {"condition": path.read_text(encoding="utf-8").split()} if path else {}
+
+
 def _result_files(options: dict[str, Any]) -> list[str]:
     """As asked, else as is usual for the test; with --adjust also the adjusted P values."""
     files = options["files"] or list(TESTS[options["test"]].usual_files)
@@ -302,7 +341,9 @@ def _client_arguments(options: dict[str, Any], cohort: int, cohorts: int) -> lis
             raise click.UsageError(f"--{name} is given {len(given)} times; want once, or once per --bfile")
         if given:
             arguments += [f"--{name}", str(given[cohort % len(given)])]
-    for name in ("pheno_name", "mpheno", "missing_phenotype"):
+    if options["pheno_name"]:
+        arguments += ["--pheno-name", ",".join(options["pheno_name"])]
+    for name in ("mpheno", "missing_phenotype"):
         if options[name] is not None:
             arguments += [f"--{name.replace('_', '-')}", str(options[name])]
     if options["dask"]:

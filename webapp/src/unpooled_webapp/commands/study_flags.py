@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import click
 
 from unpooled.algorithms import ALGORITHMS
 from unpooled.algorithms.algorithm import Algorithm
-from unpooled.options import Choice, Covariates, Entries, Number, Option, Switch, Whole
+from unpooled.options import Choice, Entries, Number, Option, Switch, Whole
+from unpooled.shared_options import COVARIATES, PHENOTYPES
+
+CHOSEN_FROM_FILES = (COVARIATES, PHENOTYPES)
+"""Options that follow from flags about files: --covar-name, --pheno-name and the like."""
 
 
 def flags() -> list[click.Option]:
-    """One for each option of any algorithm, but for covariates: those are chosen from files."""
-    return [_flag(option) for option in _options(ALGORITHMS.values()).values()]
+    """One for each option of any algorithm, but for those that are chosen from files."""
+    options = _options(ALGORITHMS.values()).values()
+    return [flag for option in options for flag in (_flag(option), *_of_answers(option))]
 
 
 def names(methods: Iterable[Algorithm]) -> set[str]:
@@ -32,7 +37,15 @@ def asked(given: dict[str, Any], method: Algorithm) -> dict[str, Any]:
 
 def _options(methods: Iterable[Algorithm]) -> dict[str, Option]:
     listed = {option.name: option for method in methods for option in method.options}
-    return {name: option for name, option in listed.items() if not isinstance(option, Covariates)}
+    return {name: option for name, option in listed.items() if option not in CHOSEN_FROM_FILES}
+
+
+def _of_answers(option: Option) -> Iterator[click.Option]:
+    """PLINK's own flag for one of a choice's answers."""
+    for answer in option.answers if isinstance(option, Choice) else ():
+        if answer.flag:
+            shown = f"{answer.label}. {answer.hint}".strip()
+            yield click.Option([answer.flag, option.name], flag_value=answer.value, help=shown)
 
 
 def _flag(option: Option) -> click.Option:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 
 import click
 
@@ -20,6 +21,7 @@ def worker(threads: int) -> None:
     from unpooled.algorithms import ALGORITHMS
     from unpooled_server.worker import Worker
     from unpooled_webapp import installation
+    from unpooled_webapp.notices import delivering
 
     installation.check_at_start()
 
@@ -27,4 +29,6 @@ def worker(threads: int) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: work.stop.set())
     click.echo(f"worker: {threads} threads; tests: {', '.join(ALGORITHMS)}", err=True)
+    # Not waited for at the end: what it had taken is taken again.
+    threading.Thread(target=delivering.keep_delivering, args=(work.stop,), daemon=True).start()
     work.run()

@@ -35,6 +35,7 @@ PLAN: dict[str, Any] = {
     "test": CHI_SQUARE.name,
     "phenotype": "case/control, generated",
     "cohorts": len(PLACES),
+    "file_stem": "demo",
 }
 SUFFIXES = (".bed", ".bim", ".fam")
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest that a ZIP can say: the same bytes at any time

@@ -3,6 +3,6 @@
 What `unpooled rehearse` and `unpooled demo` run, and what the benchmarks time.
 """
 
-from unpooled_webapp.rehearsal.federation import Rehearsal, RehearsalError, Settings, rehearse
+from unpooled_webapp.rehearsal.federation import Platform, Rehearsal, RehearsalError, Settings, rehearse
 
-__all__ = ["Rehearsal", "RehearsalError", "Settings", "rehearse"]
+__all__ = ["Platform", "Rehearsal", "RehearsalError", "Settings", "rehearse"]

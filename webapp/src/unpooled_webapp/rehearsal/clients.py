@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from unpooled_webapp.rehearsal.processes import Process
 
@@ -22,8 +24,26 @@ def hand_over(folder: Path, invitation: str) -> None:
     letter.write_text(invitation)
 
 
-def start_client(folder: Path, arguments: Sequence[str]) -> Process:
+class Client(Process):
     """The client of the cohort whose invitation lies in this folder, where all that it writes will lie."""
+
+    def __init__(self, folder: Path, command: Sequence[str]) -> None:
+        super().__init__("unpooled_client", command, folder / "client.log", output=folder / EVENTS)
+        self._folder = folder
+
+    def last_words(self, lines: int = 12) -> str:
+        """Why it says that it has ended; the end of its log if it does not say."""
+        failed = [event for event in events(self._folder) if event["event"] == "failed"]
+        return f"{failed[-1]['message']} {failed[-1]['remedy']}" if failed else super().last_words(lines)
+
+
+def events(folder: Path) -> Iterator[dict[str, Any]]:
+    """What the client of this folder has told, in its order."""
+    return map(json.loads, (folder / EVENTS).read_text("utf-8").splitlines())
+
+
+def start_client(folder: Path, arguments: Sequence[str]) -> Client:
+    """Start a client, which accepts whatever it is asked."""
     places = ["--state", str(folder / "state"), "--out", str(folder / "results"), "--yes", "--json"]
     command = ["run", str(folder / _LETTER), *places, *arguments]
-    return Process("unpooled_client", command, folder / "client.log", output=folder / EVENTS)
+    return Client(folder, command)

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unpooled.algorithms.result_files import PREFIX
 from unpooled.errors import UnpooledError
+from unpooled.file_names import stem_of
 from unpooled.formats import ssf
 from unpooled_webapp import environment
-from unpooled_webapp.rehearsal.clients import EVENTS, hand_over, start_client
+from unpooled_webapp.rehearsal.clients import events, hand_over, start_client
 from unpooled_webapp.rehearsal.coordinator import Coordinator
 from unpooled_webapp.rehearsal.processes import Process
 from unpooled_webapp.rehearsal.report import report
@@ -68,8 +68,10 @@ class Platform:
     coordinator: Coordinator
 
 
-def rehearse(settings: Settings, screen: Screen) -> Rehearsal:
-    """Start every party, run the study, fetch the results, and end every party."""
+def rehearse(settings: Settings, screen: Screen, running: Platform | None = None) -> Rehearsal:
+    """Start every party, run the study, fetch the results, end every party; a given platform goes on."""
+    if running is not None:
+        return run_study(running, settings, screen)
     with home_folder(settings.home) as home, platform(home, screen) as running:
         return run_study(running, settings, screen)
 
@@ -118,7 +120,8 @@ def run_study(running: Platform, settings: Settings, screen: Screen) -> Rehearsa
     """One study on a running platform, from its creation to the files at `settings.out`."""
     began = time.monotonic()
     coordinator = running.coordinator
-    study = coordinator.create_study({"name": settings.name, "plan": settings.plan})["id"]
+    named = {**settings.plan, "file_stem": stem_of(settings.out.name)}
+    study = coordinator.create_study({"name": settings.name, "plan": named})["id"]
     if settings.panel_list:
         coordinator.upload_list(study, settings.panel_list.read_bytes())
     with contextlib.ExitStack() as stack:
@@ -134,7 +137,7 @@ def run_study(running: Platform, settings: Settings, screen: Screen) -> Rehearsa
         screen.phase("Delivering the results to every cohort")
         _await_delivery(clients)
         delivered = max(_delivered_at(running, study, cohort) for cohort in clients)
-        files += _normalized(running, study, clients)
+        files += _own_tables(running, study, clients)
     figures = report(
         coordinator.study(study),
         coordinator.progress(study),
@@ -177,9 +180,9 @@ def _watch(
 
 def _fetch(coordinator: Coordinator, study: str, out: Path) -> list[Path]:
     """Every result file, as PREFIX.suffix."""
-    files = []
+    files, stem = [], coordinator.study(study)["plan"]["file_stem"]
     for result in coordinator.results(study):
-        target = Path(f"{out}.{_suffix(result['name'])}")
+        target = Path(f"{out}.{result['name'].removeprefix(f'{stem}.')}")
         coordinator.download(study, result["name"], target)
         files.append(target)
     _name_data_files(files)
@@ -193,29 +196,23 @@ def _name_data_files(files: Sequence[Path]) -> None:
             file.write_text(ssf.renamed(file.read_text(), file.name.removesuffix(ssf.METADATA)))
 
 
-def _suffix(name: str) -> str:
-    """`assoc` of `study.assoc`, `manifest.json` of `manifest.json`."""
-    return name.removeprefix(f"{PREFIX}.")
-
-
 def _delivered_at(running: Platform, study: str, cohort: str) -> float:
     """When the last result file was at its place at a cohort, in seconds since 1970."""
     (delivered,) = (event for event in _events(running, study, cohort) if event["event"] == "results")
     return max(Path(file).stat().st_mtime for file in delivered["files"])
 
 
-def _normalized(running: Platform, study: str, clients: Iterable[str]) -> list[Path]:
-    """The normalized tables that the cohorts have written beside their own, as their clients tell."""
+def _own_tables(running: Platform, study: str, clients: Iterable[str]) -> list[Path]:
+    """The normalized or encoded tables that cohorts have written beside their own, as their clients tell."""
     found = []
     for cohort in clients:
-        events = _events(running, study, cohort)
-        found += [Path(event["file"]) for event in events if event["event"] == "transformed"]
+        told = _events(running, study, cohort)
+        found += [Path(event["file"]) for event in told if event["event"] == "transformed"]
     return found
 
 
 def _events(running: Platform, study: str, cohort: str) -> Iterator[dict[str, Any]]:
-    """What a cohort's client has told, in its order."""
-    return map(json.loads, (_folder(running, study, cohort) / EVENTS).read_text("utf-8").splitlines())
+    return events(_folder(running, study, cohort))
 
 
 def _folder(running: Platform, study: str, cohort: str) -> Path:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from unpooled.formats.number import number_text
+from unpooled.statistics import inflation_text
 
 
 def report(
@@ -33,6 +34,7 @@ def report(
         "cohorts": study["cohorts_wanted"],
         "variants": study["panel_size"],
         "summary": study["summary"],
+        "summaries": study["summaries"],
         "rounds": sum(step["rounds"] for step in progress["steps"]),
         "steps": {step["title"]: step["rounds"] for step in progress["steps"]},
         "seconds": {
@@ -51,15 +53,17 @@ def report(
     }
 
 
-def lines(summary: dict[str, Any] | None) -> list[str]:
-    """The study in a few words, if it is about variants; the genomic inflation as PLINK's log has it."""
-    if summary is None:
-        return []
+def lines(summaries: Sequence[dict[str, Any]]) -> list[str]:
+    """A study of variants in a few words, phenotype by phenotype; the inflation as PLINK's log has it."""
+    said = [(summary["phenotype"], _lines(summary)) for summary in summaries]
+    return [f"{name}: {line}" if len(said) > 1 else line for name, lines in said for line in lines]
+
+
+def _lines(summary: dict[str, Any]) -> Iterator[str]:
     people = f"{summary['people']:,} people"
     if summary["cases"] is not None:
         people += f" ({summary['cases']:,} cases, {summary['controls']:,} controls)"
-    found = [f"{summary['variants']:,} variants and {people} in the analysis."]
+    yield f"{summary['variants']:,} variants and {people} in the analysis."
     if (inflation := summary["genomic_inflation"]) is not None:
         words = "Genomic inflation est. lambda (based on median chisq)"
-        found.append(f"{words} = {number_text(inflation, digits=6)}.")
-    return found
+        yield f"{words} = {inflation_text(inflation)}."

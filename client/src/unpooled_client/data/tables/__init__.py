@@ -25,23 +25,36 @@ from unpooled_client.data.report import EXAMPLES, Code, Report, shown
 from unpooled_client.data.source import exists, unreadable
 from unpooled_client.data.tables import csv_table, csv_write, parquet
 from unpooled_client.data.tables.faults import WHAT, Faults
+from unpooled_client.data.tables.words import check_words, read_words
 
 __all__ = ["cells_of", "open_table", "read_features", "schema_of", "write_normalized"]
 
 
 def open_table(
-    path: Path, schema: Sequence[Column], fewest: int | None, report: Report, threads: int = 1
+    path: Path,
+    schema: Sequence[Column],
+    fewest: int | None,
+    report: Report,
+    threads: int = 1,
+    *,
+    with_words: bool = True,
+    ignore_case: bool = False,
 ) -> ArrayTable | None:
-    """The features of a table, in the schema's order; None if there is any error, which the report has.
+    """The features of a table, in the schema's order, and its words; None if the report has any error.
 
-    `fewest`: how many rows a cohort must have to take part.
+    `fewest`: how many rows a cohort must have to take part. `with_words`: whether its columns of words are
+    looked at. `ignore_case`: whether words that differ in case only are one.
     """
     values = read_features(path, schema, report, threads)
-    if values is None:
+    words = (
+        read_words(path, schema if with_words else (), Faults(path, report)) if values is not None else None
+    )
+    if values is None or words is None:
         return None
     _check_floor(len(values), MIN_SAMPLES if fewest is None else fewest, Faults(path, report))
     report.summary = {"table": _described(values, [column.title for column in schema if column.is_number])}
-    return ArrayTable(values) if report.ok else None
+    check_words(words, schema, Faults(path, report), ignore_case=ignore_case)
+    return ArrayTable(values, words) if report.ok else None
 
 
 def read_features(

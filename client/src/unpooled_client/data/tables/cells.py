@@ -28,11 +28,12 @@ def read(
 ) -> np.ndarray | None:
     """The schema's numbers, float64 (rows, features); None if there is any error, which `faults` tells."""
     wanted = list(zip(places_of(schema, header), features_of(schema), strict=True))
-    values, tally = array("d"), Tally(faults, "line")
+    values, tally, count = array("d"), Tally(faults, "line"), 0
     for line, row in _rows(path, len(header), faults):
         if len(row) != len(header):
             _tell_width(line, row, header, faults)
             continue
+        count += 1
         for place, column in wanted:
             cell = row[place].strip()
             value = np.nan if cell in missing else _number(cell)
@@ -40,7 +41,19 @@ def read(
                 tally.add(problem, place, line, row[place])
             values.append(value)
     tally.tell(header)
-    return np.frombuffer(values, np.float64).reshape(-1, len(wanted)) if faults.report.ok else None
+    return np.frombuffer(values, np.float64).reshape(count, len(wanted)) if faults.report.ok else None
+
+
+def texts(path: Path, header: Sequence[str], places: Sequence[int], faults: Faults) -> list[list[str]]:
+    """The cells of some columns as they are written, column by column."""
+    found: list[list[str]] = [[] for _ in places]
+    for line, row in _rows(path, len(header), faults):
+        if len(row) != len(header):
+            _tell_width(line, row, header, faults)
+            continue
+        for column, place in zip(found, places, strict=True):
+            column.append(row[place])
+    return found
 
 
 def _rows(path: Path, columns: int, faults: Faults) -> Iterator[tuple[int, list[str]]]:

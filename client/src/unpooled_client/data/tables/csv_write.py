@@ -7,7 +7,7 @@ the same float64.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,28 +45,33 @@ def write(path: Path, target: Path, schema: Sequence[Column], values: np.ndarray
     blocks = _Blocks(len(start.header), places, values, scaler, words, start.line_end)
     with replacing(target) as out:
         out.write(start.text if start.text.endswith(b"\n") else start.text + b"\n")
-        for block in blocks.in_order():
+        for block in in_order(blocks.text, len(values), len(start.header)):
             out.write(block)
 
 
 def _words(path: Path, start: Start, places: Sequence[int], values: np.ndarray) -> dict[int, pa.ChunkedArray]:
     """The cells that stay, by place: of columns that are no feature, and of features that lack a value."""
+    complete = {place for place, column in zip(places, values.T, strict=True) if not np.isnan(column).any()}
+    return cells_of(path, start, set(range(len(start.header))) - complete, len(values))
+
+
+def cells_of(path: Path, start: Start, places: Collection[int], rows: int) -> dict[int, pa.ChunkedArray]:
+    """The cells of some columns, by place, as they may be written; DataProblem for other rows."""
     import pyarrow as pa
 
-    complete = {place for place, column in zip(places, values.T, strict=True) if not np.isnan(column).any()}
-    wanted = {place: pa.large_string() for place in range(len(start.header)) if place not in complete}
+    wanted = {place: pa.large_string() for place in sorted(places)}
     if not wanted:
         return {}
     try:
         table = parsed(path, start, wanted, quotes=False)
-        as_they_stand = table.num_rows == len(values)
+        as_they_stand = table.num_rows == rows
     except pa.ArrowInvalid:
         as_they_stand = False
     # With as many rows as those read by the rules of quotes, and as many cells in each, no comma and no end
     # of a line stands between quotes: then the cells are right, quotes included. Else quotes are set anew.
     if not as_they_stand:
         table = _with_quotes(path, start, wanted)
-    if table.num_rows != len(values):
+    if table.num_rows != rows:
         raise DataProblem("the table has changed", file=path, remedy="Restore it and start again.")
     columns = {place: table.column(str(place)) for place in wanted}
     return columns if as_they_stand else {place: _quoted(column) for place, column in columns.items()}
@@ -102,34 +107,40 @@ class _Blocks:
     words: dict[int, pa.ChunkedArray]
     line_end: str
 
-    def in_order(self) -> Iterator[memoryview]:
-        """All of them; a few are in the making at once."""
-        import pyarrow as pa
-
-        rows, threads = max(1, CELLS // self.columns), pa.cpu_count()
-        making: deque[Future[memoryview]] = deque()
-        with ThreadPoolExecutor(threads) as pool:
-            for first in range(0, len(self.values), rows):
-                making.append(pool.submit(self._text, slice(first, min(first + rows, len(self.values)))))
-                if len(making) > threads:
-                    yield making.popleft().result()
-            while making:
-                yield making.popleft().result()
-
-    def _text(self, rows: slice) -> memoryview:
-        import pyarrow.compute as pc
-
+    def text(self, rows: slice) -> memoryview:
         values = self.values[rows]
         cells = {place: column[rows].combine_chunks() for place, column in self.words.items()}
         for place, numbers, read in zip(self.places, self.scaler.transform(values).T, values.T, strict=True):
-            cells[place] = _numbers(numbers, np.isnan(read), cells.get(place))
-        text = [cells[place] for place in range(self.columns)]
-        text[-1] = pc.binary_join_element_wise(text[-1], _text(self.line_end), _text(""))
-        lines = pc.binary_join_element_wise(*text, _text(","))
-        return memoryview(lines.buffers()[2])
+            cells[place] = numbers_as_text(numbers, np.isnan(read), cells.get(place))
+        return lines_of([cells[place] for place in range(self.columns)], self.line_end)
 
 
-def _numbers(numbers: np.ndarray, missing: np.ndarray, words: pa.Array | None) -> pa.Array:
+def in_order(text: Callable[[slice], memoryview], rows: int, columns: int) -> Iterator[memoryview]:
+    """The text of all rows, in blocks; a few are in the making at once."""
+    import pyarrow as pa
+
+    each, threads = max(1, CELLS // columns), pa.cpu_count()
+    making: deque[Future[memoryview]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        for first in range(0, rows, each):
+            making.append(pool.submit(text, slice(first, min(first + each, rows))))
+            if len(making) > threads:
+                yield making.popleft().result()
+        while making:
+            yield making.popleft().result()
+
+
+def lines_of(cells: Sequence[pa.Array], line_end: str) -> memoryview:
+    """Lines of CSV, from their cells column by column."""
+    import pyarrow.compute as pc
+
+    *others, last = cells
+    ends = pc.binary_join_element_wise(last, _text(line_end), _text(""))
+    lines = pc.binary_join_element_wise(*others, ends, _text(","))
+    return memoryview(lines.buffers()[2])
+
+
+def numbers_as_text(numbers: np.ndarray, missing: np.ndarray, words: pa.Array | None = None) -> pa.Array:
     """Numbers as text; the words of the file where they are missing."""
     import pyarrow as pa
     import pyarrow.compute as pc

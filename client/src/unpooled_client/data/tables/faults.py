@@ -90,6 +90,53 @@ FAULTS = {
         "Is it the right table?",
         severity=Severity.WARNING,
     ),
+    Code.WORD_TYPE: Words(
+        "the column {title} contains no words",
+        "text, whole numbers, or true and false",
+        "Write the column as text, or have the coordinator declare it as text: then it is left as it is.",
+    ),
+    Code.WORD_UNLISTED: Words(
+        "{rows} rows of {title} have a value that the plan does not list: they count as the rest",
+        "the values of the plan: {wanted}",
+        "Correct what is misspelt. If a value is meant, have the coordinator add it to the plan.",
+        Severity.WARNING,
+    ),
+    Code.WORD_NONE_LISTED: Words(
+        "no value of {title} is one that the plan lists",
+        "the values of the plan: {wanted}",
+        "Is it the right column, and in the same code? Write its values as the plan has them, or have the "
+        "coordinator correct the plan.",
+    ),
+    Code.WORD_ALIKE: Words(
+        "values of {title} differ in case or blanks only, and are different words",
+        remedy="Write them the same way, or have the coordinator choose to ignore case.",
+        severity=Severity.WARNING,
+    ),
+    Code.WORD_IDENTIFIER: Words(
+        "nearly every row of {title} has another value ({different} different ones): it looks like an "
+        "identifier",
+        "a category, which many people have in common",
+        "If it names people, have the coordinator declare it as text: then it is left as it is.",
+        Severity.WARNING,
+    ),
+    Code.WORDS_TOO_MANY: Words(
+        "{title} has {different} different words, and the plan looks for {most} at most",
+        "a category, which many people have in common",
+        "If it is one, have the coordinator raise the number. If these are identifiers or free text, have it "
+        "declared as text: then it is left as it is.",
+    ),
+    Code.WORD_LONG: Words(
+        "{rows} rows of {title} have a word that is too long to be spelled: they count as the rest",
+        "at most {most} bytes in UTF-8",
+        "Use a code in its place, or have the coordinator list the words in the plan.",
+        Severity.WARNING,
+    ),
+    Code.WORD_FREE_TEXT: Words(
+        "the column {title} looks like free text",
+        "one word or code in each row, of a few that many people have in common",
+        "If it is free text, have the coordinator declare it as text: then it is left as it is.",
+        Severity.WARNING,
+    ),
     Code.TOO_FEW_SAMPLES: Words(
         f"{WHAT} has too few rows", "at least {fewest}", "A cohort this small must not take part."
     ),
@@ -121,6 +168,7 @@ class Faults:
             remedy=remedy or words.remedy,
             count=count,
             examples=tuple(examples),
+            about=known.get("title", ""),
         )
 
 

@@ -87,6 +87,26 @@ def cells_of(path: Path, faults: Faults) -> list[tuple[str, dict[bytes, int], in
         return None
 
 
+def columns_of(path: Path, titles: Sequence[str]) -> Iterator[tuple[str, pa.ChunkedArray]]:
+    """Some columns with their titles, one after the other; DataProblem if one is damaged."""
+    with _opened(path) as file:
+        for title in titles:
+            try:
+                yield title, file.read(columns=[title]).column(0)
+            except _failures() as error:
+                raise _unreadable(error, path) from error
+
+
+def whole(path: Path) -> pa.Table:
+    """The whole table, without the index that pandas keeps; DataProblem if it is damaged."""
+    try:
+        with _opened(path) as file:
+            index = _index(file.schema_arrow)
+            return file.read(columns=[name for name in file.schema_arrow.names if name not in index])
+    except _failures() as error:
+        raise _unreadable(error, path) from error
+
+
 def write(path: Path, target: Path, schema: Sequence[Column], values: np.ndarray, scaler: Scaler) -> None:
     """Write the table with normalized features, row group by row group; float64, whatever they were."""
     import pyarrow.parquet as pq
@@ -106,13 +126,18 @@ def write(path: Path, target: Path, schema: Sequence[Column], values: np.ndarray
 
 def _row_group(file: pq.ParquetFile, path: Path, group: int, rows: slice, columns: Sequence[str]) -> pa.Table:
     """Some columns. Text columns are read here for the first time; DataProblem if they are damaged."""
-    failures: tuple[type[Exception], ...] = (*_damage(), OSError)
     try:
         return _rows(file, group, rows, columns)
-    except failures as error:
-        raise DataProblem(
-            f"the table cannot be read: {error}", file=path, remedy="Write it again."
-        ) from error
+    except _failures() as error:
+        raise _unreadable(error, path) from error
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    return (*_damage(), OSError)
+
+
+def _unreadable(error: Exception, path: Path) -> DataProblem:
+    return DataProblem(f"the table cannot be read: {error}", file=path, remedy="Write it again.")
 
 
 def _damage() -> tuple[type[Exception], ...]:

@@ -13,12 +13,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unpooled.algorithms.shared import plausible
-from unpooled.algorithms.shared.chunks import Chunk
+from unpooled.algorithms.shared.chunks import DIPLOID, Chunk
 from unpooled.algorithms.shared.coding import PLACES, X2_KNOWN, called_words, fits, most_copies, sexes
 from unpooled.algorithms.shared.standardise import column_names, fraction_bits
 from unpooled.cohort import Cohort, blocks
+from unpooled.genotype_model import MODELS, Terms, terms_of
 from unpooled.plan import EXACT, Plan
-from unpooled.question import Asking, Count, Filled, Question, Real
+from unpooled.question import Asking, Filled, Question, Sent
 
 NOT_ASKED, FIRST, SECOND, INCOMPLETE, TIED = 0, 1, 2, 4, 8
 """What is asked of a variant: nothing; copies of the panel's first allele, or of its second; and, added,
@@ -70,12 +71,16 @@ class AboutVariants(Bounded, Question):
     chromosome: str
     exact: bool
     fill: np.ndarray
-    """By the rule `mean`, of each variant with missing calls and each of the `sexes`, how many copies a
-    missing call counts as: from 0 to 2, or to 1 where there is one. float64 (lacking, s)."""
+    """By the rule `mean`, of each variant with missing calls, each of the `sexes`, and each column of the
+    model, what a missing call counts as: from 0 to 2, or to 1 where there is one. float64 (lacking, s k)."""
     people: int
     centre: np.ndarray
     exponent: np.ndarray
     cohorts: int
+    model: str
+    """Which columns a genotype becomes: `unpooled.genotype_model`."""
+    interacting: tuple[int, ...]
+    """Covariates that they are multiplied with."""
 
     def __post_init__(self) -> None:
         complete = {*self.alleles, FIRST + TIED}
@@ -86,7 +91,10 @@ class AboutVariants(Bounded, Question):
             and set(np.unique(self.asked).tolist()) <= known
             and self.chromosome in PLACES
             and plausible.columns(self.centre, self.exponent)
-            and plausible.copies(self.fill, (0 if self.exact else self.lacking, self.sexes))
+            and self.model in MODELS
+            and (self.chromosome == DIPLOID or not self.terms.is_autosomal)
+            and set(self.interacting) <= set(range(len(self.centre)))
+            and plausible.copies(self.fill, (0 if self.exact else self.lacking, self.fillings))
             and plausible.pool(self.people, self.cohorts)
             and self.start >= 0
         )
@@ -117,34 +125,49 @@ class AboutVariants(Bounded, Question):
     def sexes(self) -> int:
         return len(sexes(self.chromosome))
 
+    @property
+    def terms(self) -> Terms:
+        """The columns that a genotype becomes: of all but models on X without sex."""
+        return Terms(self.model, self.interacting)
+
+    @property
+    def fillings(self) -> int:
+        """How many numbers say what a missing call of a variant counts as."""
+        return self.sexes * len(self.terms.coded)
+
     def flagged(self, flag: int) -> np.ndarray:
         """Which of the variants that are asked about have a flag: bool (m,)."""
         return np.asarray((self.asked[self.asked > 0] & flag) > 0)
 
     @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
+    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
         return tuple(array for array in cls.sends if plan.missing == EXACT or array.name != "missing")
 
     @classmethod
     def foreseen_fields(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:
         """The fields of a question about all variants of a chunk, where all lack calls and all are ties."""
         exact, count = plan.missing == EXACT, chunk.variants
-        columns = len(column_names(plan))
+        columns, terms = len(column_names(plan)), terms_of(plan)
+        fillings = len(sexes(chunk.chromosome)) * len(terms.coded)
         return {
             "start": chunk.start,
             "asked": np.full(count, FIRST + INCOMPLETE + TIED, np.uint8),
             "chromosome": chunk.chromosome,
             "exact": exact,
-            "fill": np.zeros((0 if exact else count, len(sexes(chunk.chromosome)))),
+            "fill": np.zeros((0 if exact else count, fillings)),
             "people": 0,
             "centre": np.zeros(columns),
             "exponent": np.zeros(columns, np.int64),
             "cohorts": plan.cohorts,
+            "model": terms.model,
+            "interacting": terms.interacting,
         }
 
     def agrees(self, plan: Plan) -> bool:
         """About the plan's columns, and values of single people only by its rule for missing calls."""
         allowed = self.exact == (plan.missing == EXACT) and (self.exact or self.chromosome != X2_KNOWN)
+        terms = terms_of(plan)
+        allowed &= (self.model, self.interacting) == (terms.model, terms.interacting)
         return allowed and (len(self.centre), self.cohorts) == (len(column_names(plan)), plan.cohorts)
 
     @property
@@ -163,7 +186,7 @@ class AboutVariants(Bounded, Question):
             return None
         table = np.zeros((self.variants, 3))
         table[:, 0] = self.asked[self.asked > 0] & (INCOMPLETE | SECOND)
-        table[self.flagged(INCOMPLETE), 1 : 1 + self.sexes] = self.fill / most_copies(self.chromosome)
+        table[self.flagged(INCOMPLETE), 1 : 1 + self.fillings] = self.fill / most_copies(self.chromosome)
         return Filled(self.items, table)
 
     def parts(self, cohort: Cohort) -> Iterator[AboutVariants]:

@@ -8,7 +8,8 @@ import numpy as np
 
 from unpooled.algorithms.shared.coding import haploid, heterozygous_missing, sexes
 from unpooled.algorithms.shared.groups import CASE, COMPLETE, CONTROL, Group
-from unpooled.kernels import genotype_alone
+from unpooled.genotype_model import Terms
+from unpooled.kernels import genotype_alone, penalty
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,16 +39,35 @@ class CaseControlCounts:
             copies += [1.0 if haploid(chromosome, sex) else 2.0, 1.0, 0.0]
         return cls(np.concatenate(cases, axis=1), np.concatenate(controls, axis=1), np.array(copies))
 
-    @property
-    def separated(self) -> np.ndarray:
-        """Whether all cases have at least (or at most) as many copies as any control: no estimate then."""
-        (fewest, most), (fewest_control, most_control) = map(self._range, (self.cases, self.controls))
+    def separated(self, terms: Terms) -> np.ndarray:
+        """Whether the genotype alone tells cases from controls in some direction: no estimate then.
+
+        By one column if all cases have at least (or at most) as much of it as any control; by two if only
+        cases, or only controls, have some genotype.
+        """
+        if terms.has_joint_test:
+            one_sided = (self.cases == 0) != (self.controls == 0)
+            return np.asarray(one_sided.any(axis=1))
+        coded = self._coded(terms)
+        (fewest, most), (fewest_control, most_control) = (
+            _range(people, coded) for people in (self.cases, self.controls)
+        )
         return np.asarray((most <= fewest_control) | (most_control <= fewest))
 
-    def _range(self, people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The fewest copies that any of these people have, and the most."""
-        copies = np.where(people > 0, self.copies, np.inf), np.where(people > 0, self.copies, -np.inf)
-        return copies[0].min(axis=1), copies[1].max(axis=1)
+    def _coded(self, terms: Terms) -> np.ndarray:
+        """What each genotype is in the first column that it becomes: float64 (k,)."""
+        values = np.array(terms.coded[0].values, np.float64)
+        return np.asarray(values[self.copies.astype(np.int64)])
+
+    @property
+    def has_both(self) -> np.ndarray:
+        """Whether there are cases and controls: bool (m,)."""
+        return np.asarray((self.cases.sum(axis=1) > 0) & (self.controls.sum(axis=1) > 0))
+
+    @property
+    def log_odds(self) -> np.ndarray:
+        """Of being a case, both counts raised by a half: float64 (m,)."""
+        return np.asarray(np.log((self.cases.sum(axis=1) + 0.5) / (self.controls.sum(axis=1) + 0.5)))
 
     def of_other_allele(self, which: np.ndarray) -> CaseControlCounts:
         """By copies of the other allele for some variants: bool (m,)."""
@@ -62,13 +82,28 @@ class CaseControlCounts:
         It would end there if there were no covariates: the whole step overshoots where few people are cases,
         and many of a variant's carriers.
         """
-        cases, controls = (np.ascontiguousarray(people, np.float64) for people in (self.cases, self.controls))
-        share, intercept = genotype_alone.correction(cases, controls, self.copies).T
+        share, intercept = genotype_alone.correction(*self._as_numbers()).T
         found = share[:, None] * first_step
         found[:, 0] += intercept
         return np.asarray(found)
 
+    def penalised(self, terms: Terms) -> np.ndarray:
+        """Intercept and coefficient of the genotype by Firth's fit without covariates: (m, 2)."""
+        cases, controls, _ = self._as_numbers()
+        return np.asarray(penalty.from_counts(cases, controls, self._coded(terms)))
+
+    def _as_numbers(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        cases, controls = (np.ascontiguousarray(people, np.float64) for people in (self.cases, self.controls))
+        return cases, controls, self.copies
+
+
+def _range(people: np.ndarray, coded: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The least that any of these people have, and the most."""
+    values = np.where(people > 0, coded, np.inf), np.where(people > 0, coded, -np.inf)
+    return values[0].min(axis=1), values[1].max(axis=1)
+
 
 def _backwards(people: np.ndarray) -> np.ndarray:
     """The three counts of each sex the other way round."""
-    return people.reshape(len(people), -1, 3)[:, :, ::-1].reshape(people.shape)
+    kinds = people.shape[1] // 3
+    return people.reshape(len(people), kinds, 3)[:, :, ::-1].reshape(people.shape)

@@ -8,13 +8,17 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.algorithms.regression.case_control import CaseControlCounts
-from unpooled.algorithms.regression.pool import Calls, Pool, table_of
+from unpooled.algorithms.regression.own_columns import CodedCalls, raw_products, says_singular, shifts
+from unpooled.algorithms.regression.pool import TABLE_BY_FIRTH, Calls, Pool, table_of
+from unpooled.algorithms.regression.reported import joint_test, reported_tests
 from unpooled.algorithms.regression.symmetric import pairs, square
 from unpooled.algorithms.shared.coding import most_copies, unit
 from unpooled.algorithms.shared.genotype_counts import Counted
 from unpooled.algorithms.shared.groups import COMPLETE, MEN
+from unpooled.algorithms.shared.standardise import PooledColumns
+from unpooled.genotype_model import Terms, terms_of
 from unpooled.kernels import least_squares as codes
-from unpooled.kernels.newton import entangled, newton
+from unpooled.kernels.newton import dependent, entangled, inverses, newton
 from unpooled.plan import EXACT, Plan
 from unpooled.procedure import Rows
 from unpooled.statistics import normal_neg_log10_p
@@ -28,8 +32,7 @@ class CovariatesModel:
 
     with_sex: bool
     people: int
-    centre: np.ndarray
-    exponent: np.ndarray
+    columns: PooledColumns
     beta: np.ndarray
     gradient: np.ndarray
     hessian: np.ndarray
@@ -37,16 +40,55 @@ class CovariatesModel:
     code: int
     """Why there is no estimate: `unpooled.kernels.least_squares`."""
 
-    @property
-    def units(self) -> np.ndarray:
-        """What turns estimates, for genotype, covariates and sex, into those for the columns of the files."""
-        unit = np.ldexp(1.0, -self.exponent.astype(np.int32))
-        return np.concatenate([[1.0], unit, [1.0] * self.with_sex])
+    def terms(self, plan: Plan) -> Terms:
+        """The columns that each variant has beside this model."""
+        return terms_of(plan, self.with_sex)
 
-    def refusals(self, hessian: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    def units(self, terms: Terms) -> np.ndarray:
+        """What turns estimates, for genotype, covariates and sex, and for the other columns that the genotype
+        becomes, into those of the report."""
+        units = np.append(1 / self.columns.scales, [1.0] * self.with_sex)
+        others = [1.0 if s < 0 else units[s] for _, s in terms.extra]
+        return np.concatenate([[1.0], units, others])
+
+    def as_in_report(
+        self, terms: Terms, coding: str, beta: np.ndarray, hessian: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Models in which the genotype is multiplied with covariates as the report has them: coefficients
+        (m, p) and upper triangles, from such with covariates about their centres."""
+        if not terms.interacting:
+            return beta, hessian
+        size = beta.shape[1]
+        matrix = self._with_raw_products(terms, coding, 1.0)
+        turned = matrix @ square(hessian, size) @ matrix.T
+        return beta @ self._with_raw_products(terms, coding, -1.0), turned[:, *pairs(size)]
+
+    def covariance(self, terms: Terms, coding: str, hessian: np.ndarray) -> np.ndarray:
+        """Of the estimates as the report has them, (m, p, p), from Hessians of models with covariates about
+        their centres: inverted there, where columns depend less on one another. NaN where there is none."""
+        size = len(self.beta) + len(terms.own)
+        back = self._with_raw_products(terms, coding, -1.0)
+        return np.asarray(back.T @ square(inverses(hessian, size)[0], size) @ back)
+
+    def _with_raw_products(self, terms: Terms, coding: str, sign: float) -> np.ndarray:
+        """What turns the columns of a design into those with covariates as they are, or back: (p, p)."""
+        own = 1 + np.array(terms.places(len(self.columns.centre), self.with_sex))
+        found = np.eye(len(self.beta) + len(terms.own))
+        found[np.ix_(own, own)] = raw_products(terms, sign * shifts(self.columns.means, coding))
+        return found
+
+    def dependence(self, terms: Terms, coding: str, hessian: np.ndarray) -> np.ndarray:
+        """Why plink2 refuses the columns of m models, if it does, uint8 (m,), from Hessians where all weights
+        are the same. PLINK 1.9 does not look at them in a logistic regression."""
+        none = np.zeros((len(hessian), len(self.beta) + len(terms.own)))
+        return np.asarray(dependent(self.as_in_report(terms, coding, none, hessian)[1], none.shape[1]))
+
+    def refusals(self, terms: Terms, hessian: np.ndarray, variance: np.ndarray) -> np.ndarray:
         """Code of each of m fitted models: whether PLINK 1.9 would print its estimates."""
-        means = np.concatenate([[0.0], self.centre, [0.0] * self.with_sex]) * self.units
-        tiny = (variance[:, 1:] * self.units**2 < codes.LEAST_VARIANCE).any(axis=1)
+        units = self.units(terms)
+        means = np.zeros(len(units))
+        means[1 : 1 + len(self.columns.means)] = self.columns.means
+        tiny = (variance[:, 1:] * units**2 < codes.LEAST_VARIANCE).any(axis=1)
         code = np.where(tiny, codes.NO_RESIDUAL, codes.FITTED)
         return np.where(entangled(hessian, means), codes.UNSTABLE, code)
 
@@ -69,23 +111,42 @@ class Fitting:
     counts_first: np.ndarray
     """bool (m,): the genotype is the number of copies of the panel's first allele."""
     first_is_a1: np.ndarray
+    refused: np.ndarray
+    """uint8 (m,): why plink2 has no estimate, though there is one; FITTED if it has."""
 
     @classmethod
     def of(
-        cls, plan: Plan, coding: str, pool: Pool, model: CovariatesModel, variants: Counted
-    ) -> tuple[Fitting, Calls, np.ndarray]:
-        """What follows from the genotype counts: also the calls, and which variants are ties, bool (m,)."""
+        cls,
+        plan: Plan,
+        coding: str,
+        pool: Pool,
+        model: CovariatesModel,
+        variants: Counted,
+        order: tuple[np.ndarray, np.ndarray],
+    ) -> tuple[Fitting, Calls]:
+        """What follows from the genotype counts, and the calls.
+
+        `order`, bool (m,) each: whether the panel's first allele is A1, and whether that is not known yet.
+        """
         counts, groups, exact = variants.table.counts, variants.table.groups, plan.missing == EXACT
-        first_is_a1, tied = variants.order()
+        terms = model.terms(plan)
+        first_is_a1, tied = order
+        counted = tied | first_is_a1  # what is counted until a tie is settled
         calls = Calls.of(counts, groups, coding, pool, exact)
-        separated = CaseControlCounts.of(counts, groups, coding, exact).separated
+        separated = (
+            CaseControlCounts.of(counts, groups, coding, exact).of_other_allele(~counted).separated(terms)
+        )
         n = calls.called.sum(axis=1) if exact else np.full(len(counts), calls.people.sum())
         code = np.full(len(counts), model.code, np.uint8)
         code = np.where(separated, codes.SEPARATED, code)
+        still = CodedCalls.of(calls, terms, coding, counted).still.any(axis=1)
+        singular = says_singular(calls, terms, len(model.beta) - 1 + len(terms.own))
+        code = np.where(still, np.where(singular, codes.SINGULAR, codes.STILL), code)
+        itself = np.isin(variants.variants, model.columns.conditions) & terms.has_copies
+        code = np.where(itself, codes.CORRELATED, code)
         code = np.where(_constant(calls), codes.CONSTANT, code)
-        code = np.where(n <= len(model.beta) + 1, codes.TOO_FEW, code).astype(np.uint8)
-        counted = tied | first_is_a1  # what is counted until a tie is settled
-        return cls(pool, model, coding, variants, n, code, counted, counted), calls, tied
+        code = np.where(n <= len(model.beta) + len(terms.own), codes.TOO_FEW, code).astype(np.uint8)
+        return cls(pool, model, coding, variants, n, code, counted, counted, np.zeros_like(code)), calls
 
     def some(self, which: np.ndarray) -> Fitting:
         """Some of the variants: bool (m,)."""
@@ -96,6 +157,7 @@ class Fitting:
             code=self.code[which],
             counts_first=self.counts_first[which],
             first_is_a1=self.first_is_a1[which],
+            refused=self.refused[which],
         )
 
     def rows(
@@ -104,29 +166,48 @@ class Fitting:
         code: np.ndarray,
         beta: np.ndarray | None = None,
         hessian: np.ndarray | None = None,
+        *,
+        penalised: bool = False,
     ) -> Rows:
-        """Result rows, with the code of each; estimates, if any, as cohorts count copies."""
-        model, m = self.model, len(self.n)
-        tests = 1 if plan.hide_covar else 1 + len(model.centre) + self.pool.sex_varies
-        shown = {name: np.full((m, tests), np.nan) for name in ("beta", "se")}
+        """Result rows, with the code of each; estimates, if any, as cohorts count copies.
+
+        They are of the usual fit, or of Firth's penalised one.
+        """
+        model, m, terms = self.model, len(self.n), self.model.terms(plan)
+        units, joint = model.units(terms), {}
+        estimates, errors = np.full((2, m, len(units)), np.nan)
+        correlation = np.full(m, np.nan)
+        own = terms.places(len(model.columns.centre), model.with_sex)
         if beta is not None and hessian is not None:
             beta, hessian = self._of_a1(beta, hessian)
             variance = newton(np.zeros_like(beta), hessian)[2]
-            code = np.where(code == codes.FITTED, model.refusals(hessian, variance), code).astype(np.uint8)
-            width = min(tests, len(model.units))
-            good = np.isin(code, (codes.FITTED, *codes.REFUSED))[:, None]
-            shown["beta"][:, :width] = np.where(good, beta[:, 1:] * model.units, np.nan)[:, :width]
-            shown["se"][:, :width] = np.where(good, np.sqrt(variance[:, 1:]) * model.units, np.nan)[:, :width]
-        for column in shown.values():
-            column[:, 0] *= unit(self.coding)
+            if not terms.is_plain:
+                covariance = model.covariance(terms, self.coding, hessian)
+                beta, hessian = model.as_in_report(terms, self.coding, beta, hessian)
+                variance = np.einsum("mii->mi", covariance)
+                first, second = 1 + np.array(own[:2] if terms.has_joint_test else own[:1] * 2)
+                correlation = covariance[:, first, second] / np.sqrt(variance[:, first] * variance[:, second])
+            code = np.where(code == codes.FITTED, model.refusals(terms, hessian, variance), code)
+            good = np.isin(code, (codes.FITTED, codes.PENALISED, *codes.REFUSED))[:, None]
+            estimates = np.where(good, beta[:, 1:] * units, np.nan)
+            # A standard error has no sign, though a unit may have one.
+            errors = np.where(good, np.sqrt(variance[:, 1:]) * np.abs(units), np.nan)
+            refused = (self.refused != codes.FITTED) & np.isin(code, (codes.FITTED, codes.UNFINISHED))
+            code = np.where(refused, self.refused, code).astype(np.uint8)
+        if terms.has_joint_test:
+            joint = joint_test(estimates[:, own[:2]], errors[:, own[:2]], correlation, self.n)
+        estimates[:, own] *= unit(self.coding)
+        errors[:, own] *= unit(self.coding)
+        shown = reported_tests(plan, self.pool, estimates, errors, model.with_sex)
         return Rows(
-            table_of(self.coding),
+            TABLE_BY_FIRTH if penalised else table_of(self.coding),
             {
                 "variant": self.variants.variants,
                 "a1_freq": self._frequency(plan),
                 "n": self.n.astype(np.int32),
                 "code": code,
                 **shown,
+                **joint,
                 "neg_log10_p": normal_neg_log10_p(shown["beta"] / shown["se"]),
                 **self.variants.table.columns(self.first_is_a1),
             },
@@ -145,6 +226,32 @@ class Fitting:
         table = self.variants.table
         counts = CaseControlCounts.of(table.counts, table.groups, self.coding, plan.missing == EXACT)
         return counts.of_other_allele(~self.counts_first)
+
+    def penalised_start(self, plan: Plan) -> np.ndarray:
+        """Where Firth's fit of each variant begins, (m, p): at that of the genotype counts alone, beside the
+        covariates' model, or beside none where cases and controls are separated by covariates."""
+        terms = self.model.terms(plan)
+        found = np.zeros((len(self.n), len(self.model.beta) + len(terms.own)))
+        if self.model.code == codes.FITTED:
+            found[:, 2 : 1 + len(self.model.beta)] = self.model.beta[1:]
+            found[:, 0] = self.model.beta[0]
+        if not terms.has_joint_test:
+            counts = self.counted_calls(plan)
+            found[:, 0] -= counts.log_odds if self.model.code == codes.FITTED else 0.0
+            found[:, :2] += counts.penalised(terms)
+        return found
+
+    def begin(self, plan: Plan) -> np.ndarray:
+        """Models in which nothing has an effect, (m, p): there everybody has the same weight."""
+        found = np.zeros((len(self.n), len(self.model.beta) + len(self.model.terms(plan).own)))
+        found[:, 0] = self.counted_calls(plan).log_odds
+        return found
+
+    def looked_at(self, plan: Plan, hessian: np.ndarray) -> Fitting:
+        """With what plink2 says of the columns of variants, given the Hessians at `begin`."""
+        refused = self.model.dependence(self.model.terms(plan), self.coding, hessian)
+        ended = (refused != codes.FITTED) & (self.code == codes.SEPARATED)
+        return replace(self, refused=refused, code=np.where(ended, refused, self.code))
 
     def _of_a1(self, beta: np.ndarray, hessian: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Models of copies of A1, from models of the copies that cohorts counted: of a tie these may differ.

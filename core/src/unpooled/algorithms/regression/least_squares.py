@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from unpooled.algorithms.regression.own_columns import (
+    CodedCalls,
+    OwnColumns,
+    OwnSums,
+    raw_products,
+    says_singular,
+    shifts,
+)
 from unpooled.algorithms.regression.pool import Calls, Pool, table_of
+from unpooled.algorithms.regression.reported import joint_test, reported_tests
 from unpooled.algorithms.regression.symmetric import square
 from unpooled.algorithms.shared.chunks import Y
 from unpooled.algorithms.shared.coding import PLACES, X2_KNOWN, most_copies, on_x, unit
 from unpooled.algorithms.shared.genotype_counts import Counted
 from unpooled.algorithms.shared.groups import COMPLETE
-from unpooled.algorithms.shared.standardise import Columns
+from unpooled.algorithms.shared.standardise import PooledColumns
+from unpooled.genotype_model import Terms, terms_of
+from unpooled.kernels import least_squares as codes
 from unpooled.kernels.least_squares import least_squares
 from unpooled.plan import EXACT, Plan
 from unpooled.procedure import Rows
@@ -40,94 +52,133 @@ class Fit:
     coding: str
     """How copies count: `unpooled.algorithms.shared.coding`."""
     pool: Pool
-    columns: Columns
+    columns: PooledColumns
     """Covariates, and the phenotype last."""
     block: Block
     counted: Counted
     calls: Calls
+    coded: CodedCalls
+    """The calls as the variants' own columns have them."""
 
     def rows(self, with_genotype: np.ndarray, over_missing: np.ndarray, first_is_a1: np.ndarray) -> Rows:
-        """From the sums of genotype times column, (m, s, columns), to result rows.
+        """From the sums of genotype times column, (m, s, sums), to result rows.
 
         `over_missing` are the sums over people without a call of the variants that lack calls, by the rule
-        `exact`; `first_is_a1`, bool (m,), says whether A1 is the panel's first allele, which was counted.
+        `exact`; `first_is_a1`, bool (m,), says whether A1 is the panel's first allele. Where copies alone are
+        in the model, that was counted; else A1 was.
         """
-        with_sex = on_x(self.coding) and self.pool.sex_varies
-        people, g, gg = self._genotype_sums()
-        # Copies count 0 to 1 where there is one; the kernel counts homozygotes as 2.
-        most = most_copies(self.coding)
-        gz = with_genotype * (most / 2)[:, None]
+        with_sex = self.with_sex
+        own = self._own(with_genotype)
         z, zz, men_z = self._column_sums(over_missing)
-        # From the panel's first allele to A1.
-        turn = ~first_is_a1
-        called_z = np.stack([men_z, z - men_z], axis=1) if on_x(self.coding) else z[:, None]
-        gz[turn] = most[:, None] * called_z[turn] - gz[turn]
-        gg[turn] = (most**2 * people - 2 * most * g + gg)[turn]
-        g[turn] = (most * people - g)[turn]
+        if self.terms.is_plain:
+            called_z = np.stack([men_z, z - men_z], axis=1) if on_x(self.coding) else z[:, None]
+            own = own.turned(~first_is_a1, most_copies(self.coding), called_z)
 
         c = len(self.columns.centre) - 1
-        m, p = len(g), 1 + c + with_sex
-        n = people.sum(axis=1)
+        at, m = self.terms.places(c, with_sex), len(z)
+        p = c + with_sex + len(at)
+        n = own.people.sum(axis=1)
         a, b, sums = np.zeros((m, p, p)), np.zeros((m, p)), np.zeros((m, p))
-        a[:, 0, 0] = gg.sum(axis=1)
-        a[:, 0, 1 : c + 1] = a[:, 1 : c + 1, 0] = gz[:, :, :c].sum(axis=1)
+        products, with_z = own.products.sum(axis=1), own.with_columns.sum(axis=1)
+        a[:, np.array(at)[:, None], at] = products
+        a[:, at, 1 : c + 1] = with_z[:, :, :c]
+        a[:, 1 : c + 1, at] = with_z[:, :, :c].swapaxes(1, 2)
         a[:, 1 : c + 1, 1 : c + 1] = zz[:, :c, :c]
-        b[:, 0], b[:, 1 : c + 1] = gz[:, :, c].sum(axis=1), zz[:, :c, c]
-        sums[:, 0], sums[:, 1 : c + 1] = g.sum(axis=1), z[:, :c]
+        b[:, at], b[:, 1 : c + 1] = with_z[:, :, c], zz[:, :c, c]
+        sums[:, at], sums[:, 1 : c + 1] = own.sums.sum(axis=1), z[:, :c]
         if with_sex:
-            men = people[:, 0]
-            a[:, 0, -1] = a[:, -1, 0] = g[:, 0]
-            a[:, 1 : c + 1, -1] = a[:, -1, 1 : c + 1] = men_z[:, :c]
-            a[:, -1, -1] = sums[:, -1] = men
-            b[:, -1] = men_z[:, c]
+            s, men = c + 1, own.people[:, 0]
+            a[:, at, s] = a[:, s, at] = own.sums[:, 0]
+            a[:, 1:s, s] = a[:, s, 1:s] = men_z[:, :c]
+            a[:, s, s] = sums[:, s] = men
+            b[:, s] = men_z[:, c]
         with np.errstate(invalid="ignore", divide="ignore"):
             means = sums / n[:, None]
             y_squares = zz[:, c, c] - z[:, c] ** 2 / n
             about = a - sums[:, :, None] * means[:, None, :]
             b = b - means * z[:, c, None]
-        about[:, 0, 0] = _about_mean(gg.sum(axis=1), g.sum(axis=1), n)
-        scale = np.ldexp(1.0, self.columns.exponent.astype(np.int32))
-        centre = self.columns.centre / scale
-        means[:, 1 : c + 1] += centre[:c]
-        scales = np.concatenate([[1.0], scale[:c], [1.0] * with_sex, scale[c:]])
+        whole_numbers = [place for place, (_, k) in zip(at, self.terms.own, strict=True) if k in (-1, c)]
+        for i, j in itertools.product(whole_numbers, repeat=2):
+            about[:, i, j] = _about_mean(a[:, i, j], sums[:, i], sums[:, j], n)
+        scale = self.columns.scales
+        means[:, 1 : c + 1] += self.columns.means[:c]
+        # The genotype, sex and their product are whole numbers; covariates come in units of their own.
+        of_own = [1.0 if k in (-1, c) else scale[k] for _, k in self.terms.extra]
+        scales = np.concatenate([[1.0], scale[:c], [1.0] * with_sex, of_own, scale[c:]])
         whole = np.full(c + 1, float(self.pool.of(COMPLETE)))
-        full = np.concatenate([[0.0], whole[:c], [0.0] * with_sex, whole[c:]])
-        beta, se, code = least_squares(about, b, y_squares, np.rint(n).astype(np.int64), means, scales, full)
+        # A product with a covariate comes from one with the covariate about its centre: a difference, too.
+        size = 1 + self.columns.means**2
+        products_of = [0.0 if k in (-1, c) else whole[k] * size[k] for _, k in self.terms.extra]
+        full = np.concatenate([[0.0], whole[:c], [0.0] * with_sex, products_of, whole[c:]])
+        beta, se, code, correlation = least_squares(
+            about, b, y_squares, np.rint(n).astype(np.int64), means, scales, full
+        )
+        still = (code == codes.CONSTANT) & ~self._is_monomorphic()
+        still &= self.coded.still.any(axis=1) | bool(self.terms.interacting)
+        code[still] = codes.STILL
+        code[still & says_singular(self.calls, self.terms, p)] = codes.SINGULAR
         with np.errstate(invalid="ignore", divide="ignore"):
-            frequency = g.sum(axis=1) / (most * people).sum(axis=1)
-        beta[:, 0] *= unit(self.coding)
-        se[:, 0] *= unit(self.coding)
-        shown = self._shown(n, beta, se)
+            frequency = self._frequency(first_is_a1)
+        beta[:, at] *= unit(self.coding)
+        se[:, at] *= unit(self.coding)
+        shown = self._shown(n, beta, se, correlation, with_sex)
         counts = self.counted.table.columns(first_is_a1)
         variant = {"variant": self.counted.variants}
         return Rows(table_of(self.coding), {**variant, **shown, "code": code, **counts, "a1_freq": frequency})
 
-    def _shown(self, n: np.ndarray, beta: np.ndarray, se: np.ndarray) -> dict[str, np.ndarray]:
-        """The columns of the tests that are reported: ADD, covariates unless they are hidden, and SEX."""
-        c = len(self.plan.covariate_columns)
-        tests = 1 if self.plan.hide_covar else 1 + c + self.pool.sex_varies
-        shown = {"beta": beta, "se": se}
-        for name, values in shown.items():
-            column = np.full((len(beta), tests), np.nan)
-            width = min(tests, values.shape[1])
-            column[:, :width] = values[:, :width]
-            shown[name] = column
+    @property
+    def with_sex(self) -> bool:
+        """Whether sex is a covariate."""
+        return on_x(self.coding) and self.pool.sex_varies
+
+    @property
+    def terms(self) -> Terms:
+        return terms_of(self.plan, self.with_sex)
+
+    def _is_monomorphic(self) -> np.ndarray:
+        """Whether everyone called has the same number of copies: bool (m,)."""
+        n, total, squares = (
+            part.sum(axis=1) for part in (self.calls.called, self.calls.copies, self.calls.squares)
+        )
+        return np.asarray(n * squares == total * total)
+
+    def _frequency(self, first_is_a1: np.ndarray) -> np.ndarray:
+        """Frequency of A1 among the people in the regression: float64 (m,)."""
+        people, copies = (part.astype(np.float64) for part in (self.calls.called, self.calls.copies))
+        if self.plan.missing != EXACT:
+            without = self.calls.people - people
+            people, copies = people + without, copies + without * self.calls.means
+        most = most_copies(self.coding)
+        copies = np.where(first_is_a1[:, None], copies, most * people - copies)
+        return np.asarray(copies.sum(axis=1) / (most * people).sum(axis=1))
+
+    def _shown(
+        self, n: np.ndarray, beta: np.ndarray, se: np.ndarray, correlation: np.ndarray, with_sex: bool
+    ) -> dict[str, np.ndarray]:
+        """The columns of the tests that are reported."""
         freedom = np.rint(n).astype(np.int64) - beta.shape[1] - 1
-        return {
+        shown = reported_tests(self.plan, self.pool, beta, se, with_sex)
+        found = {
             "n": np.rint(n).astype(np.int32),
             "freedom": freedom.astype(np.int32),
             **shown,
             "neg_log10_p": t_neg_log10_p(shown["beta"] / shown["se"], freedom[:, None]),
         }
+        if self.terms.has_joint_test:
+            second = self.terms.places(len(self.columns.centre) - 1, with_sex)[1]
+            found |= joint_test(beta[:, [0, second]], se[:, [0, second]], correlation[:, second], n)
+        return found
 
-    def _genotype_sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """People, copies and squares in the regression, float64 (m, s)."""
-        calls = self.calls
-        people, g, gg = (part.astype(np.float64) for part in (calls.called, calls.copies, calls.squares))
+    def _own(self, with_genotype: np.ndarray) -> OwnColumns:
+        """Sums over the variants' own columns."""
+        coded = self.coded
         if self.plan.missing != EXACT:
-            mean, without = calls.means, calls.people - people
-            g, gg, people = g + without * mean, gg + without * mean**2, people + without
-        return people, g, gg
+            coded = coded.filled(self.calls.people)
+        asked, c = OwnSums(terms_of(self.plan), len(self.columns.centre)), len(self.columns.centre) - 1
+        own = OwnColumns.of(asked, coded, with_genotype * asked.units(self.coding))
+        if self.terms != asked.terms:
+            own = own.times_sex()
+        return own.times(raw_products(self.terms, shifts(self.columns.means[:c], self.coding)))
 
     def _column_sums(self, over_missing: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Sums, products and sums in men of the columns over each variant's people: (m, c + 1), ... ."""
@@ -148,6 +199,6 @@ class Fit:
         return z, square(zz, q), men
 
 
-def _about_mean(squares: np.ndarray, total: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """Squares about the mean, exact for whole numbers; 0 of nobody."""
-    return np.asarray((n * squares - total * total) / np.maximum(n, 1))
+def _about_mean(products: np.ndarray, total: np.ndarray, other: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Products about the means, exact for whole numbers; 0 of nobody."""
+    return np.asarray((n * products - total * other) / np.maximum(n, 1))

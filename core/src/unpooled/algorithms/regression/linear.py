@@ -3,6 +3,9 @@
 The residual sum of squares follows from the sums: y'y - b'X'y, harmless after standardising. Under the rule
 `mean` a missing call is taken to be the mean of the pool's calls (on X, of the same sex), and no sum is over
 the people without a call alone.
+
+Several phenotypes of the same people are columns side by side: counts and whatever has no phenotype in it are
+asked for once, and no two phenotypes are multiplied with one another.
 """
 
 from __future__ import annotations
@@ -13,10 +16,29 @@ from typing import ClassVar
 
 import numpy as np
 
+from unpooled import genotype_model, heterogeneity_option
 from unpooled import shared_options as options
 from unpooled.algorithms.algorithm import Algorithm, Cost
-from unpooled.algorithms.regression.about_variants import FIRST, INCOMPLETE, TIED, AboutVariants, flags
+from unpooled.algorithms.regression.about_variants import (
+    FIRST,
+    INCOMPLETE,
+    SECOND,
+    TIED,
+    AboutVariants,
+    flags,
+)
+from unpooled.algorithms.regression.among import among
+from unpooled.algorithms.regression.conditions import (
+    CountConditions,
+    OrderConditions,
+    find_conditions,
+    pooled_columns,
+)
+from unpooled.algorithms.regression.dependent import about_means, refuse_dependent
+from unpooled.algorithms.regression.heterogeneity import SumAgain, SumEstimates, compare_cohorts, with_meta
 from unpooled.algorithms.regression.least_squares import Block, Fit
+from unpooled.algorithms.regression.ordering import OrderBeforeFit, order_of
+from unpooled.algorithms.regression.own_columns import CodedCalls, OwnSums
 from unpooled.algorithms.regression.pool import (
     TIES,
     Calls,
@@ -30,69 +52,91 @@ from unpooled.algorithms.regression.pool import (
     count_people,
     everyone,
     foreseen_chunks,
+    foreseen_fits,
     report_filtered,
     settled,
 )
 from unpooled.algorithms.regression.symmetric import pairs
 from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.chunks import Chunk, X, Y
-from unpooled.algorithms.shared.coding import PLACES, X2_KNOWN, by_sex, counted, has_place, most_copies, on_x
+from unpooled.algorithms.shared.coding import PLACES, X2_KNOWN, by_sex, counted, has_place, on_x
 from unpooled.algorithms.shared.genotype_counts import Counted, order_ties
 from unpooled.algorithms.shared.groups import COMPLETE, MEN, NOT_MEN, UNKNOWN, WOMEN, complete, members
 from unpooled.algorithms.shared.standardise import (
     Columns,
     Magnitude,
     Mean,
+    PooledColumns,
     Spread,
     column_names,
     fraction_bits,
     real_columns,
-    standardise,
 )
+from unpooled.algorithms.shared.tables_of_several import of_several
 from unpooled.cohort import MALE, Cohort, Samples
 from unpooled.errors import ProtocolError
 from unpooled.formats import regression_report
+from unpooled.genotype_model import terms_of
+from unpooled.heterogeneity_option import FEW_STUDIES, META
 from unpooled.kernels import products as kernel
+from unpooled.kernels.least_squares import MOST_INFLATED
 from unpooled.plan import EXACT, Plan
 from unpooled.procedure import Asks, Each, Study, procedure
+from unpooled.protocol.codec import came_later
 from unpooled.question import Arrays, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
+from unpooled.templates import with_components
 
 
 @procedure("linear")
 def linear(study: Study) -> Asks[None]:
     """Standardise covariates and phenotype, sum them once for all variants, then fit chunk by chunk."""
+    conditions = find_conditions(study)
     pool = yield from count_people(study)
-    columns = yield from standardise(study, pool.of(COMPLETE))
+    columns = yield from pooled_columns(study, pool, conditions)
     chunks = chunks_of(study, pool)
     sums = yield SumColumns.of(study.plan, pool, columns, chunks)
     block = Block(sums["sums"], sums["products"])
+    if not study.plan.alone:
+        some = among(study.plan)[0].of_block(block)  # it is about the covariates
+        products = about_means(some.sums.sum(axis=0), some.products.sum(axis=0), pool.of(COMPLETE))
+        refuse_dependent(study.plan, products, MOST_INFLATED)
     ties = yield Each(fit_chunk(study, chunk, pool, columns, block) for chunk in chunks)
     yield from order_ties(study, OrderAlleles, ties, report_filtered)
 
 
 @procedure("linear/chunk")
-def fit_chunk(study: Study, chunk: Chunk, pool: Pool, columns: Columns, block: Block) -> Asks[Counted]:
+def fit_chunk(study: Study, chunk: Chunk, pool: Pool, columns: PooledColumns, block: Block) -> Asks[Counted]:
     """Count the genotypes of a chunk, sum them with the columns, and fit the variants that pass filters."""
     counted, ties = yield from count_genotypes(study, chunk, pool)
+    yield from compare_cohorts(study, chunk, counted, int(columns.exponent[-1]))
     if len(counted.variants):
-        exact = study.plan.missing == EXACT
+        exact, terms = study.plan.missing == EXACT, terms_of(study.plan)
         calls = Calls.of(counted.table.counts, counted.table.groups, chunk.chromosome, pool, exact)
-        first_is_a1, tied = counted.order()
+        first_is_a1, tied = yield from order_of(study, chunk, counted)
+        counts_first = first_is_a1 | terms.is_plain
+        coded = CodedCalls.of(calls, terms, chunk.chromosome, counts_first)
+        wanted = np.where(counts_first, FIRST, SECOND) + INCOMPLETE * calls.incomplete + TIED * tied
         sums = yield SumWithGenotypes(
             start=chunk.start,
-            asked=flags(chunk, counted.variants, FIRST + INCOMPLETE * calls.incomplete + TIED * tied),
+            asked=flags(chunk, counted.variants, wanted),
             chromosome=chunk.chromosome,
             exact=exact,
-            fill=calls.means[calls.incomplete & (not exact)],
+            fill=coded.fill[calls.incomplete & (not exact)],
             people=pool.of(COMPLETE),
             centre=columns.centre,
             exponent=columns.exponent,
             cohorts=study.plan.cohorts,
+            model=terms.model,
+            interacting=terms.interacting,
+            phenotypes=len(study.plan.phenotype_names),
         )
         order = settled(first_is_a1, tied, sums["first"], study.plan.cohorts)
-        fit = Fit(study.plan, chunk.chromosome, pool, columns, block, counted, calls)
-        yield fit.rows(sums["genotype"], sums["missing"], order)
+        for plan, one in zip(study.plan.each, among(study.plan), strict=True):
+            own = one.of_columns(columns), one.of_block(block)
+            fit = Fit(plan, chunk.chromosome, pool, *own, counted, calls, coded)
+            rows = fit.rows(one.of_genotype(terms, sums["genotype"]), one.of_missing(sums["missing"]), order)
+            yield of_several(rows, plan.phenotype) if study.plan.phenotypes else rows
     return ties
 
 
@@ -111,6 +155,7 @@ class SumColumns(Question):
             "sums of covariates and phenotype; if there are variants on X or Y, men separately, and with "
             "plink2's report under the rule `exact` people of unknown sex: either may be few",
             "means of covariates and phenotype in the pool; if a separate group is one person, that person's",
+            of_one=True,
         ),
         Real(
             "products",
@@ -120,6 +165,7 @@ class SumColumns(Question):
             "sums of products of two of these, likewise",
             "how covariates and phenotype are associated in the pool; if a separate group is one person, "
             "that person's",
+            of_one=True,
         ),
     )
     each: ClassVar[dict[str, str]] = {"sexes": "sex", "columns": "column", "pairs": "pair of columns"}
@@ -133,6 +179,8 @@ class SumColumns(Question):
     centre: np.ndarray
     exponent: np.ndarray
     cohorts: int
+    phenotypes: int = came_later(1)
+    """How many of the columns, the last, are phenotypes."""
 
     def __post_init__(self) -> None:
         good = plausible.pool(self.people, self.cohorts) and plausible.columns(self.centre, self.exponent)
@@ -159,6 +207,7 @@ class SumColumns(Question):
             centre=columns.centre,
             exponent=columns.exponent,
             cohorts=plan.cohorts,
+            phenotypes=len(plan.phenotype_names),
         )
 
     @property
@@ -177,7 +226,7 @@ class SumColumns(Question):
 
     @property
     def pairs(self) -> int:
-        return self.columns * (self.columns + 1) // 2
+        return len(pairs(self.columns, self.phenotypes)[0])
 
     @property
     def bound(self) -> int:
@@ -189,7 +238,7 @@ class SumColumns(Question):
 
     def local(self, cohort: Cohort) -> Arrays:
         z = standardised(cohort.samples, self.centre, self.exponent)
-        i, j = pairs(self.columns)
+        i, j = pairs(self.columns, self.phenotypes)
         parts = [z[members((sex,) if sex else (), cohort.samples)] for sex in self._apart]
         return {
             "sums": np.array([part.sum(axis=0) for part in parts]),
@@ -199,6 +248,7 @@ class SumColumns(Question):
     def agrees(self, plan: Plan) -> bool:
         """People of unknown sex apart only by the rule that shows single people."""
         allowed = plan.missing == EXACT or not self.sex_known
+        allowed &= self.phenotypes == len(plan.phenotype_names)
         return allowed and (self.columns, self.cohorts) == (len(column_names(plan)), plan.cohorts)
 
     def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
@@ -217,12 +267,14 @@ class SumWithGenotypes(AboutVariants):
         TIES,
         Real(
             "genotype",
-            ("variants", "sexes", "columns"),
+            ("variants", "sexes", "sums"),
             "bound",
             "bits",
-            "per variant: sums of genotype times covariate, and of genotype times phenotype",
+            "per variant: sums of genotype times covariate, and of genotype times phenotype; for an "
+            "interaction also of these times the covariate, and of the squared genotype times it",
             "means of covariates and phenotype by genotype in the pool; for a variant that only one "
             "person carries, that person's, standardised, without name or cohort",
+            of_one=True,
         ),
         Real(
             "missing",
@@ -233,58 +285,86 @@ class SumWithGenotypes(AboutVariants):
             "call of covariates, phenotype, and products of two of these. With few missing calls these are "
             "values of single people, without name or cohort",
             "covariates and phenotype of people without a call: if they are few, of single people",
+            of_one=True,
         ),
     )
-    alleles: ClassVar[frozenset[int]] = frozenset({FIRST})
+    each: ClassVar[dict[str, str]] = {**AboutVariants.each, "sums": "sum"}
+
+    phenotypes: int = came_later(1)
+    """How many of the columns, the last, are phenotypes."""
+
+    def agrees(self, plan: Plan) -> bool:
+        """Copies of the first allele, unless A1 has to be known before anything is computed."""
+        allowed = not self.terms.is_plain or not (self.asked & SECOND).any()
+        allowed &= self.phenotypes == len(plan.phenotype_names)
+        return allowed and super().agrees(plan)
+
+    @property
+    def bound(self) -> int:
+        """With interactions squares of copies are multiplied with squares of columns."""
+        return super().bound * (2 if self.interacting else 1)
 
     @property
     def columns(self) -> int:
         return len(self.centre)
 
     @property
+    def own(self) -> OwnSums:
+        return OwnSums(self.terms, self.columns)
+
+    @property
+    def sums(self) -> int:
+        return len(self.own)
+
+    @property
     def pairs(self) -> int:
-        return missing_columns(self.columns, self.chromosome)
+        return missing_columns(self.columns, self.phenotypes, self.chromosome)
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        chunks = foreseen_chunks(plan, sizes)
+        chunks = foreseen_fits(plan, sizes)
         if chunks is None:
             return None
-        return Foreseen((cls(**cls.foreseen_fields(plan, chunk)) for chunk in chunks), exact=False)
+        count = len(plan.phenotype_names)
+        questions = (cls(**cls.foreseen_fields(plan, chunk), phenotypes=count) for chunk in chunks)
+        return Foreseen(questions, exact=False)
 
     def local(self, cohort: Cohort) -> Arrays:
         words, second, lacking = self.words_of(cohort)
         z = standardised(cohort.samples, self.centre, self.exponent)
-        apart = by_sex(self.chromosome, cohort.samples)
-        columns = np.concatenate([z * who[:, None] for who in apart], axis=1)
-        sums = kernel.products(words, second, columns)
-        sums = sums.reshape(self.variants, self.sexes, self.columns)
+        apart, own = by_sex(self.chromosome, cohort.samples), self.own
+        of_people = own.of_people(z)
+        columns = np.concatenate([of_people * who[:, None] for who in apart], axis=1)
+        sums = kernel.coded_products(words, second, columns, np.tile(own.coded, self.sexes))
+        sums = sums.reshape(self.variants, self.sexes, self.sums)
         first = self.first_of_ties(second)
         if self.exact:
-            over = kernel.over_missing(words[lacking], missing_values(z, cohort.samples, self.chromosome))
+            values = missing_values(z, self.phenotypes, cohort.samples, self.chromosome)
+            over = kernel.over_missing(words[lacking], values)
             return {"first": first, "genotype": sums, "missing": over}
-        over = kernel.over_missing(words[lacking], columns).reshape(-1, self.sexes, self.columns)
+        over = kernel.over_missing(words[lacking], columns).reshape(-1, self.sexes, self.sums)
         # The kernel counts a homozygous call as 2 everywhere.
-        sums[lacking] += over * (2 / most_copies(self.chromosome) * self.fill)[:, :, None]
+        fill = own.filled(self.fill.reshape(-1, len(self.terms.coded))).reshape(over.shape)
+        sums[lacking] += over * fill / own.units(self.chromosome)
         return {"first": first, "genotype": sums, "missing": np.zeros((0, self.pairs))}
 
 
-def missing_columns(columns: int, chromosome: str) -> int:
+def missing_columns(columns: int, phenotypes: int, chromosome: str) -> int:
     """How many numbers are sent of a variant with missing calls."""
-    return columns + columns * (columns + 1) // 2 + (columns if on_x(chromosome) else 0)
+    return columns + len(pairs(columns, phenotypes)[0]) + (columns if on_x(chromosome) else 0)
 
 
-def missing_values(z: np.ndarray, samples: Samples, chromosome: str) -> np.ndarray:
+def missing_values(z: np.ndarray, phenotypes: int, samples: Samples, chromosome: str) -> np.ndarray:
     """What is summed over people without a call: columns, products, and on X the columns of men."""
     z = z * counted(chromosome, samples)[:, None]
-    i, j = pairs(z.shape[1])
+    i, j = pairs(z.shape[1], phenotypes)
     men = (samples.sex == MALE)[:, None]
     parts = [z, z[:, i] * z[:, j]] + ([z * men] if on_x(chromosome) else [])
     return np.concatenate(parts, axis=1)
 
 
 def standardised(samples: Samples, centre: np.ndarray, exponent: np.ndarray) -> np.ndarray:
-    """Covariates and phenotype, standardised: float64 (n, columns); 0 for whoever has incomplete data."""
+    """Covariates and phenotypes, standardised: float64 (n, columns); 0 for whoever has incomplete data."""
     values = real_columns(samples, phenotype=True)
     if values.shape[1] != len(centre):
         raise ProtocolError("the question has another number of columns than this cohort's data")
@@ -298,12 +378,31 @@ LINEAR = Algorithm(
     method="The phenotype was regressed on the copies of A1 by least squares, as plink1.9 --linear and "
     "plink2 --glm compute it.",
     traits=("quantitative",),
-    asks=(Census, Magnitude, Mean, Spread, SumColumns, CountGenotypes, SumWithGenotypes, OrderAlleles),
+    asks=(
+        Census,
+        CountConditions,
+        OrderConditions,
+        Magnitude,
+        Mean,
+        Spread,
+        SumColumns,
+        CountGenotypes,
+        OrderBeforeFit,
+        SumEstimates,
+        SumAgain,
+        SumWithGenotypes,
+        OrderAlleles,
+    ),
     procedure=linear,
     files=regression_report.LINEAR_WRITERS,
     usual_files=("assoc",),
-    options=options.REGRESSION,
+    options=(*options.REGRESSION, *genotype_model.OPTIONS, FEW_STUDIES),
+    templates=(with_components("linear"),),
+    rules=heterogeneity_option.problem,
     cost=Cost(10e-6, lambda columns: 0.32e-9 * -(-columns // 8)),  # looked up eight columns at a time
     file_name=regression_report.file_name,
     columns=columns_of,
+    looked_at=with_meta,
+    # The cohorts' own estimates are of one phenotype.
+    shares=lambda plan: META not in plan.files,
 )

@@ -12,26 +12,46 @@ separated, with no estimate, if no case has fewer (or none has more) copies than
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from unpooled import genotype_model, heterogeneity_option
 from unpooled import shared_options as options
 from unpooled.algorithms.algorithm import Algorithm, Cost
 from unpooled.algorithms.regression.about_variants import FIRST, INCOMPLETE, SECOND, TIED, flags
 from unpooled.algorithms.regression.ascent import MOST_EVALUATIONS, Advance, Ascent
+from unpooled.algorithms.regression.conditions import (
+    CountConditions,
+    OrderConditions,
+    find_conditions,
+    pooled_columns,
+)
+from unpooled.algorithms.regression.dependent import about_means, refuse_dependent
+from unpooled.algorithms.regression.firth import fit_penalised
+from unpooled.algorithms.regression.firth_questions import (
+    EvaluatePenalised,
+    Penalty,
+    has_penalised_fit,
+)
 from unpooled.algorithms.regression.fitting import CovariatesModel, Fitting
+from unpooled.algorithms.regression.heterogeneity import SumAgain, SumEstimates, compare_cohorts, with_meta
 from unpooled.algorithms.regression.logistic_questions import (
     Approach,
     Evaluate,
     FitCovariates,
     OfModels,
     Start,
+    StartApart,
+    about_some,
     model_of,
     models_of,
 )
+from unpooled.algorithms.regression.ordering import OrderBeforeFit, order_of
+from unpooled.algorithms.regression.own_columns import CodedCalls
 from unpooled.algorithms.regression.pool import (
+    Calls,
     Census,
     CountGenotypes,
     OrderAlleles,
@@ -45,18 +65,23 @@ from unpooled.algorithms.regression.pool import (
 )
 from unpooled.algorithms.regression.symmetric import pairs
 from unpooled.algorithms.shared.chunks import Chunk
-from unpooled.algorithms.shared.coding import most_copies
 from unpooled.algorithms.shared.genotype_counts import Counted, order_ties
-from unpooled.algorithms.shared.groups import COMPLETE
-from unpooled.algorithms.shared.standardise import Magnitude, Mean, Spread, standardise
+from unpooled.algorithms.shared.standardise import (
+    Magnitude,
+    Mean,
+    PooledColumns,
+    Spread,
+)
+from unpooled.firth_option import ALWAYS, FIRTH, choice
 from unpooled.formats import regression_report
+from unpooled.genotype_model import terms_of
+from unpooled.heterogeneity_option import FEW_STUDIES
 from unpooled.kernels import least_squares as codes
 from unpooled.kernels.newton import newton
 from unpooled.plan import EXACT, Plan
-from unpooled.procedure import Asks, Each, Go, Study, procedure
+from unpooled.procedure import Asks, Call, Each, Go, Study, procedure
 from unpooled.question import Arrays
-
-Asked = TypeVar("Asked", bound=Evaluate)
+from unpooled.templates import with_components
 
 _TAME = 0.1
 """Half the Newton decrement up to which a step in single precision is taken without a look: half a standard
@@ -65,23 +90,33 @@ error, on which a likelihood hardly bends."""
 _NOISE = 1e-10
 """Below this, single precision cannot tell the step."""
 
+_DETERMINED = 1e6
+"""Variance inflation factor of a covariate that others determine but for rounding."""
+
 
 @procedure("logistic")
 def logistic(study: Study) -> Asks[None]:
     """Fit the covariates alone, for each class of chromosomes; from there fit chunk by chunk."""
+    conditions = find_conditions(study)
     pool = yield from count_people(study)
-    columns = yield from standardise(study, pool.of(COMPLETE))
+    columns = yield from pooled_columns(study, pool, conditions)
     chunks = chunks_of(study, pool)
     codings = models_of(chunks)
     starts = [FitCovariates.first(study.plan, pool, columns, coding) for coding in codings]
-    found = yield Each(fit_covariates(study, start, Ascent.begin(start.beta[None])) for start in starts)
+    found = yield Each(
+        fit_covariates(study, start, columns, Ascent.begin(start.beta[None])) for start in starts
+    )
     models = dict(zip(codings, found, strict=True))
+    if not study.plan.alone:
+        refuse_without_a_model(study.plan, found)
     ties = yield Each(fit_chunk(study, chunk, pool, models[model_of(chunk.chromosome)]) for chunk in chunks)
     yield from order_ties(study, OrderAlleles, ties, report_filtered)
 
 
 @procedure("logistic/covariates")
-def fit_covariates(study: Study, asked: FitCovariates, ascent: Ascent) -> Asks[CovariatesModel]:
+def fit_covariates(
+    study: Study, asked: FitCovariates, columns: PooledColumns, ascent: Ascent
+) -> Asks[CovariatesModel]:
     """Evaluate the model without genotype, take or refuse the trial, and go on until it has converged."""
     sums = yield asked
     each = sums["likelihood"][None], sums["gradient"][None], sums["hessian"][None]
@@ -95,13 +130,12 @@ def fit_covariates(study: Study, asked: FitCovariates, ascent: Ascent) -> Asks[C
                 iteration=1 + int(found.ascent.taken[0]),
                 evaluation=asked.evaluation + 1,
             )
-            return (yield from Go(fit_covariates(study, following, found.ascent)))
+            return (yield from Go(fit_covariates(study, following, columns, found.ascent)))
         code = codes.UNFINISHED
     return CovariatesModel(
         with_sex=asked.with_sex,
         people=asked.people,
-        centre=asked.centre,
-        exponent=asked.exponent,
+        columns=columns,
         beta=asked.beta,
         gradient=sums["gradient"],
         hessian=sums["hessian"],
@@ -110,43 +144,87 @@ def fit_covariates(study: Study, asked: FitCovariates, ascent: Ascent) -> Asks[C
     )
 
 
+def refuse_without_a_model(plan: Plan, models: Sequence[CovariatesModel]) -> None:
+    """Refuse if covariates determine one another wherever there are variants.
+
+    Unlike in linear regression there is a result if they do so nearly, in PLINK 1.9 too.
+    """
+    if any(model.code != codes.COLLINEAR for model in models):
+        return
+    for model in models:
+        weight, sums, products = np.split(
+            model.hessian, [1, len(model.beta)]
+        )  # the first are the intercept's
+        refuse_dependent(plan, about_means(sums, products, weight.item()), _DETERMINED)
+
+
 @procedure("logistic/chunk")
 def fit_chunk(study: Study, chunk: Chunk, pool: Pool, model: CovariatesModel) -> Asks[Counted]:
     """Count the genotypes of a chunk, and start with the variants that can have an estimate."""
     counted, ties = yield from count_genotypes(study, chunk, pool)
-    fitting, calls, tied = Fitting.of(study.plan, chunk.chromosome, pool, model, counted)
-    going = tied | (fitting.code == codes.FITTED)
+    yield from compare_cohorts(study, chunk, counted, exponent=0)
+    order = yield from order_of(study, chunk, counted)
+    fitting, calls = Fitting.of(study.plan, chunk.chromosome, pool, model, counted, order)
+    tied = order[1]
+    # Before plink2 falls back for a separated variant, it looks at the columns.
+    looked_at = () if terms_of(study.plan).is_plain else (codes.SEPARATED,)
+    going = tied | np.isin(fitting.code, (codes.FITTED, *looked_at))
     if not going.all():
         done = fitting.some(~going)
         yield done.rows(study.plan, done.code)
-    if not going.any():
-        return ties
-    fitting, lacking, tied = fitting.some(going), calls.incomplete[going], tied[going]
-    means, exact = calls.means[going], study.plan.missing == EXACT
-    wanted = np.where(fitting.counts_first, FIRST, SECOND) + INCOMPLETE * lacking + TIED * tied
-    fill = np.where(fitting.counts_first[:, None], means, most_copies(chunk.chromosome) - means)
-    start = Start(
-        start=chunk.start,
-        asked=flags(chunk, fitting.variants.variants, wanted),
-        chromosome=chunk.chromosome,
-        with_sex=model.with_sex,
-        exact=exact,
-        fill=fill[lacking & (not exact)],
-        people=model.people,
-        centre=model.centre,
-        exponent=model.exponent,
-        beta=model.beta,
-        cohorts=study.plan.cohorts,
-    )
-    sums = yield start
+    start = None
+    if going.any():
+        some = fitting.some(going)
+        asked = _start(study.plan, chunk, some, calls.some(going), tied[going])
+        if terms_of(study.plan).is_plain:
+            start = begin(study, asked, some, ties)
+        else:
+            all_ = np.ones(len(some.n), bool)
+            at = {"beta": some.begin(study.plan), "iteration": 1, "evaluation": 1}
+            start = begin_apart(study, about_some(StartApart, asked, all_, **at), some, ties)
+    fallen = ~going & _falls_back(study.plan, fitting, fitting.code)
+    return (yield from _go_on(start, _penalised(study, chunk, fitting, calls, fallen), ties))
+
+
+@procedure("logistic/start")
+def begin(study: Study, asked: Start, fitting: Fitting, ties: Counted) -> Asks[Counted]:
+    """Step from the covariates' model, and settle which allele of a tie is A1."""
+    sums = yield asked
+    tied = asked.flagged(TIED)
     order = settled(fitting.first_is_a1, tied, sums["first"], study.plan.cohorts)
     fitting = replace(fitting, first_is_a1=order)
-    found, hessian = _first_trial(study.plan, start, fitting, sums)
-    going = yield from _report_ended(study, fitting, found, hessian)
-    if not going.any():
-        return ties
-    following = _following(Approach, start, going, found, evaluation=1)
-    return (yield from Go(approach(study, following, fitting.some(going), found.ascent.some(going), ties)))
+    found, hessian = _first_trial(study.plan, asked, fitting, sums)
+    going, fallen = yield from _report_ended(study, asked, fitting, found, hessian)
+    rest = None
+    if going.any():
+        following = about_some(
+            Approach,
+            asked,
+            going,
+            beta=found.following[going],
+            iteration=_iteration(found, going),
+            evaluation=1,
+        )
+        rest = approach(study, following, fitting.some(going), found.ascent.some(going), ties)
+    return (yield from _go_on(rest, fallen, ties))
+
+
+@procedure("logistic/begin")
+def begin_apart(study: Study, asked: StartApart, fitting: Fitting, ties: Counted) -> Asks[Counted]:
+    """Step from a model without effects where the genotype is more, or something else, than copies."""
+    sums = yield asked
+    each = sums["likelihood"], sums["gradient"], sums["hessian"]
+    found = Ascent.begin(asked.beta).advance(asked.beta, *each, study.plan)
+    fitting = fitting.looked_at(study.plan, sums["hessian"])
+    code = np.where((found.code != codes.FITTED) & (fitting.refused > 0), fitting.refused, found.code)
+    found = replace(found, ascent=replace(found.ascent, whole=np.zeros(asked.variants, bool)), code=code)
+    going, fallen = yield from _report_ended(study, asked, fitting, found, sums["hessian"])
+    rest = None
+    if going.any():
+        at = {"beta": found.following[going], "iteration": _iteration(found, going), "evaluation": 1}
+        following = about_some(Approach, asked, going, **at)
+        rest = approach(study, following, fitting.some(going), found.ascent.some(going), ties)
+    return (yield from _go_on(rest, fallen, ties))
 
 
 @procedure("logistic/approach")
@@ -155,7 +233,8 @@ def approach(study: Study, asked: Approach, fitting: Fitting, ascent: Ascent, ti
     sums = yield asked
     step, decrement, _, code = newton(sums["gradient"], sums["hessian"])
     tame = (code == codes.FITTED) & (decrement <= _TAME) & (decrement >= _NOISE)
-    following = _asked_as(Evaluate, asked, beta=np.where(tame[:, None], asked.beta + step, asked.beta))
+    beta = np.where(tame[:, None], asked.beta + step, asked.beta)
+    following = about_some(Evaluate, asked, np.ones(len(tame), bool), beta=beta)
     return (yield from Go(fit(study, following, fitting, ascent, ties)))
 
 
@@ -164,13 +243,74 @@ def fit(study: Study, asked: Evaluate, fitting: Fitting, ascent: Ascent, ties: C
     """Evaluate the models at their trials, report those that have ended, and go on with the others."""
     sums = yield asked
     found = ascent.advance(asked.beta, sums["likelihood"], sums["gradient"], sums["hessian"], study.plan)
-    going = yield from _report_ended(
-        study, fitting, found, sums["hessian"], last=asked.evaluation == MOST_EVALUATIONS
+    going, fallen = yield from _report_ended(
+        study, asked, fitting, found, sums["hessian"], last=asked.evaluation == MOST_EVALUATIONS
     )
-    if not going.any():
+    rest = None
+    if going.any():
+        following = about_some(
+            Evaluate,
+            asked,
+            going,
+            beta=found.following[going],
+            iteration=_iteration(found, going),
+            evaluation=asked.evaluation + 1,
+        )
+        rest = fit(study, following, fitting.some(going), found.ascent.some(going), ties)
+    return (yield from _go_on(rest, fallen, ties))
+
+
+def _start(plan: Plan, chunk: Chunk, fitting: Fitting, calls: Calls, tied: np.ndarray) -> Start:
+    """The question about variants at the covariates' model."""
+    model, lacking, exact = fitting.model, calls.incomplete, plan.missing == EXACT
+    wanted = np.where(fitting.counts_first, FIRST, SECOND) + INCOMPLETE * lacking + TIED * tied
+    terms = terms_of(plan)
+    fill = CodedCalls.of(calls, terms, chunk.chromosome, fitting.counts_first).fill
+    return Start(
+        start=chunk.start,
+        asked=flags(chunk, fitting.variants.variants, wanted),
+        chromosome=chunk.chromosome,
+        with_sex=model.with_sex,
+        exact=exact,
+        fill=fill[lacking & (not exact)],
+        people=model.people,
+        centre=model.columns.centre,
+        exponent=model.columns.exponent,
+        beta=model.beta,
+        cohorts=plan.cohorts,
+        model=terms.model,
+        interacting=terms.interacting,
+    )
+
+
+def _penalised(
+    study: Study, chunk: Chunk, fitting: Fitting, calls: Calls, which: np.ndarray
+) -> Call[None] | None:
+    """Firth's fit of some variants, bool (m,), of which counts alone tell that they need it."""
+    if not which.any():
+        return None
+    fitting = fitting.some(which)
+    none = np.zeros(len(fitting.n), bool)
+    about = _start(study.plan, chunk, fitting, calls.some(which), none)
+    return fit_penalised(study, about, ~none, fitting, fitting.penalised_start(study.plan))
+
+
+def _falls_back(plan: Plan, fitting: Fitting, code: np.ndarray) -> np.ndarray:
+    """Which variants, of the code with which the usual fit ended, are fitted by Firth's: bool (m,)."""
+    depends = fitting.model.code not in (codes.FITTED, codes.UNFINISHED)  # columns, on one another
+    if depends or not has_penalised_fit(plan, fitting.coding):
+        return np.zeros(len(code), bool)
+    others = (codes.FITTED,) if choice(plan) == ALWAYS else ()
+    without = np.isin(code, (codes.SEPARATED, codes.UNFINISHED, *others)) & (fitting.refused == codes.FITTED)
+    return np.asarray(without & fitting.counted_calls(plan).has_both)
+
+
+def _go_on(rest: Call[Counted] | None, fallen: Call[None] | None, ties: Counted) -> Asks[Counted]:
+    """Go on with the variants that are left, side by side with those that fell back, if there are any."""
+    if fallen is not None:
+        yield Each([fallen] if rest is None else [rest, fallen])
         return ties
-    following = _following(Evaluate, asked, going, found, asked.evaluation + 1)
-    return (yield from Go(fit(study, following, fitting.some(going), found.ascent.some(going), ties)))
+    return ties if rest is None else (yield from Go(rest))
 
 
 def _first_trial(plan: Plan, start: Start, fitting: Fitting, sums: Arrays) -> tuple[Advance, np.ndarray]:
@@ -207,11 +347,18 @@ def _at_covariates_model(
 
 
 def _report_ended(
-    study: Study, fitting: Fitting, found: Advance, hessian: np.ndarray, *, last: bool = False
-) -> Asks[np.ndarray]:
-    """Report the variants that have an estimate, or cannot have one; the others go on: bool (m,).
+    study: Study,
+    asked: OfModels,
+    fitting: Fitting,
+    found: Advance,
+    hessian: np.ndarray,
+    *,
+    last: bool = False,
+) -> Asks[tuple[np.ndarray, Call[None] | None]]:
+    """Report the variants that have an estimate, or cannot have one.
 
-    After the `last` evaluation none does.
+    The others go on: bool (m,); after the `last` evaluation none does. Beside them, Firth's fit of those that
+    fall back, if there are any.
     """
     code = np.where(fitting.code == codes.FITTED, found.code, fitting.code).astype(np.uint8)
     going = ~found.ended & (code == codes.FITTED)
@@ -220,31 +367,18 @@ def _report_ended(
     done = ~going
     if done.any():
         yield fitting.some(done).rows(study.plan, code[done], found.following[done], hessian[done])
-    return np.asarray(going)
+    fallen = done & _falls_back(study.plan, fitting, code)
+    if not fallen.any():
+        return going, None
+    some = fitting.some(fallen)
+    usual = (code == codes.FITTED)[fallen, None]
+    beta = np.where(usual, found.following[fallen], some.penalised_start(study.plan))
+    return going, fit_penalised(study, asked, fallen, some, beta)
 
 
-def _following(
-    kind: type[Asked], asked: OfModels, going: np.ndarray, found: Advance, evaluation: int
-) -> Asked:
-    """The question about the trials of the variants that go on."""
-    places = np.flatnonzero(asked.asked)
-    left = np.zeros_like(asked.asked)
-    left[places[going]] = asked.asked[places[going]]
-    return _asked_as(
-        kind,
-        asked,
-        asked=left,
-        fill=asked.fill if asked.exact else asked.fill[going[asked.flagged(INCOMPLETE)]],
-        beta=found.following[going],
-        iteration=1 + int(found.ascent.taken[going].max()),
-        evaluation=evaluation,
-    )
-
-
-def _asked_as(kind: type[Asked], question: OfModels, **changes: Any) -> Asked:
-    """A question of another kind about the same, but for some fields."""
-    same = {field.name: getattr(question, field.name) for field in fields(question)}
-    return kind(**same | changes)
+def _iteration(found: Advance, going: np.ndarray) -> int:
+    """The largest number of the steps that lead to the trials of some models: bool (m,)."""
+    return 1 + int(found.ascent.taken[going].max())
 
 
 def _seconds(columns: int) -> float:
@@ -265,21 +399,39 @@ LOGISTIC = Algorithm(
     traits=("case/control",),
     asks=(
         Census,
+        CountConditions,
+        OrderConditions,
         Magnitude,
         Mean,
         Spread,
         FitCovariates,
         CountGenotypes,
+        OrderBeforeFit,
+        SumEstimates,
+        SumAgain,
         Start,
+        StartApart,
         Approach,
         Evaluate,
+        EvaluatePenalised,
+        Penalty,
         OrderAlleles,
     ),
     procedure=logistic,
     files=regression_report.LOGISTIC_WRITERS,
     usual_files=("assoc",),
-    options=(*options.REGRESSION, *options.ITERATION, options.BETA),
+    options=(
+        *options.REGRESSION,
+        *genotype_model.OPTIONS,
+        FEW_STUDIES,
+        FIRTH,
+        *options.ITERATION,
+        options.BETA,
+    ),
+    templates=(with_components("logistic"),),
+    rules=heterogeneity_option.problem,
     cost=Cost(17e-6, _seconds),
     file_name=regression_report.file_name,
     columns=columns_of,
+    looked_at=with_meta,
 )

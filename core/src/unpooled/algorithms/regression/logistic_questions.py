@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from unpooled.algorithms.regression.about_variants import AboutVariants
+from unpooled.algorithms.regression.about_variants import INCOMPLETE, AboutVariants
 from unpooled.algorithms.regression.ascent import MOST_EVALUATIONS
 from unpooled.algorithms.regression.people import LikelihoodBounded, People
-from unpooled.algorithms.regression.pool import TIES, Pool, everyone, foreseen_chunks
+from unpooled.algorithms.regression.pool import TIES, Pool, everyone, foreseen_fits
 from unpooled.algorithms.regression.symmetric import pairs
 from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.chunks import DIPLOID, MT, Chunk, X, Y
@@ -19,10 +19,11 @@ from unpooled.algorithms.shared.coding import MT2, PLACES, X2, X2_KNOWN, Y2, has
 from unpooled.algorithms.shared.groups import CASE, COMPLETE, CONTROL
 from unpooled.algorithms.shared.standardise import Columns
 from unpooled.cohort import Cohort
+from unpooled.genotype_model import Terms, terms_of
 from unpooled.kernels import products as kernel
 from unpooled.kernels.logistic import Design, evaluate
 from unpooled.plan import EXACT, Plan
-from unpooled.question import Arrays, Asking, Count, Foreseen, Question, Real
+from unpooled.question import Arrays, Asking, Count, Foreseen, Question, Real, Sent
 from unpooled.sizes import Sizes
 
 _SHARED = {MT: DIPLOID, MT2: DIPLOID, X2: X, Y2: Y}
@@ -78,6 +79,7 @@ class FitCovariates(LikelihoodBounded, Question):
     def __post_init__(self) -> None:
         good = (
             self.chromosome in PLACES
+            and (on_x(self.chromosome) or not self.with_sex)
             and plausible.pool(self.people, self.cohorts)
             and plausible.columns(self.centre, self.exponent)
             and plausible.real(self.beta, (1 + len(self.centre) + self.with_sex,))
@@ -86,7 +88,7 @@ class FitCovariates(LikelihoodBounded, Question):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        asked = foreseen_chunks(plan, sizes)
+        asked = foreseen_fits(plan, sizes)
         if asked is None:
             return None
         count = len(plan.covariate_columns)
@@ -152,6 +154,9 @@ class FitCovariates(LikelihoodBounded, Question):
         return allowed and (len(self.centre), self.cohorts) == (len(plan.covariate_columns), plan.cohorts)
 
 
+Asked = TypeVar("Asked", bound="OfModels")
+
+
 @dataclass(frozen=True, eq=False)
 class OfModels(LikelihoodBounded, AboutVariants):
     """A question about models of some variants of a chunk."""
@@ -164,7 +169,7 @@ class OfModels(LikelihoodBounded, AboutVariants):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        chunks = foreseen_chunks(plan, sizes)
+        chunks = foreseen_fits(plan, sizes)
         if chunks is None:
             return None
         questions = (
@@ -179,7 +184,8 @@ class OfModels(LikelihoodBounded, AboutVariants):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        plausible.require(plausible.real(self.beta, self.coefficients), "models")
+        by_sex = on_x(self.chromosome) or not self.with_sex
+        plausible.require(by_sex and plausible.real(self.beta, self.coefficients), "models")
 
     @property
     def coefficients(self) -> tuple[int, ...]:
@@ -187,9 +193,17 @@ class OfModels(LikelihoodBounded, AboutVariants):
         raise NotImplementedError
 
     @property
+    def terms(self) -> Terms:
+        """With the product of genotype and sex, if there are others: among the covariates sex is last."""
+        terms = super().terms
+        if not (self.with_sex and terms.interacting):
+            return terms
+        return replace(terms, interacting=(*terms.interacting, len(self.centre)))
+
+    @property
     def parameters(self) -> int:
-        """Intercept, genotype, covariates."""
-        return 2 + len(self.centre) + self.with_sex
+        """Intercept, genotype, covariates, and what else the genotype becomes."""
+        return 2 + len(self.centre) + self.with_sex + len(self.terms.extra)
 
     @property
     def triangle(self) -> int:
@@ -197,6 +211,17 @@ class OfModels(LikelihoodBounded, AboutVariants):
 
     def people_of(self, cohort: Cohort) -> People:
         return People.of(cohort.samples, self.chromosome, self.with_sex, self.centre, self.exponent)
+
+
+def about_some(kind: type[Asked], question: OfModels, which: np.ndarray, **changes: Any) -> Asked:
+    """A question about some of the variants, bool (m,), of another kind or with other fields."""
+    places = np.flatnonzero(question.asked)
+    left = np.zeros_like(question.asked)
+    left[places[which]] = question.asked[places[which]]
+    fill = question.fill if question.exact else question.fill[which[question.flagged(INCOMPLETE)]]
+    names = {field.name for field in fields(kind)}
+    same = {field.name: getattr(question, field.name) for field in fields(question) if field.name in names}
+    return kind(**same | {"asked": left, "fill": fill} | changes)
 
 
 _MODEL_TELLS = (
@@ -223,6 +248,7 @@ class Start(OfModels):
             "how each variant is associated with being a case and with the covariates in the pool; for a "
             "variant that only one person carries, that person's covariates and phenotype, without name or "
             "cohort",
+            of_one=True,
         ),
         Real(
             "missing",
@@ -233,8 +259,16 @@ class Start(OfModels):
             "call of residuals, weights, their products with covariates, and log-likelihoods. With few "
             "missing calls these are values of single people, without name or cohort",
             "covariates and phenotype of people without a call: if they are few, of single people",
+            of_one=True,
         ),
     )
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
+        return super().sends_under(plan) if terms_of(plan).is_plain else ()
+
+    def agrees(self, plan: Plan) -> bool:
+        return self.terms.is_plain and super().agrees(plan)
 
     @classmethod
     def foreseen_models(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:
@@ -243,7 +277,7 @@ class Start(OfModels):
 
     @property
     def coefficients(self) -> tuple[int, ...]:
-        return (self.parameters - 1,)  # without genotype
+        return (1 + len(self.centre) + self.with_sex,)  # without genotype
 
     @property
     def genotype_sums(self) -> int:
@@ -294,7 +328,13 @@ class Evaluate(OfModels):
             "how well each variant with the covariates tells cases from controls in the pool",
         ),
         Real(
-            "gradient", ("variants", "parameters"), "bound", "bits", "per variant: its gradient", _MODEL_TELLS
+            "gradient",
+            ("variants", "parameters"),
+            "bound",
+            "bits",
+            "per variant: its gradient",
+            _MODEL_TELLS,
+            of_one=True,
         ),
         Real(
             "hessian",
@@ -303,6 +343,7 @@ class Evaluate(OfModels):
             "bits",
             "per variant: its second derivatives",
             _MODEL_TELLS,
+            of_one=True,
         ),
     )
     each: ClassVar[dict[str, str]] = {
@@ -319,7 +360,8 @@ class Evaluate(OfModels):
     @classmethod
     def foreseen_models(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:
         with_sex = on_x(chunk.chromosome)
-        beta = np.zeros((chunk.variants, 2 + len(plan.covariate_columns) + with_sex))
+        columns = 2 + len(plan.covariate_columns) + with_sex + len(terms_of(plan, with_sex).extra)
+        beta = np.zeros((chunk.variants, columns))
         return {"with_sex": with_sex, "beta": beta, "iteration": 1, "evaluation": 1}
 
     @property
@@ -335,21 +377,47 @@ class Evaluate(OfModels):
         return super().agrees(plan) and within and min(self.iteration, self.evaluation) >= 1
 
     def local(self, cohort: Cohort) -> Arrays:
-        people = self.people_of(cohort)
+        words, second, lacking, design, fill = self.data_of(cohort)
+        likelihood, gradient, hessian = evaluate(words, second, lacking, design, self.beta, fill, self.exact)
+        return {"likelihood": likelihood, "gradient": gradient, "hessian": hessian}
+
+    def data_of(self, cohort: Cohort) -> tuple[np.ndarray, np.ndarray, np.ndarray, Design, np.ndarray]:
+        """What `words_of` gives, people and covariates, and what each variant's missing calls count as."""
         words, second, lacking = self.words_of(cohort)
         fill = np.zeros((self.variants, 2))
         if not self.exact:
-            fill[lacking, : self.sexes] = self.fill
-        likelihood, gradient, hessian = evaluate(
-            words, second, lacking, self.design_of(people), self.beta, fill, self.exact
-        )
-        return {"likelihood": likelihood, "gradient": gradient, "hessian": hessian}
+            fill[lacking, : self.fillings] = self.fill
+        return words, second, lacking, self.design_of(self.people_of(cohort)), fill
 
     def fields_of(self, part: slice) -> dict[str, Any]:
         return {"beta": self.beta[part]}
 
     def design_of(self, people: People) -> Design:
-        return Design.of(people.covariates, people.inside, people.case, people.unit, people.group)
+        coded = np.array([coded.values for coded in self.terms.coded], np.float64)
+        extra = np.array(self.terms.extra, np.int64).reshape(-1, 2)
+        each = (people.covariates, people.inside, people.case, people.unit, people.group)
+        return Design.of(*each, coded, extra)
+
+
+@dataclass(frozen=True, eq=False)
+class StartApart(Evaluate):
+    """The same at models without effects, where the genotype is more, or something else, than copies."""
+
+    most_rounds: ClassVar[int] = 1
+    usual_rounds: ClassVar[int] = 1
+    name: ClassVar[str] = "logistic/start-apart"
+    title: ClassVar[str] = "Start from a model without effects"
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
+        return () if terms_of(plan).is_plain else super().sends_under(plan)
+
+    def agrees(self, plan: Plan) -> bool:
+        return not self.terms.is_plain and super().agrees(plan)
+
+    @property
+    def turn(self) -> int:
+        return 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from unpooled.algorithms.regression.heterogeneity import with_meta
 from unpooled.algorithms.shared import chunks, filters, genotype_counts, groups, summary
 from unpooled.algorithms.shared.chunks import DIPLOID, MT, Chunk, Y
 from unpooled.algorithms.shared.coding import (
@@ -50,10 +51,13 @@ from unpooled.algorithms.shared.groups import (
 )
 from unpooled.cohort import Cohort
 from unpooled.columns import Chosen
-from unpooled.errors import DisclosureError
+from unpooled.errors import Refuse
+from unpooled.genotype_model import GENOTYPE_MODEL, INTERACTION, terms_of
+from unpooled.heterogeneity_option import META
 from unpooled.plan import EXACT, FEWEST_AT_A_LEVEL, FEWEST_COHORTS, Plan
 from unpooled.procedure import Asks, Rows, Study
 from unpooled.question import Arrays, Count, Foreseen, Question, Real
+from unpooled.shared_options import COVARIATES
 from unpooled.sizes import Sizes
 
 TABLE = summary.VARIANTS
@@ -74,16 +78,27 @@ TABLE_BY_PLINK2 = "variants by plink2"
 """The same for variants that plink2 codes in another way."""
 
 
+TABLE_BY_FIRTH = "variants by Firth"
+"""The same for variants of plink2's report that are fitted by Firth's penalised likelihood."""
+
+
 def table_of(chromosome: str) -> str:
     return TABLE_BY_PLINK2 if by_plink2(chromosome) else TABLE
 
 
 def columns_of(file: str, tables: Mapping[str, Arrays]) -> Arrays:
     """The result columns that a file is written from."""
+    if file == META:
+        return with_meta(tables)
     columns = filters.lines(file, tables)
-    if file != "glm" or TABLE_BY_PLINK2 not in tables:
-        return columns
-    others = tables[TABLE_BY_PLINK2]
+    for table in (TABLE_BY_PLINK2, TABLE_BY_FIRTH):
+        if file == "glm" and table in tables:
+            columns = _replaced(columns, tables[table])
+    return columns
+
+
+def _replaced(columns: Arrays, others: Arrays) -> Arrays:
+    """The same variants, those that the others are about as they have them."""
     order = np.arange(len(columns["variant"]))
     replaced = np.searchsorted(columns["variant"][:], others["variant"])
     order[replaced] = len(order) + np.arange(len(replaced))
@@ -107,12 +122,13 @@ def finest(trait: str) -> tuple[Group, ...]:
 
 
 def count_people(study: Study) -> Asks[Pool]:
-    """How many people there are; refuses levels of covariates that too few people or cohorts have."""
+    """How many people there are; refuses a pool without cases or controls, and levels that too few have."""
     plan = study.plan
     sums = yield Census(plan.trait, plan.dummies)
-    if not plan.alone:
-        refuse_rare_levels(plan, sums)
     pool = Pool(plan.trait, tuple(sums["people"].tolist()))
+    if not plan.alone:
+        pool.refuse_if_empty(plan)
+        refuse_rare_levels(plan, sums)
     yield pool.rows()
     return pool
 
@@ -195,7 +211,7 @@ def at_each_level(covariates: np.ndarray, dummies: Sequence[Sequence[int]]) -> n
 
 
 def refuse_rare_levels(plan: Plan, total: Arrays) -> None:
-    """DisclosureError if too few people, or too few cohorts, have some level of a categorical covariate.
+    """Refuse if too few people, or too few cohorts, have some level of a categorical covariate.
 
     `total` is what `Census` asks for, summed.
     """
@@ -205,22 +221,23 @@ def refuse_rare_levels(plan: Plan, total: Arrays) -> None:
     ):
         at = f"the level {level} of the covariate {title}"
         if people < FEWEST_AT_A_LEVEL:
-            raise DisclosureError(
+            raise Refuse(
+                COVARIATES.name,
                 f"fewer than {FEWEST_AT_A_LEVEL} people in the pool have {at}, and sums over so few would "
-                f"reveal single people. {_WITHOUT_THE_LEVEL}"
+                "reveal single people",
+                f"{_WITHOUT_THE_LEVEL}.",
             )
         if cohorts < FEWEST_COHORTS and not plan.cohort_sums:
-            raise DisclosureError(
+            raise Refuse(
+                COVARIATES.name,
                 f"fewer than {FEWEST_COHORTS} cohorts have at least {FEWEST_AT_A_LEVEL} people each with "
-                f"{at}, and sums over these would reveal one cohort's numbers. {_WITHOUT_THE_LEVEL}; or let "
-                "the plan allow sums over one cohort, which every cohort is then asked to accept"
+                f"{at}, and sums over these would reveal one cohort's numbers",
+                f"{_WITHOUT_THE_LEVEL}; or let the plan allow sums over one cohort, which every cohort is "
+                "then asked to accept.",
             )
 
 
-_WITHOUT_THE_LEVEL = (
-    "Duplicate the study, and merge the level with another in the files and in the plan, or leave the "
-    "covariate out"
-)
+_WITHOUT_THE_LEVEL = "Merge the level with another in the files and in the plan, or leave the covariate out"
 
 
 @dataclass(frozen=True)
@@ -242,6 +259,27 @@ class Pool:
         classes = () if self.trait == "quantitative" else (CASE, CONTROL)
         return summary.pool(self.of(COMPLETE), *(self.of(COMPLETE, word) for word in classes))
 
+    def refuse_if_empty(self, plan: Plan) -> None:
+        """Refuse if nobody has complete data, or too few for a model's columns, or if nobody is a case, or a
+        control."""
+        if not self.of(COMPLETE):
+            raise Refuse(
+                "phenotype",
+                "nobody in the pool has the phenotype and all covariates",
+                "Have the cohorts check the columns of phenotype and covariates, or leave covariates out.",
+            )
+        terms, people = terms_of(plan), self.of(COMPLETE)
+        columns = len(terms.own) + len(plan.covariate_columns)
+        if not terms.is_plain and people <= columns + 1:
+            raise Refuse(
+                INTERACTION.name if terms.interacting else GENOTYPE_MODEL.name,
+                f"the regression of a variant has {columns} columns beside the intercept, and {people} "
+                "people of the pool have the phenotype and all covariates, which is too few for an estimate",
+                "Choose the additive model, leave interactions or covariates out, or invite further cohorts.",
+            )
+        if self.trait != "quantitative":
+            groups.refuse_one_class(self.of(COMPLETE, CASE), self.of(COMPLETE, CONTROL))
+
     @property
     def sex_varies(self) -> bool:
         """Whether sex becomes a covariate on X: there are men and women with complete data."""
@@ -259,10 +297,18 @@ def asked_chunks(chunks: Iterable[Chunk], pool: Pool, plan: Plan) -> tuple[Chunk
     People of unknown sex may be few: what is known with them and without them is known of them. So they are
     left out, as plink2 does, only by the rule that shows single people anyway.
     """
+    if terms_of(plan).is_autosomal:
+        counted = filters.reports_filtered(plan)
+        return tuple(chunk for chunk in chunks if counted or are_fitted(chunk.chromosome, plan))
     if "glm" not in plan.files:
         return tuple(chunks)
     unknown = bool(pool.of(COMPLETE, UNKNOWN)) and pool.sex_varies and plan.missing == EXACT
     return tuple(with_plink2(chunks, unknown))
+
+
+def are_fitted(chromosome: str, plan: Plan) -> bool:
+    """Whether variants of a class of chromosomes are in a regression: the others are counted at most."""
+    return chromosome == DIPLOID or not terms_of(plan).is_autosomal
 
 
 def wanted_groups(chromosome: str, pool: Pool, plan: Plan) -> dict[Group, int]:
@@ -292,6 +338,12 @@ def foreseen_chunks(plan: Plan, sizes: Sizes | None) -> tuple[Chunk, ...] | None
     """The chunks of a panel with all of a cohort's variants, as often as they can be asked about."""
     found = chunks.foreseen_chunks(plan, sizes)
     return None if found is None else asked_chunks(found, everyone(plan), plan)
+
+
+def foreseen_fits(plan: Plan, sizes: Sizes | None) -> tuple[Chunk, ...] | None:
+    """Those of them whose variants can be fitted."""
+    found = foreseen_chunks(plan, sizes)
+    return found and tuple(chunk for chunk in found if are_fitted(chunk.chromosome, plan))
 
 
 @dataclass(frozen=True)
@@ -327,9 +379,9 @@ def count_genotypes(study: Study, chunk: Chunk, pool: Pool) -> Asks[tuple[Counte
     plan, wanted = study.plan, wanted_groups(chunk.chromosome, pool, study.plan)
     most = max(wanted.values(), default=0)
     sums = yield CountGenotypes(chunk.start, chunk.stop, tuple(wanted), most, chunk.chromosome)
-    table = _table(plan, sums["genotypes"], wanted, chunk.chromosome)
+    table = counts_table(plan, sums["genotypes"], wanted, chunk.chromosome)
     found = Counted.of(chunk, table)
-    passing = filters.passing(table, plan)
+    passing = filters.passing(table, plan) & are_fitted(chunk.chromosome, plan)
     # What plink2 counts in another way is in PLINK 1.9's reports by the first counts.
     told = ~passing & (filters.reports_filtered(plan) and not by_plink2(chunk.chromosome))
     first_is_a1, tied = found.order()
@@ -343,7 +395,10 @@ def report_filtered(study: Study, found: Counted, first_is_a1: np.ndarray) -> It
     yield filters.filtered(study.plan, found.variants, found.table, first_is_a1)
 
 
-def _table(plan: Plan, counts: np.ndarray, wanted: Mapping[Group, int], chromosome: str) -> GenotypeTable:
+def counts_table(
+    plan: Plan, counts: np.ndarray, wanted: Mapping[Group, int], chromosome: str
+) -> GenotypeTable:
+    """The pool's genotype counts, (m, groups, 3), of the groups that are wanted."""
     files = tuple(file for file in COUNTED if file == "frq" or file in plan.files)
     if "glm" in plan.files and plan.trait != "quantitative":
         files += ("glm",)
@@ -394,13 +449,15 @@ class Calls:
     called: np.ndarray
     copies: np.ndarray
     squares: np.ndarray
+    genotypes: np.ndarray
+    """int64 (m, s, 3): how many of those called have two copies, one, none."""
 
     @classmethod
     def of(
         cls, counts: np.ndarray, counted: tuple[Group, ...], chromosome: str, pool: Pool, exact: bool
     ) -> Calls:
         """From counts (m, groups, 3). `exact` is the rule for missing calls."""
-        people, called, copies, squares = [], [], [], []
+        people, called, copies, squares, genotypes = [], [], [], [], []
         for sex in sexes(chromosome):
             every = {COMPLETE, *([sex] if sex else [])}
             inside = [k for k, group in enumerate(counted) if every <= set(group)]
@@ -412,7 +469,14 @@ class Calls:
             called.append(two + one + none)
             copies.append(two if single else 2 * two + one)
             squares.append(two if single else 4 * two + one)
-        return cls(np.array(people), *(np.stack(column, axis=1) for column in (called, copies, squares)))
+            genotypes.append(np.stack([two, one, none], axis=1))
+        each = (called, copies, squares, genotypes)
+        return cls(np.array(people), *(np.stack(column, axis=1) for column in each))
+
+    def some(self, which: np.ndarray) -> Calls:
+        """Of some of the variants: bool (m,)."""
+        each = (self.called, self.copies, self.squares, self.genotypes)
+        return Calls(self.people, *(column[which] for column in each))
 
     @property
     def means(self) -> np.ndarray:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 
-def pairs(columns: int) -> tuple[np.ndarray, np.ndarray]:
-    """The places that are sent, i <= j, in order."""
-    return np.triu_indices(columns)
+def pairs(columns: int, apart: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """The places that are sent, i <= j, in order; of the last columns, `apart`, no two different ones."""
+    i, j = np.triu_indices(columns)
+    sent = (i == j) | (i < columns - apart)
+    return i[sent], j[sent]
 
 
 def square(products: np.ndarray, columns: int) -> np.ndarray:

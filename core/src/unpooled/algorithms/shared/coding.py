@@ -47,6 +47,11 @@ def by_plink2(chromosome: str) -> bool:
     return PLACES[chromosome] != chromosome
 
 
+def counts_as_plink2(chromosome: str) -> bool:
+    """Whether plink2's report is of copies that are counted so."""
+    return chromosome not in _AGAIN
+
+
 def fits(chromosome: str, codes: np.ndarray, plan: Plan) -> bool:
     """Whether variants with these chromosome codes may be counted so in a study."""
     places = {chromosome_class(code, plan.autosomes) for code in np.unique(codes).tolist()}

@@ -37,6 +37,7 @@ class CountGenotypes(Question):
             "most",
             "per variant and group of people: how many have two copies of an allele, one, none",
             "the genotypes of each group of the pool; for a group of one person, that person's",
+            of_one=True,
         ),
     )
     each: ClassVar[dict[str, str]] = {"variants": "variant", "group_count": "group of people"}

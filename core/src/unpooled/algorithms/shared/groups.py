@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from unpooled.cohort import FEMALE, MALE, UNKNOWN_SEX, Samples
-from unpooled.errors import ProtocolError
+from unpooled.errors import ProtocolError, Refuse
 
 Group: TypeAlias = tuple[str, ...]
 
@@ -71,6 +71,18 @@ def check(groups: tuple[Group, ...]) -> None:
     known = all(set(group) <= set(_MEMBERS) and len(set(group)) == len(group) for group in groups)
     if not known or len(set(groups)) != len(groups):
         raise ProtocolError("a question names groups of people that there are not")
+
+
+def refuse_one_class(cases: int, controls: int) -> None:
+    """Refuse a pool in which a test has nobody to compare with."""
+    if cases and controls:
+        return
+    missing = "cases" if controls else "controls" if cases else "cases and no controls"
+    raise Refuse(
+        "phenotype",
+        f"there are no {missing} in the pool of all cohorts",
+        "Invite a cohort that has them, or have the cohorts check which values mean case and control.",
+    )
 
 
 def members(group: Group, samples: Samples) -> np.ndarray:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -21,7 +21,7 @@ import numpy as np
 from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.groups import complete
 from unpooled.cohort import Cohort, Samples
-from unpooled.errors import ColumnError, ProtocolError, listed
+from unpooled.errors import ProtocolError, Refuse, listed
 from unpooled.kernels.columns import moments, within_powers
 from unpooled.plan import Plan
 from unpooled.procedure import Asks, Study
@@ -64,12 +64,46 @@ class Columns:
         return np.asarray(np.ldexp(values - self.centre, -self.exponent.astype(np.int32)))
 
 
-def standardise(study: Study, people: int) -> Asks[Columns]:
-    """Standardise the covariates, and a phenotype that is a number, of so many people with complete data."""
+@dataclass(frozen=True, eq=False)
+class PooledColumns(Columns):
+    """And how a report has them: as (x - origin) / unit."""
+
+    name: ClassVar[str] = "columns/pooled"
+
+    origin: np.ndarray
+    """float64 (c,): 0 where a report has the column as it is in the files."""
+    unit: np.ndarray
+    """float64 (c,): 1 there."""
+    conditions: np.ndarray
+    """Panel indices of the variants that the first columns are copies of: int64 (k,)."""
+
+    @classmethod
+    def as_in_files(cls, centre: np.ndarray, exponent: np.ndarray) -> PooledColumns:
+        count = len(centre)
+        return cls(centre, exponent, np.zeros(count), np.ones(count), np.zeros(0, np.int64))
+
+    @property
+    def _one(self) -> np.ndarray:
+        """What 1 of a standardised column is in the files: float64 (c,)."""
+        return np.asarray(np.ldexp(1.0, self.exponent.astype(np.int32)))
+
+    @property
+    def means(self) -> np.ndarray:
+        """What was taken from each column of the report, in units of the standardised one: float64 (c,)."""
+        return np.asarray((self.centre - self.origin) / self._one)
+
+    @property
+    def scales(self) -> np.ndarray:
+        """What 1 of a standardised column is in the report: float64 (c,)."""
+        return np.asarray(self._one / self.unit)
+
+
+def standardise(study: Study, people: int) -> Asks[PooledColumns]:
+    """Standardise the covariates, and phenotypes that are numbers, of so many people with complete data."""
     names, cohorts = column_names(study.plan), study.plan.cohorts
     about = people, len(names), is_number(study.plan)
     if not names:
-        return Columns(np.zeros(0), np.zeros(0, np.int64))
+        return PooledColumns.as_in_files(np.zeros(0), np.zeros(0, np.int64))
 
     highest = first_exponents(len(names))
     sums = yield Magnitude(*about, highest, COARSE, cohorts)
@@ -77,7 +111,7 @@ def standardise(study: Study, people: int) -> Asks[Columns]:
 
     sums = yield Magnitude(*about, highest, _WIDE, cohorts)
     powers = exponents(highest, _WIDE)
-    refuse([names[k] for k in np.flatnonzero(outlying(sums["within"], people, powers, zeros))])
+    refuse_outliers(study.plan, outlying(sums["within"], people, powers, zeros))
     magnitude = covering(sums["within"], people, powers)
 
     sums = yield Mean(*about, magnitude, cohorts)
@@ -88,14 +122,34 @@ def standardise(study: Study, people: int) -> Asks[Columns]:
     centre, deviation, constant = settle(sums, people, centre, magnitude)
     _, lost = errors(study.plan.noise, people, deviation)
     refuse_what_masks_hide(names, lost > _MOST_HIDDEN * deviation)
+    if not study.plan.alone:
+        refuse_constant(study.plan, constant)
     exponent = np.frexp(deviation * (1 + 1e-6))[1].astype(np.int64) + magnitude
-    return Columns(centre, np.where(constant, 0, exponent))
+    columns = PooledColumns.as_in_files(centre, np.where(constant, 0, exponent))
+    return in_deviations(study.plan, columns, np.ldexp(deviation, magnitude.astype(np.int32)), people)
+
+
+def in_deviations(plan: Plan, columns: PooledColumns, deviation: np.ndarray, people: int) -> PooledColumns:
+    """With --covar-variance-standardize: numeric covariates of mean 0 and variance 1 in the report.
+
+    As plink2 does, the variance is that with n - 1. `deviation` is that with n, float64 (c,).
+    """
+    if not plan.covar_variance_standardize:
+        return columns
+    numeric = {covariate.title for covariate in plan.covariates if not covariate.levels}
+    chosen = np.array([name in numeric for name in column_names(plan)]) & (deviation > 0)
+    unit = deviation * math.sqrt(people / max(people - 1, 1))
+    return replace(
+        columns,
+        origin=np.where(chosen, columns.centre, columns.origin),
+        unit=np.where(chosen, unit, columns.unit),
+    )
 
 
 def real_columns(samples: Samples, phenotype: bool) -> np.ndarray:
-    """The covariates and, if it is one, the real-valued phenotype of everyone: float64 (n, columns)."""
-    columns = [samples.covariates, samples.phenotype[:, None]] if phenotype else [samples.covariates]
-    return np.asarray(np.concatenate(columns, axis=1))
+    """The covariates and, if they are numbers, the phenotypes of everyone: float64 (n, columns)."""
+    phenotypes = [values[:, None] for values in samples.phenotypes] if phenotype else []
+    return np.asarray(np.concatenate([samples.covariates, *phenotypes], axis=1))
 
 
 def _values(cohort: Cohort, columns: int, phenotype: bool) -> np.ndarray:
@@ -164,12 +218,23 @@ def errors(noise: float, n: int | np.ndarray, deviation: np.ndarray) -> tuple[np
 
 
 def refuse_what_masks_hide(titles: Sequence[str], hidden: np.ndarray) -> None:
-    """ColumnError if there is a column, by `titles`, of which the deviation is `hidden`: bool (columns,)."""
-    if names := [titles[k] for k in range(len(hidden)) if hidden[k]]:
-        raise ColumnError(
+    """Refuse if there is a column, by `titles`, of which the deviation is `hidden`: bool (columns,)."""
+    if names := [titles[k] for k in np.flatnonzero(hidden).tolist()]:
+        raise Refuse(
+            "masking",
             f"the values of {listed(names)} are so close together, compared with their size, that Gaussian "
-            "masks of this variance hide their deviation. Duplicate the study with modular masks, or without "
-            "these"
+            "masks of this variance hide their deviation",
+            "Choose modular masks, or leave these columns out.",
+        )
+
+
+def refuse_constant(plan: Plan, constant: np.ndarray) -> None:
+    """Refuse if the phenotype or a covariate is `constant` in the pool: bool (columns,)."""
+    if names := [column_names(plan)[k] for k in np.flatnonzero(constant)]:
+        raise Refuse(
+            plan.field_of(names[0]),
+            f"{listed(names)}: the same value for everybody in the pool, so that no variant has a result",
+            "Leave it out, or have the cohorts look whether it is the column that was meant.",
         )
 
 
@@ -208,8 +273,8 @@ def is_number(plan: Plan) -> bool:
 
 
 def column_names(plan: Plan) -> tuple[str, ...]:
-    """The real columns of a plan: its covariates' and, if it is a number, the phenotype."""
-    return plan.covariate_columns + ((plan.phenotype,) if is_number(plan) else ())
+    """The real columns of a plan: its covariates' and, if they are numbers, the phenotypes."""
+    return plan.covariate_columns + (plan.phenotype_names if is_number(plan) else ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,14 +323,15 @@ class Magnitude(OfColumns, Question):
         return {"within": within_powers(values, exponents(self.highest, self.distance))}
 
 
-def refuse(columns: Sequence[str]) -> None:
-    """ColumnError if there is any column, by its name, with values beyond all others."""
-    if columns:
-        raise ColumnError(
-            f"{listed(columns)}: the values of a few people of the pool are {2**FAR:,} times as large as "
-            "those of nearly all others, or more. Most likely they are a code for a missing value, such as "
-            "-999999999. Each cohort can find it with `unpooled-client check`; write NA, or "
-            "name the code with --missing-phenotype, and duplicate the study"
+def refuse_outliers(plan: Plan, far: np.ndarray) -> None:
+    """Refuse if a column has values `far` beyond all others: bool (columns,)."""
+    if names := [column_names(plan)[k] for k in np.flatnonzero(far)]:
+        raise Refuse(
+            plan.field_of(names[0]),
+            f"{listed(names)}: the values of a few people of the pool are {2**FAR:,} times as large as "
+            "those of nearly all others, or more",
+            "Most likely they are a code for a missing value, such as -999999999. Each cohort can find it by "
+            "checking its files; write NA, or name the code as the one for missing values.",
         )
 
 

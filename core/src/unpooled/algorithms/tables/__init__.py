@@ -7,6 +7,7 @@ study of quantiles only finds them.
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,13 +20,24 @@ from unpooled import shared_options as options
 from unpooled.algorithms.algorithm import Algorithm, Writer
 from unpooled.algorithms.tables.census import CountValues, count_values
 from unpooled.algorithms.tables.moments import Average, FindMagnitude, MeasureSpread, measure
-from unpooled.algorithms.tables.order import Narrow, interpolated, report_elements
+from unpooled.algorithms.tables.order import (
+    THRESHOLDS,
+    Narrow,
+    NarrowByBits,
+    interpolated,
+    report_elements,
+)
+from unpooled.algorithms.tables.ranges import FindRange, FindRangeByBits
 from unpooled.algorithms.tables.search import MeasureTransformed, Search
+from unpooled.algorithms.tables.signs import FindDirection, MeasureUnderway, SearchBySigns
 from unpooled.algorithms.tables.table import FEATURES
-from unpooled.algorithms.tables.yeo_johnson import AverageLogarithms, FindRange, yeo_johnson
+from unpooled.algorithms.tables.yeo_johnson import AverageLogarithms, yeo_johnson
+from unpooled.formats import parameters_table
+from unpooled.page import Html
 from unpooled.panel import Panel
 from unpooled.plan import NONE, PARAMETERS_FILE, QUANTILES_FILE, Plan
 from unpooled.procedure import Asks, Procedure, Study, procedure
+from unpooled.protocol.comparing import MAX_COMPARISONS
 from unpooled.question import Arrays, Question
 from unpooled.scaler import (
     MIN_MAX,
@@ -38,16 +50,21 @@ from unpooled.scaler import (
     order_statistics,
     parameters,
 )
+from unpooled.shared_options import BITS
+from unpooled.templates import Template
 
 Found = Callable[[Arrays], Mapping[str, np.ndarray]]
 """The parameters by name, float64 (features,) each, from the columns of the table `FEATURES`."""
 
+SEEN_ONLY = "the server learns nothing else of the column"
 ALSO_CLOSE = (
     "the server sees other single values that lie close to these, and a coarse histogram of the column"
 )
 
 MOST_AT_ONCE = 250_000
 """Elements, over all features, of one question: each takes a kilobyte of the answer."""
+MOST_COMPARED = MAX_COMPARISONS // THRESHOLDS
+"""The same of one that is compared."""
 
 
 @procedure("z-score")
@@ -60,19 +77,19 @@ def z_score(study: Study) -> Asks[None]:
 @procedure("min-max")
 def min_max(study: Study) -> Asks[None]:
     """Report the smallest and the largest value of each feature."""
-    yield from report_elements(study, FindEnds)
+    yield from report_elements(study, FindEnds, FindEndsByBits)
 
 
 @procedure("robust")
 def robust(study: Study) -> Asks[None]:
     """Report the values that median and quartiles of each feature lie between."""
-    yield from report_elements(study, FindQuartiles)
+    yield from report_elements(study, FindQuartiles, FindQuartilesByBits)
 
 
 @procedure("quantiles")
 def quantiles(study: Study) -> Asks[None]:
     """Report the values that the plan's quantiles lie between, and its elements."""
-    yield from report_elements(study, Narrow)
+    yield from report_elements(study, Narrow, NarrowByBits)
 
 
 ENDS = {"min": 0.0, "max": 1.0}
@@ -80,26 +97,40 @@ QUARTILES = {"lower_quartile": 0.25, "median": 0.5, "upper_quartile": 0.75}
 """Parameters that are quantiles."""
 
 
-@dataclass(frozen=True, eq=False)
-class FindEnds(Narrow):
-    """The same question about the smallest and the largest value."""
-
-    name: ClassVar[str] = "normalization/ends"
+class _OfEnds:
+    """About the smallest and the largest value."""
 
     @classmethod
     def quantiles(cls, plan: Plan) -> Sequence[float]:
         return tuple(ENDS.values())
 
 
-@dataclass(frozen=True, eq=False)
-class FindQuartiles(Narrow):
-    """The same question about median and quartiles."""
-
-    name: ClassVar[str] = "normalization/quartiles"
+class _OfQuartiles:
+    """About median and quartiles."""
 
     @classmethod
     def quantiles(cls, plan: Plan) -> Sequence[float]:
         return tuple(QUARTILES.values())
+
+
+@dataclass(frozen=True, eq=False)
+class FindEnds(_OfEnds, Narrow):
+    name: ClassVar[str] = "normalization/ends"
+
+
+@dataclass(frozen=True, eq=False)
+class FindEndsByBits(_OfEnds, NarrowByBits):
+    name: ClassVar[str] = "normalization/ends-by-bits"
+
+
+@dataclass(frozen=True, eq=False)
+class FindQuartiles(_OfQuartiles, Narrow):
+    name: ClassVar[str] = "normalization/quartiles"
+
+
+@dataclass(frozen=True, eq=False)
+class FindQuartilesByBits(_OfQuartiles, NarrowByBits):
+    name: ClassVar[str] = "normalization/quartiles-by-bits"
 
 
 def _columns(names: Sequence[str], columns: Arrays) -> Arrays:
@@ -133,6 +164,12 @@ def _write(out: BinaryIO, found: Mapping[str, Any]) -> None:
     out.write(json.dumps(found, indent=2, allow_nan=False).encode() + b"\n")
 
 
+def _shown(write: Writer, tables: Mapping[str, Arrays], plan: Plan) -> Html:
+    """What a file of parameters or quantiles has, as a table for people."""
+    write(out := io.BytesIO(), Panel.of([]), tables[FEATURES], plan)
+    return parameters_table.shown(json.loads(out.getvalue())["features"])
+
+
 def _method(
     name: str,
     title: str,
@@ -154,6 +191,7 @@ def _method(
         usual_files=(file,),
         file_name=lambda file, plan: f"{file}.json",
         table=FEATURES,
+        shown=partial(_shown, write),
         summarise=lambda tables: None,
         **more,
     )
@@ -176,12 +214,22 @@ def _by_quantiles(
     title: str,
     method: str,
     procedure: Procedure[[], None],
-    kind: type[Narrow],
+    kinds: tuple[type[Narrow], ...],
     quantiles: Mapping[str, float],
     tells: str,
 ) -> Algorithm:
     write = partial(_write_parameters, partial(_named_quantiles, quantiles))
-    return _method(name, title, method, (kind,), procedure, write, tells=f"{tells}; {ALSO_CLOSE}")
+    return _method(name, title, method, kinds, procedure, write, **_of_elements(kinds[0], tells))
+
+
+def _of_elements(kind: type[Narrow], tells: str) -> dict[str, Any]:
+    """What methods that find elements have in common."""
+    return {
+        "options": (options.OPENS,),
+        "tells": f"{tells}; {ALSO_CLOSE}",
+        "tells_by_bits": f"{tells}; {SEEN_ONLY}",
+        "rules": lambda plan: _too_many(kind, plan, "schema"),
+    }
 
 
 def _needs_modular_masks(plan: Plan) -> dict[str, str]:
@@ -193,9 +241,14 @@ def _needs_modular_masks(plan: Plan) -> dict[str, str]:
 def _needs_quantiles(plan: Plan) -> dict[str, str]:
     if not plan.quantiles and not plan.elements:
         return {"quantiles": "name quantiles from 0 to 1, or elements"}
-    if (2 * len(plan.quantiles) + len(plan.elements)) * len(plan.features) > MOST_AT_ONCE:
-        return {"quantiles": f"too many for so many columns: at most {MOST_AT_ONCE:,} elements in all"}
-    return {}
+    return _too_many(Narrow, plan, "quantiles")
+
+
+def _too_many(kind: type[Narrow], plan: Plan, field: str) -> dict[str, str]:
+    most = MOST_COMPARED if plan.opens == BITS else MOST_AT_ONCE
+    if kind.asked_under(plan) * len(plan.features) <= most:
+        return {}
+    return {field: f"too many for so many columns: at most {most:,} elements in all"}
 
 
 NORMALIZATIONS = (
@@ -206,13 +259,20 @@ NORMALIZATIONS = (
         "their standard deviation.",
         z_score,
         *(FindMagnitude, Average, MeasureSpread),
+        templates=(
+            Template(
+                "z-score",
+                "Table to z-scores",
+                "Each column by mean and deviation of all cohorts. Name the columns below.",
+            ),
+        ),
     ),
     _by_quantiles(
         MIN_MAX,
         "Normalization to the range 0 to 1",
         "Each column was scaled so that the smallest of all cohorts' values became 0 and the largest 1.",
         min_max,
-        FindEnds,
+        (FindEnds, FindEndsByBits),
         ENDS,
         "the smallest and the largest value of each column are in the results, and each is a single person's",
     ),
@@ -222,7 +282,7 @@ NORMALIZATIONS = (
         "The median of all cohorts' values was subtracted from each column, and the result divided by "
         "their interquartile range.",
         robust,
-        FindQuartiles,
+        (FindQuartiles, FindQuartilesByBits),
         QUARTILES,
         "median and quartiles of each column are in the results: single people's values, or between two",
     ),
@@ -233,7 +293,11 @@ NORMALIZATIONS = (
         "cohorts' values; their mean was subtracted, and the result divided by their standard deviation.",
         yeo_johnson,
         *(AverageLogarithms, FindRange, Search, MeasureTransformed),
+        *(FindRangeByBits, FindDirection, SearchBySigns, MeasureUnderway),
         rules=_needs_modular_masks,
+        options=(options.OPENS,),
+        tells_by_bits="the server sees how far the smallest and the largest value of each column lie from 0, "
+        "or from the middle between them, to 12 bits",
         tells="the server sees how far the smallest and the largest value of each column lie from its "
         "centre, to 12 bits, and sums in which few of such values may outweigh all others: it may know them "
         "exactly",
@@ -242,12 +306,14 @@ NORMALIZATIONS = (
         QUANTILES,
         "Quantiles and k-th elements; no table is changed",
         "For each column, quantiles or order statistics of all cohorts' values together were found.",
-        (Narrow,),
+        (Narrow, NarrowByBits),
         quantiles,
         _write_quantiles,
         file=QUANTILES_FILE,
-        options=(options.QUANTILES, options.ELEMENTS),
-        tells=f"the quantiles and elements that the plan names are in the results; {ALSO_CLOSE}",
-        rules=_needs_quantiles,
+        **{
+            **_of_elements(Narrow, "the quantiles and elements that the plan names are in the results"),
+            "options": (options.QUANTILES, options.ELEMENTS, options.OPENS),
+            "rules": _needs_quantiles,
+        },
     ),
 )

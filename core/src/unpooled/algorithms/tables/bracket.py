@@ -12,7 +12,7 @@ Where values lie close together only a large lambda bends them, so there the sea
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class Brackets:
     """The first, outwards from the start."""
 
     @classmethod
-    def first(cls, wanted: np.ndarray, step: np.ndarray) -> Brackets:
+    def first(cls, wanted: np.ndarray, step: np.ndarray) -> Self:
         """Nothing known of those `wanted`, bool (features,); the lambda of the others is the start."""
         start = np.full(len(wanted), START)
         return cls(start, np.where(wanted, np.nan, start), np.zeros(len(wanted), bool), step)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,7 +11,7 @@ import numpy as np
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
 from unpooled.algorithms.tables.table import table_values
 from unpooled.cohort import Table
-from unpooled.errors import DisclosureError
+from unpooled.errors import Refuse
 from unpooled.plan import FEWEST_COHORTS as FEWEST_COHORTS
 from unpooled.plan import Plan
 from unpooled.procedure import Asks, Study
@@ -69,16 +70,21 @@ class CountValues(Question):
 
 
 def refuse_rare_features(plan: Plan, sums: Arrays) -> None:
-    """DisclosureError if too few cohorts have enough values of a feature; none at all tell of nobody.
+    """Refuse if too few cohorts have enough values of a feature; none at all tell of nobody.
 
     `sums` are what `CountValues` asks for.
     """
     titles = [feature.title for feature in plan.features]
-    for title, n, cohorts in zip(titles, sums["values"].tolist(), sums["enough"].tolist(), strict=True):
+    refuse_rare_columns(plan, titles, sums["values"], sums["enough"])
+
+
+def refuse_rare_columns(plan: Plan, titles: Sequence[str], values: np.ndarray, enough: np.ndarray) -> None:
+    """Refuse if a column has `values`, int64 (columns,), but too few cohorts have `enough` of them each."""
+    for title, n, cohorts in zip(titles, values.tolist(), enough.tolist(), strict=True):
         if n and cohorts < FEWEST_COHORTS and not plan.alone:
-            raise DisclosureError(
+            raise Refuse(
+                "schema",
                 f"fewer than {FEWEST_COHORTS} cohorts have at least {FEWEST_VALUES} values of {title} each, "
-                "and sums over these would reveal single people, or one cohort to another. Duplicate the "
-                "study, and declare the column as text in its schema, or invite more cohorts that have "
-                "values of it"
+                "and sums over these would reveal single people, or one cohort to another",
+                "Declare the column as text in its schema, or invite more cohorts that have values of it.",
             )

@@ -12,6 +12,7 @@ and for the rest below it. Both together are exact where the deviations are a fe
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -50,32 +51,47 @@ _SMALLEST = 1e-300
 @procedure("tables/moments")
 def measure(study: Study, n: np.ndarray) -> Asks[None]:
     """Report mean and deviation of each feature, of `n` values each: int64 (features,)."""
-    features, cohorts = len(n), study.plan.cohorts
-    highest = first_exponents(features)
-    for distance in (COARSE, FINE):
-        sums = yield FindMagnitude(n, cohorts, highest, distance)
-        highest = covering(sums["within"], n, exponents(highest, distance))
-
-    sums = yield Average(n, cohorts, highest)
-    centre = np.ldexp(sums["sum"] / np.maximum(n, 1), highest.astype(np.int32))
-
-    magnitude = highest + 1
-    sums = yield MeasureSpread(n, cohorts, centre, magnitude)
-    mean, deviation = _settled(study, n, centre, magnitude, sums)
+    mean, deviation = yield from find_moments(study, n, FindMagnitude, Average, MeasureSpread)
     yield Rows(
         FEATURES,
         {
-            "feature": np.arange(features),
+            "feature": np.arange(len(n)),
             "n": n,
             "mean": mean,
             "deviation": deviation,
-            "blurred": np.full(features, study.plan.noise > 0),
+            "blurred": np.full(len(n), study.plan.noise > 0),
         },
     )
 
 
+def find_moments(
+    study: Study,
+    n: np.ndarray,
+    magnitude_of: type[FindMagnitude],
+    average_of: type[Average],
+    spread_of: type[MeasureSpread],
+) -> Asks[tuple[np.ndarray, np.ndarray]]:
+    """Mean and deviation, float64 (features,), of the columns of `n` values that the questions are about."""
+    cohorts, highest = study.plan.cohorts, first_exponents(len(n))
+    for distance in (COARSE, FINE):
+        sums = yield magnitude_of(n, cohorts, highest, distance)
+        highest = covering(sums["within"], n, exponents(highest, distance))
+
+    sums = yield average_of(n, cohorts, highest)
+    centre = np.ldexp(sums["sum"] / np.maximum(n, 1), highest.astype(np.int32))
+
+    magnitude = highest + 1
+    sums = yield spread_of(n, cohorts, centre, magnitude)
+    return _settled(study, spread_of.titles_under(study.plan), n, centre, magnitude, sums)
+
+
 def _settled(
-    study: Study, n: np.ndarray, centre: np.ndarray, magnitude: np.ndarray, sums: Arrays
+    study: Study,
+    titles: Sequence[str],
+    n: np.ndarray,
+    centre: np.ndarray,
+    magnitude: np.ndarray,
+    sums: Arrays,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean and deviation, NaN of features without values, from the sums that `MeasureSpread` asks for."""
     noise = study.plan.noise
@@ -87,7 +103,7 @@ def _settled(
     numbers, lost = (np.ldexp(found, magnitude.astype(np.int32)) for found in (numbers, lost))
     numbers[0] += centre
     hidden = (n > 0) & (lost[1] > _LEAST_SURE * numbers[1]) & (lost[1] > _SMALLEST)
-    refuse_what_masks_hide(titles_of(study.plan), hidden)
+    refuse_what_masks_hide(titles, hidden)
     mean, deviation = np.where(n > 0, rounded(numbers, lost), np.nan)
     return mean, deviation
 
@@ -105,7 +121,16 @@ class OfFeatures(Question):
     @classmethod
     def foreseen_fields(cls, plan: Plan) -> tuple[np.ndarray, int]:
         """`values` and `cohorts` of a question about all features."""
-        return np.zeros(len(plan.features), np.int64), plan.cohorts
+        return np.zeros(len(cls.titles_under(plan)), np.int64), plan.cohorts
+
+    @classmethod
+    def titles_under(cls, plan: Plan) -> tuple[str, ...]:
+        """The names of the columns that it is about."""
+        return titles_of(plan)
+
+    def values_of(self, table: Table) -> np.ndarray:
+        """The columns that it is about, float64 (n, features); NaN is missing."""
+        return table_values(table, self.features)
 
     def __post_init__(self) -> None:
         good = self.values.dtype == np.int64 and self.values.ndim == 1 and self.values.size > 0
@@ -130,10 +155,10 @@ class OfFeatures(Question):
         return fraction_bits(self.most, self.cohorts)
 
     def columns_under(self, plan: Plan) -> tuple[str, ...]:
-        return titles_of(plan)
+        return self.titles_under(plan)
 
     def agrees(self, plan: Plan) -> bool:
-        return self.features == len(plan.features) and self.cohorts == plan.cohorts
+        return self.features == len(self.titles_under(plan)) and self.cohorts == plan.cohorts
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +182,7 @@ class FindMagnitude(OfFeatures):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        highest = first_exponents(len(plan.features))
+        highest = first_exponents(len(cls.titles_under(plan)))
         return Foreseen([cls(*cls.foreseen_fields(plan), highest, COARSE)], rounds=2)
 
     def agrees(self, plan: Plan) -> bool:
@@ -172,7 +197,7 @@ class FindMagnitude(OfFeatures):
         return self.distance in (COARSE, FINE) and plausible.exponents(self.highest, self.features)
 
     def local(self, table: Table) -> Arrays:
-        values = table_values(table, self.features)
+        values = self.values_of(table)
         return {"within": within_powers(values, exponents(self.highest, self.distance))}
 
 
@@ -205,7 +230,7 @@ class Average(OfFeatures):
         return plausible.exponents(self.magnitude, self.features)
 
     def local(self, table: Table) -> Arrays:
-        values = table_values(table, self.features)
+        values = self.values_of(table)
         return {"sum": moments(values, np.zeros(self.features), self.magnitude)[0]}
 
 
@@ -272,7 +297,7 @@ class MeasureSpread(OfFeatures):
         return self.bits + _REST_BITS
 
     def local(self, table: Table) -> Arrays:
-        values = table_values(table, self.features)
+        values = self.values_of(table)
         deviations, squares = exact_moments(values, self.centre, self.magnitude)
         return {
             "deviations": deviations[0],

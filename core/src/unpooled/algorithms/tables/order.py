@@ -4,13 +4,16 @@ Every float64 maps to a 64-bit integer of the same order (`keys`). A round asks,
 wanted element, how many values are at most each of 255 thresholds; the sum tells one byte of the element,
 from the highest to the lowest. So 8 rounds give the k-th smallest value of the pool, for all features and all
 wanted k at once, and no cohort ever states a value of its own, not even its smallest or largest.
+
+Where the plan says so, nobody reads these sums: the server learns only on which side of the wanted k each of
+them lies, which is one byte of the element and no more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -20,7 +23,8 @@ from unpooled.algorithms.tables.table import FEATURES, derived, known, table_val
 from unpooled.cohort import Table
 from unpooled.plan import Plan
 from unpooled.procedure import Asks, Each, Go, Rows, Study, procedure
-from unpooled.question import Arrays, Asking, Count, Foreseen, Question
+from unpooled.question import UNREAD, Arrays, Asking, Bits, Count, Foreseen, Question
+from unpooled.shared_options import BITS
 from unpooled.sizes import Sizes
 
 THRESHOLDS = 255
@@ -39,8 +43,12 @@ def values_of(found: np.ndarray) -> np.ndarray:
     return np.where(found & _SIGN, found ^ _SIGN, ~found).view(np.float64)
 
 
-def report_elements(study: Study, kind: type[Narrow], table: str = FEATURES) -> Asks[None]:
-    """Count the values, and report those that the plan's quantiles of this kind, and its elements, are of."""
+def report_elements(study: Study, *kinds: type[Narrow], table: str = FEATURES) -> Asks[None]:
+    """Count the values, and report those that the plan's quantiles and elements are of.
+
+    `kinds` are of the same quantiles, by sums and by bits: the plan says which is asked.
+    """
+    (kind,) = (kind for kind in kinds if kind.sends_under(study.plan))
     n = yield from count_values(study)
     wanted = [between(kind.quantiles(study.plan), n), ranks(study.plan.elements, n)]
     elements = yield from find_elements(study, kind, n, np.concatenate(wanted, axis=1))
@@ -50,7 +58,7 @@ def report_elements(study: Study, kind: type[Narrow], table: str = FEATURES) -> 
 def find_elements(study: Study, kind: type[Narrow], n: np.ndarray, wanted: np.ndarray) -> Asks[np.ndarray]:
     """The `wanted` elements, from 1, int64 (features, elements), of `n` values each: float64, NaN for 0."""
     each, column = np.unique(wanted, axis=1, return_inverse=True)  # what is wanted twice is asked once
-    first = kind(max(1, int(n.max())), np.zeros(each.shape, np.uint64), TOP_BYTE)
+    first = kind.first_about(n, each)
     (found,) = yield Each([narrow(study, first, each)])
     return np.where(each > 0, values_of(found), np.nan)[:, column]
 
@@ -59,7 +67,7 @@ def find_elements(study: Study, kind: type[Narrow], n: np.ndarray, wanted: np.nd
 def narrow(study: Study, asked: Narrow, wanted: np.ndarray) -> Asks[np.ndarray]:
     """The bytes of the keys of the wanted elements, one from each round: uint64, as `wanted`."""
     sums = yield asked
-    byte = np.sum(sums["within"] < wanted[:, :, None], axis=2).astype(np.uint64)
+    byte = asked.byte(sums, wanted).astype(np.uint64)
     prefix = asked.prefix | byte << np.uint64(asked.shift)
     if asked.shift == asked.lowest_shift:
         return np.asarray(prefix)
@@ -80,6 +88,7 @@ class Narrow(Question):
             "per feature and wanted element: how many values are at most each of 255 thresholds, which lie "
             "closer together from round to round around the element",
             "a coarse histogram of each column, the wanted elements, and single values close to them",
+            of_one=True,
         ),
     )
     each: ClassVar[dict[str, str]] = {"features": "feature", "elements": "element"}
@@ -98,6 +107,24 @@ class Narrow(Question):
         good = good and self.shift in range(0, 64, 8) and self.most >= 1 and plausible.pool(self.most, 1)
         good = good and not np.any(self.prefix & np.uint64((256 << self.shift) - 1))
         plausible.require(good, "order statistics")
+
+    @classmethod
+    def first_about(cls, n: np.ndarray, wanted: np.ndarray) -> Self:
+        """The first question about the `wanted` elements of features of `n` values."""
+        return cls(**cls.first_fields(n, wanted))
+
+    @classmethod
+    def first_fields(cls, n: np.ndarray, wanted: np.ndarray) -> dict[str, Any]:
+        """The fields of it."""
+        return {"most": max(1, int(n.max())), "prefix": np.zeros(wanted.shape, np.uint64), "shift": TOP_BYTE}
+
+    def byte(self, sums: Arrays, wanted: np.ndarray) -> np.ndarray:
+        """The byte that is asked for, given what came back: (features, elements)."""
+        return np.asarray(np.sum(sums["within"] < wanted[:, :, None], axis=2))
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
+        return cls.sends if (plan.opens == BITS) == (cls.opens is not None) else ()
 
     @property
     def features(self) -> int:
@@ -129,9 +156,9 @@ class Narrow(Question):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        unknown = np.zeros((len(plan.features), cls.asked_under(plan)), np.uint64)
-        rounds = (TOP_BYTE - cls.lowest_shift) // 8 + 1
-        return Foreseen([cls(1, unknown, TOP_BYTE)], rounds=rounds, exact=False)
+        nothing = np.zeros(len(plan.features), np.int64)
+        first = cls.first_about(nothing, np.zeros((len(nothing), cls.asked_under(plan)), np.int64))
+        return Foreseen([first], rounds=(TOP_BYTE - cls.lowest_shift) // 8 + 1, exact=False)
 
     def asking(self) -> Asking:
         return Asking(str(self.shift))
@@ -164,6 +191,44 @@ class Narrow(Question):
         below = np.uint64((1 << self.shift) - 1)
         asked = np.arange(THRESHOLDS, dtype=np.uint64) << np.uint64(self.shift)
         return np.asarray(self.prefix[:, :, None] | asked | below)
+
+
+@dataclass(frozen=True, eq=False)
+class NarrowByBits(Narrow):
+    """The same, of which the server learns the byte alone."""
+
+    name: ClassVar[str] = "normalization/narrow-by-bits"
+    title: ClassVar[str] = "Narrow down order statistics by bits"
+    sends: ClassVar[tuple[Count, ...]] = (replace(Narrow.sends[0], learns=UNREAD, of_one=False),)
+    opens: ClassVar[Bits] = Bits(
+        "enough",
+        ("features", "elements", THRESHOLDS),
+        "at-least",
+        "of each wanted element one byte a round, and so in the end the element; nothing else of the column",
+    )
+
+    wanted: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.int64))
+    """int64 (features, elements): the k of each wanted element, from 1; 0 where there is none."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        good = self.wanted.dtype == np.int64 and self.wanted.shape == self.prefix.shape
+        good = good and bool(np.all((self.wanted >= 0) & (self.wanted <= self.most)))
+        plausible.require(good, "order statistics")
+
+    @classmethod
+    def first_fields(cls, n: np.ndarray, wanted: np.ndarray) -> dict[str, Any]:
+        return {**super().first_fields(n, wanted), "wanted": wanted}
+
+    def thresholds(self) -> Arrays:
+        return {"within": self.wanted[:, :, None]}
+
+    def byte(self, sums: Arrays, wanted: np.ndarray) -> np.ndarray:
+        return np.asarray(np.sum(~sums["enough"], axis=2))
+
+    def goes_on_from(self, earlier: Narrow) -> bool:
+        same = isinstance(earlier, NarrowByBits) and np.array_equal(self.wanted, earlier.wanted)
+        return same and super().goes_on_from(earlier)
 
 
 def between(quantiles: Sequence[float], n: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ Why the sums that `Search` asks for tell whether the likelihood grows with lambd
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,17 +17,18 @@ from unpooled.algorithms.shared.standardise import fraction_bits
 from unpooled.algorithms.tables.bracket import ASKED, START, Brackets
 from unpooled.algorithms.tables.table import FEATURES, derived, known, table_values, titles_of
 from unpooled.cohort import Table
-from unpooled.errors import ColumnError, listed
+from unpooled.errors import Refuse, listed
 from unpooled.kernels.bends import bend_sums
 from unpooled.plan import Plan
 from unpooled.procedure import Asks, Go, Rows, Study, procedure
-from unpooled.question import Arrays, Asking, Foreseen, Question, Real
+from unpooled.question import Arrays, Asking, Foreseen, Question, Real, Sent
 from unpooled.scaler import PARAMETERS, YEO_JOHNSON, is_nearly_constant
+from unpooled.shared_options import BITS
 from unpooled.sizes import Sizes
 
 _LARGEST_POWER = 700.0
 """Of e: beyond it the transform, and what is computed on the way, may be no number."""
-_SMALLEST_EXPONENT = -1000
+SMALLEST_EXPONENT = -1000
 """Of two, and beside 1 + |centre|: in smaller units what is computed on the way may be no number."""
 
 _STEPS = 10
@@ -50,7 +51,7 @@ def search(study: Study, pool: Pool, brackets: Brackets) -> Asks[None]:
     if not len(brackets.open):
         asked = pool.transformed(study.plan, brackets)
         sums = yield asked
-        yield _found(asked, pool, brackets, sums)
+        yield found(asked, pool, brackets, sums)
         return
     question = pool.search(study.plan, brackets)
     sums = yield question
@@ -58,7 +59,7 @@ def search(study: Study, pool: Pool, brackets: Brackets) -> Asks[None]:
     yield from Go(search(study, pool, brackets.narrowed(signs)))
 
 
-def _found(asked: MeasureTransformed, pool: Pool, brackets: Brackets, sums: Arrays) -> Rows:
+def found(asked: MeasureTransformed, pool: Pool, brackets: Brackets, sums: Arrays) -> Rows:
     """The parameters of all features, NaN of those without values."""
     n, power = pool.n[asked.asked], asked.powers[:, 0]
     mean, square = (sums[name][:, 0] / np.maximum(n, 1) for name in ("g", "squares"))
@@ -120,27 +121,29 @@ class Pool:
     def search(self, plan: Plan, brackets: Brackets) -> Search:
         """The next question of the search."""
         asked, powers = brackets.open, brackets.questions()
-        powers = np.where(self._computable(asked, powers), powers, START)
-        width = _exponent(self.width[asked], np.ones(len(asked)))
-        return Search(**self._fields(plan, asked, powers), width=width)
+        powers = np.where(self.computable(asked, powers), powers, START)
+        width = exponent(self.width[asked], np.ones(len(asked)))
+        return Search(**self.fields(plan, asked, powers), width=width)
 
-    def transformed(self, plan: Plan, brackets: Brackets) -> MeasureTransformed:
+    def transformed(
+        self, plan: Plan, brackets: Brackets, kind: type[MeasureTransformed] | None = None
+    ) -> MeasureTransformed:
         """The question after it."""
         asked = np.flatnonzero(self.n) if self.n.any() else np.arange(len(self.n))
-        return MeasureTransformed(**self._fields(plan, asked, brackets.found[asked, None]))
+        return (kind or MeasureTransformed)(**self.fields(plan, asked, brackets.found[asked, None]))
 
-    def _fields(self, plan: Plan, asked: np.ndarray, powers: np.ndarray) -> dict[str, Any]:
-        if not (good := self._computable(asked, powers).all(axis=1)).all():
+    def fields(self, plan: Plan, asked: np.ndarray, powers: np.ndarray) -> dict[str, Any]:
+        if not (good := self.computable(asked, powers).all(axis=1)).all():
             titles = titles_of(plan)
-            raise ColumnError(
-                f"the values of {listed([titles[k] for k in asked[~good]])} are too large for this "
-                "transform. Duplicate the study, and give such columns in a larger unit, or declare them as "
-                "text in its schema"
+            raise Refuse(
+                "schema",
+                f"the values of {listed([titles[k] for k in asked[~good]])} are too large for this transform",
+                "Give such columns in a larger unit, or declare them as text in its schema.",
             )
         return {
             "features": len(self.n), "cohorts": plan.cohorts, "most": max(1, int(self.n.max())),
             "asked": asked, "centre": self.centre[asked], "powers": powers,
-            "size": _exponent(
+            "size": exponent(
                 np.maximum(*map(np.abs, self.bends(asked, powers))), 1 + np.abs(self.centre[asked, None])
             ),
         }  # fmt: skip
@@ -151,6 +154,11 @@ class Pool:
         return [
             transform.from_offsets(end[asked, None], centre, powers) for end in (self.lowest, self.highest)
         ]
+
+    def about(self, centre: np.ndarray) -> Pool:
+        """The same about another centre of each feature."""
+        shift = transform.offsets(centre, self.centre)
+        return replace(self, lowest=self.lowest - shift, highest=self.highest - shift, centre=centre)
 
     def flat(self, asked: np.ndarray, power: np.ndarray, middle: np.ndarray) -> np.ndarray:
         """Whether the inverse, at an end of the range, loses more than its billionth: bool (asked,).
@@ -167,7 +175,7 @@ class Pool:
             lost = [transform.ROUNDING * size / slope for size, slope in zip(sizes, slopes, strict=True)]
         return np.asarray(np.maximum(*lost) > _FLAT * (high - low))
 
-    def _computable(self, asked: np.ndarray, powers: np.ndarray) -> np.ndarray:
+    def computable(self, asked: np.ndarray, powers: np.ndarray) -> np.ndarray:
         """At which lambdas nothing overflows, not even on the way: as `powers`, bool."""
         # As in `unpooled.yeo_johnson`: mirrored, so that centres are not negative, in two parts at 0.
         mirror = np.where(self.centre[asked, None] < 0, -1.0, 1.0)
@@ -183,11 +191,13 @@ class Pool:
 
 
 @dataclass(frozen=True, eq=False)
-class _OfBends(Question):
+class OfBends(Question):
     """About some features, each transformed about a centre at some lambdas."""
 
     most_rounds: ClassVar[int] = 1
     """How often it is asked about a feature."""
+    by_bits: ClassVar[bool] = False
+    """Whether it is asked where the plan says that nobody reads the sums, and only there."""
     ring_bits: ClassVar[int] = 128
     each: ClassVar[dict[str, str]] = {"count": "feature"}
 
@@ -219,6 +229,10 @@ class _OfBends(Question):
         good = good and self.powers.ndim == 2 and plausible.real(self.powers, (len(self.asked), self.lambdas))
         good = good and self.size.shape == self.powers.shape
         plausible.require(good and plausible.exponents(self.size.ravel(), self.size.size), "transforms")
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
+        return cls.sends if (plan.opens == BITS) == cls.by_bits else ()
 
     @classmethod
     def foreseen_fields(cls, plan: Plan, lambdas: int) -> dict[str, Any]:
@@ -256,7 +270,7 @@ class _OfBends(Question):
     def agrees(self, plan: Plan) -> bool:
         return self.features == len(plan.features) and self.cohorts == plan.cohorts
 
-    def _offsets(self, table: Table) -> Iterator[np.ndarray]:
+    def offsets(self, table: Table) -> Iterator[np.ndarray]:
         return sorted_offsets(table, self.features, self.asked.tolist(), self.centre)
 
 
@@ -269,7 +283,7 @@ _MOST_ROUNDS = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Search(_OfBends):
+class Search(OfBends):
     """Asks for the sums that tell at which lambdas the likelihood grows."""
 
     most_rounds: ClassVar[int] = _MOST_ROUNDS
@@ -291,8 +305,17 @@ class Search(_OfBends):
             "bits",
             "per feature and lambda: the sum of the transformed values g",
             _SEARCH_TELLS,
+            of_one=True,
         ),
-        Real("squares", ("count", ASKED), "most", "bits", "likewise: the sum of g^2", _SEARCH_TELLS),
+        Real(
+            "squares",
+            ("count", ASKED),
+            "most",
+            "bits",
+            "likewise: the sum of g^2",
+            _SEARCH_TELLS,
+            of_one=True,
+        ),
         Real(
             "slopes",
             ("count", ASKED),
@@ -300,8 +323,17 @@ class Search(_OfBends):
             "bits",
             "likewise: the sum of g', the derivative by lambda",
             _SEARCH_TELLS,
+            of_one=True,
         ),
-        Real("products", ("count", ASKED), "most", "bits", "likewise: the sum of g g'", _SEARCH_TELLS),
+        Real(
+            "products",
+            ("count", ASKED),
+            "most",
+            "bits",
+            "likewise: the sum of g g'",
+            _SEARCH_TELLS,
+            of_one=True,
+        ),
     )
 
     width: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -322,7 +354,7 @@ class Search(_OfBends):
 
     def local(self, table: Table) -> Arrays:
         sums, offsets = np.empty((self.count, ASKED, 4)), np.empty(self.count)
-        for k, s in enumerate(self._offsets(table)):
+        for k, s in enumerate(self.offsets(table)):
             offsets[k] = np.ldexp(np.sum(s), -self.width[k])
             sums[k] = bend_sums(s, self.centre[k], self.powers[k], self.size[k], int(self.width[k]))
         g, squares, slopes, products = np.moveaxis(sums, 2, 0)
@@ -361,7 +393,7 @@ def growing(total: Arrays, n: np.ndarray, bits: int) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class MeasureTransformed(_OfBends):
+class MeasureTransformed(OfBends):
     """Sums of the transformed values and of their squares, at the lambda that was found."""
 
     name: ClassVar[str] = "normalization/transformed"
@@ -394,7 +426,7 @@ class MeasureTransformed(_OfBends):
         return 1
 
     def local(self, table: Table) -> Arrays:
-        columns = zip(self._offsets(table), self.centre, self.powers, self.size, strict=True)
+        columns = zip(self.offsets(table), self.centre, self.powers, self.size, strict=True)
         sums = np.array([bend_sums(s, centre, powers, size, 0)[:, :2] for s, centre, powers, size in columns])
         return {"g": sums[:, :, 0], "squares": sums[:, :, 1]}
 
@@ -419,7 +451,7 @@ def _parameters(power: np.ndarray, centre: np.ndarray, mean: np.ndarray, spread:
         }
 
 
-def _exponent(bound: np.ndarray, unit: np.ndarray) -> np.ndarray:
+def exponent(bound: np.ndarray, unit: np.ndarray) -> np.ndarray:
     """int64: of a power of two that is above the bound. What is far below the `unit` counts as constant."""
     above, least = (np.frexp(size * (1 + 1e-6))[1].astype(np.int64) for size in (bound, unit))
-    return np.maximum(above, least + _SMALLEST_EXPONENT)
+    return np.maximum(above, least + SMALLEST_EXPONENT)

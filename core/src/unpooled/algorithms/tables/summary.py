@@ -25,6 +25,7 @@ from unpooled.formats import table_summary
 from unpooled.plan import NONE, SUMMARY_FILES, Plan
 from unpooled.procedure import Asks, Each, Rows, Study, procedure
 from unpooled.question import Arrays, Count
+from unpooled.templates import Template
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 FEWEST_BEYOND = 10
@@ -109,10 +110,18 @@ SUMMARY = Algorithm(
         ),
     },
     usual_files=SUMMARY_FILES,
+    templates=(
+        Template(
+            "table-1",
+            "Table 1 of a paper",
+            "Count, mean, deviation and quantiles of each column over all cohorts. Name the columns below.",
+        ),
+    ),
     file_name=lambda file, plan: {"summary": "summary.tsv", "page": "summary.html"}[file],
     table=ELEMENTS,
     tells="quantiles of each column are in the results: single people's values, or between two; the server "
     "sees counts near them, and so may know other single values, the smallest and the largest among them",
     columns=_columns,
+    shown=lambda tables, plan: table_summary.shown(plan.features, _columns("page", tables), QUANTILES),
     summarise=lambda tables: None,
 )

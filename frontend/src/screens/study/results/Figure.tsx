@@ -1,24 +1,31 @@
 /** What every picture has: its frame, its width, a tip beside what is pointed at, and its files. */
-import { useEffect, useRef, useState, type ReactNode, type RefObject } from "react";
+import { useLayoutEffect, useRef, useState, type ReactNode, type RefObject } from "react";
 
 import { Button } from "../../../ui/Button";
 import { Refusal } from "../../../ui/Callout";
-import { Row, Unseen } from "../../../ui/Layout";
+import { Row } from "../../../ui/Layout";
 import { savePng, saveSvg } from "./save";
 import styles from "./Figure.module.css";
+import { Rich } from "../../../ui/Rich";
+import { t } from "../../../words/language";
 
-/** The width of an element in pixels, also after it has changed. */
+/**
+ * The width of an element in pixels, also after it has changed; of an element that the asking component itself has:
+ * it is measured before anything is painted.
+ */
 export function useWidth(element: RefObject<HTMLElement | null>, before: number): number {
   const [width, setWidth] = useState(before);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!element.current) return;
+    const take = (pixels: number) => setWidth(Math.max(240, Math.round(pixels)));
+    take(element.current.getBoundingClientRect().width || before);
     const observer = new ResizeObserver(([entry]) => {
       // On paper the picture keeps its drawing, and is scaled as a whole.
-      if (entry && !matchMedia("print").matches) setWidth(Math.max(240, Math.round(entry.contentRect.width)));
+      if (entry && !matchMedia("print").matches) take(entry.contentRect.width);
     });
     observer.observe(element.current);
     return () => observer.disconnect();
-  }, [element]);
+  }, [element, before]);
   return width;
 }
 
@@ -74,17 +81,17 @@ export function SaveFigure({
       await write(name, svg);
       setError(null);
     } catch (problem) {
-      setError(new Error("The picture could not be written. Save the SVG instead.", { cause: problem }));
+      setError(new Error(t("The picture could not be written. Save the SVG instead."), { cause: problem }));
     }
   };
   return (
     <>
       <Row>
         <Button onClick={() => save(saveSvg)}>
-          Save SVG<Unseen> of the {about}</Unseen>
+          <Rich text="Save SVG<unseen> of the {{about}}</unseen>" values={{ about }} />
         </Button>
         <Button onClick={() => save(savePng)}>
-          Save PNG<Unseen> of the {about}</Unseen>
+          <Rich text="Save PNG<unseen> of the {{about}}</unseen>" values={{ about }} />
         </Button>
       </Row>
       <Refusal error={error} />

@@ -2,21 +2,24 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState, type SubmitEvent } from "react";
 
-import type { Schemas, Study } from "../../../api/client";
-import { variants } from "../../../api/queries";
-import { Button, DownloadLink } from "../../../ui/Button";
+import type { Schemas } from "../../../api/client";
+import { variants, type ResultsOf } from "../../../api/queries";
+import { useShortcut } from "../../../app/shortcuts/useShortcut";
+import { Button, ButtonLink, DownloadLink } from "../../../ui/Button";
 import { Callout } from "../../../ui/Callout";
 import { TextField } from "../../../ui/Field";
-import { Muted, Row, Section } from "../../../ui/Layout";
+import { Muted, Row, Section, Unseen } from "../../../ui/Layout";
 import { Loaded } from "../../../ui/Loading";
-import { count, plural } from "../../../words/format";
 import { span, threshold } from "../../../words/genetics";
+import { Across } from "./Across";
 import styles from "./Loci.module.css";
-import { BLOCK, PAGE, sorted, type Order, type Variant } from "./rows";
+import { question } from "./phenotype";
+import { BLOCK, neighbour, PAGE, sorted, type Order, type Variant } from "./rows";
 import { VariantTable } from "./VariantTable";
+import { plural, t } from "../../../words/language";
 
 interface Props {
-  study: Study;
+  study: ResultsOf;
   search: string;
   onSearch: (search: string) => void;
   wanted: Variant | null;
@@ -28,13 +31,24 @@ export function Loci({ study, search, onSearch, wanted, onLook }: Props) {
   const now = of === search ? page : 0; // another search begins at its first page
   const block = Math.floor((now * PAGE) / BLOCK) * BLOCK;
   const query = useQuery({
-    ...variants(study.id, search, block, BLOCK),
+    ...variants(study, search, block, BLOCK),
     placeholderData: keepPreviousData,
   });
   return (
     <Section
-      title="Loci and variants"
-      beside={<DownloadLink href={`/api/v1/studies/${study.id}/loci.csv`}>Loci as CSV</DownloadLink>}
+      title={t("Loci and variants")}
+      beside={
+        <Row>
+          <ButtonLink to={`/studies/${study.id}/compare${question({ phenotype: study.phenotype })}`}>
+            {t("Compare with another study")}
+          </ButtonLink>
+          <DownloadLink
+            href={`/api/v1/studies/${study.id}/loci.csv${question({ phenotype: study.phenotype })}`}
+          >
+            {t("Loci as CSV")}
+          </DownloadLink>
+        </Row>
+      }
     >
       <Search key={search} search={search} onSearch={onSearch} error={query.error?.message} />
       <Loaded query={query}>
@@ -70,17 +84,17 @@ function Search({
   return (
     <form className={styles.search} onSubmit={submit} role="search">
       <TextField
-        label="Variant or place"
-        hint="An ID such as rs429358, or a place such as 19:44908684 or 19:44,000,000-45,000,000"
+        label={t("Variant, gene or place")}
+        hint={t("An ID such as rs429358, a gene such as APOE, or a place such as 19:44,000,000-45,000,000")}
         value={text}
         onChange={setText}
         error={error}
         autoComplete="off"
         spellCheck={false}
       />
-      <Button type="submit">Search</Button>
+      <Button type="submit">{t("Search")}</Button>
       <Button onClick={() => onSearch("")} disabled={!search}>
-        All loci
+        {t("All loci")}
       </Button>
     </form>
   );
@@ -94,16 +108,36 @@ interface FoundProps extends Pick<Props, "search" | "wanted" | "onLook"> {
 
 function Found({ found, search, page, onPage, wanted, onLook }: FoundProps) {
   const [order, setOrder] = useState<Order | null>(null);
-  if (!found.found) return <Nothing found={found} search={search} />;
   const isWhole = found.found <= BLOCK;
   const first = page * PAGE;
-  const rows = sorted(found.rows, isWhole ? order : null).slice(
-    first - found.start,
-    first - found.start + PAGE,
-  );
+  const all = sorted(found.rows, isWhole ? order : null);
+  const rows = all.slice(first - found.start, first - found.start + PAGE);
+  const step = (by: 1 | -1) => {
+    const next = neighbour(all, wanted, by);
+    const row = next === null ? undefined : all[next];
+    if (next === null || !row) return;
+    onPage(Math.floor((found.start + next) / PAGE));
+    onLook(row);
+  };
+  useShortcut("next", () => step(1));
+  useShortcut("previous", () => step(-1));
+  if (!found.found) return <Nothing found={found} search={search} />;
+  const at = all.findIndex((row) => row.index === wanted?.index);
+  const look = rows.find((row) => row.index === wanted?.index) ?? rows[0];
   return (
     <>
       <p role="status">{inWords(found, search)}</p>
+      <div role="status">
+        <Unseen>
+          {wanted &&
+            at >= 0 &&
+            t("{{name}}, {{place}} of {{all}}", {
+              name: wanted.id,
+              place: found.start + at + 1,
+              all: found.found,
+            })}
+        </Unseen>
+      </div>
       <VariantTable
         rows={rows}
         effect={found.effect}
@@ -113,6 +147,7 @@ function Found({ found, search, page, onPage, wanted, onLook }: FoundProps) {
         wanted={wanted}
         onLook={onLook}
       />
+      {look && <Across row={look} effect={found.effect} confidence={found.confidence} />}
       {found.found > PAGE && <Pages found={found.found} page={page} onPage={onPage} isSortable={isWhole} />}
     </>
   );
@@ -134,25 +169,32 @@ function Pages({
   return (
     <Row>
       <Button disabled={page === 0} onClick={() => onPage(page - 1)}>
-        Previous
+        {t("Previous")}
       </Button>
       <Button disabled={last >= found} onClick={() => onPage(page + 1)}>
-        Next
+        {t("Next")}
       </Button>
-      <span>
-        {count(first + 1)} to {count(last)} of {count(found)}
-      </span>
-      {!isSortable && <Muted>More than {count(BLOCK)} rows keep the server’s order.</Muted>}
+      <span>{t("{{first}} to {{last}} of {{found}}", { first: first + 1, last, found })}</span>
+      {!isSortable && <Muted>{t("More than {{most}} rows keep the server’s order.", { most: BLOCK })}</Muted>}
     </Row>
   );
 }
 
 /** What was found, as a sentence. */
 function inWords({ found, loci, suggestive, reach }: Schemas["Variants"], search: string): string {
-  if (search) return `${plural(found, "variant")} found for “${search}”. Press Enter or click to zoom in.`;
-  return (
-    `${plural(loci, "locus", "loci")} with P ≤ ${threshold(suggestive)}, ${span(reach)} to either side of the lead variant. ` +
-    "Press Enter or click to zoom in."
+  if (search) {
+    return plural(
+      found,
+      "{{n}} variant found for “{{search}}”. Press Enter or click to zoom in.",
+      "{{n}} variants found for “{{search}}”. Press Enter or click to zoom in.",
+      { search },
+    );
+  }
+  return plural(
+    loci,
+    "{{n}} locus with P ≤ {{threshold}}, {{span}} to either side of the lead variant. Press Enter or click to zoom in.",
+    "{{n}} loci with P ≤ {{threshold}}, {{span}} to either side of the lead variant. Press Enter or click to zoom in.",
+    { threshold: threshold(suggestive), span: span(reach) },
   );
 }
 
@@ -160,17 +202,21 @@ function inWords({ found, loci, suggestive, reach }: Schemas["Variants"], search
 function Nothing({ found, search }: { found: Schemas["Variants"]; search: string }) {
   if (search) {
     return (
-      <Callout tone="neutral" title={`No variant found for “${search}”.`} isNews>
-        The study has no variant with this ID, and no locus whose lead variant has it in its ID. Variants that
-        the cohorts could not agree on, or that were filtered out, have no row; study.variants.tsv below lists
-        them.
+      <Callout tone="neutral" title={t("No variant found for “{{search}}”.", { search })} isNews>
+        {t(
+          "The study has no variant with this ID, and no locus whose lead variant has it in its ID. Variants that the cohorts could not agree on, or that were filtered out, have no row; the file whose name ends in variants.tsv lists them.",
+        )}
       </Callout>
     );
   }
   return (
-    <Callout tone="info" title={`No locus: no variant has P ≤ ${threshold(found.suggestive)}.`}>
-      That is a result. At this number of people the data show no association as strong as that; every variant
-      can still be found by its ID or place, and all are in the files.
+    <Callout
+      tone="info"
+      title={t("No locus: no variant has P ≤ {{threshold}}.", { threshold: threshold(found.suggestive) })}
+    >
+      {t(
+        "That is a result. At this number of people the data show no association as strong as that; every variant can still be found by its ID or place, and all are in the files.",
+      )}
     </Callout>
   );
 }

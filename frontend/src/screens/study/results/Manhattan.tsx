@@ -1,24 +1,33 @@
 /** The Manhattan plot with what leads around in it. */
-import { useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 
-import type { Schemas, Study } from "../../../api/client";
-import { region as regionQuery } from "../../../api/queries";
+import type { Schemas } from "../../../api/client";
+import {
+  region as regionQuery,
+  surroundings as surroundingsQuery,
+  type ResultsOf,
+} from "../../../api/queries";
 import { Button } from "../../../ui/Button";
 import { Refusal } from "../../../ui/Callout";
 import { Card, Row, Section, Unseen } from "../../../ui/Layout";
 import { fileName } from "../../../words/files";
-import { plural } from "../../../words/format";
+import { sentences } from "../../../words/format";
 import { megabases, place, pValue, span } from "../../../words/genetics";
+import { Around } from "./Around";
 import { SaveFigure, useFrame, useWidth } from "./Figure";
 import figure from "./Figure.module.css";
 import { chromosomeOf, kept, type Genome, type Region } from "./genome";
+import { GoTo } from "./GoTo";
 import styles from "./Manhattan.module.css";
 import { ManhattanPlot } from "./ManhattanPlot";
 import { moved, type Move } from "./moves";
+import { WIDEST } from "./Tracks";
+import * as counted from "../../../words/counted";
+import { plural, t } from "../../../words/language";
 
 interface Props {
-  study: Study;
+  study: ResultsOf;
   genome: Genome;
   overview: Schemas["Manhattan"];
   region: Region | null;
@@ -29,12 +38,13 @@ interface Props {
 export function Manhattan({ study, genome, overview, region, onRegion, wanted }: Props) {
   const frame = useFrame();
   const width = useWidth(frame, 1000);
-  const { regions, error } = useRegions(study.id, region);
+  const { regions, error } = useRegions(study, region);
   const newest = regions[0];
   const isThere =
     region === null || (newest?.chromosome === region.chromosome && newest.first === region.from);
   const told = region && isThere ? newest : undefined;
-  const summary = told ? regionInWords(told) : overviewInWords(overview);
+  const { surroundings, problem } = useSurroundings(study, region);
+  const summary = told ? regionInWords(told) + genesInWords(surroundings) : overviewInWords(overview);
   const start = wanted ? chromosomeOf(genome, wanted.chromosome)?.start : undefined;
   const wantedPoint = useMemo(
     () =>
@@ -52,11 +62,10 @@ export function Manhattan({ study, genome, overview, region, onRegion, wanted }:
   return (
     <Card>
       <Section
-        title="Manhattan plot"
-        beside={<SaveFigure frame={frame} name={name} about="Manhattan plot" />}
+        title={t("Manhattan plot")}
+        beside={<Way study={study} genome={genome} region={region} onRegion={onRegion} />}
       >
-        <Way genome={genome} region={region} onRegion={onRegion} />
-        <Refusal error={error} />
+        <Refusal error={error ?? problem} />
         <figure className={figure.figure} aria-busy={!isThere}>
           <div ref={frame}>
             <ManhattanPlot
@@ -66,24 +75,39 @@ export function Manhattan({ study, genome, overview, region, onRegion, wanted }:
               region={region}
               onRegion={onRegion}
               wanted={wantedPoint}
+              surroundings={surroundings}
               width={width}
               summary={summary}
             />
           </div>
           <figcaption>
-            {caption(overview, region, told)} Diamonds lead a locus; the solid line is the genome-wide
-            threshold, the dashed one the suggestive.
+            {sentences(
+              ...caption(overview, region, told),
+              t(
+                "Diamonds lead a locus; the solid line is the genome-wide threshold, the dashed one the suggestive.",
+              ),
+              genesToldOf(surroundings),
+            )}
           </figcaption>
+          <SaveFigure frame={frame} name={name} about={t("Manhattan plot")} />
         </figure>
+        {region && surroundings && (
+          <Around
+            region={region}
+            surroundings={surroundings}
+            variant={isIn(region, wanted) ? wanted.id : told ? strongestOf(told.points) : ""}
+            onRegion={(to) => onRegion(kept(genome, to))}
+          />
+        )}
       </Section>
     </Card>
   );
 }
 
 /** The regions told of last, the newest first: the picture goes from one to the next without a gap. */
-function useRegions(id: string, region: Region | null) {
+function useRegions(of: ResultsOf, region: Region | null) {
   const { data, error } = useQuery({
-    ...regionQuery(id, region ?? { chromosome: "", from: 0, to: 0 }),
+    ...regionQuery(of, region ?? { chromosome: "", from: 0, to: 0 }),
     enabled: region !== null,
   });
   const [regions, setRegions] = useState<readonly Schemas["Region"][]>([]);
@@ -91,8 +115,20 @@ function useRegions(id: string, region: Region | null) {
   return { regions, error };
 }
 
+/** Of a region that is not too wide for names of genes; of the one before until they are there. */
+function useSurroundings(of: ResultsOf, region: Region | null) {
+  const isNarrow = region !== null && region.to - region.from <= WIDEST;
+  const { data, error } = useQuery({
+    ...surroundingsQuery(of, region ?? { chromosome: "", from: 0, to: 0 }),
+    enabled: isNarrow,
+    placeholderData: keepPreviousData,
+  });
+  const isHere = isNarrow && data?.chromosome === region.chromosome;
+  return { surroundings: isHere ? data : null, problem: error };
+}
+
 /** Where the reader is, and how to get elsewhere without a mouse on the picture. */
-function Way({ genome, region, onRegion }: Pick<Props, "genome" | "region" | "onRegion">) {
+function Way({ study, genome, region, onRegion }: Pick<Props, "study" | "genome" | "region" | "onRegion">) {
   const to = (move: Move) => () => onRegion(moved(genome, region, move));
   const chromosome = region && chromosomeOf(genome, region.chromosome);
   const isPart = region && chromosome && region.to - region.from < chromosome.last;
@@ -100,46 +136,47 @@ function Way({ genome, region, onRegion }: Pick<Props, "genome" | "region" | "on
     kept(genome, { chromosome: name, from: 0, to: chromosomeOf(genome, name)?.last ?? 0 });
   return (
     <div className={styles.way}>
-      <nav aria-label="Part of the genome">
+      <nav aria-label={t("Part of the genome")}>
         <ol>
-          <Step to={region && (() => onRegion(null))}>Whole genome</Step>
+          <Step to={region && (() => onRegion(null))}>{t("Whole genome")}</Step>
           {region && (
-            <Step
-              to={isPart ? () => onRegion(whole(region.chromosome)) : null}
-            >{`Chromosome ${region.chromosome}`}</Step>
+            <Step to={isPart ? () => onRegion(whole(region.chromosome)) : null}>
+              {t("Chromosome {{chromosome}}", { chromosome: region.chromosome })}
+            </Step>
           )}
           {isPart && <Step to={null}>{megabases(region.from, region.to)}</Step>}
         </ol>
       </nav>
+      <GoTo study={study} genome={genome} onRegion={(to) => onRegion(kept(genome, to))} />
       <Row>
         <label>
-          <Unseen>Go to</Unseen>
+          <Unseen>{t("Go to")}</Unseen>
           <select
             value={region?.chromosome ?? ""}
             onChange={(event) => onRegion(event.target.value ? whole(event.target.value) : null)}
           >
-            <option value="">All chromosomes</option>
+            <option value="">{t("All chromosomes")}</option>
             {genome.chromosomes.map(({ name }) => (
               <option key={name} value={name}>
-                Chromosome {name}
+                {t("Chromosome {{name}}", { name })}
               </option>
             ))}
           </select>
         </label>
-        <Button onClick={to("left")} disabled={!isPart} aria-label="Move left">
+        <Button onClick={to("left")} disabled={!isPart} aria-label={t("Move left")}>
           ←
         </Button>
-        <Button onClick={to("right")} disabled={!isPart} aria-label="Move right">
+        <Button onClick={to("right")} disabled={!isPart} aria-label={t("Move right")}>
           →
         </Button>
-        <Button onClick={to("in")} aria-label="Zoom in">
+        <Button onClick={to("in")} aria-label={t("Zoom in")}>
           +
         </Button>
-        <Button onClick={to("out")} disabled={!region} aria-label="Zoom out">
+        <Button onClick={to("out")} disabled={!region} aria-label={t("Zoom out")}>
           −
         </Button>
         <Button onClick={() => onRegion(null)} disabled={!region}>
-          Reset
+          {t("Reset")}
         </Button>
       </Row>
     </div>
@@ -161,20 +198,50 @@ function Step({ to, children }: { to: (() => void) | null; children: string }) {
 }
 
 function overviewInWords({ variants, chromosomes, points, leads }: Schemas["Manhattan"]): string {
-  const loci = leads.length ? plural(leads.length, "locus", "loci") : "no locus";
-  return (
-    `Manhattan plot: ${plural(variants, "variant")} on ${plural(chromosomes.length, "chromosome")}, ` +
-    `${loci} at or below the suggestive line.${strongestInWords(points, (i) => points.chromosome[i] ?? "")} ` +
-    "The table of loci has the numbers."
+  return sentences(
+    t("Manhattan plot: {{variants}} on {{chromosomes}}, {{loci}} at or below the suggestive line.", {
+      variants: counted.variants(variants),
+      chromosomes: counted.chromosomes(chromosomes.length),
+      loci: leads.length ? counted.loci(leads.length) : t("no locus"),
+    }),
+    strongestInWords(points, (i) => points.chromosome[i] ?? ""),
+    t("The table of loci has the numbers."),
   );
 }
 
 function regionInWords({ variants, chromosome, first, last, points }: Schemas["Region"]): string {
-  return (
-    `Manhattan plot of chromosome ${chromosome}, ${megabases(first, last)}: ` +
-    `${plural(variants, "variant")}.${strongestInWords(points, () => chromosome)}`
+  return sentences(
+    t("Manhattan plot of chromosome {{chromosome}}, {{where}}: {{variants}}.", {
+      chromosome,
+      where: megabases(first, last),
+      variants: counted.variants(variants),
+    }),
+    strongestInWords(points, () => chromosome),
   );
 }
+
+/** The genes that are drawn, for those who hear the picture. */
+function genesInWords(surroundings: Schemas["Surroundings"] | null): string {
+  const names = surroundings?.genes.map(({ name }) => name) ?? [];
+  if (!names.length) return "";
+  const said = { names: names.slice(0, NAMED).join(", "), more: names.length - NAMED };
+  return said.more > 0 ? t("Genes: {{names}} and {{more}} more.", said) : t("Genes: {{names}}.", said);
+}
+
+const NAMED = 12; // genes; the list below the picture has all
+
+const genesToldOf = (surroundings: Schemas["Surroundings"] | null): string =>
+  surroundings?.genes.length
+    ? t("Genes: filled bars code for proteins, outlined ones for RNA; arrows point along the strand.")
+    : "";
+
+const isIn = (region: Region, variant: Schemas["Variant"] | null): variant is Schemas["Variant"] =>
+  variant?.chromosome === region.chromosome &&
+  variant.position >= region.from &&
+  variant.position <= region.to;
+
+const strongestOf = ({ id, neg_log10_p }: Schemas["RegionPoints"]): string =>
+  id[neg_log10_p.indexOf(Math.max(...neg_log10_p))] ?? "";
 
 function strongestInWords(
   points: { id: string[]; position: number[]; neg_log10_p: number[] },
@@ -186,8 +253,11 @@ function strongestInWords(
   );
   const position = points.position[most];
   if (position === undefined) return "";
-  const where = place(chromosome(most), position);
-  return ` The strongest is ${points.id[most] ?? ""} at ${where} with P ${pValue(points.neg_log10_p[most])}.`;
+  return t("The strongest is {{id}} at {{where}} with P {{p}}.", {
+    id: points.id[most] ?? "",
+    where: place(chromosome(most), position),
+    p: pValue(points.neg_log10_p[most]),
+  });
 }
 
 /** What is drawn, and how to look closer. */
@@ -195,17 +265,24 @@ function caption(
   overview: Schemas["Manhattan"],
   region: Region | null,
   told: Schemas["Region"] | undefined,
-): string {
+): string[] {
   if (!region) {
-    const missing = overview.without_p ? ` ${plural(overview.without_p, "variant")} have no P.` : "";
-    const drawn = overview.segments.column.length
-      ? `${plural(overview.variants, "variant")}: the strongest as points, the others as the range they fill.`
-      : `${plural(overview.variants, "variant")}.`;
-    return `${drawn}${missing} Drag across a part to zoom.`;
+    const variants = counted.variants(overview.variants);
+    return [
+      overview.segments.column.length
+        ? t("{{variants}}: the strongest as points, the others as the range they fill.", { variants })
+        : `${variants}.`,
+      overview.without_p
+        ? plural(overview.without_p, "{{n}} variant has no P.", "{{n}} variants have no P.")
+        : "",
+      t("Drag across a part to zoom."),
+    ];
   }
-  if (!told) return "Loading this part…";
-  const size = span(region.to - region.from);
-  return told.cell
-    ? `${plural(told.variants, "variant")} on ${size}: the strongest as points, the others as the range they fill.`
-    : `${plural(told.variants, "variant")} on ${size}, each a point.`;
+  if (!told) return [t("Loading this part…")];
+  const said = { variants: counted.variants(told.variants), size: span(region.to - region.from) };
+  return [
+    told.cell
+      ? t("{{variants}} on {{size}}: the strongest as points, the others as the range they fill.", said)
+      : t("{{variants}} on {{size}}, each a point.", said),
+  ];
 }

@@ -2,6 +2,7 @@
 import { scaleLinear } from "d3-scale";
 import { memo, useId } from "react";
 
+import { decimal, fixed } from "../../../words/format";
 import { threshold } from "../../../words/genetics";
 import figure from "./Figure.module.css";
 import { FOLD } from "./fold";
@@ -10,6 +11,8 @@ import { labelled, LETTER, type Mark } from "./labels";
 import { across, onto, strongest, type Layer, type Size } from "./layer";
 import styles from "./Manhattan.module.css";
 import { diamond } from "./paths";
+import { heightOf, Tracks, type TracksOf } from "./Tracks";
+import { t } from "../../../words/language";
 
 interface Margins {
   left: number;
@@ -18,6 +21,7 @@ interface Margins {
   bottom: number;
 }
 
+const CAPITAL = 8; // pixels, the height of a capital letter at 11 px
 const MANY = 60; // lead variants, of which each gets less room
 
 export const marginsOf = (width: number): Margins => ({
@@ -39,6 +43,7 @@ interface Props {
   pointed: { at: number; negLog10P: number } | null;
   wanted: { id: string; at: number; negLog10P: number } | null;
   drag: { from: number; to: number } | null;
+  tracks: TracksOf | null;
 }
 
 export function ManhattanMarks({
@@ -52,12 +57,13 @@ export function ManhattanMarks({
   pointed,
   wanted,
   drag,
+  tracks,
 }: Props) {
   const clip = useId();
   const transform = onto(layer, seen, size.width);
   const { width, height } = size;
   const { left, right, top, bottom } = margins;
-  const [fullWidth, fullHeight] = [left + width + right, top + height + bottom];
+  const [fullWidth, fullHeight] = [left + width + right, top + height + bottom + heightOf(tracks)];
   return (
     <svg role="img" aria-label={summary} viewBox={`0 0 ${fullWidth} ${fullHeight}`}>
       <clipPath id={clip}>
@@ -85,6 +91,11 @@ export function ManhattanMarks({
         </g>
         <Limits layer={layer} size={size} limits={limits} />
         <Places genome={genome} seen={seen} size={size} />
+        {tracks && (
+          <g transform={`translate(0 ${height + bottom})`}>
+            <Tracks tracks={tracks} seen={seen} width={width} />
+          </g>
+        )}
         {drag && (
           <rect
             className={styles.drag}
@@ -100,7 +111,7 @@ export function ManhattanMarks({
 }
 
 /** All that is not a lead. It is as long as its layer is, however the window moves. */
-const Marks = memo(function Marks({ even, odd }: { even: string; odd: string }) {
+export const Marks = memo(function Marks({ even, odd }: { even: string; odd: string }) {
   return (
     <>
       <path className={styles.even} d={even} />
@@ -110,7 +121,15 @@ const Marks = memo(function Marks({ even, odd }: { even: string; odd: string }) 
 });
 
 /** Every other chromosome stands on a stripe: colour is not all that tells neighbours apart. */
-function Stripes({ genome, seen, size: { width, height } }: { genome: Genome; seen: Window; size: Size }) {
+export function Stripes({
+  genome,
+  seen,
+  size: { width, height },
+}: {
+  genome: Genome;
+  seen: Window;
+  size: Size;
+}) {
   return genome.chromosomes.map(({ name, start, last }, number) => {
     const x = Math.max(0, across(seen, width, start));
     const end = Math.min(width, across(seen, width, start + last));
@@ -119,7 +138,15 @@ function Stripes({ genome, seen, size: { width, height } }: { genome: Genome; se
   });
 }
 
-function Heights({ layer: { scale }, size: { width, height } }: { layer: Layer; size: Size }) {
+export function Heights({
+  layer: { scale },
+  size: { width, height },
+  isDown = false,
+}: {
+  layer: Layer;
+  size: Size;
+  isDown?: boolean;
+}) {
   return (
     <>
       <path
@@ -130,23 +157,29 @@ function Heights({ layer: { scale }, size: { width, height } }: { layer: Layer; 
           .join("")}
       />
       {scale.isFolded && <path className={styles.fold} d={`M0 ${scale.y(FOLD)}H${width}`} />}
-      <path className={figure.axis} d={scale.isFolded ? broken(height, scale.y(FOLD)) : `M0 0V${height}`} />
+      <path
+        className={figure.axis}
+        d={scale.isFolded ? broken(height, scale.y(FOLD), isDown) : `M0 0V${height}`}
+      />
       {scale.ticks.map((tick) => (
         <text key={tick} className={figure.tick} x={-8} y={scale.y(tick)} dy="0.32em" textAnchor="end">
-          {tick}
+          {decimal(tick)}
         </text>
       ))}
-      <text className={figure.title} x={-8} y={-13} textAnchor="start">
-        −log₁₀ P{scale.isFolded && `, folded above ${FOLD}`}
+      <text className={figure.title} x={-8} y={isDown ? height + 20 : -13} textAnchor="start">
+        {scale.isFolded ? t("−log₁₀ P, folded above {{fold}}", { fold: FOLD }) : "−log₁₀ P"}
       </text>
     </>
   );
 }
 
-/** An axis with a break just above the fold. */
-const broken = (height: number, fold: number): string => `M0 0V${fold - 10}l-4 2l8 3l-8 3l4 2V${height}`;
+/** An axis with a break just beyond the fold. */
+function broken(height: number, fold: number, isDown: boolean): string {
+  const from = isDown ? fold : fold - 10;
+  return `M0 0V${from}l-4 2l8 3l-8 3l4 2V${height}`;
+}
 
-function Limits({
+export function Limits({
   layer: { scale },
   size: { width },
   limits,
@@ -174,16 +207,18 @@ function Limits({
   });
 }
 
-function Leads({
+export function Leads({
   layer,
   seen,
-  size: { width },
+  size: { width, height },
   wanted,
+  isDown = false,
 }: {
   layer: Layer;
   seen: Window;
   size: Size;
   wanted: Props["wanted"];
+  isDown?: boolean;
 }) {
   const isSeen = ({ at }: { at: number }) => at >= seen.from && at <= seen.to;
   const mark = ({ id, at, negLog10P }: { id: string; at: number; negLog10P: number }): Mark => ({
@@ -194,6 +229,7 @@ function Leads({
   const leads = strongest(layer.points.filter((point) => point.isLead && isSeen(point)));
   const diamonds = leads.map(mark);
   // The variant that was asked for is named before all others, be it a lead or not.
+  const turned = (marks: Mark[]) => marks.map((each) => ({ ...each, y: height - each.y }));
   const named = wanted && isSeen(wanted) ? [mark(wanted), ...diamonds] : diamonds;
   return (
     <>
@@ -201,11 +237,19 @@ function Leads({
         className={styles.lead}
         d={diamonds.map(({ x, y }) => diamond(x, y, leads.length > MANY ? 4 : 6)).join("")}
       />
-      {labelled(named, width, Math.ceil(width / 45)).map(({ text, x, y, anchor }) => (
-        <text key={text} className={styles.label} x={x} y={y} textAnchor={anchor}>
-          {text}
-        </text>
-      ))}
+      {labelled(isDown ? turned(named) : named, width, Math.ceil(width / 45)).map(
+        ({ text, x, y, anchor }) => (
+          <text
+            key={text}
+            className={styles.label}
+            x={x}
+            y={isDown ? height - y + CAPITAL : y}
+            textAnchor={anchor}
+          >
+            {text}
+          </text>
+        ),
+      )}
     </>
   );
 }
@@ -228,7 +272,7 @@ function Places({ genome, seen, size: { width, height } }: { genome: Genome; see
         </text>
       ))}
       <text className={figure.title} x={width / 2} y={37} textAnchor="middle">
-        {inside ? `Position on chromosome ${inside.name}, Mb` : "Chromosome"}
+        {inside ? t("Position on chromosome {{name}}, Mb", { name: inside.name }) : t("Chromosome")}
       </text>
     </g>
   );
@@ -244,11 +288,12 @@ function positions(seen: Window, start: number, width: number): Tick[] {
   const scale = scaleLinear([(seen.from - start) / 1e6, (seen.to - start) / 1e6], [0, width]);
   const most = Math.max(2, Math.floor(width / 90));
   const format = scale.tickFormat(most);
-  return scale.ticks(most).map((tick) => ({ x: scale(tick), text: format(tick), isMark: true }));
+  const digits = (tick: number): number => format(tick).split(".")[1]?.length ?? 0;
+  return scale.ticks(most).map((tick) => ({ x: scale(tick), text: fixed(tick, digits(tick)), isMark: true }));
 }
 
 /** Names of chromosomes, each below its middle, but for those that would touch the one before. */
-function chromosomes(genome: Genome, seen: Window, width: number): Tick[] {
+export function chromosomes(genome: Genome, seen: Window, width: number): Tick[] {
   const ticks: Tick[] = [];
   let free = -LETTER;
   for (const { name, start, last } of genome.chromosomes) {

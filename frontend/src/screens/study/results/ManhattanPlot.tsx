@@ -6,12 +6,15 @@ import { Unseen } from "../../../ui/Layout";
 import { measured, place, pValue } from "../../../words/genetics";
 import { TipBox, TipFacts } from "./Figure";
 import figure from "./Figure.module.css";
-import { kept, regionOf, windowOf, type Genome, type Region } from "./genome";
+import { packed } from "./genes";
+import { chromosomeOf, kept, regionOf, windowOf, type Genome, type Region } from "./genome";
 import { useGlide } from "./glide";
 import { across, axisAt, covers, marked, nearest, overviewLayer, regionLayer, type Point } from "./layer";
 import styles from "./Manhattan.module.css";
 import { ManhattanMarks, marginsOf } from "./ManhattanMarks";
 import { meaning, moved, stepped } from "./moves";
+import { MOST_ROWS, type TracksOf } from "./Tracks";
+import { t } from "../../../words/language";
 
 interface Props {
   genome: Genome;
@@ -22,6 +25,8 @@ interface Props {
   onRegion: (region: Region | null) => void;
   /** A variant that was asked for elsewhere. */
   wanted: { id: string; at: number; negLog10P: number } | null;
+  /** What lies in the region, once it is known. */
+  surroundings: Schemas["Surroundings"] | null;
   width: number;
   summary: string;
 }
@@ -30,10 +35,6 @@ const DRAGGED = 5; // pixels; less is a click
 const AROUND = 250_000; // bases to either side of a variant that was clicked
 const CLOSER = 0.2; // of what is seen, where that is narrower
 
-const KEYS =
-  "Plus and minus zoom, left and right move, up and down step through the lead variants, Enter zooms in on one, " +
-  "Escape shows the whole genome.";
-
 export function ManhattanPlot({
   genome,
   overview,
@@ -41,6 +42,7 @@ export function ManhattanPlot({
   region,
   onRegion,
   wanted,
+  surroundings,
   width,
   summary,
 }: Props) {
@@ -54,6 +56,10 @@ export function ManhattanPlot({
   const finer = useMemo(
     () => regions.map((each) => regionLayer(genome, each, size)),
     [genome, regions, size],
+  );
+  const tracks = useMemo(
+    () => tracksOf(genome, region, surroundings, size.width),
+    [genome, region, surroundings, size.width],
   );
   const layer = finer.find((each) => covers(each, seen)) ?? whole;
 
@@ -129,7 +135,9 @@ export function ManhattanPlot({
         ref={stage}
         className={`${figure.frame} ${styles.stage}`}
         role="application"
-        aria-label={`Manhattan plot. ${KEYS}`}
+        aria-label={t(
+          "Manhattan plot. Plus and minus zoom, left and right move, up and down step through the lead variants, Enter zooms in on one, Escape shows the whole genome.",
+        )}
         // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         tabIndex={0}
         data-points={pointed !== null}
@@ -152,6 +160,7 @@ export function ManhattanPlot({
           pointed={pointed?.point ?? wanted}
           wanted={wanted}
           drag={drag}
+          tracks={tracks}
         />
         {tip && (
           <TipBox
@@ -170,6 +179,17 @@ export function ManhattanPlot({
   );
 }
 
+function tracksOf(
+  genome: Genome,
+  region: Region | null,
+  surroundings: Schemas["Surroundings"] | null,
+  width: number,
+): TracksOf | null {
+  if (!region || !surroundings) return null;
+  const start = chromosomeOf(genome, region.chromosome)?.start ?? 0;
+  return { surroundings, start, packing: packed(surroundings.genes, region, width, MOST_ROWS) };
+}
+
 function sizeOf(width: number) {
   const { left, right } = marginsOf(width);
   return { width: width - left - right, height: width < 600 ? 260 : 340 };
@@ -180,18 +200,19 @@ function About({ point, effect }: { point: Point; effect: string }) {
   return (
     <>
       <p>
-        {point.id || "(no ID)"}
-        {point.isLead && " · lead variant"}
+        {point.id || t("(no ID)")}
+        {point.isLead && ` · ${t("lead variant")}`}
       </p>
       <TipFacts
         facts={[
-          ["Place", place(point.chromosome, point.position)],
+          [t("Place"), place(point.chromosome, point.position)],
           ["P", pValue(point.negLog10P)],
           ...(alleles
             ? ([
                 ["A1 / A2", `${alleles.a1} / ${alleles.a2}`],
-                ["Frequency of A1", measured(alleles.frequency)],
-                [`${effect} of A1`, measured(alleles.effect)],
+                [t("Frequency of A1"), measured(alleles.frequency)],
+                [t("{{effect}} of A1", { effect }), measured(alleles.effect)],
+                [effect === "OR" ? t("SE of log OR") : t("SE"), measured(alleles.se)],
               ] as const)
             : []),
         ]}
@@ -201,4 +222,8 @@ function About({ point, effect }: { point: Point; effect: string }) {
 }
 
 const said = (point: Point): string =>
-  `${point.id}, ${place(point.chromosome, point.position)}, P ${pValue(point.negLog10P)}. Enter zooms in.`;
+  t("{{id}}, {{where}}, P {{p}}. Enter zooms in.", {
+    id: point.id,
+    where: place(point.chromosome, point.position),
+    p: pValue(point.negLog10P),
+  });

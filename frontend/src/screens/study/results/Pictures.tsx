@@ -3,8 +3,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useRef, useState } from "react";
 import { useSearchParams } from "react-router";
 
-import type { Schemas, Study } from "../../../api/client";
-import { manhattan } from "../../../api/queries";
+import type { Schemas } from "../../../api/client";
+import { manhattan, type ResultsOf } from "../../../api/queries";
+import { useShortcut } from "../../../app/shortcuts/useShortcut";
 import { Loaded } from "../../../ui/Loading";
 import { genomeOf, kept, readRegion, regionText, type Region } from "./genome";
 import { Loci } from "./Loci";
@@ -12,15 +13,15 @@ import { Manhattan } from "./Manhattan";
 import { QQ } from "./QQ";
 import { around, type Variant } from "./rows";
 
-export function Pictures({ study }: { study: Study }) {
+export function Pictures({ study }: { study: ResultsOf }) {
   return (
-    <Loaded query={useQuery(manhattan(study.id))}>
+    <Loaded query={useQuery(manhattan(study))}>
       {(overview) => <Drawn study={study} overview={overview} />}
     </Loaded>
   );
 }
 
-function Drawn({ study, overview }: { study: Study; overview: Schemas["Manhattan"] }) {
+function Drawn({ study, overview }: { study: ResultsOf; overview: Schemas["Manhattan"] }) {
   const [address, setAddress] = useSearchParams();
   const [wanted, setWanted] = useState<Variant | null>(null);
   const genome = useMemo(() => genomeOf(overview.chromosomes), [overview]);
@@ -35,6 +36,7 @@ function Drawn({ study, overview }: { study: Study; overview: Schemas["Manhattan
   };
   const plot = useRef<HTMLDivElement>(null);
   const goTo = (to: Region | null) => go("region", to ? regionText(to) : "");
+  useShortcut("whole", () => goTo(null));
   const look = (variant: Variant) => {
     setWanted(variant);
     goTo(kept(genome, around(variant)));

@@ -2,14 +2,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState, type PointerEvent } from "react";
 
-import type { Schemas, Study } from "../../../api/client";
-import { quantiles } from "../../../api/queries";
+import type { Schemas } from "../../../api/client";
+import { quantiles, type ResultsOf } from "../../../api/queries";
 import { Card, Muted, Section } from "../../../ui/Layout";
 import { Loaded } from "../../../ui/Loading";
 import { Table, type Column } from "../../../ui/Table";
 import { fileName } from "../../../words/files";
-import { count } from "../../../words/format";
-import { pValue } from "../../../words/genetics";
+import { count, decimal } from "../../../words/format";
+import { inflation, pValue } from "../../../words/genetics";
 import { SaveFigure, TipBox, TipFacts, useFrame, useWidth } from "./Figure";
 import figure from "./Figure.module.css";
 import { FOLD } from "./fold";
@@ -27,16 +27,17 @@ import {
   type Curve,
   type Ranked,
 } from "./quantiles";
+import { t } from "../../../words/language";
 
 const MARGIN = { left: 44, right: 12, top: 24, bottom: 42 };
 
-export function QQ({ study }: { study: Study }) {
-  const query = useQuery(quantiles(study.id));
+export function QQ({ study }: { study: ResultsOf }) {
+  const query = useQuery(quantiles(study));
   const frame = useFrame();
   const name = fileName(study.name, "qq");
   return (
     <Card>
-      <Section title="QQ plot" beside={<SaveFigure frame={frame} name={name} about="QQ plot" />}>
+      <Section title={t("QQ plot")} beside={<SaveFigure frame={frame} name={name} about={t("QQ plot")} />}>
         <Loaded query={query}>{(found) => <Curves found={found} frame={frame} />}</Loaded>
       </Section>
     </Card>
@@ -45,17 +46,20 @@ export function QQ({ study }: { study: Study }) {
 
 function Curves({ found, frame }: { found: Schemas["Quantiles"]; frame: ReturnType<typeof useFrame> }) {
   const { curves, confidence } = found;
+  const width = useWidth(frame, 480);
   const [isShown, setShown] = useState(() => curves.map((_, number) => number === 0));
   const toggle = (number: number) => setShown(isShown.map((each, i) => (i === number ? !each : each)));
   return (
     <div className={styles.both}>
       <figure className={figure.figure}>
         <div ref={frame}>
-          <Plot curves={curves} isShown={isShown} frame={frame} summary={inWords(curves)} />
+          <Plot curves={curves} isShown={isShown} width={width} summary={inWords(curves)} />
         </div>
         <figcaption>
-          Dashed: as expected if nothing is associated. Shaded: where {confidence * 100} % of such studies
-          lie, by rank, if tests are independent.
+          {t(
+            "Dashed: as expected if nothing is associated. Shaded: where {{percent}} % of such studies lie, by rank, if tests are independent.",
+            { percent: confidence * 100 },
+          )}
         </figcaption>
       </figure>
       <Lambdas curves={curves} isShown={isShown} onToggle={toggle} />
@@ -74,7 +78,7 @@ function Lambdas({
 }) {
   const columns: Column<{ curve: Curve; number: number }>[] = [
     {
-      title: "Frequency",
+      title: t("Frequency"),
       cell: ({ curve, number }) => (
         <label className={styles.choice}>
           <input type="checkbox" checked={isShown[number] ?? false} onChange={() => onToggle(number)} />
@@ -83,20 +87,21 @@ function Lambdas({
         </label>
       ),
     },
-    { title: "Variants", cell: ({ curve }) => count(curve.variants), isNumber: true },
-    { title: "λ", cell: ({ curve }) => curve.inflation?.toFixed(3) ?? "NA", isNumber: true },
+    { title: t("Variants"), cell: ({ curve }) => count(curve.variants), isNumber: true },
+    { title: "λ", cell: ({ curve }) => inflation(curve.inflation), isNumber: true },
   ];
   return (
     <div className={figure.figure}>
       <Table
-        caption="Curves of the QQ plot"
+        caption={t("Curves of the QQ plot")}
         columns={columns}
         rows={curves.map((curve, number) => ({ curve, number }))}
         rowKey={({ number }) => String(number)}
       />
       <Muted>
-        λ is the median chi-square over the one that is expected; 1 is no inflation. The frequency is that of
-        the rarer allele.
+        {t(
+          "λ is the median chi-square over the one that is expected; 1 is no inflation, and as with PLINK it is never below. The frequency is that of the rarer allele.",
+        )}
       </Muted>
     </div>
   );
@@ -114,12 +119,11 @@ function Key({ number }: { number: number }) {
 interface PlotProps {
   curves: readonly Curve[];
   isShown: readonly boolean[];
-  frame: ReturnType<typeof useFrame>;
+  width: number;
   summary: string;
 }
 
-function Plot({ curves, isShown, frame, summary }: PlotProps) {
-  const width = useWidth(frame, 480);
+function Plot({ curves, isShown, width, summary }: PlotProps) {
   const size = useMemo(
     () => ({
       width: width - MARGIN.left - MARGIN.right,
@@ -159,11 +163,11 @@ function Plot({ curves, isShown, frame, summary }: PlotProps) {
       </svg>
       {pointed && of && (
         <TipBox x={x + MARGIN.left} y={y + MARGIN.top} width={width}>
-          <p>Frequency: {nameOf(of).toLowerCase()}</p>
+          <p>{t("Frequency: {{name}}", { name: nameOf(of) })}</p>
           <TipFacts
             facts={[
-              ["Observed P", pValue(pointed.observed)],
-              ["Expected P", pValue(pointed.expected)],
+              [t("Observed P"), pValue(pointed.observed)],
+              [t("Expected P"), pValue(pointed.expected)],
             ]}
           />
         </TipBox>
@@ -188,25 +192,25 @@ function AxesMarks({ axes: { x, xTicks, y }, width, height }: { axes: Axes; widt
       />
       {y.ticks.map((tick) => (
         <text key={tick} className={figure.tick} x={-8} y={y.y(tick)} dy="0.32em" textAnchor="end">
-          {tick}
+          {decimal(tick)}
         </text>
       ))}
       {xTicks.map((tick) => (
         <text key={tick} className={figure.tick} x={x(tick)} y={height + 18} textAnchor="middle">
-          {tick}
+          {decimal(tick)}
         </text>
       ))}
       <text className={figure.title} x={-8} y={-11}>
-        Observed −log₁₀ P{y.isFolded && `, folded above ${FOLD}`}
+        {y.isFolded ? t("Observed −log₁₀ P, folded above {{fold}}", { fold: FOLD }) : t("Observed −log₁₀ P")}
       </text>
       <text className={figure.title} x={width / 2} y={height + 37} textAnchor="middle">
-        Expected −log₁₀ P
+        {t("Expected −log₁₀ P")}
       </text>
     </>
   );
 }
 
 function inWords(curves: readonly Curve[]): string {
-  const each = curves.map((curve) => `${nameOf(curve)}: λ ${curve.inflation?.toFixed(3) ?? "not known"}`);
-  return `QQ plot of observed against expected P. ${each.join("; ")}.`;
+  const each = curves.map((curve) => `${nameOf(curve)}: λ ${inflation(curve.inflation)}`);
+  return t("QQ plot of observed against expected P. {{curves}}.", { curves: each.join("; ") });
 }

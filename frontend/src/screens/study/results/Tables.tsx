@@ -6,15 +6,16 @@ import { resultText } from "../../../api/queries";
 import { Card, Muted, Section } from "../../../ui/Layout";
 import { Loaded } from "../../../ui/Loading";
 import { Table, type Column } from "../../../ui/Table";
-import { count } from "../../../words/format";
+import { count, fixed } from "../../../words/format";
 import { measured } from "../../../words/genetics";
 import { diamond } from "./paths";
 import { readParameters, readSummary, stripOf, type Feature, type Strip, type Summary } from "./tables";
 import styles from "./Tables.module.css";
+import { declared, t } from "../../../words/language";
 
 export function Parameters({ study, file }: { study: Study; file: string }) {
   return (
-    <Section title="Parameters">
+    <Section title={t("Parameters")}>
       <Loaded query={useQuery({ ...resultText(study.id, file), select: readParameters })}>
         {({ features }) => <ParametersTable features={features} />}
       </Loaded>
@@ -25,32 +26,32 @@ export function Parameters({ study, file }: { study: Study; file: string }) {
 function ParametersTable({ features }: { features: readonly Feature[] }) {
   const names = Object.keys(features[0]?.parameters ?? {});
   const columns: Column<Feature>[] = [
-    { title: "Feature", cell: (row) => row.name },
-    { title: "Unit", cell: (row) => row.unit || "–" },
-    { title: "Values", cell: (row) => count(row.n), isNumber: true },
+    { title: t("Feature"), cell: (row) => row.name },
+    { title: t("Unit"), cell: (row) => row.unit || "–" },
+    { title: t("Values"), cell: (row) => count(row.n), isNumber: true },
     ...names.map((name): Column<Feature> => ({
       title: titleOf(name),
       cell: (row) => <Exact value={row.parameters[name]} />,
       isNumber: true,
     })),
   ];
-  if (features.some((row) => row.note)) columns.push({ title: "Note", cell: (row) => row.note });
+  if (features.some((row) => row.note)) columns.push({ title: t("Note"), cell: (row) => declared(row.note) });
   return (
     <>
       <Table
-        caption="Parameters of each feature"
+        caption={t("Parameters of each feature")}
         columns={columns}
         rows={features}
         rowKey={(row) => row.name}
       />
-      <Muted>From the values of all cohorts together, to six digits; the file has every digit.</Muted>
+      <Muted>{t("From the values of all cohorts together, to six digits; the file has every digit.")}</Muted>
     </>
   );
 }
 
 const titleOf = (name: string): string => {
   const words = name.replaceAll("_", " ");
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return declared(words.charAt(0).toUpperCase() + words.slice(1));
 };
 
 /** A few digits; all of them for those who point at it. */
@@ -58,55 +59,61 @@ function Exact({ value, digits = 6 }: { value: number | null | undefined; digits
   return <span title={value === null ? undefined : String(value)}>{measured(value, digits)}</span>;
 }
 
-const LEGEND =
-  "In each picture, on a scale of its own: the box holds the middle half of the values, the line across it is the " +
-  "median, the thick line reaches from the 5 % to the 95 % quantile, the thin one from 1 % to 99 %, and the diamond " +
-  "is the mean. With few values the outer quantiles are single people’s, and left out.";
-
 export function SummaryOfTable({ study, file }: { study: Study; file: string }) {
   const columns: Column<Summary>[] = [
-    { title: "Column", cell: (row) => (row.unit ? `${row.name} (${row.unit})` : row.name) },
-    { title: "Values", cell: (row) => count(row.n), isNumber: true },
-    { title: "Missing", cell: missing, isNumber: true },
-    { title: "Mean", cell: (row) => <Exact value={row.mean} digits={4} />, isNumber: true },
-    { title: "Deviation", cell: (row) => <Exact value={row.deviation} digits={4} />, isNumber: true },
+    { title: t("Column"), cell: (row) => (row.unit ? `${row.name} (${row.unit})` : row.name) },
+    { title: t("Values"), cell: (row) => count(row.n), isNumber: true },
+    { title: t("Missing"), cell: missing, isNumber: true },
+    { title: t("Mean"), cell: (row) => <Exact value={row.mean} digits={4} />, isNumber: true },
+    { title: t("Deviation"), cell: (row) => <Exact value={row.deviation} digits={4} />, isNumber: true },
     {
-      title: "Median",
+      title: t("Median"),
       cell: (row) => <Exact value={row.quantiles.find(({ share }) => share === 0.5)?.value} digits={4} />,
       isNumber: true,
     },
-    { title: "Distribution", cell: (row) => <Distribution row={row} /> },
+    { title: t("Distribution"), cell: (row) => <Distribution row={row} /> },
   ];
   return (
     <Card>
-      <Section title="Summary of the pooled table">
+      <Section title={t("Summary of the pooled table")}>
         <Loaded query={useQuery({ ...resultText(study.id, file), select: readSummary })}>
           {(rows) => (
             <Table
-              caption="Summary of the pooled table"
+              caption={t("Summary of the pooled table")}
               columns={columns}
               rows={rows}
               rowKey={(row) => row.name}
             />
           )}
         </Loaded>
-        <Muted>{LEGEND}</Muted>
+        <Muted>
+          {t(
+            "In each picture, on a scale of its own: the box holds the middle half of the values, the line across it is the median, the thick line reaches from the 5 % to the 95 % quantile, the thin one from 1 % to 99 %, and the diamond is the mean. With few values the outer quantiles are single people’s, and left out.",
+          )}
+        </Muted>
       </Section>
     </Card>
   );
 }
 
 const missing = ({ n, missing }: Summary): string =>
-  missing ? `${count(missing)} (${((100 * missing) / (n + missing)).toFixed(1)} %)` : "0";
+  missing ? `${count(missing)} (${fixed((100 * missing) / (n + missing), 1)} %)` : "0";
 
 function Distribution({ row }: { row: Summary }) {
   const strip = stripOf(row);
-  if (!strip) return "too few values";
+  if (!strip) return t("too few values");
   const known = row.quantiles.filter(({ value }) => value !== null);
   const words = known.map(({ share, value }) => `${share * 100} %: ${measured(value)}`).join(", ");
   return (
     <div className={styles.strip}>
-      <StripPicture strip={strip} words={`Quantiles of ${row.name}. ${words}; mean ${measured(row.mean)}`} />
+      <StripPicture
+        strip={strip}
+        words={t("Quantiles of {{name}}. {{quantiles}}; mean {{mean}}", {
+          name: row.name,
+          quantiles: words,
+          mean: measured(row.mean),
+        })}
+      />
       <div className={styles.ends} aria-hidden="true">
         <span>{measured(strip.low, 3)}</span>
         <span>{measured(strip.high, 3)}</span>

@@ -4,9 +4,10 @@ import { useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { Unseen } from "../../../ui/Layout";
 import table from "../../../ui/Table.module.css";
 import { count } from "../../../words/format";
-import { measured, megabases, place, pValue } from "../../../words/genetics";
+import { limits, measured, megabases, place, pValue } from "../../../words/genetics";
 import styles from "./Loci.module.css";
 import { ordered, rowAfter, type Key, type Order, type Variant } from "./rows";
+import { t } from "../../../words/language";
 
 interface Column {
   title: string;
@@ -41,13 +42,15 @@ export function VariantTable({ rows, effect, confidence, order, onOrder, wanted,
   return (
     // A region that scrolls must be reachable by keyboard.
     // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <div className={table.frame} role="region" aria-label="Loci and variants" tabIndex={0}>
+    <div className={table.frame} role="region" aria-label={t("Loci and variants")} tabIndex={0}>
       <table className={`${table.table} ${styles.table}`}>
-        <caption className="visually-hidden">Loci and variants. Arrow keys move between the rows.</caption>
+        <caption className="visually-hidden">
+          {t("Loci and variants. Arrow keys move between the rows.")}
+        </caption>
         <thead>
           <tr>
             <th scope="col">
-              <Sort title="Variant" by="id" order={order} onOrder={onOrder} />
+              <Sort title={t("Variant")} by="id" order={order} onOrder={onOrder} />
             </th>
             {columns.map((column) => (
               <th
@@ -86,13 +89,13 @@ export function VariantTable({ rows, effect, confidence, order, onOrder, wanted,
                   tabIndex={number === active ? 0 : -1}
                   onFocus={() => setCurrent(number)}
                 >
-                  {row.id || "(no ID)"}
+                  {row.id || t("(no ID)")}
                 </button>
                 {row.lead && (
                   <span className={styles.lead}>
                     {" "}
                     <span aria-hidden="true">◆</span>
-                    <Unseen>leads its locus</Unseen>
+                    <Unseen>{t("leads its locus")}</Unseen>
                   </span>
                 )}
               </th>
@@ -111,16 +114,16 @@ export function VariantTable({ rows, effect, confidence, order, onOrder, wanted,
 
 function columnsOf(effect: string, confidence: number): Column[] {
   return [
-    { title: "Place", key: "place", cell: (row) => place(row.chromosome, row.position) },
+    { title: t("Place"), key: "place", cell: (row) => place(row.chromosome, row.position) },
     { title: "A1 / A2", cell: (row) => `${row.a1} / ${row.a2}` },
-    { title: "A1 frequency", key: "a1_freq", cell: (row) => measured(row.a1_freq), isNumber: true },
+    { title: t("A1 frequency"), key: "a1_freq", cell: (row) => measured(row.a1_freq), isNumber: true },
     {
-      title: `${effect} (${confidence * 100} % limits)`,
+      title: t("{{effect}} ({{percent}} % limits)", { effect, percent: confidence * 100 }),
       key: "effect",
       cell: (row) => `${measured(row.effect)} (${limits(row)})`,
       isNumber: true,
     },
-    { title: "SE", key: "se", cell: (row) => measured(row.se), isNumber: true },
+    { title: t("SE"), key: "se", cell: (row) => measured(row.se), isNumber: true },
     {
       title: "P",
       key: "p",
@@ -128,18 +131,19 @@ function columnsOf(effect: string, confidence: number): Column[] {
       isNumber: true,
     },
     { title: "−log₁₀ P", cell: (row) => measured(row.neg_log10_p), isNumber: true },
-    { title: "Locus", cell: (row) => (row.locus ? megabases(row.locus.start, row.locus.end) : "none") },
+    { title: t("Gene"), cell: (row) => <i>{row.gene}</i> },
     {
-      title: "Variants",
+      title: t("Locus"),
+      cell: (row) => (row.locus ? megabases(row.locus.start, row.locus.end) : t("no locus")),
+    },
+    {
+      title: t("Variants"),
       key: "variants",
       cell: (row) => (row.locus ? count(row.locus.variants) : ""),
       isNumber: true,
     },
   ];
 }
-
-const limits = ({ lower, upper }: Variant): string =>
-  lower === null || upper === null ? "NA" : `${measured(lower)} to ${measured(upper)}`;
 
 const sortOf = (key: Key | undefined, order: Order | null) =>
   key && order?.key === key ? (order.isDown ? "descending" : "ascending") : undefined;

@@ -32,6 +32,12 @@ export function folded(most: number, height: number, least = LEAST): Folded {
   return { y: (value) => scale(value), top, isFolded, ticks };
 }
 
+/** The same axis upside down, for the lower half of two. */
+export const mirrored = (scale: Folded, height: number): Folded => ({
+  ...scale,
+  y: (value) => height - scale.y(value),
+});
+
 const LINE = 16; // pixels, so that numbers do not touch
 
 /** Ticks above the fold: as many as there is room for. */

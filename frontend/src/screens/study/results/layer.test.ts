@@ -54,6 +54,7 @@ const REGION: Schemas["Region"] = {
     a1: ["A", "G"],
     a2: ["C", "T"],
     a1_freq: [0.1, null],
+    se: [0.1, 0.2],
     effect_of_a1: [1.5, null],
   },
   leads: [],

@@ -4,7 +4,7 @@
  * only shifted and stretched (`onto`).
  */
 import type { Schemas } from "../../../api/client";
-import { folded, type Folded } from "./fold";
+import { folded, mirrored, type Folded } from "./fold";
 import { chromosomeOf, type Genome, type Window } from "./genome";
 import { dot, upright } from "./paths";
 
@@ -18,7 +18,13 @@ export interface Point {
   negLog10P: number;
   isLead: boolean;
   /** What only a region tells. */
-  alleles: { a1: string; a2: string; frequency: number | null; effect: number | null } | null;
+  alleles: {
+    a1: string;
+    a2: string;
+    frequency: number | null;
+    effect: number | null;
+    se: number | null;
+  } | null;
 }
 
 export interface Layer {
@@ -58,8 +64,13 @@ export function onto({ home }: Layer, window: Window, width: number): string | u
   return `matrix(${stretch} 0 0 1 ${shift} 0)`;
 }
 
-/** The whole genome. */
-export function overviewLayer(genome: Genome, answer: Schemas["Manhattan"], size: Size): Layer {
+/** The whole genome; `isDown` where the axis points down. */
+export function overviewLayer(
+  genome: Genome,
+  answer: Schemas["Manhattan"],
+  size: Size,
+  isDown = false,
+): Layer {
   const { segments, cell, points, leads } = answer;
   const isLead = new Set(leads);
   const starts = new Map(genome.chromosomes.map(({ name, start }, number) => [name, { start, number }]));
@@ -84,7 +95,7 @@ export function overviewLayer(genome: Genome, answer: Schemas["Manhattan"], size
     return { at: start + middle, number, low: segments.low[i] ?? 0, high: segments.high[i] ?? 0 };
   });
   const numberOf = (point: Point) => starts.get(point.chromosome)?.number ?? 0;
-  return drawn({ from: 0, to: genome.length }, size, columns, cell.height, found, numberOf, false);
+  return drawn({ from: 0, to: genome.length }, size, columns, cell.height, found, numberOf, false, isDown);
 }
 
 /** A region. */
@@ -106,6 +117,7 @@ export function regionLayer(genome: Genome, answer: Schemas["Region"], size: Siz
       a2: points.a2[i] ?? "",
       frequency: points.a1_freq[i] ?? null,
       effect: points.effect_of_a1[i] ?? null,
+      se: points.se[i] ?? null,
     },
   }));
   const columns = segments.column.map((column, i) => ({
@@ -133,12 +145,14 @@ function drawn(
   points: readonly Point[],
   numberOf: (point: Point) => number,
   isEveryVariant: boolean,
+  isDown = false,
 ): Layer {
   const most = columns.reduce((top, column) => Math.max(top, (column.high + 1) * cell), 0);
-  const scale = folded(
+  const up = folded(
     points.reduce((top, point) => Math.max(top, point.negLog10P), most),
     height,
   );
+  const scale = isDown ? mirrored(up, height) : up;
   const paths: [string[], string[]] = [[], []];
   for (const { at, number, low, high } of columns) {
     const line = upright(across(home, width, at), scale.y((low + 0.5) * cell), scale.y((high + 0.5) * cell));

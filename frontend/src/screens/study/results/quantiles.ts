@@ -2,9 +2,11 @@
 import { scaleLinear } from "d3-scale";
 
 import type { Schemas } from "../../../api/client";
+import { decimal } from "../../../words/format";
 import { folded, type Folded } from "./fold";
 import type { Size } from "./layer";
 import { band, diamond, dot, square, triangle } from "./paths";
+import { t } from "../../../words/language";
 
 export type Curve = Schemas["Curve"];
 
@@ -25,11 +27,13 @@ export const lookOf = (number: number): Look => LOOKS[number] ?? "all";
 
 /** Frequencies of the rarer allele that a curve is of: `All`, `Up to 1 %`. */
 export function nameOf({ above, up_to }: Curve): string {
-  const percent = (share: number) => `${Number((share * 100).toPrecision(3))} %`;
+  const said = { above: percent(above), up_to: percent(up_to) };
   const isLast = up_to >= 0.5; // the rarer allele has no more
-  if (above === 0) return isLast ? "All variants" : `Up to ${percent(up_to)}`;
-  return isLast ? `Above ${percent(above)}` : `Above ${percent(above)} up to ${percent(up_to)}`;
+  if (above === 0) return isLast ? t("All variants") : t("Up to {{up_to}} %", said);
+  return isLast ? t("Above {{above}} %", said) : t("Above {{above}} % up to {{up_to}} %", said);
 }
+
+const percent = (share: number): string => decimal(Number((share * 100).toPrecision(3)));
 
 export interface Axes {
   x: (value: number) => number;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { around, ordered, rowAfter, sorted, type Variant } from "./rows";
+import { around, neighbour, ordered, rowAfter, sorted, type Variant } from "./rows";
 
 function variant(id: string, index: number, changes: Partial<Variant> = {}): Variant {
   return {
@@ -17,8 +17,10 @@ function variant(id: string, index: number, changes: Partial<Variant> = {}): Var
     se: 0.5,
     neg_log10_p: index,
     p: "0.1",
+    across: null,
     locus: null,
     lead: false,
+    gene: "",
     ...changes,
   };
 }
@@ -52,6 +54,16 @@ test("keys stay within the rows", () => {
     null,
   ]);
   expect(rowAfter("ArrowDown", 2, 3)).toBe(2);
+});
+
+test("from a row one goes to those beside it, and from none to the first or the last", () => {
+  const rows = [variant("a", 7), variant("b", 3), variant("c", 5)];
+  expect(neighbour(rows, variant("b", 3), 1)).toBe(2);
+  expect(neighbour(rows, variant("b", 3), -1)).toBe(0);
+  expect(neighbour(rows, variant("c", 5), 1)).toBeNull();
+  expect(neighbour(rows, variant("a", 7), -1)).toBeNull();
+  expect([neighbour(rows, null, 1), neighbour(rows, variant("elsewhere", 9), -1)]).toEqual([0, 2]);
+  expect(neighbour([], null, -1)).toBeNull();
 });
 
 test("what is looked at is the locus with a margin, or what is around", () => {

@@ -47,6 +47,13 @@ export function ordered(now: Order | null, key: Key): Order | null {
   return now.isDown ? null : { key, isDown: true };
 }
 
+/** The number of the row after or before the one that is looked at; from none, the first or the last. */
+export function neighbour(rows: readonly Variant[], now: Variant | null, step: 1 | -1): number | null {
+  const at = rows.findIndex((row) => row.index === now?.index);
+  const next = at >= 0 ? at + step : step > 0 ? 0 : rows.length - 1;
+  return next in rows ? next : null;
+}
+
 /** The row that a key leads to; null where the key is not one of these. */
 export function rowAfter(key: string, row: number, rows: number): number | null {
   const last = rows - 1;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { readParameters, readSummary, stripOf } from "./tables";
+import { readEncoding, readParameters, readSummary, stripOf } from "./tables";
 
 test("parameters of any method, with their notes", () => {
   const text = JSON.stringify({
@@ -70,4 +70,32 @@ test("a scale as wide as numbers go", () => {
     { share: 0.75, value: 1.7e308 },
   ];
   expect(stripOf({ quantiles, mean: 1e308 })?.median).toBeCloseTo(0.5);
+});
+
+test("a dictionary has its most frequent values first, and the rest last", () => {
+  const [drug, hashed] = readEncoding(
+    JSON.stringify({
+      columns: [
+        {
+          name: "drug",
+          encoding: "frequency",
+          known: 40,
+          values: ["a", "b"],
+          counts: [10, 20],
+          rest: 10,
+          folded: ["c"],
+          encoded: [0.25, 0.5],
+          rest_encoded: 0.25,
+        },
+        { name: "note", encoding: "hash:8" },
+      ],
+    }),
+  );
+  expect(drug?.values.map(({ value, count, encoded }) => [value, count, encoded])).toEqual([
+    ["b", 20, 0.5],
+    ["a", 10, 0.25],
+    ["", 10, 0.25],
+  ]);
+  expect(drug?.folded).toBe(1);
+  expect(hashed?.values).toEqual([]);
 });

@@ -90,3 +90,57 @@ export function stripOf({ quantiles, mean }: Pick<Summary, "quantiles" | "mean">
   const median = known.find(({ share }) => share === 0.5);
   return { spans, median: median ? x(median.value) : null, mean: mean === null ? null : x(mean), low, high };
 }
+
+/** A column of words in an encoding file. */
+export interface Words {
+  name: string;
+  encoding: string;
+  known: number;
+  values: Value[];
+  /** Values of the plan that are not in the dictionary. */
+  folded: number;
+  note: string;
+}
+
+/** A value of a dictionary, or the rest; `encoded` is the number that stands for it, where there is one. */
+export interface Value {
+  value: string;
+  isRest: boolean;
+  count: number;
+  encoded: number | null;
+}
+
+interface WordsFile {
+  name: string;
+  encoding: string;
+  known?: number;
+  values?: string[];
+  counts?: number[];
+  rest?: number;
+  folded?: string[];
+  encoded?: number[];
+  rest_encoded?: number | null;
+  note?: string;
+}
+
+/** The columns in an encoding file: of each dictionary the most frequent values first, and the rest last. */
+export function readEncoding(text: string): Words[] {
+  const { columns } = JSON.parse(text) as { columns: WordsFile[] };
+  return columns.map(({ name, encoding, known = 0, values = [], counts = [], ...more }) => {
+    const kept = values.map((value, k) => ({
+      value,
+      isRest: false,
+      count: counts[k] ?? 0,
+      encoded: more.encoded?.[k] ?? null,
+    }));
+    const rest = { value: "", isRest: true, count: more.rest ?? 0, encoded: more.rest_encoded ?? null };
+    return {
+      name,
+      encoding,
+      known,
+      values: more.rest === undefined ? [] : [...kept.sort((a, b) => b.count - a.count), rest],
+      folded: more.folded?.length ?? 0,
+      note: more.note ?? "",
+    };
+  });
+}

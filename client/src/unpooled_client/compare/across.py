@@ -1,0 +1,88 @@
+"""The page and the table about what the cohorts' estimates say together, and say without this cohort."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from unpooled.page import Html, tag
+from unpooled.page import table as html_table
+from unpooled.pictures import forest_svg
+from unpooled.pictures.associations import p_text
+from unpooled.pictures.forest_svg import Effect
+from unpooled_client.compare.estimates import Across, Contrast, Estimate
+
+TITLE = "Across the cohorts, and without this one"
+_NONE = "NA"
+
+
+def titles(effect: str, percent: int) -> list[str]:
+    """Titles of the columns that a table has beside the others."""
+    names = (effect, "SE", f"L{percent}", f"U{percent}", "P")
+    each = [f"{whose}_{name}" for whose in ("FIXED", "RANDOM", "WITHOUT_US") for name in names]
+    return ["COHORTS", *each, "Q", "I"]
+
+
+def cells(one: Across | None) -> list[str]:
+    """What stands under these titles."""
+    if one is None:
+        return [_NONE] * len(titles("", 0))
+    each = [word for of in (one.fixed, one.random, one.without) for word in _words(of)]
+    return [str(one.studies), *each, _number(one.q_p), _number(one.i_squared)]
+
+
+def _words(of: Estimate) -> list[str]:
+    p = _NONE if math.isnan(of.neg_log10_p) else p_text(of.neg_log10_p)
+    return [*map(_number, (of.effect, of.se, of.lower, of.upper)), p]
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}" if math.isfinite(value) else _NONE
+
+
+def shown(compared: Sequence[Contrast], percent: int, *, odds: bool) -> list[Html]:
+    """The section of the page: how to read it, and each variant with its picture."""
+    effect = "odds ratio" if odds else "beta"
+    heads = ["Variant", "A1", f"{effect} ({percent} %)", "P", "picture", "cohorts", "Q", "I²"]
+    rows = [_row(one, one.across, odds=odds) for one in compared if one.across]
+    return [
+        tag(
+            "p",
+            "Each cohort's own estimate counts by the inverse of its variance: the fixed effect. The random "
+            "effect allows effects to differ between cohorts. Q is the P value of Cochran's test that they "
+            "do not differ, I² how much of their variation is more than chance, in per cent. Without us is "
+            "the fixed effect of the other cohorts: what this cohort added is taken off again.",
+        ),
+        tag("p", "What is said without us follows from the results and this cohort's own data. It is about "
+            "the others, so keep it to yourselves.", class_="muted"),
+        html_table("The same variants", heads, rows, numbers={5, 6, 7}),
+    ]  # fmt: skip
+
+
+def _row(one: Contrast, across: Across, *, odds: bool) -> list[str]:
+    own = one.own if one.own and one.own.is_known else None
+    told = [("fixed effect", across.fixed, True), ("random effect", across.random, True),
+            ("without us", across.without, True)]  # fmt: skip
+    if own:
+        told.append(("this cohort", own, False))
+    effects = [Effect(name, of.effect, of.lower, of.upper, combined) for name, of, combined in told]
+    return [
+        one.variant.name,
+        one.variant.a1,
+        _under(_limits(of) for _, of, _ in told),
+        _under(_words(of)[-1] for _, of, _ in told),
+        forest_svg.draw(effects, odds=odds),
+        str(across.studies),
+        f"{across.q_p:.3g}" if math.isfinite(across.q_p) else "",
+        f"{across.i_squared:.0f}" if math.isfinite(across.i_squared) else "",
+    ]
+
+
+def _limits(of: Estimate) -> str:
+    return f"{of.effect:.3g} ({of.lower:.3g} to {of.upper:.3g})" if math.isfinite(of.se) else "none"
+
+
+def _under(words: Iterable[str]) -> Html:
+    """Lines under one another, as high as those of the picture."""
+    lines = [tag("div", word, style="line-height: 22px; white-space: nowrap") for word in words]
+    return tag("div", *lines)

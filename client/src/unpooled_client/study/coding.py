@@ -1,0 +1,85 @@
+"""Codes of this cohort's words, where nobody has listed the dictionary (`unpooled.protocol.codes`)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from unpooled.algorithms.tables.encoding.coding import blinding, unblinded, with_codes
+from unpooled.cohort import ArrayTable
+from unpooled.errors import ProtocolError
+from unpooled.leaving import CODES, TO_KEY_HOLDERS, Form
+from unpooled.plan import Plan
+from unpooled.protocol import messages
+from unpooled.protocol.problems import Problem
+from unpooled.protocol.sealing import SigningKey
+from unpooled_client.state.events import Sent
+from unpooled_client.state.files import write_atomically
+from unpooled_client.state.folder import StateFolder
+from unpooled_client.study.session import Session
+from unpooled_client.study.trust import Distrust, Terms
+
+
+def _file(folder: StateFolder, column: int) -> Path:
+    return folder.path / f"codes-{column}"
+
+
+def _keep(folder: StateFolder, codes: Mapping[int, np.ndarray]) -> None:
+    """The codes outlast the keys: these are deleted when a study ends, before its results are delivered."""
+    for column, of_column in codes.items():
+        write_atomically(_file(folder, column), of_column.astype("<u8").tobytes(), private=True)
+
+
+def with_kept_codes(folder: StateFolder, table: ArrayTable, plan: Plan) -> ArrayTable:
+    """The table with the codes that were kept of its words."""
+    codes = {column: np.frombuffer(_file(folder, column).read_bytes(), "<u8") for column in plan.searched}
+    return with_codes(table, codes)
+
+
+@dataclass
+class Coding:
+    """Has the words of each searched column coded, once, when they are first asked about.
+
+    The points are made from a seed of this cohort's own: after a restart they are the same, and so are the
+    codes. A server that is sent others would have to answer for two sets of words.
+    """
+
+    session: Session
+    terms: Terms
+    own: bytes = field(repr=False)
+    sent: Callable[[Sent], None]
+    """Is told of each column's points that went out."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    found: ArrayTable | None = None
+
+    def coded(self, table: ArrayTable) -> ArrayTable:
+        """The table with its words' codes. Several questions may come at once: the first has them made."""
+        with self.lock:
+            if self.found is None:
+                codes = {column: self._codes(table, column) for column in self.terms.plan.searched}
+                _keep(self.session.folder, codes)
+                self.found = with_codes(table, codes)
+            return self.found
+
+    def _codes(self, table: ArrayTable, column: int) -> np.ndarray:
+        plan = self.terms.plan
+        own = blinding(table, plan, column, self.terms.study, self.own)
+        points, place = own.points(), plan.schema.index(plan.dictionaries[column])
+        signature = SigningKey(self.session.saved.signing_key).sign(
+            messages.signed_points(self.terms.purpose, place, points)
+        )
+        title = plan.dictionaries[column].title
+        self.sent(self.session.record(f"{CODES}: {title}", points, Form.MASKED, TO_KEY_HOLDERS))
+        answered = self.session.api.put_codes(place, points, signature)
+        try:
+            return unblinded(own, answered)
+        except ProtocolError as error:
+            raise Distrust(
+                Problem.QUESTION,
+                f"the codes of {title} are none: {error}.",
+                "Nothing more was sent. Tell the operators of server and compensator.",
+            ) from error

@@ -1,0 +1,83 @@
+"""What the engine says to whoever types commands, said to whoever looks at a window.
+
+Its sentences name options where the window has fields. Here each option has the name that it has in the
+window; one that the window has not is of the command line, and is called so.
+"""
+
+from __future__ import annotations
+
+import re
+
+FIELDS = {
+    "--table": "the table",
+    "--bfile": "the genotypes",
+    "--bed": "the genotypes",
+    "--bim": "the genotypes",
+    "--fam": "the genotypes",
+    "--pheno": "the phenotype file",
+    "--pheno-name": "“Phenotype column”",
+    "--mpheno": "“Phenotype column”",
+    "--covar": "the covariate file",
+    "--keep": "“Only the samples in”",
+    "--remove": "“Not the samples in”",
+    "--extract": "“Only the variants in”",
+    "--exclude": "“Not the variants in”",
+    "--missing-phenotype": "“Missing phenotype”",
+    "--1": "“Controls are 0 and cases 1”",
+    "--allow-no-sex": "“Keep phenotypes of samples of unknown sex”",
+    "--one-class": "“This cohort has only cases, or only controls”",
+    "--threads": "cores",
+    "--out": "the folder for the results",
+    "--join-anew": "“Join anew”",
+    "--categorical": "the levels in the plan",
+    "--nonfounders": "that nonfounders count",
+}
+"""Options by the names of their fields, or of what they are in the plan."""
+
+COMMANDS = {
+    "join": "the step Join",
+    "check": "the step Check",
+    "review": "the step Review",
+    "run": "the step Run",
+    "results": "“Compare again” at the step Results",
+    "ledger": "“Everything that was sent” at the step Results",
+    "doctor": "“Test the connection”",
+}
+"""Commands by what does the same in the window."""
+
+_COMMAND = re.compile(r"unpooled-client (\w+)((?: (?:--[a-z-]+|[A-Z]{3,}|…|/\S*))*)")
+_BESIDE = re.compile(r"(.+) \((--[a-z0-9-]+)\)")
+_QUOTED = re.compile(r"`[^`]*`")
+_OPTION = re.compile(r"(?<![\w-])(--[a-z0-9][a-z0-9-]*)(?: (?:FILE|PREFIX|DIR|NAME|N)\b)?")
+_FILE = re.compile(r"\bthe (--(?:pheno|covar|keep|remove|extract|exclude)) file\b")
+_SAME = re.compile(r"(“[^”]+”), \1")
+
+
+def name_and_option(label: str) -> tuple[str, str]:
+    """A label without the option in brackets behind it, which may stand small beside; and that option."""
+    found = _BESIDE.fullmatch(label)
+    return (found[1], found[2]) if found else (label, "")
+
+
+def in_window(text: str) -> str:
+    """The same sentence for the window. Commands of other programs, in backticks, stay as they are."""
+    parts, last = [], 0
+    for quoted in _QUOTED.finditer(text):
+        own = _COMMAND.match(quoted[0][1:])
+        parts += [_said(text[last : quoted.start()]), _command(own) if own else quoted[0]]
+        last = quoted.end()
+    return "".join([*parts, _said(text[last:])])
+
+
+def _command(found: re.Match[str]) -> str:
+    return COMMANDS.get(found[1], "the command line")
+
+
+def _said(text: str) -> str:
+    text = _COMMAND.sub(_command, text)
+    text = _FILE.sub(lambda found: _name(found[1]), text)
+    return _SAME.sub(r"\1", _OPTION.sub(lambda found: _name(found[1]), text))
+
+
+def _name(option: str) -> str:
+    return FIELDS.get(option, f"an option of the command line ({option.removeprefix('--')})")

@@ -1,0 +1,117 @@
+"""A plan that is changed, and a study that is repeated: in the window, each with one more answer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from client_trials import Member, Trial, moved
+from PySide6.QtCore import Qt
+from window_desk import Desk
+
+from unpooled_client.state.events import ReleaseNeeded, ReviewNeeded
+from unpooled_client.state.folder import known_folders
+from unpooled_client.state.stage import Stage
+
+MakeStudy = Callable[..., Trial]
+
+
+def until_run(desk: Desk, member: Member) -> None:
+    """Everything before the run, and its start."""
+    desk.window.join(member.invitation)
+    desk.press(desk.view.join.accept_button)
+    desk.at(Stage.DATA)
+    desk.bot.keyClicks(desk.view.data.bfile.edit, f"{member.bfile}.bed")
+    desk.press(desk.view.data.check_button)
+    desk.press(desk.view.check.next_button)
+    desk.press(desk.view.review.release_button)
+    desk.press(desk.view.run.start_button)
+
+
+def run_beside(*members: Member) -> list[threading.Thread]:
+    return [member.beside() for member in members]
+
+
+def test_a_changed_plan_is_shown_line_by_line_and_accepted_once(desk: Desk, study: MakeStudy) -> None:
+    trial = study(name="Asthma in adults")
+    trial.platform.call("PATCH", f"studies/{trial.id}", json={"auto_start": False})
+    me, *others = trial.members
+    threads = run_beside(*others)
+    until_run(desk, me)
+    trial.await_log("all cohorts are ready")
+    trial.platform.call(
+        "PATCH", f"studies/{trial.id}", json={"plan": {"min_samples": 25}, "auto_start": True}
+    )
+    desk.at(Stage.JOIN)
+    desk.reads("Accept what has changed?")
+    shown = desk.view.join.changes.text
+    assert "Each cohort has at least" in shown
+    assert "20 people" in shown and "25 people" in shown
+    desk.look("plan-changed")
+    desk.press(desk.view.join.accept_button)
+    desk.at(Stage.RUN)
+    desk.press(desk.view.run.start_button)
+    desk.at(Stage.RESULTS)
+    for thread in threads:
+        thread.join(60)
+
+
+def test_a_study_that_is_repeated_goes_on_with_one_button(desk: Desk, study: MakeStudy) -> None:
+    trial = study(name="Asthma in adults", geno=0.0, maf=0.5, hwe=0.99)
+    me, *others = trial.members
+    threads = run_beside(*others)
+    until_run(desk, me)
+    desk.reads("The study has ended without results")
+    for thread in threads:
+        thread.join(60)
+    desk.press(desk.view.run.repeat_button)
+    desk.reads("The coordinator has not repeated this study")
+
+    found = trial.platform.call("GET", f"studies/{trial.id}")
+    own = ("compensator_key", "version", "panel_digest")
+    plan = {name: value for name, value in found["plan"].items() if name not in own}
+    plan |= {"geno": 1.0, "maf": 0.0, "hwe": 0.0}
+    trial.call("POST", "repeat", json={"name": found["name"], "plan": plan})
+    threads = run_beside(*others)
+    desk.press(desk.view.run.repeat_button)
+    desk.reads("Take part again?")
+    assert "The coordinator repeats the study" in desk.view.join.document.toPlainText()
+    assert desk.view.join.changes.count >= 3
+    desk.look("repeated")
+    desk.press(desk.view.join.accept_button)
+    desk.until(lambda: desk.view.study.title == "Asthma in adults (2)")
+    desk.at(Stage.RESULTS)
+    for thread in threads:
+        thread.join(60)
+    desk.window.show_home()
+    desk.look("home-repeated")
+    said = desk.window.home.table.text
+    assert "done, The results are here" in said and "done, Goes on in the study that repeats it" in said
+    assert len(known_folders()) == 2
+
+
+def test_wrong_files_are_replaced_where_they_were_chosen(
+    desk: Desk, study: MakeStudy, tmp_path: Path
+) -> None:
+    trial = study(name="Asthma in adults")
+    me, *others = trial.members
+    right, me.bfile = me.bfile, moved(me.bfile, tmp_path)
+    threads = run_beside(*others)
+    until_run(desk, me)
+    desk.reads("variants are not the others", "genome build")
+    desk.reads("Choose the right files under Data. The other cohorts wait, and need do nothing.")
+    desk.look("list-apart")
+
+    desk.type(Qt.Key.Key_2, Qt.KeyboardModifier.ControlModifier)
+    desk.at(Stage.DATA)
+    desk.view.data.bfile.edit.clear()
+    desk.bot.keyClicks(desk.view.data.bfile.edit, f"{right}.bed")
+    desk.press(desk.view.data.check_button)
+    desk.press(desk.view.check.next_button)
+    desk.press(desk.view.review.release_button)
+    desk.press(desk.view.run.start_button)
+    desk.at(Stage.RESULTS)
+    for thread, member in zip(threads, others, strict=True):
+        thread.join(60)
+        assert len(member.told(ReviewNeeded, ReleaseNeeded)) == 2

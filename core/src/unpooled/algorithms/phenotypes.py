@@ -1,0 +1,290 @@
+"""Several phenotypes in one study: each is analysed by the study's method, as if the study had only that one.
+
+A method need not know of this. Its procedure is run once for each phenotype, on what the plan says of that
+one. What it asks becomes a question about that phenotype, which a cohort answers from a view of its data; its
+rows go to tables of that phenotype. Only of a method that shares what it asks (`Algorithm.shares`) the
+procedure is run once for all phenotypes, if they are of the same people.
+
+Before anything else the study compares who is in which analysis. Sums over nearly the same people would be,
+subtracted from one another, sums over the few who are in one of them only: docs/several-phenotypes.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, TypeVar, cast
+
+import numpy as np
+
+from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
+from unpooled.algorithms.shared.groups import CASE, COMPLETE, CONTROL, Group, members
+from unpooled.algorithms.shared.tables_of_several import ending, of_several
+from unpooled.cohort import Cohort, Samples, Table, WithSamples
+from unpooled.errors import Refuse
+from unpooled.plan import Plan
+from unpooled.procedure import PROCEDURES, Asks, Call, Each, Go, Rows, Study, procedure
+from unpooled.protocol import codec
+from unpooled.question import Arrays, Count, Foreseen, Question, Sent
+from unpooled.shared_options import FEWEST_AT_A_LEVEL, PHENOTYPES, REQUIRE_PHENO
+from unpooled.sizes import Sizes
+
+Columns = TypeVar("Columns", bound=Mapping[str, Any])
+
+
+@procedure("phenotypes")
+def each_phenotype(study: Study, method: str) -> Asks[None]:
+    """The procedure of a method for each phenotype, unless the people of two of them differ by few.
+
+    They run side by side: what is wrong with one is known before the genotypes of another are asked about.
+    """
+    plan = study.plan
+    if not plan.alone:
+        refuse_few_apart(plan, (yield CountApart(len(plan.phenotype_names), plan.trait))["apart"])
+    begin = codec.encode(())
+    yield Each(one_phenotype(study, phenotype, method, begin) for phenotype in plan.phenotype_names)
+
+
+@procedure("phenotype")
+def one_phenotype(study: Study, phenotype: str, name: str, arguments: bytes) -> Asks[bytes]:
+    """A procedure of the method for one phenotype, with its encoded arguments; gives its value, encoded."""
+    of_one = Study(study.plan.of_phenotype(phenotype), lambda: study.panel)
+    running, came = iter(PROCEDURES[name].call(of_one, arguments)), None
+
+    def about(call: Call[Any]) -> Call[bytes]:
+        return one_phenotype(study, phenotype, call.procedure.name, codec.encode(call.arguments))
+
+    while True:
+        try:
+            event = running.send(came)
+        except StopIteration as end:
+            return codec.encode(end.value)
+        except Refuse as refused:
+            raise _named(refused, study.plan, phenotype) from refused
+        match event:
+            case Question():
+                came = yield _about(event, study.plan, phenotype)
+            case Rows():
+                came = yield of_several(event, phenotype)
+            case Each():
+                values = yield Each(map(about, event.calls))
+                came = [call.procedure.value(value) for call, value in zip(event.calls, values, strict=True)]
+            case Go():
+                running.close()
+                return (yield from Go(about(event.call)))
+            case _:
+                raise TypeError(f"{name} yields {type(event).__name__}")
+
+
+def _named(refused: Refuse, plan: Plan, phenotype: str) -> Refuse:
+    """The refusal of a study of one phenotype, as one of a study of several."""
+    of_further = refused.field == "phenotype" and phenotype != plan.phenotype
+    field = PHENOTYPES.name if of_further else refused.field
+    return Refuse(field, f"{phenotype}: {refused.reason}", refused.remedy)
+
+
+# Tables
+
+
+def tables_of(plan: Plan, tables: Mapping[str, Columns], phenotype: str) -> dict[str, Columns]:
+    """The result tables of one phenotype, under the names that they have in a study of that one alone.
+
+    A table that is of no phenotype is of each.
+    """
+    if not plan.phenotypes:
+        return dict(tables)
+    endings, own = tuple(map(ending, plan.phenotype_names)), ending(phenotype)
+    return {
+        name.removesuffix(own): columns
+        for name, columns in tables.items()
+        if name.endswith(own) or not name.endswith(endings)
+    }
+
+
+# Cohorts
+
+
+def required(cohort: Cohort | Table, plan: Plan) -> Cohort | Table:
+    """The cohort without whoever lacks one of the phenotypes, if the plan wants it so."""
+    if not plan.require_pheno:
+        return cohort
+    of_variants = cast(Cohort, cohort)
+    samples = of_variants.samples
+    return _with(of_variants, replace(samples, kept=samples.kept & have_all(samples.phenotypes)))
+
+
+def have_all(phenotypes: Sequence[np.ndarray]) -> np.ndarray:
+    """Who has a value of each phenotype: bool (n,)."""
+    return np.asarray(~np.isnan(phenotypes).any(axis=0))
+
+
+def of_phenotype(cohort: Cohort, place: int) -> Cohort:
+    """The cohort as if it had only the phenotype at this place."""
+    return _with(cohort, cohort.samples.of_phenotype(place))
+
+
+def _with(cohort: Cohort, samples: Samples) -> Cohort:
+    if isinstance(cohort, WithSamples):
+        return replace(cohort, samples=samples)
+    return WithSamples(cohort, samples)
+
+
+# Questions
+
+
+class OfPhenotype(Question):
+    """What makes a kind of questions one about a phenotype of several: it asks a view of plan and cohort."""
+
+    place_of_phenotype: ClassVar[int]
+    name_of_phenotype: ClassVar[str]
+
+    @classmethod
+    def _of_one(cls, plan: Plan) -> Plan:
+        return plan.of_phenotype(cls.name_of_phenotype)
+
+    def _view(self, cohort: Cohort) -> Cohort:
+        return of_phenotype(cohort, self.place_of_phenotype)
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
+        return super().sends_under(cls._of_one(plan))
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        return super().foreseen(cls._of_one(plan), sizes)
+
+    def agrees(self, plan: Plan) -> bool:
+        return super().agrees(self._of_one(plan))
+
+    def columns_under(self, plan: Plan) -> Sequence[str]:
+        return super().columns_under(self._of_one(plan))
+
+    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
+        return super().fits_panel(chromosomes, self._of_one(plan))
+
+    def local(self, cohort: Cohort) -> Arrays:
+        return super().local(self._view(cohort))
+
+    def parts(self, cohort: Cohort) -> Iterable[Question]:
+        return super().parts(self._view(cohort))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """How a cohort's own cluster is handed it: the kind cannot be imported by its name."""
+        kind = type(self).__mro__[2]
+        values = tuple(getattr(self, field.name) for field in fields(cast(Any, self)))
+        return _again, (kind, self.place_of_phenotype, self.name_of_phenotype, values)
+
+
+def _again(kind: type[Question], place: int, phenotype: str, values: tuple[Any, ...]) -> Question:
+    made = kind_of(kind, place, phenotype)
+    return made(**{field.name: value for field, value in zip(fields(cast(Any, made)), values, strict=True)})
+
+
+_kinds: dict[tuple[type[Question], int, str], type[Question]] = {}
+"""Those that were made: each once, for kinds are compared by what they are."""
+
+
+def kind_of(kind: type[Question], place: int, phenotype: str) -> type[Question]:
+    """The kind of questions that asks the same about one phenotype, which a cohort has at this place."""
+    known = _kinds.get((kind, place, phenotype))
+    if known is not None:
+        return known
+    named = {"name": f"{kind.name} of {phenotype}", "title": f"{kind.title} ({phenotype})"}
+    about = {"place_of_phenotype": place, "name_of_phenotype": phenotype, "__module__": kind.__module__}
+    made: type[Question] = type(kind.__name__, (OfPhenotype, kind), named | about)
+    return _kinds.setdefault((kind, place, phenotype), made)
+
+
+def kinds_of(plan: Plan, asks: Sequence[type[Question]]) -> Iterator[type[Question]]:
+    """All kinds of questions of a study of several phenotypes, in their order."""
+    yield CountApart
+    for place, phenotype in enumerate(plan.phenotype_names):
+        yield from (kind_of(kind, place, phenotype) for kind in asks)
+
+
+def _about(question: Question, plan: Plan, phenotype: str) -> Question:
+    made = kind_of(type(question), plan.phenotype_names.index(phenotype), phenotype)
+    return made(**{field.name: getattr(question, field.name) for field in fields(cast(Any, question))})
+
+
+# Who is in which analysis
+
+
+def _sets(trait: str) -> tuple[Group, ...]:
+    """The groups of people of one phenotype that sums are over: all first, then each class."""
+    return ((COMPLETE,), (COMPLETE, CASE), (COMPLETE, CONTROL)) if trait == "case/control" else ((COMPLETE,),)
+
+
+@dataclass(frozen=True)
+class CountApart(Question):
+    """How many people are in the analysis of one phenotype, and not in that of another."""
+
+    name: ClassVar[str] = "phenotypes/apart"
+    title: ClassVar[str] = "Compare the people of the phenotypes"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "apart",
+            ("sets", "sets"),
+            MOST_PEOPLE,
+            "for each two phenotypes: number of people with complete data for the one and not for the other; "
+            "if case/control also of cases and of controls of the one who are not cases, or controls, of the "
+            "other",
+            f"by how many people of the pool these differ; 1 to {FEWEST_AT_A_LEVEL - 1} end the study",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"sets": "group of people"}
+    ring_bits: ClassVar[int] = 64
+
+    phenotypes: int
+    trait: str
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls(len(plan.phenotype_names), plan.trait)])
+
+    @property
+    def sets(self) -> int:
+        return self.phenotypes * len(_sets(self.trait))
+
+    def agrees(self, plan: Plan) -> bool:
+        return (self.phenotypes, self.trait) == (len(plan.phenotype_names), plan.trait)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        views = map(cohort.samples.of_phenotype, range(self.phenotypes))
+        inside = np.array([members(group, view) for view in views for group in _sets(self.trait)], np.int64)
+        return {"apart": inside @ (1 - inside).T}
+
+
+def refuse_few_apart(plan: Plan, apart: np.ndarray) -> None:
+    """Refuse two phenotypes whose people differ by few.
+
+    `apart`, int64 (sets, sets), is what `CountApart` asks for, summed. Of all with complete data few may not
+    even be in the one and not in the other while many are the other way round: a third phenotype may be of
+    those. Two classes are refused only if all who differ are few: few cases of one phenotype may well be
+    among the many controls of another, and the difference of such sums is about the many.
+    """
+    names, size = plan.phenotype_names, len(_sets(plan.trait))
+    for place, name in enumerate(names):
+        for later, other in enumerate(names[place + 1 :], place + 1):
+            one, two = slice(size * place, size * (place + 1)), slice(size * later, size * (later + 1))
+            only_one, only_two = apart[one, two], apart[two, one].T
+            everyone = is_few(only_one[0, 0]) or is_few(only_two[0, 0])
+            if everyone or is_few((only_one + only_two)[1:, 1:]):
+                raise _few_apart(plan, name, other, of_classes=not everyone)
+
+
+def is_few(people: np.ndarray) -> bool:
+    """Whether any of these numbers of people is of some, but too few to sum over."""
+    return bool(((people > 0) & (people < FEWEST_AT_A_LEVEL)).any())
+
+
+def _few_apart(plan: Plan, name: str, other: str, *, of_classes: bool) -> Refuse:
+    who = "cases or controls of" if of_classes else "people with"
+    helps = not of_classes and not plan.require_pheno
+    return Refuse(
+        PHENOTYPES.name,
+        f"the {who} {name} and {other} in the pool differ by fewer than {FEWEST_AT_A_LEVEL} people, and the "
+        "difference of two sums would reveal these",
+        (f"Choose “{REQUIRE_PHENO.label}”, or leave" if helps else "Leave")
+        + " one of the two out; two studies of one each would reveal the same.",
+    )

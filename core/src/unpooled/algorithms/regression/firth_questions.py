@@ -1,0 +1,108 @@
+"""The questions of Firth's penalised fit, about the variants that need it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.regression.logistic_questions import Evaluate
+from unpooled.algorithms.shared import plausible
+from unpooled.algorithms.shared.chunks import Chunk
+from unpooled.algorithms.shared.coding import counts_as_plink2
+from unpooled.cohort import Cohort
+from unpooled.firth_option import NEVER, choice
+from unpooled.kernels.logistic import penalty
+from unpooled.kernels.newton import positive_definite
+from unpooled.plan import Plan
+from unpooled.question import Arrays, Real, Sent
+
+
+def has_penalised_fit(plan: Plan, coding: str) -> bool:
+    """Whether a study fits variants of this coding by Firth's likelihood: those of plink2's report."""
+    return choice(plan) != NEVER and counts_as_plink2(coding)
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluatePenalised(Evaluate):
+    """The same sums as for the usual fit, at the coefficients of Firth's."""
+
+    usual_rounds: ClassVar[int] = 1
+    name: ClassVar[str] = "firth/evaluate"
+    title: ClassVar[str] = "Penalised fit"
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
+        return () if choice(plan) == NEVER else super().sends_under(plan)
+
+    def agrees(self, plan: Plan) -> bool:
+        return super().agrees(plan) and has_penalised_fit(plan, self.chromosome)
+
+
+_ROUNDING = 1e-6
+
+_PENALTY_TELLS = (
+    "how much weight the people with unusual genotype and covariates have in each variant's model; for a "
+    "variant that only one person carries, that person's covariates, without name or cohort"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Penalty(EvaluatePenalised):
+    """Derivative of Firth's penalty of each variant, and the information that it adds."""
+
+    name: ClassVar[str] = "firth/penalty"
+    title: ClassVar[str] = "Penalty of the fit"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "score",
+            ("variants", "parameters"),
+            "bound",
+            "bits",
+            "per variant: derivative of the penalty, a sum weighted by each person's leverage",
+            _PENALTY_TELLS,
+            of_one=True,
+        ),
+        Real(
+            "information",
+            ("variants", "triangle"),
+            "bound",
+            "bits",
+            "per variant: the information that the penalty adds, weighted likewise",
+            _PENALTY_TELLS,
+            of_one=True,
+        ),
+    )
+
+    inverse: np.ndarray
+    """Upper triangles of the pool's inverse information at `beta`: float64 (m, triangle)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        good = plausible.real(self.inverse, (self.variants, self.triangle)) and self._may_be_inverse()
+        plausible.require(good, "the penalty of models")
+
+    def _may_be_inverse(self) -> bool:
+        """Whether these can be inverses of sums of w x x' over the pool, in which no w is beyond 1/4."""
+        if not self.people:  # nothing but the shape is meant
+            return True
+        least = 4 / self.people * (1 - _ROUNDING)
+        fit = positive_definite(self.inverse, self.parameters) & (self.inverse[:, 0] >= least)
+        return bool(fit.all())
+
+    @classmethod
+    def foreseen_models(cls, plan: Plan, chunk: Chunk) -> dict[str, Any]:
+        fields = super().foreseen_models(plan, chunk)
+        p = fields["beta"].shape[1]
+        return fields | {"inverse": np.zeros((chunk.variants, p * (p + 1) // 2))}
+
+    def fields_of(self, part: slice) -> dict[str, Any]:
+        return super().fields_of(part) | {"inverse": self.inverse[part]}
+
+    def local(self, cohort: Cohort) -> Arrays:
+        words, second, lacking, design, fill = self.data_of(cohort)
+        score, information = penalty(
+            words, second, lacking, design, self.beta, self.inverse, fill, self.exact
+        )
+        return {"score": score, "information": information}

@@ -1,0 +1,311 @@
+"""A meta-analysis of the cohorts' own estimates, of which none is known to anybody else.
+
+Each cohort fits its own data at home, as the study fits the pool, and adds what its estimate b and weight
+w = 1 / SE^2 contribute to the sums that fixed effect, Cochran's Q and DerSimonian and Laird's variance
+between cohorts follow from (`unpooled.kernels.meta_analysis`). Where that variance is above 0, a second
+question names it, and asks for the sums of the random effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.regression.own_fit import Model, own_estimates
+from unpooled.algorithms.shared import chunks, plausible
+from unpooled.algorithms.shared.chunks import Chunk
+from unpooled.algorithms.shared.coding import PLACES, by_plink2, fits
+from unpooled.algorithms.shared.genotype_counts import Counted
+from unpooled.algorithms.shared.standardise import fraction_bits
+from unpooled.algorithms.shared.summary import VARIANTS
+from unpooled.cohort import Cohort
+from unpooled.columns import Turned
+from unpooled.heterogeneity_option import META, fewest_of_random, fewest_studies
+from unpooled.kernels.meta_analysis import fixed_effect, random_weight
+from unpooled.plan import EXACT, Plan
+from unpooled.procedure import Asks, Rows, Study
+from unpooled.question import Arrays, Asking, Count, Foreseen, Question, Real, Sent
+from unpooled.sizes import Sizes
+
+TABLE = "meta-analysis"
+"""A row per variant that passes the filters, float64 (m,) but for `variant` and `studies`:
+
+studies                     how many cohorts have an estimate
+fixed, fixed_se             per copy of the panel's first allele; NaN where too few cohorts have one
+random, random_se           likewise; where effects differ, NaN of fewer than a random effect takes
+q_p, i_squared              P of Cochran's Q; I^2 in per cent
+"""
+
+WEIGHT, SCORE, SQUARE = 2.0**40, 2.0**52, 2.0**64
+"""Bounds of w, of wb and of wb^2, in the units of the phenotype that sums are in: docs/meta-analysis.md."""
+
+
+def compare_cohorts(study: Study, chunk: Chunk, counted: Counted, exponent: int) -> Asks[None]:
+    """Combine the cohorts' own estimates of variants of a chunk, if the plan asks for that.
+
+    `exponent`: effects are of a phenotype in units of 2^exponent.
+    """
+    plan, variants = study.plan, counted.variants
+    if META not in plan.files or by_plink2(chunk.chromosome) or not len(variants):
+        return
+    fields = _fields(plan, chunk, exponent)
+    sums = yield SumEstimates(**fields, asked=_asked(chunk, variants))
+    names = ("studies", "weights", "effects", "squares", "weight_squares")
+    found = fixed_effect(*(sums[name] for name in names))
+    enough = found.studies >= fewest_studies(plan)
+    same = found.between == 0
+    effect, se = (np.where(same, values, np.nan) for values in (found.effect, found.se))
+    again = ~same & (found.studies >= fewest_of_random(plan))
+    if again.any():
+        sums = yield SumAgain(**fields, asked=_asked(chunk, variants[again]), between=found.between[again])
+        effect[again] = sums["effects"] / sums["weights"]
+        se[again] = 1 / np.sqrt(sums["weights"])
+    of_pool = {"fixed": found.effect, "fixed_se": found.se, "random": effect, "random_se": se}
+    columns = {name: np.ldexp(values, exponent) for name, values in of_pool.items()}
+    columns |= {"q_p": found.q_p, "i_squared": found.i_squared}
+    shown = {name: np.where(enough, values, np.nan) for name, values in columns.items()}
+    yield Rows(TABLE, {"variant": variants, "studies": found.studies, **shown})
+
+
+def with_meta(tables: Mapping[str, Arrays]) -> Arrays:
+    """The columns of the variants that were tested, and those of the meta-analysis, as `across_...`, per A1.
+
+    Both tables have a row for each variant that passes the filters.
+    """
+    rows = tables[VARIANTS]
+    return _WithMeta(rows, tables[TABLE]) if TABLE in tables else rows
+
+
+class _WithMeta(Mapping[str, Any]):
+    """Columns of both tables. What was looked up is not held."""
+
+    def __init__(self, rows: Arrays, found: Arrays) -> None:
+        self._rows, self._found = rows, found
+
+    def __getitem__(self, name: str) -> Any:
+        if not name.startswith(_ACROSS):
+            return self._rows[name]
+        column = self._found[name.removeprefix(_ACROSS)]
+        of_allele = name.removeprefix(_ACROSS) in ("fixed", "random")
+        return Turned(column, self._rows["first_is_a1"]) if of_allele else column
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._rows
+        yield from (_ACROSS + name for name in self._found if name != "variant")
+
+    def __len__(self) -> int:
+        return len(self._rows) + len(self._found) - 1
+
+
+_ACROSS = "across_"
+
+
+def _asked(chunk: Chunk, variants: np.ndarray) -> np.ndarray:
+    asked = np.zeros(chunk.variants, np.uint8)
+    asked[variants - chunk.start] = 1
+    return asked
+
+
+def _fields(plan: Plan, chunk: Chunk, exponent: int) -> dict[str, Any]:
+    """What both questions say beside the variants that they are about."""
+    return {
+        "start": chunk.start,
+        "chromosome": chunk.chromosome,
+        "exponent": exponent,
+        "test": plan.test,
+        "trait": plan.trait,
+        "exact": plan.missing == EXACT,
+        "max_iterations": plan.max_iterations,
+        "tolerance": plan.tolerance,
+        "cohorts": plan.cohorts,
+    }
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OfEstimates(Question):
+    """A question about the cohorts' own estimates of some variants of a chunk."""
+
+    each: ClassVar[dict[str, str]] = {"variants": "variant"}
+    ring_bits: ClassVar[int] = 128
+
+    start: int
+    asked: np.ndarray
+    """Of each variant of the chunk whether it is asked about, 0 or 1: uint8."""
+    chromosome: str
+    exponent: int
+    test: str
+    trait: str
+    exact: bool
+    max_iterations: int
+    tolerance: float
+    cohorts: int
+
+    def __post_init__(self) -> None:
+        good = (
+            self.asked.dtype == np.uint8
+            and self.asked.ndim == 1
+            and set(np.unique(self.asked).tolist()) <= {0, 1}
+            and self.start >= 0
+            and self.chromosome in PLACES
+            and not by_plink2(self.chromosome)
+            and plausible.exponents(np.array([self.exponent]), 1)
+            and plausible.pool(0, self.cohorts)
+        )
+        plausible.require(good, "cohorts' own estimates")
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
+        return cls.sends if META in plan.files else ()
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        found = chunks.foreseen_chunks(plan, sizes)
+        return None if found is None else Foreseen([cls.largest(plan, chunk) for chunk in found], exact=False)
+
+    @classmethod
+    def largest(cls, plan: Plan, chunk: Chunk) -> OfEstimates:
+        """The question about all variants of a chunk."""
+        return cls(**_fields(plan, chunk, 0), asked=np.ones(chunk.variants, np.uint8))
+
+    @property
+    def variants(self) -> int:
+        return int(np.count_nonzero(self.asked))
+
+    @property
+    def reach(self) -> int:
+        return self.start + len(self.asked)
+
+    @property
+    def items(self) -> np.ndarray:
+        """The panel indices of what is asked about: int64 (m,)."""
+        return np.asarray(self.start + np.flatnonzero(self.asked))
+
+    @property
+    def weight_bits(self) -> int:
+        return fraction_bits(int(WEIGHT), self.cohorts)
+
+    @property
+    def score_bits(self) -> int:
+        return fraction_bits(int(SCORE), self.cohorts)
+
+    def agrees(self, plan: Plan) -> bool:
+        """Only where the plan has the file, and fitted as the plan has it."""
+        chunk = Chunk(self.start, self.reach, self.chromosome)
+        fields = _fields(plan, chunk, self.exponent)
+        return META in plan.files and all(getattr(self, name) == value for name, value in fields.items())
+
+    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
+        return super().fits_panel(chromosomes, plan) and fits(self.chromosome, chromosomes[self.items], plan)
+
+    def asking(self) -> Asking:
+        return Asking(items=self.items)
+
+    def own(self, cohort: Cohort) -> tuple[np.ndarray, np.ndarray]:
+        """This cohort's effects in units of 2^exponent, and their weights; 0 where it has no estimate."""
+        model = Model(self.test, self.trait, self.exact, self.max_iterations, self.tolerance)
+        effect, se = (
+            np.ldexp(values, -self.exponent)
+            for values in own_estimates(model, self.chromosome, self.items, cohort)
+        )
+        has = np.isfinite(effect) & np.isfinite(se) & (se > 0)
+        return np.where(has, effect, 0.0), np.where(has, 1 / np.where(has, se, 1) ** 2, 0.0)
+
+
+_LEARNS = (
+    "what a meta-analysis of the cohorts says of the variant; where a single cohort has an estimate that "
+    "estimate, and where a single person of it has the allele that person's phenotype, without name"
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SumEstimates(OfEstimates):
+    """Sums over the cohorts of what their own estimates contribute to a meta-analysis."""
+
+    name: ClassVar[str] = "regression/estimates"
+    title: ClassVar[str] = "Compare the cohorts' own estimates"
+    sends: ClassVar[tuple[Sent, ...]] = (
+        Count(
+            "studies",
+            ("variants",),
+            1,
+            "per variant: 1 if this cohort's data alone have an estimate b of its effect, else 0",
+            "how many cohorts have an estimate",
+        ),
+        Real(
+            "weights",
+            ("variants",),
+            WEIGHT,
+            "weight_bits",
+            "per variant: w = 1/SE² of this cohort's own estimate; 0 without one, here and below",
+            _LEARNS,
+            of_one=True,
+        ),
+        Real("effects", ("variants",), SCORE, "score_bits", "likewise: wb", _LEARNS, of_one=True),
+        Real("squares", ("variants",), SQUARE, "square_bits", "likewise: wb²", _LEARNS, of_one=True),
+        Real("weight_squares", ("variants",), WEIGHT**2, "spread_bits", "likewise: w²", _LEARNS, of_one=True),
+    )
+
+    @property
+    def square_bits(self) -> int:
+        return fraction_bits(int(SQUARE), self.cohorts)
+
+    @property
+    def spread_bits(self) -> int:
+        return fraction_bits(int(WEIGHT**2), self.cohorts)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        b, w = self.own(cohort)
+        return {
+            "studies": (w > 0).astype(np.int64),
+            "weights": w,
+            "effects": w * b,
+            "squares": w * b**2,
+            "weight_squares": w**2,
+        }
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SumAgain(OfEstimates):
+    """Sums of the estimates with the weights of a random effect."""
+
+    name: ClassVar[str] = "regression/estimates-again"
+    title: ClassVar[str] = "Weigh the cohorts' own estimates again"
+    sends: ClassVar[tuple[Sent, ...]] = (
+        Real(
+            "weights",
+            ("variants",),
+            WEIGHT,
+            "weight_bits",
+            "per variant whose effect differs between cohorts: u = 1/(SE² + variance between cohorts)",
+            "the random effect of the meta-analysis, and no cohort's own estimate",
+        ),
+        Real(
+            "effects",
+            ("variants",),
+            SCORE,
+            "score_bits",
+            "likewise: ub",
+            "the random effect of the meta-analysis, and no cohort's own estimate",
+        ),
+    )
+
+    between: np.ndarray
+    """float64 (m,): the variance between cohorts, in units of 2^exponent squared."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        good = plausible.real(self.between, (self.variants,)) and bool((self.between >= 0).all())
+        plausible.require(good, "cohorts' own estimates")
+
+    @classmethod
+    def largest(cls, plan: Plan, chunk: Chunk) -> SumAgain:
+        asked = np.ones(chunk.variants, np.uint8)
+        return cls(**_fields(plan, chunk, 0), asked=asked, between=np.zeros(chunk.variants))
+
+    def local(self, cohort: Cohort) -> Arrays:
+        b, w = self.own(cohort)
+        u = random_weight(w, self.between)
+        return {"weights": u, "effects": u * b}

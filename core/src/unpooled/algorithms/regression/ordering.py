@@ -1,0 +1,64 @@
+"""Which allele is A1, before a fit that has to know it: one of copies of the other allele is another fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.regression.pool import foreseen_fits
+from unpooled.algorithms.shared.chunks import Chunk
+from unpooled.algorithms.shared.coding import PLACES, fits
+from unpooled.algorithms.shared.genotype_counts import AlleleOrder, Counted, most_say_first
+from unpooled.genotype_model import terms_of
+from unpooled.plan import Plan
+from unpooled.procedure import Asks, Study
+from unpooled.question import Asking, Count, Foreseen, Real
+from unpooled.sizes import Sizes
+
+
+@dataclass(frozen=True, eq=False)
+class OrderBeforeFit(AlleleOrder):
+    """Which allele is A1 where both are equally frequent, of variants of a chunk that will be fitted."""
+
+    name: ClassVar[str] = "regression/order-before-fit"
+    title: ClassVar[str] = "Order the alleles of ties before they are fitted"
+
+    chromosome: str
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
+        return () if terms_of(plan).is_plain else cls.sends
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        chunks = foreseen_fits(plan, sizes)
+        if chunks is None:
+            return None
+        questions = (cls(np.arange(chunk.start, chunk.stop), chunk.chromosome) for chunk in chunks)
+        return Foreseen(questions, exact=False)
+
+    def agrees(self, plan: Plan) -> bool:
+        return self.chromosome in PLACES and not terms_of(plan).is_plain and super().agrees(plan)
+
+    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
+        inside = super().fits_panel(chromosomes, plan)
+        return inside and fits(self.chromosome, chromosomes[self.variants], plan)
+
+    def asking(self) -> Asking:
+        return Asking(self.chromosome, self.variants.astype(np.int64))
+
+
+def order_of(study: Study, chunk: Chunk, counted: Counted) -> Asks[tuple[np.ndarray, np.ndarray]]:
+    """Whether the first allele of each variant is A1, and which variants are ties still: bool (m,) each.
+
+    A regression on copies is settled with its own sums; every other one here.
+    """
+    first_is_a1, tied = counted.order()
+    if terms_of(study.plan).is_plain or not tied.any():
+        return first_is_a1, tied
+    sums = yield OrderBeforeFit(counted.variants[tied], chunk.chromosome)
+    found = first_is_a1.copy()
+    found[tied] = most_say_first(sums["first"], study.plan.cohorts)
+    return found, np.zeros_like(tied)

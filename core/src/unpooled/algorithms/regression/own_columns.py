@@ -1,0 +1,249 @@
+"""What is summed of a variant's own columns: those that its genotype becomes, and their products with
+covariates.
+
+With f, h columns of the model, s, t covariates that interact, and z any real column, the sums are of f z and
+f s z, and with interactions of f h s and f h s t. Sums without a real column follow from the counts; those of
+products with sex are the sums over men, since sums are apart by sex on X.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from unpooled.algorithms.regression.pool import Calls
+from unpooled.algorithms.shared.coding import by_plink2, most_copies
+from unpooled.genotype_model import Terms
+
+_ONE = -1
+"""Stands for the column of ones among real columns."""
+
+_Factors = tuple[tuple[int, ...], tuple[int, int]]
+"""One or two columns of the model, and two real columns."""
+
+
+@dataclass(frozen=True)
+class OwnSums:
+    """Which sums there are of each variant beside so many real columns."""
+
+    terms: Terms
+    columns: int
+
+    @cached_property
+    def factors(self) -> tuple[_Factors, ...]:
+        """What is multiplied in each sum, in the order in which they are sent."""
+        return tuple(dict.fromkeys((*self._of_one(), *self._of_two())))
+
+    @cached_property
+    def places(self) -> dict[_Factors, int]:
+        """Where each sum is in that order."""
+        return {factors: k for k, factors in enumerate(self.factors)}
+
+    def among(self, wider: OwnSums, own: Sequence[int]) -> list[int]:
+        """Where these sums are among those of more columns, of which these are the columns `own`."""
+        at = {_ONE: _ONE, **dict(enumerate(own))}
+        return [wider.places[model, (at[i], at[j])] for model, (i, j) in self.factors]
+
+    def _of_one(self) -> Iterator[_Factors]:
+        alone = range(len(self.terms.coded))
+        for a, i, j in itertools.product(alone, (_ONE, *self.terms.interacting), range(self.columns)):
+            yield (a,), (min(i, j), max(i, j))
+
+    def _of_two(self) -> Iterator[_Factors]:
+        model = itertools.combinations_with_replacement(range(len(self.terms.coded)), 2)
+        real = list(itertools.combinations_with_replacement((_ONE, *self.terms.interacting), 2))[1:]
+        yield from itertools.product(model, real)
+
+    def __len__(self) -> int:
+        return len(self.factors)
+
+    @property
+    def coded(self) -> np.ndarray:
+        """What 0, 1 and 2 copies count in each sum: float64 (3, sums)."""
+        values = np.array([coded.values for coded in self.terms.coded]).T
+        return np.stack([values[:, list(model)].prod(axis=1) for model, _ in self.factors], axis=1)
+
+    def of_people(self, z: np.ndarray) -> np.ndarray:
+        """What each person's genotype is multiplied with, (n, sums), from the real columns (n, columns)."""
+        with_one = np.concatenate([z, np.ones((len(z), 1))], axis=1)  # where -1 finds it
+        first, second = np.array([real for _, real in self.factors]).T
+        return np.asarray(with_one[:, first] * with_one[:, second])
+
+    def filled(self, fill: np.ndarray) -> np.ndarray:
+        """What missing calls count in each sum, (m, sums), if (m, k) in each column of the model."""
+        return np.stack([fill[:, list(model)].prod(axis=1) for model, _ in self.factors], axis=1)
+
+    def units(self, chromosome: str) -> np.ndarray:
+        """What sums are multiplied with, (s, sums), where one copy counts 1, but homozygous calls were taken
+        for 2 copies."""
+        half = most_copies(chromosome)[:, None] / 2
+        return np.asarray(half ** [len(model) for model, _ in self.factors])
+
+
+@dataclass(frozen=True, eq=False)
+class CodedCalls:
+    """Of m variants, in each of s sexes: people, and sums of the k columns of the model and of products."""
+
+    people: np.ndarray
+    """float64 (m, s)"""
+    sums: np.ndarray
+    """float64 (m, s, k)"""
+    products: np.ndarray
+    """float64 (m, s, k, k)"""
+
+    @classmethod
+    def of(cls, calls: Calls, terms: Terms, chromosome: str, first: np.ndarray) -> CodedCalls:
+        """Of those called; where `first`, bool (m,), the copies are of the panel's first allele."""
+        counts = np.where(first[:, None, None], calls.genotypes, calls.genotypes[:, :, ::-1])
+        half = most_copies(chromosome) / 2
+        values = np.array([coded.values for coded in terms.coded])[:, ::-1]  # of two copies, one, none
+        # By hand, not as a product of matrices, whose order of sums goes with the processor: whole numbers.
+        sums = np.einsum("msg,ag->msa", counts, values) * half[:, None]
+        products = np.einsum("msg,ag,bg->msab", counts, values, values) * half[:, None, None] ** 2
+        return cls(calls.called.astype(np.float64), sums, products)
+
+    @property
+    def means(self) -> np.ndarray:
+        """Of each column among those called: float64 (m, s, k); 0 where nobody is."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.nan_to_num(self.sums / self.people[:, :, None]))
+
+    @property
+    def fill(self) -> np.ndarray:
+        """What a missing call counts as under the rule `mean`, as questions have it: (m, s k)."""
+        return self.means.reshape(len(self.means), -1)
+
+    @property
+    def still(self) -> np.ndarray:
+        """Which columns are the same for everyone called: bool (m, k)."""
+        n, total = self.people.sum(axis=1)[:, None], self.sums.sum(axis=1)
+        squares = np.einsum("msaa->ma", self.products)
+        return np.asarray(n * squares == total * total)
+
+    def filled(self, people: np.ndarray) -> CodedCalls:
+        """Of all `people`, (s,), where a missing call is the mean."""
+        without, mean = people - self.people, self.means
+        each = mean[:, :, :, None] * mean[:, :, None, :]
+        return CodedCalls(
+            self.people + without,
+            self.sums + without[:, :, None] * mean,
+            self.products + without[:, :, None, None] * each,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class OwnColumns:
+    """Sums over the t own columns of m variants in each of s sexes; `z` are covariates and the phenotype."""
+
+    people: np.ndarray
+    """float64 (m, s)"""
+    sums: np.ndarray
+    """(m, s, t)"""
+    products: np.ndarray
+    """(m, s, t, t)"""
+    with_columns: np.ndarray
+    """(m, s, t, columns)"""
+
+    @classmethod
+    def of(cls, asked: OwnSums, coded: CodedCalls, found: np.ndarray) -> OwnColumns:
+        """From the calls, and the sums that were asked for, (m, s, sums)."""
+
+        def total(model: tuple[int, ...], i: int, j: int) -> np.ndarray:
+            if (i, j) == (_ONE, _ONE):
+                return (
+                    coded.sums[:, :, model[0]]
+                    if len(model) == 1
+                    else coded.products[:, :, model[0], model[1]]
+                )
+            return np.asarray(found[:, :, asked.places[tuple(sorted(model)), (min(i, j), max(i, j))]])
+
+        own, columns = asked.terms.own, range(asked.columns)
+        sums = np.stack([total((a,), _ONE, i) for a, i in own], axis=-1)
+        products = np.stack(
+            [np.stack([total((a, b), i, j) for b, j in own], axis=-1) for a, i in own], axis=-2
+        )
+        empty = np.zeros((*coded.people.shape, 0))
+        with_columns = [np.stack([*(total((a,), i, j) for j in columns)] or [empty], axis=-1) for a, i in own]
+        return cls(coded.people, sums, products, np.stack(with_columns, axis=-2))
+
+    def times_sex(self) -> OwnColumns:
+        """With the product of the first column and sex beside them: it is 1 for men, who come first."""
+        men = np.zeros(self.people.shape[1])
+        men[0] = 1
+        every = [*range(self.sums.shape[2]), 0]
+        is_in = np.ones((len(men), len(every)))
+        is_in[:, -1] = men
+        return OwnColumns(
+            self.people,
+            self.sums[:, :, every] * is_in,
+            self.products[:, :, every][:, :, :, every] * is_in[:, :, None] * is_in[:, None, :],
+            self.with_columns[:, :, every] * is_in[:, :, None],
+        )
+
+    def times(self, matrix: np.ndarray) -> OwnColumns:
+        """Over other columns: each a sum of these, weighted by a row of the matrix (t, t)."""
+        if np.array_equal(matrix, np.eye(len(matrix))):
+            return self
+        return OwnColumns(
+            self.people,
+            np.einsum("kt,mst->msk", matrix, self.sums),
+            np.einsum("kt,mstu,lu->mskl", matrix, self.products, matrix),
+            np.einsum("kt,mstc->mskc", matrix, self.with_columns),
+        )
+
+    def turned(self, which: np.ndarray, most: np.ndarray, z: np.ndarray) -> OwnColumns:
+        """Of copies of the other allele for some variants, bool (m,): there are `most`, (s,), of both.
+
+        `z`, (m, s, columns), are sums of the real columns over the people in each regression.
+        """
+        n, g, gg = self.people, self.sums[:, :, 0], self.products[:, :, 0, 0]
+        other = OwnColumns(
+            n,
+            (most * n - g)[:, :, None],
+            (most**2 * n - 2 * most * g + gg)[:, :, None, None],
+            most[:, None, None] * z[:, :, None] - self.with_columns,
+        )
+        return OwnColumns(
+            n,
+            *(
+                np.where(which.reshape(-1, *[1] * (mine.ndim - 1)), theirs, mine)
+                for mine, theirs in (
+                    (self.sums, other.sums),
+                    (self.products, other.products),
+                    (self.with_columns, other.with_columns),
+                )
+            ),
+        )
+
+
+def shifts(means: np.ndarray, chromosome: str) -> np.ndarray:
+    """What is to be added to covariates and, last, to sex, so that they are PLINK's: (c + 1,).
+
+    `means`, (c,), was subtracted from covariates. Men count 1 and others 0, as in PLINK 1.9. In plink2 men
+    count 1 and women 2: with -1 and -2 the genotype's coefficient is plink2's, and so are those of sex and of
+    their product but for the sign, which the report turns.
+    """
+    return np.append(means, -2.0 if by_plink2(chromosome) else 0.0)
+
+
+def raw_products(terms: Terms, shift: np.ndarray) -> np.ndarray:
+    """What turns a variant's own columns into those with covariates as they stand in the files: (t, t).
+
+    `shift`, (c,), is what was subtracted from each covariate, in its unit. PLINK multiplies the genotype with
+    covariates as they are, so its coefficient is that of people for whom they are 0.
+    """
+    found = np.eye(len(terms.own))
+    for row, (a, s) in enumerate(terms.own):
+        if s >= 0:
+            found[row, a] += shift[s]
+    return found
+
+
+def says_singular(calls: Calls, terms: Terms, columns: int) -> np.ndarray:
+    """Where a column does not vary, whether plink2 calls the columns singular, bool (m,): it finds that by
+    inverting the matrix of their correlations unless it has most of it ready."""
+    return np.asarray((calls.incomplete | bool(terms.interacting)) & (columns > 1))

@@ -1,0 +1,102 @@
+"""What a regression finds in one cohort's data alone, by the study's own procedure, run at the cohort."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from unpooled.algorithms.shared import summary
+from unpooled.algorithms.shared.chunks import DIPLOID, MT, X, Y
+from unpooled.algorithms.shared.groups import complete
+from unpooled.algorithms.shared.telling import telling
+from unpooled.alone import Alone, tables
+from unpooled.cohort import Cohort, Packed, Samples
+from unpooled.kernels.least_squares import REFUSED
+from unpooled.options import Covariate
+from unpooled.panel import Panel
+from unpooled.plan import EXACT, MEAN, OwnPlan
+from unpooled.procedure import PROCEDURES, Study
+
+_AUTOSOMES = 22
+_CODES = {DIPLOID: 1, X: _AUTOSOMES + 1, Y: _AUTOSOMES + 2, MT: _AUTOSOMES + 4}
+
+
+@dataclass(frozen=True)
+class Model:
+    """How a cohort fits its own regressions: as the study's plan has it, without filters."""
+
+    test: str
+    trait: str
+    exact: bool
+    """The rule for missing calls; by the other one they are the cohort's own mean."""
+    max_iterations: int
+    tolerance: float
+
+    def plan(self, covariates: int, variants: int) -> OwnPlan:
+        return OwnPlan(
+            test=self.test,
+            phenotype="own",
+            cohorts=1,
+            compensator_key=bytes(32),
+            trait=self.trait,
+            autosomes=_AUTOSOMES,
+            files=("assoc",),
+            chunk_size=max(variants, 1),
+            covariates=tuple(Covariate(f"c{k}") for k in range(covariates)),
+            hide_covar=True,
+            missing=EXACT if self.exact else MEAN,
+            max_iterations=self.max_iterations,
+            tolerance=self.tolerance,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Some:
+    """A cohort of some of its variants, with the covariates that say something here."""
+
+    cohort: Cohort
+    samples: Samples
+    variants: np.ndarray
+
+    def packed(self, variants: slice | np.ndarray) -> Packed:
+        return self.cohort.packed(self.variants[variants])
+
+
+def own_estimates(
+    model: Model, chromosome: str, variants: np.ndarray, cohort: Cohort
+) -> tuple[np.ndarray, np.ndarray]:
+    """Effect of a copy of the panel's first allele, and its standard error: float64 (m,), NaN without one.
+
+    `variants` are panel indices, of one class of chromosomes. Where PLINK 1.9 says NA there is none.
+    """
+    columns = telling(cohort.samples)
+    samples = replace(
+        cohort.samples,
+        # Whoever lacks any covariate of the study is not in it, though this one may be left out here.
+        phenotype=np.where(complete(cohort.samples), cohort.samples.phenotype, np.nan),
+        covariates=cohort.samples.covariates[:, columns],
+    )
+    plan, panel = model.plan(len(columns), len(variants)), _panel(chromosome, len(variants))
+    call = PROCEDURES[model.test](Study(plan, lambda: panel))
+    rows = tables(call, Alone(plan, _Some(cohort, samples, variants))).get(summary.VARIANTS)
+    effect, se = np.full((2, len(variants)), np.nan)
+    if rows is not None:
+        sign = np.where(rows["first_is_a1"], 1.0, -1.0)
+        has = ~np.isin(rows["code"], REFUSED)
+        effect[rows["variant"]] = np.where(has, sign * rows["beta"][:, 0], np.nan)
+        se[rows["variant"]] = np.where(has, rows["se"][:, 0], np.nan)
+    return effect, se
+
+
+def _panel(chromosome: str, variants: int) -> Panel:
+    """So many variants of a class of chromosomes, without names: a procedure looks only at the class."""
+    nothing = np.zeros(variants, np.uint32)
+    return Panel(
+        np.full(variants, _CODES[chromosome], np.uint8),
+        np.arange(variants, dtype=np.int32),
+        np.zeros(variants, "S1"),
+        (b"A", b"B"),
+        nothing,
+        nothing + 1,
+    )

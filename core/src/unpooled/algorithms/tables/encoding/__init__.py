@@ -1,0 +1,93 @@
+"""Encodings of columns of words: the dictionary that the pooled table would give, and numbers for its words.
+
+A plan lists the values that a column may have. Those that enough people of the pool have, in enough cohorts,
+are kept; all others count as the rest. The encoding file and what it does to a table are in
+`unpooled.encoder`; `hash` and `ngrams` need no question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from unpooled.algorithms.algorithm import AboutFile, Algorithm
+from unpooled.algorithms.tables.encoding.dictionary import SiftCodes, SpellWords
+from unpooled.algorithms.tables.encoding.options import OPTIONS
+from unpooled.algorithms.tables.encoding.procedure import ROWS, encode
+from unpooled.algorithms.tables.encoding.questions import (
+    AverageTargets,
+    CountLevels,
+    CountRows,
+    FindTargetMagnitude,
+    MeasureTargetSpread,
+    Sift,
+    SumTargets,
+)
+from unpooled.algorithms.tables.encoding.result import columns_of, shown, write
+from unpooled.encoder import outputs_of
+from unpooled.plan import ENCODING_FILE, NONE, Plan
+from unpooled.schema import CATEGORY
+from unpooled.templates import Template
+from unpooled.words import normal
+
+
+def _rules(plan: Plan) -> Mapping[str, str]:
+    found = dict(_of_schema(plan))
+    if plan.masking != "modular":
+        found["masking"] = "modular only: under normal noise a count near the floor may fall on either side"
+    return found
+
+
+def _of_schema(plan: Plan) -> Iterator[tuple[str, str]]:
+    """What is wrong with the columns in a study of encodings."""
+    for column in plan.dictionaries:
+        seen: dict[str, str] = {}
+        for level in column.levels if plan.ignore_case else ():
+            if (other := seen.setdefault(normal(level, ignore_case=True), level)) != level:
+                yield "schema", f"{column.title}: {other} and {level} are one word where case is ignored"
+    titles = [column.title for column in plan.schema if not column.is_category]
+    for column in plan.categories:
+        titles += outputs_of(column.title, column.encoding, column.levels)
+    if len(set(titles)) < len(titles):
+        twice = next(title for title in titles if titles.count(title) > 1)
+        yield "schema", f"the encoded table would have two columns called {twice}"
+
+
+ENCODE = Algorithm(
+    name="encode",
+    title="Encoding of columns of words",
+    method="Words of each column were encoded by the dictionary of all cohorts' tables.",
+    traits=(NONE,),
+    asks=(
+        CountRows,
+        SiftCodes,
+        SpellWords,
+        Sift,
+        CountLevels,
+        FindTargetMagnitude,
+        AverageTargets,
+        MeasureTargetSpread,
+        SumTargets,
+    ),
+    procedure=encode,
+    files={ENCODING_FILE: write},
+    usual_files=(ENCODING_FILE,),
+    about_files={
+        ENCODING_FILE: AboutFile("Encoding", "the dictionary of each column, with its numbers, as JSON")
+    },
+    options=OPTIONS,
+    templates=(
+        Template(
+            "encode",
+            "Words to numbers",
+            "Columns of words, encoded alike in every cohort. Name the columns and their values below.",
+        ),
+    ),
+    file_name=lambda file, plan: f"{file}.json",
+    table=ROWS,
+    columns=columns_of,
+    shown=shown,
+    summarise=lambda tables: None,
+    columns_of=lambda plan: plan.categories,
+    column_type=CATEGORY,
+    rules=_rules,
+)

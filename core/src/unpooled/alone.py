@@ -1,0 +1,79 @@
+"""Runs a whole procedure in one process; and runs it on one cohort's own data, of which nothing leaves.
+
+What a cohort finds alone is for its own eyes (`unpooled.run.run_alone`), or is what it adds to a question of
+which its own estimates are a part (`unpooled.algorithms.regression.heterogeneity`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from unpooled import opening
+from unpooled import question as questions
+from unpooled.cohort import Cohort, Table
+from unpooled.columns import joined
+from unpooled.driver import Running
+from unpooled.plan import Plan
+from unpooled.procedure import Call, Each, Rows
+from unpooled.question import Arrays, Question
+
+
+class Asked(Protocol):
+    """Whoever answers questions, with the sums."""
+
+    @property
+    def kinds(self) -> Sequence[type[Question]] | None:
+        """The kinds that may be asked; None for any."""
+
+    def total(self, question: Question) -> Arrays: ...
+
+
+def tables(call: Call[Any], asked: Asked) -> dict[str, dict[str, np.ndarray]]:
+    """The result tables of a procedure that is run to its end."""
+    rows: list[Rows] = []
+    finished(call, asked, rows)
+    return collect(rows)
+
+
+def finished(call: Call[Any], asked: Asked, rows: list[Rows]) -> Any:
+    """Run a branch to its end, and those that it waits for one after the other; its value."""
+    branch = Running(call, asked.kinds)
+    outcome = branch.go_on()
+    while True:
+        rows += outcome.rows
+        match outcome.waits_for:
+            case Question() as question:
+                outcome = branch.go_on(asked.total(question))
+            case Each() as each:
+                outcome = branch.go_on([finished(call, asked, rows) for call in each.calls])
+            case None:
+                return outcome.value
+
+
+def collect(rows: Iterable[Rows]) -> dict[str, dict[str, np.ndarray]]:
+    """Result tables from the rows of all branches, each table sorted by its first column."""
+    parts: dict[str, list[Arrays]] = {}
+    for part in rows:
+        parts.setdefault(part.table, []).append(part.columns)
+    return {table: joined(columns) for table, columns in parts.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Alone:
+    """One cohort, whose numbers stand for the sums."""
+
+    plan: Plan
+    cohort: Cohort | Table
+    kinds: Sequence[type[Question]] | None = None
+
+    def total(self, question: Question) -> Arrays:
+        """As rounded as sums are, for what is asked next may begin below the last bit of these."""
+        scheme, salt = self.plan.scheme(question.ring_bits), b""
+        share = questions.pack(question, questions.answer(question, self.cohort), scheme, 1, salt)
+        if question.opens:
+            return opening.alone(question, share, scheme)
+        return questions.unpack(question, share, scheme, 1, salt)

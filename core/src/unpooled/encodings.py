@@ -1,0 +1,49 @@
+"""The encodings of columns of words, each as a schema names it: `one-hot`, `target:died`, `hash:64`, … ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ONE_HOT, ORDINAL, FREQUENCY, TARGET, HASH, NGRAMS = (
+    "one-hot",
+    "ordinal",
+    "frequency",
+    "target",
+    "hash",
+    "ngrams",
+)
+KINDS = (ONE_HOT, ORDINAL, FREQUENCY, TARGET, HASH, NGRAMS)
+LOCAL = (HASH, NGRAMS)
+"""Those that each cohort computes by itself: nothing is asked for them."""
+MOST_COLUMNS = 4096
+"""That a word is hashed to."""
+
+WANTED = f"one-hot, ordinal, frequency, target:COLUMN, hash:D or ngrams:D, with D from 1 to {MOST_COLUMNS:,}"
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """An encoding with its argument."""
+
+    kind: str
+    target: str = ""
+    """Of `target`: the column whose mean stands for a word."""
+    columns: int = 1
+    """Of `hash` and `ngrams`: how many columns the words go to."""
+
+    @property
+    def has_dictionary(self) -> bool:
+        """Whether the cohorts agree on a dictionary of words for it."""
+        return self.kind not in LOCAL
+
+
+def read(text: str) -> Encoding:
+    """The encoding that a text names; ValueError if it names none."""
+    kind, colon, argument = text.partition(":")
+    if kind == TARGET and argument:
+        return Encoding(kind, target=argument)
+    if kind in LOCAL and argument.isascii() and argument.isdecimal() and 0 < int(argument) <= MOST_COLUMNS:
+        return Encoding(kind, columns=int(argument))
+    if kind in (ONE_HOT, ORDINAL, FREQUENCY) and not colon:
+        return Encoding(kind)
+    raise ValueError(f"want the encoding {WANTED}; not {text or 'none'}")

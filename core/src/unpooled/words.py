@@ -1,0 +1,63 @@
+"""Words of a category: in which form two of them are the same, and columns of them as numbers."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+REST, MISSING = "(rest)", "(missing)"
+"""What stands for all words outside of a dictionary, and for a missing one where that counts as a value."""
+
+
+def normal(word: str, *, ignore_case: bool = False) -> str:
+    """A word in the form in which words are compared: Unicode's NFC, without blanks around it.
+
+    With `ignore_case` also folded as Unicode has it, so that Straße and STRASSE are one.
+    """
+    found = unicodedata.normalize("NFC", word).strip()
+    return unicodedata.normalize("NFC", found.casefold()) if ignore_case else found
+
+
+def is_missing(cell: object) -> bool:
+    """Whether a cell of a table in memory holds no word: None, NaN and its like, or nothing but blanks."""
+    if isinstance(cell, str):
+        return not cell.strip()
+    return cell is None or cell != cell or str(cell) == "<NA>"
+
+
+def text_of(cell: object) -> str:
+    """A cell that holds a word, as text; 1.0 is 1, for pandas makes floats of whole numbers."""
+    if isinstance(cell, float | np.floating) and float(cell).is_integer():
+        return str(int(cell))
+    return str(cell)
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """A column of words, each different one once."""
+
+    codes: np.ndarray
+    """int64 (n,): for each row the place of its word among `values`; -1 where it is missing."""
+    values: tuple[str, ...]
+    """Different words as they stand in the table, blanks and all."""
+
+    @classmethod
+    def of(cls, cells: Iterable[object]) -> Words:
+        """From cells in memory: texts, or None, NaN or blanks where one is missing."""
+        place: dict[str, int] = {}
+        codes = [-1 if is_missing(cell) else place.setdefault(text_of(cell), len(place)) for cell in cells]
+        return cls(np.array(codes, np.int64), tuple(place))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def counts(self) -> np.ndarray:
+        """How many rows have each of the values: int64 (values,)."""
+        return np.asarray(np.bincount(self.codes[self.codes >= 0], minlength=len(self.values)))
+
+    def taken(self, numbers: Sequence[int] | np.ndarray, missing: int) -> np.ndarray:
+        """For each row the number of its value, or `missing`: int64 (n,)."""
+        return np.asarray(np.append(np.asarray(numbers, np.int64), missing)[self.codes])

@@ -1,0 +1,232 @@
+"""Every refusal of a procedure names a field of the plan and a remedy, and comes as early as it can."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import unpooled
+from unpooled import options
+from unpooled import question as questions
+from unpooled.algorithms.regression.pool import CountGenotypes
+from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
+from unpooled.algorithms.tables.encoding.dictionary import refuse_many
+from unpooled.cohort import ArrayCohort, ArrayTable, Samples
+from unpooled.driver import Running
+from unpooled.errors import BoundError, Refuse
+from unpooled.panel import Panel
+from unpooled.plan import NONE, Covariate, Plan
+from unpooled.protocol.masking import scheme
+from unpooled.protocol.problems import Problem
+from unpooled.run import run, run_alone
+from unpooled.schema import Column
+
+NAMES = (b"v0", b"v1", b"v2", b"v3", b"v4", b"still", b"rare", b"one")
+PANEL = Panel.of([*((1, k, name, b"A", b"G") for k, name in enumerate(NAMES)), (23, 1, b"x", b"A", b"G")])
+EACH, COHORTS = 60, 3
+NUMBERS = np.random.default_rng(5).normal(size=(COHORTS * EACH, 2))
+CASES = np.arange(COHORTS * EACH) % 2.0
+
+
+def study(test: str, phenotype: np.ndarray, *columns: np.ndarray, alone: bool = False, **more: Any) -> None:
+    """Run a study of three cohorts with this phenotype and these covariates, C1, C2 and so on."""
+    named = tuple(Covariate(f"C{k + 1}") for k in range(len(columns)))
+    plan = {"covariates": named} if named else {}
+    trait = "quantitative" if test == "linear" else "case/control"
+    agreed = Plan(test, "y", COHORTS, bytes(32), trait=trait, **(plan | more))
+    covariates = np.column_stack(columns) if columns else np.zeros((len(phenotype), 0))
+    cohorts = [cohort_of(k, phenotype[k::COHORTS], covariates[k::COHORTS]) for k in range(COHORTS)]
+    if alone:
+        run_alone(agreed, PANEL, cohorts[0])
+    else:
+        run(agreed, PANEL, cohorts)
+
+
+def cohort_of(number: int, phenotype: np.ndarray, covariates: np.ndarray) -> ArrayCohort:
+    """With a variant that does not vary, one that few carry, and one that people of one cohort carry."""
+    n, everyone = len(phenotype), np.ones(len(phenotype), bool)
+    samples = Samples(phenotype, np.ones(n, np.uint8), everyone, everyone, covariates)
+    copies = np.random.default_rng(1).binomial(2, 0.4, (len(PANEL), n)).astype(np.int8)
+    copies[len(NAMES) - 3 : len(NAMES)] = 0
+    copies[NAMES.index(b"rare"), :2] = number > 0
+    copies[NAMES.index(b"one"), :20] = number == 0
+    return ArrayCohort(samples, copies, np.zeros(len(PANEL), bool))
+
+
+def tables(method: str, *parts: np.ndarray, **more: Any) -> None:
+    schema = (Column("weight", "number", ""),)
+    plan = Plan(method, "", COHORTS, bytes(32), trait=NONE, panel_mode=NONE, schema=schema, **more)
+    run(plan, Panel.of([]), [ArrayTable(part[:, None]) for part in parts])
+
+
+def level(people: int, cohorts: int = COHORTS) -> np.ndarray:
+    """1 for so many people of so many cohorts."""
+    place, cohort = np.divmod(np.arange(COHORTS * EACH), COHORTS)
+    return ((place < people) & (cohort < cohorts)).astype(float)
+
+
+FIELDS = {field.name for field in dataclasses.fields(Plan)} | set(options._called)
+SITE = (Covariate("site", ("a", "b")),)
+A, B = NUMBERS.T
+REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[str, Any]]] = {
+    "no cases": ("phenotype", "no cases in", study, ("chi-square", 0 * CASES), {"files": ("assoc",)}),
+    "no controls": ("phenotype", "no controls in", study, ("logistic", 0 * CASES + 1), {}),
+    "nobody complete": ("phenotype", "nobody in the pool", study, ("linear", np.full(180, np.nan), A), {}),
+    "few at a level": (
+        "covariates", "fewer than 10 people in the pool have the level b", study,
+        ("logistic", CASES, level(3)), {"covariates": SITE},
+    ),
+    "a level of one cohort": (
+        "covariates", "fewer than 3 cohorts have at least 10", study,
+        ("linear", A, level(20, 1)), {"covariates": SITE},
+    ),
+    "a code for a missing value": (
+        "covariates", "C1: the values of a few people", study,
+        ("linear", A, np.where(np.arange(180) == 7, -999999999.0, B)), {},
+    ),
+    "a constant covariate": ("covariates", "C1: the same value", study, ("logistic", CASES, 0 * A + 3), {}),
+    "a constant phenotype": ("phenotype", "y: the same value", study, ("linear", 0 * A + 3, B), {}),
+    "covariates of a sum": ("covariates", "C1, C2, C3 ", study, ("linear", B, A, B**2, A + B**2), {}),
+    "the same in logistic": ("covariates", "C1, C2 determine", study, ("logistic", CASES, A, 3 - 2 * A), {}),
+    "a condition that cohorts lack": (
+        "condition", "the variant v9 is not among", study, ("linear", A), {"condition": ("v9",)},
+    ),
+    "a condition on X": (
+        "condition", "the variant x is on X, where", study, ("logistic", CASES), {"condition": ("x",)},
+    ),
+    "a condition of one allele": (
+        "condition", "has only one allele of the variant still", study, ("linear", A),
+        {"condition": ("still",)},
+    ),
+    "a condition of few carriers": (
+        "condition", "fewer than 10 people in the pool carry the rarer allele of the variant rare", study,
+        ("linear", A), {"condition": ("v1", "rare")},
+    ),
+    "a condition of one cohort": (
+        "condition", "fewer than 3 cohorts have at least 10 carriers", study,
+        ("logistic", CASES), {"condition": ("one",)},
+    ),
+    "a condition that filters leave out": (
+        "condition", "the variant v2 does not pass", study,
+        ("linear", A), {"condition": ("v2",), "maf": 0.49},
+    ),
+    "hidden by masks": (
+        "masking", "Gaussian masks", study, ("linear", A, B + 1.7e9), {"masking": "gaussian"},
+    ),
+    "a feature of one cohort": (
+        "schema", "values of weight each", tables, ("z-score", A, A[:0], B[:0]), {},
+    ),
+    "beyond a transform": (
+        "schema", "too large for this transform", tables,
+        ("yeo-johnson", *[np.linspace(1, 1.7, 40) * 1e308] * 3), {},
+    ),
+    "more words than a study encodes": (
+        "schema", "more than 20,000 words pass the floors", refuse_many, (20_001, 20_000), {},
+    ),
+}  # fmt: skip
+"""Field, words of the reason, and what is refused."""
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_refusal_names_field_reason_and_remedy(name: str) -> None:
+    field, words, do, arguments, more = REFUSALS[name]
+    error = refused(do, arguments, more)
+    assert error.field == field and words in error.reason
+    plain(error)
+
+
+def refused(do: Callable[..., None], arguments: tuple[Any, ...], more: dict[str, Any]) -> Refuse:
+    with pytest.raises(Refuse) as caught:
+        do(*arguments, **more)
+    return caught.value
+
+
+def plain(error: Refuse) -> None:
+    """The field is declared, and the sentences are for people."""
+    assert error.field in FIELDS
+    assert str(error) == f"{error.reason}. {error.remedy}"
+    assert error.remedy[0].isupper() and error.remedy.endswith(".") and not error.reason.endswith(".")
+    assert "--" not in str(error) and "_" not in str(error)
+
+
+def test_no_refusal_is_left_out() -> None:
+    """Whatever function of an algorithm raises one, a case above does come there."""
+    source = Path(unpooled.__file__).parent / "algorithms"
+    declared = {name for file in source.rglob("*.py") for name in raising(file)}
+    seen = set()
+    for field_words_do in REFUSALS.values():
+        error = refused(*field_words_do[2:])
+        trace = error.__traceback__
+        while trace and trace.tb_next:
+            trace = trace.tb_next
+        assert trace is not None
+        seen.add(trace.tb_frame.f_code.co_name)
+    assert seen == declared
+
+
+def raising(file: Path) -> Iterator[str]:
+    """The functions of a file that say `raise Refuse(...)`."""
+    for function in ast.walk(ast.parse(file.read_text())):
+        if isinstance(function, ast.FunctionDef):
+            raised = [node.exc for node in ast.walk(function) if isinstance(node, ast.Raise)]
+            calls = [call.func for call in raised if isinstance(call, ast.Call)]
+            if any(isinstance(called, ast.Name) and called.id == "Refuse" for called in calls):
+                yield function.name
+
+
+@pytest.mark.parametrize("name", ["no cases", "no controls", "nobody complete", "few at a level",
+                                  "a level of one cohort", "a feature of one cohort"])  # fmt: skip
+def test_what_counts_tell_is_refused_after_the_first_question(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, go_on = [], Running.go_on
+
+    def counted(running: Running, came: Any = None) -> Any:
+        outcome = go_on(running, came)
+        asked.append(outcome.waits_for)
+        return outcome
+
+    monkeypatch.setattr(Running, "go_on", counted)
+    refused(*REFUSALS[name][2:])
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("name", ["no cases", "no controls", "few at a level", "a level of one cohort",
+                                  "a constant covariate", "a constant phenotype", "covariates of a sum",
+                                  "the same in logistic"])  # fmt: skip
+def test_what_a_cohort_finds_in_its_own_data_is_not_refused(name: str) -> None:
+    _, _, do, arguments, more = REFUSALS[name]
+    do(*arguments, alone=True, **more)
+
+
+def test_a_sum_that_could_overflow_names_the_number_of_cohorts() -> None:
+    question = CountGenotypes(0, 5, (("complete",),), MOST_PEOPLE, "autosome")
+    with pytest.raises(BoundError, match="could overflow") as caught:
+        questions.check_fits(question, scheme("z32"), 1000)
+    assert caught.value.field == "cohorts" and caught.value.quantity
+    plain(caught.value)
+
+
+@pytest.mark.parametrize("problem", Problem)
+def test_a_problem_of_a_cohort_has_message_and_remedy(problem: Problem) -> None:
+    """The cohort itself is named by whoever shows it."""
+    assert problem.message.endswith(".") and problem.remedy.endswith(".")
+    assert "--" not in problem.message + problem.remedy
+    assert not problem.field or problem.field in FIELDS
+    assert Problem.of(problem.value) is problem
+    assert Problem.of("another") is None
+
+
+def test_a_plan_knows_which_field_names_a_column() -> None:
+    plan = Plan("logistic", "asthma", 3, bytes(32), covariates=(Covariate("age"), *SITE))
+    fields = [plan.field_of(name) for name in ("asthma", "age", "site", "site=b", "a", "")]
+    assert fields == ["phenotype", "covariates", "covariates", "covariates", "", ""]
+    schema = (Column("weight", "number", ""),)
+    of_table = Plan("z-score", "", 3, bytes(32), trait=NONE, panel_mode=NONE, schema=schema)
+    assert of_table.field_of("weight") == "schema" and of_table.field_of("") == ""

@@ -1,0 +1,127 @@
+"""Schemas with columns of words: what a file of one says, and what older plans keep."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from encoding_studies import plan_of
+from normalizing import plan_of as normalization_of
+
+from unpooled.algorithms import check
+from unpooled.errors import CodecError, DataProblem
+from unpooled.facts import plan_facts
+from unpooled.plan import Plan, PlanError
+from unpooled.protocol import codec
+from unpooled.schema import MOST_LEVELS, Column, read_schema, schema_from_file
+
+HEADER = "name,type,encoding,values\n"
+
+
+def test_levels_in_place_and_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "codes.txt").write_text(
+        "\ufeffI10\thypertension\r\n\r\n E11 \r\nu\u0308ber\n", encoding="utf-8"
+    )
+    path = tmp_path / "schema.csv"
+    path.write_text(
+        HEADER + "d,category,one-hot,levels=codes.txt\ns,category,ordinal,never| former\ny,number\n"
+    )
+    diagnosis, smoking, y = schema_from_file(path)
+    assert diagnosis.levels == ("I10", "E11", "über") and smoking.levels == ("never", "former")
+    assert (diagnosis.encoding, y) == ("one-hot", Column("y"))
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("d,category,one-hot,levels=nowhere.txt", "cannot be read"),
+        ("d,category,one-hot,levels=twice.txt", r"twice.txt:3: the value a stands in line 1, too"),
+        ("d,category,one-hot,levels=empty.txt", "no values"),
+        ("d,category,one-hot,", "needs its values"),
+        ("d,category,one-hot,a|a", "the value a appears twice"),
+        ("d,category,one-hot,a||b", "1 to 200 characters"),
+        ("d,category,one-hot,(rest)|b", "no value may be called so"),
+        ("d,category,hash:8,a|b", "takes any words"),
+        ("d,category,hash:0,", "want the encoding one-hot"),
+        ("d,category,hash,", "want the encoding one-hot"),
+        ("d,category,target:,a", "want the encoding one-hot"),
+        ("d,category,,a", "want the encoding one-hot"),
+        ("d,number,one-hot,", "only a category has an encoding"),
+        ("d,word,one-hot,a", "want the type"),
+    ],
+)
+def test_what_is_wrong_with_a_line(tmp_path: Path, line: str, complaint: str) -> None:
+    (tmp_path / "twice.txt").write_text("a\nb\na \n")
+    (tmp_path / "empty.txt").write_text("\n\n")
+    path = tmp_path / "schema.csv"
+    path.write_text(HEADER + line + "\n")
+    with pytest.raises(DataProblem, match=complaint) as told:
+        schema_from_file(path)
+    assert str(tmp_path) in str(told.value)
+
+
+def test_a_header_of_other_fields_is_none(tmp_path: Path) -> None:
+    for header in ("name,kind", "type,name", "name,name"):
+        with pytest.raises(DataProblem, match="a schema begins with the line name,type,unit"):
+            read_schema(f"{header}\nx,y\n", "s.csv")
+
+
+def words(**more: object) -> Column:
+    return Column(**{"title": "w", "type": "category", "encoding": "one-hot", "levels": ("a", "A"), **more})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("columns", "more", "field", "complaint"),
+    [
+        ((Column("y"),), {}, "schema", "about columns of type category"),
+        ((words(encoding="target:z"), Column("y")), {}, "schema", "its target z is no column of numbers"),
+        ((words(levels=tuple(map(str, range(MOST_LEVELS + 1)))),), {}, "schema", "at most 20,000 values"),
+        ((words(),), {"ignore_case": True}, "schema", "a and A are one word"),
+        ((words(), Column("w=a", "text")), {}, "schema", "two columns called w=a"),
+        ((words(),), {"masking": "gaussian"}, "masking", "modular only"),
+        ((words(),), {"people": 9}, "people", "from 10"),
+        ((words(),), {"holders": 4}, "holders", "at most as many as there are cohorts"),
+        ((words(),), {"folds": 1}, "folds", "no row is left"),
+        ((words(),), {"smooth": "-1"}, "smooth", "auto, or a number"),
+    ],
+)
+def test_plans_that_cannot_be(
+    columns: tuple[Column, ...], more: dict[str, object], field: str, complaint: str
+) -> None:
+    with pytest.raises(PlanError) as told:
+        plan_of(columns, 3, **more)
+    assert complaint in told.value.problems[field]
+
+
+def test_a_normalization_leaves_words_alone() -> None:
+    plan = normalization_of("z-score", 1, schema=(words(), Column("y")))
+    check(plan)
+    assert ("Column", "w (category: neither read nor changed)") in plan_facts(plan).question
+    with pytest.raises(PlanError, match="about columns of type number"):
+        check(normalization_of("z-score", 1, schema=(words(),)))
+
+
+def test_people_read_a_short_list_and_the_digest_of_a_long_one() -> None:
+    said = [
+        fact
+        for _, fact in plan_facts(
+            plan_of((words(), words(title="v", levels=tuple("abcdefghijklmnopqrstuvwxyz"))), 3)
+        ).question
+    ]
+    assert said[0] == "w (one-hot, of a, A)" and said[1].startswith("v (one-hot, of 26 values with SHA-256 ")
+
+
+def test_a_plan_with_words_travels_and_one_without_is_encoded_as_before() -> None:
+    plan = plan_of((words(), Column("y", "integer", "years")), 3, folds=5)
+    assert codec.decode(codec.encode(plan), [Plan, Column]) == plan
+    assert Plan.from_json(plan.to_json()) == plan
+    assert b"levels" not in codec.encode(Column("y", "integer", "years"))
+    for forged in (Column("y", "number", "", "one-hot", ("a",)), words()):
+        fields = [(name, getattr(forged, name)) for name in ("title", "type", "unit", "encoding")]
+        record = type(
+            "Record",
+            (),
+            {"name": Column.name, "record_fields": lambda self, f=fields: f, "__dataclass_fields__": {}},
+        )()
+        with pytest.raises(CodecError):
+            codec.decode(codec.encode(record), [Column])

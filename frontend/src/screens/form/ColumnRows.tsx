@@ -1,0 +1,176 @@
+/** The columns of the cohorts' tables, each with its type, and of a category how its words become numbers. */
+import { useId, type ChangeEvent } from "react";
+
+import { Button } from "../../ui/Button";
+import { FieldGroup, SelectField, TextArea, TextField } from "../../ui/Field";
+import { Muted, Row, Stack } from "../../ui/Layout";
+import { plural, t } from "../../words/language";
+import { columnsFrom, isByHash, levelsIn, newColumn, type Column, type Encoding } from "./columns";
+import { Entry, type Rows } from "./Entries";
+import styles from "./Entries.module.css";
+
+const types = () =>
+  [
+    ["number", t("Number")],
+    ["integer", t("Whole number")],
+    ["category", t("Category: words to be encoded")],
+    ["text", t("Text: neither read nor changed")],
+  ] as const;
+
+const encodings = () =>
+  [
+    ["one-hot", t("One-hot: a column of 0 and 1 for each value")],
+    ["ordinal", t("Ordinal: the place of the value in the list")],
+    ["frequency", t("Frequency: the share of the pool that has the value")],
+    ["target", t("Target: the mean of another column")],
+    ["hash", t("Hash: a few columns, without a list")],
+    ["ngrams", t("N-grams: similar spellings lie near, without a list")],
+  ] as const satisfies readonly (readonly [Encoding, string])[];
+
+export function ColumnRows({ rows, onChange, error }: Rows<Column>) {
+  return (
+    <FieldGroup legend={t("Columns of the cohorts' tables")} error={error}>
+      {rows.map((row, index) => (
+        <ColumnEntry
+          key={index}
+          row={row}
+          name={row.name || t("column {{number}}", { number: index + 1 })}
+          onChange={(row) => onChange(rows.with(index, row))}
+          onRemove={() => onChange(rows.toSpliced(index, 1))}
+        />
+      ))}
+      <Row>
+        <Button onClick={() => onChange([...rows, newColumn()])}>{t("Add a column")}</Button>
+        <FromFile
+          label={t("Or take them from a CSV file, whose first line names the columns:")}
+          hint={t("They replace those above. The file stays on this computer.")}
+          accept=".csv,text/csv"
+          onRead={(text) => onChange(columnsFrom(text))}
+        />
+      </Row>
+    </FieldGroup>
+  );
+}
+
+interface EntryProps {
+  row: Column;
+  name: string;
+  onChange: (row: Column) => void;
+  onRemove: () => void;
+}
+
+function ColumnEntry({ row, name, onChange, onRemove }: EntryProps) {
+  const set = (changes: Partial<Column>) => onChange({ ...row, ...changes });
+  return (
+    <Entry name={name} onRemove={onRemove}>
+      <TextField
+        label={t("Name in the first line")}
+        value={row.name}
+        onChange={(name) => set({ name })}
+        autoComplete="off"
+      />
+      <SelectField label={t("Type")} value={row.type} options={types()} onChange={(type) => set({ type })} />
+      {row.type === "category" ? (
+        <Words row={row} set={set} />
+      ) : (
+        <TextField label={t("Unit")} value={row.unit} onChange={(unit) => set({ unit })} autoComplete="off" />
+      )}
+    </Entry>
+  );
+}
+
+function Words({ row, set }: { row: Column; set: (changes: Partial<Column>) => void }) {
+  return (
+    <>
+      <SelectField
+        label={t("Encoding")}
+        value={row.encoding}
+        options={encodings()}
+        onChange={(encoding) => set({ encoding, argument: "" })}
+      />
+      {row.encoding === "target" && (
+        <TextField
+          label={t("Column of the target, of numbers or 0 and 1")}
+          value={row.argument}
+          onChange={(argument) => set({ argument })}
+          autoComplete="off"
+        />
+      )}
+      {isByHash(row) ? (
+        <TextField
+          label={t("Number of columns, such as 64")}
+          value={row.argument}
+          onChange={(argument) => set({ argument })}
+          inputMode="numeric"
+          autoComplete="off"
+        />
+      ) : (
+        <>
+          <Levels levels={row.levels} onChange={(levels) => set({ levels })} />
+          {!row.levels.trim() && (
+            <div className={styles.whole}>
+              <TextField
+                label={t("Or how many different values a cohort has at most, such as 512")}
+                hint={t(
+                  "Where they are not known: words that enough people in enough cohorts have are looked for.",
+                )}
+                value={row.most}
+                onChange={(most) => set({ most })}
+                inputMode="numeric"
+                autoComplete="off"
+              />
+            </div>
+          )}
+        </>
+      )}
+    </>
+  );
+}
+
+function Levels({ levels, onChange }: { levels: string; onChange: (levels: string) => void }) {
+  const count = levelsIn(levels).length;
+  return (
+    <div className={styles.whole}>
+      <TextArea
+        label={t("Values")}
+        hint={t("One on each line. Any other word counts as the rest; what follows a tab is a remark.")}
+        value={levels}
+        onChange={onChange}
+        rows={4}
+      />
+      {count > 0 && <Muted>{plural(count, "{{n}} value", "{{n}} values")}</Muted>}
+      <FromFile
+        label={t("Or take them from a file, one value on each line:")}
+        accept=".txt,.tsv,text/plain"
+        onRead={onChange}
+      />
+    </div>
+  );
+}
+
+interface FileProps {
+  label: string;
+  hint?: string;
+  accept: string;
+  onRead: (text: string) => void;
+}
+
+/** Reads a file here in the browser; nothing of it is sent but what the form then shows. */
+function FromFile({ label, hint, accept, onRead }: FileProps) {
+  const id = useId();
+  const read = async (event: ChangeEvent<HTMLInputElement>) => {
+    const input = event.currentTarget;
+    const [file] = input.files ?? [];
+    if (file) onRead(await file.slice(0, MOST).text());
+    input.value = "";
+  };
+  return (
+    <Stack>
+      <label htmlFor={id}>{label}</label>
+      <input id={id} type="file" accept={accept} onChange={read} />
+      {hint && <Muted>{hint}</Muted>}
+    </Stack>
+  );
+}
+
+const MOST = 1 << 22; // bytes: more than any line of names, and any list of values that a plan can have

@@ -1,0 +1,115 @@
+/** Columns of the cohorts' tables, as a form has them: words of a plan, and lines of a file. */
+import type { Schemas } from "../../api/client";
+
+type PlanColumn = Schemas["PlanColumnRequest"];
+
+/** How words become numbers. `target` goes with the name of a column, `hash` and `ngrams` with a number. */
+export const ENCODINGS = ["one-hot", "ordinal", "frequency", "target", "hash", "ngrams"] as const;
+export type Encoding = (typeof ENCODINGS)[number];
+
+export interface Column {
+  name: string;
+  type: Schemas["ColumnType"];
+  unit: string;
+  encoding: Encoding;
+  /** What stands behind the colon of an encoding. */
+  argument: string;
+  /** Of a category with a dictionary its values, one on each line. */
+  levels: string;
+  /** Of one without a list: how many different values a cohort has at most. */
+  most: string;
+}
+
+export const newColumn = (name = ""): Column => ({
+  name,
+  type: "number",
+  unit: "",
+  encoding: "one-hot",
+  argument: "",
+  levels: "",
+  most: "",
+});
+
+export const isByHash = ({ encoding }: Column): boolean => encoding === "hash" || encoding === "ngrams";
+
+/** A column of a plan for the form. */
+export const columnFrom = ({ encoding = "", levels = [], most, ...column }: PlanColumn): Column => ({
+  ...newColumn(),
+  ...column,
+  ...read(encoding),
+  levels: levels.join("\n"),
+  most: most ? String(most) : "",
+});
+
+/** A column of the form for a plan. */
+export function columnTo({ name, type, unit, ...words }: Column): PlanColumn {
+  const column = { name: name.trim(), type, unit: unit.trim() };
+  if (type !== "category") return column;
+  const { encoding, argument } = words;
+  const isPlain = encoding === "one-hot" || encoding === "ordinal" || encoding === "frequency";
+  const levels = isByHash({ ...column, ...words }) ? [] : levelsIn(words.levels);
+  const most = isByHash({ ...column, ...words }) || levels.length ? 0 : Number(words.most);
+  const coded = isPlain ? encoding : `${encoding}:${argument.trim()}`;
+  return { ...column, encoding: coded, levels, ...(most && { most }) };
+}
+
+/** The values in lines of text; what follows a tab is a remark. */
+export const levelsIn = (text: string): string[] =>
+  text
+    .split(/\r?\n/)
+    .map((line) => (line.split("\t")[0] ?? "").normalize("NFC").trim())
+    .filter(Boolean);
+
+function read(encoding: string): Pick<Column, "encoding" | "argument"> {
+  const [kind = "", ...argument] = encoding.split(":");
+  const known = ENCODINGS.find((each) => each === kind);
+  return known ? { encoding: known, argument: argument.join(":") } : { encoding: "one-hot", argument: "" };
+}
+
+const FIELDS = ["name", "type", "unit", "encoding", "values"];
+const TYPES = ["number", "integer", "category", "text"] as const;
+
+/** Columns from the first line of a CSV table, or from the lines of a schema, such as name, type and unit. */
+export function columnsFrom(text: string): Column[] {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim());
+  const [first = ""] = lines;
+  const heads = cells(first);
+  const isSchema = heads[0] === FIELDS[0] && heads.every((head) => FIELDS.includes(head));
+  if (!isSchema) return heads.map((name) => newColumn(name));
+  return lines.slice(1).map((line) => {
+    const row = cells(line);
+    const cell = (field: string) => row[heads.indexOf(field)] ?? "";
+    const values = cell("values");
+    return {
+      ...newColumn(cell("name")),
+      type: TYPES.find((each) => each === cell("type")) ?? "number",
+      unit: cell("unit"),
+      ...read(cell("encoding")),
+      // A schema names a file of values by `levels=`; a browser must be given that file by itself.
+      levels: values.startsWith("levels=") || isNumber(values) ? "" : values.split("|").join("\n"),
+      most: isNumber(values) ? values : "",
+    };
+  });
+}
+
+const isNumber = (text: string): boolean => /^[0-9]+$/.test(text);
+
+/** The cells of a line of CSV. A comma between quotes is part of its cell; two quotes are one. */
+function cells(line: string): string[] {
+  const found: string[] = [];
+  let cell = "";
+  let isQuoted = false;
+  for (const character of line) {
+    if (character === '"') isQuoted = !isQuoted;
+    if (character === "," && !isQuoted) {
+      found.push(cell);
+      cell = "";
+    } else cell += character;
+  }
+  return [...found, cell].map((cell) =>
+    cell
+      .trim()
+      .replace(/^"(.*)"$/, "$1")
+      .replaceAll('""', '"'),
+  );
+}

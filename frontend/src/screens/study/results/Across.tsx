@@ -1,0 +1,122 @@
+/** One variant across the cohorts: the pool beside the meta-analysis of the cohorts' own estimates. */
+import { Muted, Section } from "../../../ui/Layout";
+import table from "../../../ui/Table.module.css";
+import { limits, measured, place, pOf } from "../../../words/genetics";
+import { plural, t } from "../../../words/language";
+import styles from "./Across.module.css";
+import { forest, type Effect, type Forest } from "./forest";
+import type { Variant } from "./rows";
+
+const [WIDTH, NAMES, LINE, SCALE] = [420, 120, 26, 22];
+const EDGE = 0.15; // share of the width nearer than which the words below would reach over an end
+
+interface Row extends Effect {
+  p: string | null;
+}
+
+export function Across({ row, effect, confidence }: { row: Variant; effect: string; confidence: number }) {
+  const found = row.across;
+  if (!found) return null;
+  const rows: Row[] = [
+    { name: t("Pooled"), effect: row.effect, lower: row.lower, upper: row.upper, p: row.p },
+    { name: t("Fixed effect"), ...found.fixed },
+    { name: t("Random effect"), ...found.random },
+  ];
+  const drawn = forest(rows, effect === "OR");
+  return (
+    <Section
+      title={t("{{name}} across the cohorts", { name: row.id || place(row.chromosome, row.position) })}
+    >
+      <div className={styles.both}>
+        {drawn && <Picture drawn={drawn} label={inWords(rows, effect)} />}
+        <div className={table.frame}>
+          <table className={table.table}>
+            <caption className="visually-hidden">{t("The pool and the meta-analysis")}</caption>
+            <thead>
+              <tr>
+                <th scope="col">{t("Analysis")}</th>
+                <th scope="col" className={table.number}>
+                  {t("{{effect}} ({{percent}} % limits)", { effect, percent: confidence * 100 })}
+                </th>
+                <th scope="col" className={table.number}>
+                  P
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((of) => (
+                <tr key={of.name}>
+                  <th scope="row">{of.name}</th>
+                  <td className={table.number}>{withLimits(of)}</td>
+                  <td className={table.number}>{pOf(of.p)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </div>
+      <p>{differing(found)}</p>
+      <Muted>
+        {t("No cohort’s own estimate is known to anybody else: these follow from sums over all of them.")}
+      </Muted>
+    </Section>
+  );
+}
+
+function Picture({ drawn, label }: { drawn: Forest; label: string }) {
+  const x = (share: number): number => NAMES + 12 + share * (WIDTH - NAMES - 24);
+  const bottom = LINE * drawn.marks.length;
+  const ends = [drawn.low, drawn.high].filter((_, end) => Math.abs(drawn.none - end) > 2 * EDGE);
+  return (
+    <svg className={styles.picture} viewBox={`0 0 ${WIDTH} ${bottom + SCALE}`} role="img" aria-label={label}>
+      <line className={styles.axis} x1={x(drawn.none)} x2={x(drawn.none)} y1={0} y2={bottom} />
+      {drawn.marks.map((mark, row) => {
+        const y = LINE * row + LINE / 2;
+        const [left, middle, right] = [x(mark.lower), x(mark.middle), x(mark.upper)];
+        return (
+          <g key={mark.name}>
+            <text x={0} y={y + 4}>
+              {mark.name}
+            </text>
+            <polygon
+              className={styles.mark}
+              points={`${Math.min(left, middle - 4)},${y} ${middle},${y - 7} ${Math.max(right, middle + 4)},${y} ${middle},${y + 7}`}
+            />
+          </g>
+        );
+      })}
+      <line className={styles.axis} x1={NAMES} x2={WIDTH} y1={bottom} y2={bottom} />
+      {ends.map((value) => (
+        <text
+          key={value}
+          x={x(value === drawn.low ? 0 : 1)}
+          y={bottom + 16}
+          textAnchor={value === drawn.low ? "start" : "end"}
+        >
+          {measured(value, 2)}
+        </text>
+      ))}
+      <text x={x(drawn.none)} y={bottom + 16} textAnchor={anchor(drawn.none)}>
+        {t("no effect")}
+      </text>
+    </svg>
+  );
+}
+
+/** How much the cohorts' own estimates differ. */
+const differing = ({ studies, q_p, i_squared }: NonNullable<Variant["across"]>): string =>
+  plural(
+    studies,
+    "{{n}} cohort has an estimate of its own. Cochran’s Q: P = {{p}}; I² = {{i_squared}}.",
+    "{{n}} cohorts have an estimate of their own. Cochran’s Q: P = {{p}}; I² = {{i_squared}}.",
+    { p: measured(q_p), i_squared: i_squared === null ? "NA" : `${Math.round(i_squared)} %` },
+  );
+
+const anchor = (share: number): "start" | "middle" | "end" =>
+  share < EDGE ? "start" : share > 1 - EDGE ? "end" : "middle";
+
+const withLimits = (of: Effect): string =>
+  of.effect === null ? "NA" : `${measured(of.effect)} (${limits(of)})`;
+
+const inWords = (rows: readonly Row[], effect: string): string =>
+  rows.map((of) => `${of.name}: ${effect} ${withLimits(of)}`).join("; ");

@@ -1,0 +1,101 @@
+import { render } from "@testing-library/react";
+import { Link, MemoryRouter } from "react-router";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+
+import { Rich } from "../ui/Rich";
+import { loci } from "./counted";
+import { ago, bytes, count, list, moment } from "./format";
+import { measured, pValue } from "./genetics";
+import {
+  choose,
+  declared,
+  declaredLabel,
+  declaredPair,
+  message,
+  plural,
+  preferredLanguage,
+  speak,
+  t,
+} from "./language";
+
+beforeEach(() => speak("en"));
+afterEach(() => localStorage.clear());
+
+const draft = message("Draft");
+
+test("a sentence is in the language that is spoken, and the page says which", async () => {
+  expect([t("Studies"), draft(), document.documentElement.lang]).toEqual(["Studies", "Draft", "en"]);
+  await speak("de");
+  expect([t("Studies"), draft(), document.documentElement.lang]).toEqual(["Studien", "Entwurf", "de"]);
+});
+
+test("what no catalogue has stays English, with its values and its plurals", async () => {
+  await speak("de");
+  const sentence = "{{n}} sentences that nobody has translated for {{name}}";
+  expect(t(sentence, { n: 1234, name: "Graz" })).toBe("1.234 sentences that nobody has translated for Graz");
+  expect([1, 2].map((n) => plural(n, "{{n}} whale", "{{n}} whales"))).toEqual(["1 whale", "2 whales"]);
+});
+
+test("of one, of none and of many", async () => {
+  expect([0, 1, 1234].map(loci)).toEqual(["0 loci", "1 locus", "1,234 loci"]);
+  await speak("de");
+  expect([0, 1, 1234].map(loci)).toEqual(["0 Loci", "1 Locus", "1.234 Loci"]);
+});
+
+test("numbers, times and lists are written as the language writes them", async () => {
+  await speak("de");
+  expect([count(1_234_567), bytes(71_234_567), measured(0.0289531)]).toEqual([
+    "1.234.567",
+    "71,2 MB",
+    "0,02895",
+  ]);
+  expect([pValue(1.3665), pValue(522.018)]).toEqual(["0,0430", "9,59 × 10⁻⁵²³"]);
+  expect(ago("2026-01-01T00:00:06Z", Date.parse("2026-01-01T00:00:10Z"))).toBe("vor 4 s");
+  expect(list(["Graz", "München", "Tartu"])).toBe("Graz, München und Tartu");
+  expect(moment("2026-01-31T12:00:00Z")).toMatch(/^31\.01\.2026/);
+});
+
+test("what the server declares keeps PLINK's flag, and is known in parts", async () => {
+  await speak("de");
+  expect(declaredLabel("Covariates (--covar-name)")).toBe("Kovariaten (--covar-name)");
+  expect(declaredLabel("Nobody declared (this)")).toBe("Nobody declared (this)");
+  expect(declared("50 people, 10 cases and controls")).toBe("50 Personen, 10 Fälle und Kontrollen");
+  expect(declared("Allele frequencies, Missing calls")).toBe("Allelfrequenzen, Fehlende Calls");
+  expect(declaredPair("Fit model: iteration 4 of at most 25", ": ")).toBe(
+    "Modell anpassen: Iteration 4 von höchstens 25",
+  );
+  expect(declaredPair("Count people: people", ": ")).toBe("Personen zählen: people");
+  expect(declaredPair("the mean of each column of the pool; not what this cohort added", "; ")).toBe(
+    "den Mittelwert jeder Spalte des Pools; nicht, was diese Kohorte beigetragen hat",
+  );
+});
+
+test("what people wrote is shown as they wrote it, whatever is in it", async () => {
+  await speak("de");
+  for (const said of ["{{name}} of 3", "Draft or not", "$t(Draft)"]) expect(declared(said)).toBe(said);
+});
+
+test("the choice comes before the browser's languages, and these in their order", async () => {
+  const browser = vi.spyOn(navigator, "languages", "get");
+  browser.mockReturnValue(["fr-CH", "de-CH", "en"]);
+  expect(preferredLanguage()).toBe("de");
+  browser.mockReturnValue(["fr", "toString"]);
+  expect(preferredLanguage()).toBe("en");
+  await choose("de");
+  expect(preferredLanguage()).toBe("de");
+});
+
+test("a value in a sentence with a link is text, whatever it looks like", () => {
+  const name = `A <b>bold</b> & "odd" study</a>`;
+  const { container } = render(
+    <MemoryRouter>
+      <Rich
+        text="Repeats <a>{{name}}</a>, with its cohorts."
+        parts={{ a: <Link to="/studies/1" /> }}
+        values={{ name }}
+      />
+    </MemoryRouter>,
+  );
+  expect(container.textContent).toBe(`Repeats ${name}, with its cohorts.`);
+  expect(container.querySelector("a")?.textContent).toBe(name);
+});

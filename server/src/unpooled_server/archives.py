@@ -1,0 +1,45 @@
+"""Files as one zip archive, written while it is sent: no copy lies anywhere, and memory holds a block."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+from io import RawIOBase
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+BLOCK = 1 << 20
+
+
+class _Pipe(RawIOBase):
+    """What is written to it can be taken once. It cannot be wound back, so sizes come behind the files."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._written: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._written.append(bytes(data))
+        return len(data)
+
+    def taken(self) -> bytes:
+        found, self._written = b"".join(self._written), []
+        return found
+
+
+def zipped(folder: str, files: Iterable[Path]) -> Iterator[bytes]:
+    """The archive of files, which it has within `folder`, piece by piece."""
+    pipe = _Pipe()
+    with ZipFile(pipe, "w", ZIP_DEFLATED, compresslevel=zlib.Z_BEST_SPEED) as archive:
+        for path in files:
+            entry = ZipInfo.from_file(path, f"{folder}/{path.name}")
+            entry.compress_type = ZIP_DEFLATED
+            with path.open("rb") as content, archive.open(entry, "w") as out:
+                while block := content.read(BLOCK):
+                    out.write(block)
+                    yield pipe.taken()
+    yield pipe.taken()

@@ -1,0 +1,55 @@
+"""That somebody has compared a key's fingerprint by telephone: noted with who and when, and in the log."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils import timezone
+
+from unpooled.protocol import sealing
+from unpooled_server.errors import Conflict
+from unpooled_server.models import Cohort, Study
+from unpooled_server.services.joining import locked
+from unpooled_server.services.transitions import note
+
+
+def cohort_compared(study: Study, cohort: Cohort, who: str, seen: str, *, is_same: bool) -> None:
+    """Note that the fingerprint of a cohort's key was compared, or take that back.
+
+    `seen` is the fingerprint that was compared: the cohort may have joined again meanwhile.
+    """
+    with transaction.atomic():
+        locked(study.pk)
+        now = Cohort.objects.get(pk=cohort.pk)
+        _require_same(now.name, now.public_key, seen)
+        Cohort.objects.filter(pk=now.pk).update(**_noted(who, is_same))
+        note(study.pk, who, _said(f"the fingerprint of {now.name}", seen, is_same))
+
+
+def compensator_compared(study: Study, who: str, seen: str, *, is_same: bool) -> None:
+    """The same of the compensator's key, which the plan names."""
+    with transaction.atomic():
+        now = locked(study.pk)
+        _require_same("The compensator", now.plan_json["compensator_key"], seen)
+        Study.objects.filter(pk=now.pk).update(**_noted(who, is_same))
+        note(study.pk, who, _said("the fingerprint of the compensator", seen, is_same))
+
+
+def _require_same(name: str, key: str, seen: str) -> None:
+    if not key or sealing.fingerprint(bytes.fromhex(key)) != seen:
+        raise Conflict(
+            "other-key",
+            f"{name} has another key now than the one that you compared.",
+            "Compare the fingerprint that is shown now.",
+        )
+
+
+def _noted(who: str, is_same: bool) -> dict[str, object]:
+    if is_same:
+        return {"compared_by": who, "compared_at": timezone.now()}
+    return {"compared_by": "", "compared_at": None}
+
+
+def _said(what: str, key: str, is_same: bool) -> str:
+    if is_same:
+        return f"compared {what} by telephone: {key}"
+    return f"took back that {what} was compared: {key}"

@@ -1,0 +1,70 @@
+"""The dealing of a round that is compared: on disk before the share of the cohort that deals is taken.
+
+So a round all of whose shares are committed has its dealing too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unpooled.errors import ProtocolError
+from unpooled.protocol import comparing
+from unpooled.protocol.dealing import dealer_of
+from unpooled_server import store
+from unpooled_server.errors import Conflict, Refused, Unavailable
+from unpooled_server.models import Cohort, Round, Study
+from unpooled_server.selectors import roster_of
+from unpooled_server.services.joining import still_admitted
+from unpooled_server.services.uploads import Awaited
+
+
+def dealer(study: Study, round_id: int) -> str:
+    """The name of the cohort that deals for a round."""
+    roster = roster_of(study)
+    if roster is None:
+        raise ProtocolError("the roster is not complete")
+    return dealer_of(roster, round_id)
+
+
+def size(wanted: Awaited | Round) -> int:
+    """The exact length of a round's dealing, which follows from the question."""
+    return comparing.lengths(wanted.scheme, wanted.circuit, wanted.words).dealing
+
+
+def is_there(current: Round) -> bool:
+    return store.share_is_there(store.dealing_path(current.study_id, current.pk), size(current))
+
+
+def load(current: Round) -> bytes:
+    """The dealing of a round; LostFile if it is not all there."""
+    return store.load_share(store.dealing_path(current.study_id, current.pk), size(current))
+
+
+def awaited_bytes(cohort: Cohort, round_id: int, wanted: Awaited) -> int:
+    """How long the dealing is that this cohort is to send; Conflict if it is none of this cohort's."""
+    if not wanted.circuit or dealer(cohort.study, round_id) != cohort.name:
+        raise Conflict("not-dealer", f"No dealing of this cohort is wanted for round {round_id}.")
+    return size(wanted)
+
+
+def require_before_share(cohort: Cohort, round_id: int, wanted: Awaited) -> None:
+    """Refuse the share of the cohort that deals as long as its dealing is not there."""
+    if not wanted.circuit or dealer(cohort.study, round_id) != cohort.name:
+        return
+    if not store.share_is_there(store.dealing_path(cohort.study_id, round_id), size(wanted)):
+        raise Conflict("no-dealing", f"Round {round_id} needs this cohort's dealing first.")
+
+
+def commit(cohort: Cohort, round_id: int, blocks: Iterator[bytes], size: int) -> None:
+    """Store a dealing durably. The same again is fine; other bytes for a round never are."""
+    still_admitted(cohort)
+    try:
+        store.keep_share(store.dealing_path(cohort.study_id, round_id), blocks, size)
+    except store.OtherBytes as error:
+        raise Conflict("other-dealing", f"Round {round_id} has another dealing.") from error
+    except ProtocolError as error:
+        raise Refused("truncated", str(error), "Send it again.") from error
+    except OSError as error:
+        raise Unavailable(
+            "disk", f"The dealing cannot be stored ({error.strerror}).", "Send it later."
+        ) from error

@@ -1,0 +1,50 @@
+"""What the cohorts have sent for one round, as it lies in files: masked, so only all of it is of use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from unpooled import question as questions
+from unpooled.algorithms import questions_of
+from unpooled.plan import Plan
+from unpooled.protocol import masking
+from unpooled.question import Question
+from unpooled_server import store
+from unpooled_server.models import Asked, Round, Share
+
+
+def asked(current: Round, plan: Plan) -> Question:
+    """The question of a round; LostFile once it is settled."""
+    found = Asked.objects.filter(round=current).first()
+    if found is None:
+        raise store.LostFile("what was asked is gone")
+    return questions.decode(bytes(found.message), questions_of(plan))
+
+
+def total(current: Round, shares: Iterable[Share]) -> np.ndarray:
+    """The sum of the masked shares of a round; LostFile."""
+    scheme = masking.scheme(current.scheme)
+    found = scheme.zeros(current.words)
+    for share in shares:
+        found = scheme.add(found, scheme.from_bytes(store.load_share(path(share), share.size), current.words))
+    return found
+
+
+def uploads(shares: Iterable[Share]) -> tuple[tuple[str, bytes], ...]:
+    """Cohort and nonce of each share, as the compensator is asked about them."""
+    return tuple(sorted((share.cohort.name, bytes.fromhex(share.nonce)) for share in shares))
+
+
+def path(share: Share) -> Path:
+    return store.share_path(share.study_id, share.round_id, share.cohort_id, share.nonce)
+
+
+def drop(current: Round, shares: Iterable[Share]) -> None:
+    """Delete the bytes of a round that is settled."""
+    for share in shares:
+        path(share).unlink(missing_ok=True)
+    if current.circuit:
+        store.dealing_path(current.study_id, current.pk).unlink(missing_ok=True)

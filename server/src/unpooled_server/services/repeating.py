@@ -1,0 +1,138 @@
+"""Repeating a study that has ended: with the same cohorts, and usually by another plan.
+
+Each cohort's client learns of the repetition by the token of the ended study, and is then given one for the
+new study: nobody has to be invited again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.utils import timezone
+
+from unpooled_server import selectors
+from unpooled_server.errors import Conflict, Missing
+from unpooled_server.models import Cohort, Study
+from unpooled_server.names import OVER, StudyState
+from unpooled_server.services import studies
+from unpooled_server.services.changing import awaits_list, no_list, with_file_name
+from unpooled_server.services.invitations import new_token, token_hash
+from unpooled_server.services.joining import locked, require_not_over, still_admitted
+from unpooled_server.services.transitions import move, note, touch
+
+_NUMBER = re.compile(r" \(\d+\)$")
+
+
+def repeat(
+    study: Study,
+    who: AbstractBaseUser,
+    *,
+    name: str,
+    description: str,
+    plan: Mapping[str, Any],
+    **switches: bool,
+) -> Study:
+    """A new study by this plan, to which the cohorts of one that has ended are invited already."""
+    if _keeps_list(study, plan):
+        plan = {**plan, "panel_digest": study.plan_json["panel_digest"]}
+    fields = studies.with_compensator(with_file_name(plan, name))  # asked before anything is locked
+    with transaction.atomic():
+        old = locked(study.pk)
+        names = _require_repeatable(old, fields)
+        made = studies.store_new(who, _numbered(who, name), description, fields, **switches)
+        touch(made.pk, repeats=old)
+        note(old.pk, who.get_username(), f"repeats it as “{made.name}”")
+        note(made.pk, who.get_username(), f"repeats “{old.name}”")
+        if made.plan_json["panel_mode"] == "list":
+            studies.copy_list(old, made)
+        _invite(made, names, who.get_username())
+    return Study.objects.get(pk=made.pk)
+
+
+def _require_repeatable(old: Study, fields: Mapping[str, Any]) -> list[str]:
+    """The cohorts to be invited again; Conflict if the study cannot be repeated by this plan."""
+    if old.state not in OVER:
+        raise Conflict(
+            "not-over",
+            f"The study is {old.state}: it has not ended.",
+            "Change its plan. If that is no longer possible, abort it first.",
+        )
+    if old.is_demo:
+        raise Conflict(
+            "demo", "The cohorts of a demo end with it.", "Start another demo, or duplicate this one."
+        )
+    if selectors.repetition(old):
+        raise Conflict("repeated", "This study is repeated already.", "Open its repetition.")
+    if fields["compensator_key"] != old.plan_json["compensator_key"]:
+        raise Conflict(
+            "other-compensator",
+            "The compensator has another key than in the study to repeat: no client would follow.",
+            "Restore the compensator's key. Or duplicate the study, and invite the cohorts to the copy.",
+        )
+    if awaits_list(fields):
+        raise no_list("The cohorts are invited at once, and this plan")
+    names = list(old.cohorts.filter(revoked=False).values_list("name", flat=True))
+    if len(names) > fields["cohorts"]:
+        raise Conflict(
+            "too-many-invited",
+            f"The study to repeat has {len(names)} cohorts, more than the plan now asks for.",
+            "First revoke, in the study to repeat, the invitations of those who shall not take part again.",
+        )
+    return names
+
+
+def _keeps_list(old: Study, plan: Mapping[str, Any]) -> bool:
+    """Whether the coordinator's list of the old study is also that of the new one."""
+    both = (old.plan_json, {**old.plan_json, **plan})
+    return old.list_ready and all(
+        (fields["panel_mode"], fields["autosomes"]) == ("list", old.plan_json["autosomes"]) for fields in both
+    )
+
+
+def _numbered(who: AbstractBaseUser, name: str) -> str:
+    """The name, with a number if a study of theirs has it already."""
+    taken = set(Study.objects.filter(owner=who.pk).values_list("name", flat=True))
+    plain, number, found = _NUMBER.sub("", name), 2, name
+    while found in taken:
+        end = f" ({number})"
+        found, number = plain[: 200 - len(end)] + end, number + 1
+    return found
+
+
+def _invite(made: Study, names: Iterable[str], who: str) -> None:
+    # Nobody knows these tokens: a cohort's client gets its own when it asks (`admit`).
+    cohorts = [Cohort(study=made, name=name, token_hash=token_hash(new_token())) for name in names]
+    if Cohort.objects.bulk_create(cohorts):
+        said = f"invited {', '.join(cohort.name for cohort in cohorts)} again"
+        move(made.pk, [StudyState.DRAFT], StudyState.OPEN, who, said, opened_at=timezone.now())
+
+
+def admit(cohort: Cohort) -> tuple[Study, str]:
+    """The study that repeats the one of this cohort, and a token for it; the cohort's earlier one ends.
+
+    It may be asked for again, for the answer may be lost, until the cohort has joined.
+    """
+    token = new_token()
+    with transaction.atomic():
+        locked(cohort.study_id)
+        again = selectors.in_repetition(still_admitted(cohort))
+        if again is None:
+            raise Missing(
+                "not-repeated", "This study is not repeated, or not with this cohort.", "Ask its coordinator."
+            )
+        study = locked(again.study_id)
+        require_not_over(study)
+        if Cohort.objects.get(pk=again.pk).public_key:  # under the lock
+            raise Conflict(
+                "has-joined",
+                f"{cohort.name} has joined the repetition of this study already.",
+                "Go on with the state folder of the repetition. If it is lost, ask the coordinator for a new "
+                "invitation.",
+            )
+        Cohort.objects.filter(pk=again.pk).update(token_hash=token_hash(token), instance="", heard_at=None)
+        note(study.pk, cohort.name, "came from the study that this one repeats")
+    return study, token

@@ -1,0 +1,100 @@
+"""A round whose sums nobody reads: server and compensator compare them turn by turn; the server gets bits.
+
+Nothing of a session is stored but how long its turns took. It follows from the masked shares and the dealing,
+which are on disk: whoever comes to a round that is not settled plays it from the first turn on, and sends the
+same bytes as the one before. The compensator sees to that (docs/protocol).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Sequence
+
+import numpy as np
+
+from unpooled.errors import ProtocolError
+from unpooled.opening import open_bits
+from unpooled.protocol import comparing, masking
+from unpooled.protocol.dealing import DealingContext, dealer_of
+from unpooled.protocol.messages import OpeningRequest, Roster
+from unpooled.question import Question
+from unpooled_server.compensator_client import ComparisonLost, Compensator, CompensatorAway, Meter
+from unpooled_server.models import Round, Share, Study
+from unpooled_server.names import RoundState
+from unpooled_server.selectors import roster_of
+from unpooled_server.services import dealings, masked
+from unpooled_server.services.transitions import PLATFORM, note
+
+MOST_BEGINNINGS = 4
+"""A compensator that loses a session so often, one time after the other, is as good as away."""
+
+Bits = dict[str, np.ndarray]
+Ask = Callable[[int, bytes, int], bytes]
+"""Sends the openings of turn `number`; back comes an answer of so many bytes."""
+
+
+def compare(
+    current: Round, study: Study, shares: Sequence[Share], peer: Compensator, meter: Meter
+) -> tuple[Question, Bits]:
+    """The question of a round, and on which side of their bounds the sums over all cohorts lie."""
+    question = masked.asked(current, study.plan)
+    total, dealing = masked.total(current, shares), dealings.load(current)
+    roster = roster_of(study)
+    if roster is None:
+        raise ProtocolError("the roster is not complete")
+    context = _context(current, study, roster)
+    uploads = masked.uploads(shares)
+    request = OpeningRequest(
+        study.pk, current.pk, context.question, current.scheme, current.words, uploads, current.circuit
+    )
+
+    def ask(number: int, openings: bytes, size: int) -> bytes:
+        if number == 1:
+            return peer.open(request, openings, size, meter)
+        return peer.turn(request, number, openings, size, meter)
+
+    scheme = masking.scheme(current.scheme)
+    for _ in range(MOST_BEGINNINGS):
+        turns = open_bits(question, total, scheme, study.plan.cohorts, dealing, context)
+        try:
+            return question, _played(turns, current, ask)
+        except ComparisonLost:
+            note(study.pk, PLATFORM, "the compensator has lost a comparison; it begins again")
+    raise CompensatorAway("the compensator has lost a comparison several times")
+
+
+def _context(current: Round, study: Study, roster: Roster) -> DealingContext:
+    return DealingContext(
+        study=study.pk,
+        plan_hash=study.plan.hash(),
+        roster_hash=roster.hash(),
+        dealer=dealer_of(roster, current.pk),
+        round=current.pk,
+        question=bytes(current.question),
+        scheme=current.scheme,
+        circuit=current.circuit,
+        words=current.words,
+    )
+
+
+def _played(turns: Generator[bytes, bytes, Bits], current: Round, ask: Ask) -> Bits:
+    """All turns, one after the other; how long each took is noted with the round."""
+    seconds: list[float] = []
+    sizes = comparing.lengths(current.scheme, current.circuit, current.words).compensator
+    openings = next(turns)
+    try:
+        for number, size in enumerate(sizes, start=1):
+            began = time.monotonic()
+            answer = ask(number, openings, size)
+            seconds.append(round(time.monotonic() - began, 6))
+            _note(current, seconds)
+            openings = turns.send(answer)
+    except StopIteration as end:
+        bits: Bits = end.value
+        return bits
+    raise ProtocolError("the comparison does not end")
+
+
+def _note(current: Round, seconds: list[float]) -> None:
+    current.turn_seconds = seconds
+    Round.objects.filter(pk=current.pk, state=RoundState.RELEASED).update(turn_seconds=seconds)

@@ -1,0 +1,451 @@
+"""Rounds that are compared: the dealing, the turns, whoever dies between two of them, and whoever lies."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from cohort_client import RAW
+from compared_fixtures import Compared, compared_round, dealer
+from federation_fixtures import Federation, work
+from platform_fixtures import CompensatorProcess
+from round_fixtures import Killed
+
+from unpooled.protocol import codec, comparing, messages
+from unpooled.protocol.messages import OpeningRequest
+from unpooled_server import selectors, store
+from unpooled_server.compensator_client import Compensator
+from unpooled_server.models import Round, RowFile, Share, Traffic
+from unpooled_server.services import sessions
+
+
+def to_the_end(trial: Federation) -> None:
+    trial.run_on()
+    assert trial.study.state == "done", trial.study.reason
+    found = json.loads(trial.clients[0].call("GET", "results/study.parameters.json").content)
+    pool = np.concatenate(trial.extra["tables"])
+    for feature, values in zip(found["features"], pool.T, strict=True):
+        assert (feature["min"], feature["max"]) == (values.min(), values.max())
+
+
+def settled(trial: Federation, current: Round) -> None:
+    """The round that was disturbed has its bits, and the next one is asked."""
+    current.refresh_from_db()
+    assert current.state == "aggregated", trial.study.reason
+    assert compared_round(trial).pk > current.pk
+
+
+def lengths(current: Round) -> comparing.Lengths:
+    return comparing.lengths(current.scheme, current.circuit, current.words)
+
+
+def test_a_study_by_bits_ends_with_the_elements_of_the_pool(study_of_tables: Compared) -> None:
+    trial = study_of_tables()
+    trial.running()
+    to_the_end(trial)
+    compared = Round.objects.filter(study=trial.study_id).exclude(circuit="")
+    assert compared.count() == 8
+    for current in compared:
+        assert len(current.turn_seconds) == current.turns == len(lengths(current).server)
+        assert current.release_seconds == pytest.approx(sum(current.turn_seconds))
+    assert not (store.study_folder(trial.study_id) / "shares").exists()
+    assert_turns_are_told(trial)
+
+
+def assert_turns_are_told(trial: Federation) -> None:
+    (row,) = selectors.traffic(trial.study)["comparisons"]
+    assert (row["rounds"], row["turns"]) == (8, 32)
+    assert 0 < row["slowest"] <= row["seconds"]
+    parties = selectors.traffic(trial.study)["seconds"]
+    assert parties["compensator"]["comparing"] == pytest.approx(row["seconds"], abs=0.01)
+
+
+def test_what_passes_in_a_comparison_is_counted(compared: Federation) -> None:
+    """Every message in both directions, as it is declared; the headers come on top."""
+    query = Traffic.objects.filter(study=compared.study_id, party="compensator", phase="rounds")
+    before = query.values("received", "sent", "requests").get()
+    current = compared_round(compared)
+    compared.answer()
+    work()
+    after, declared = query.values("received", "sent", "requests").get(), lengths(current)
+    requests = after["requests"] - before["requests"]
+    assert requests == len(declared.server) == 4
+    for way, size in (("sent", sum(declared.server)), ("received", sum(declared.compensator))):
+        assert size < after[way] - before[way] < size + 1000 * requests
+
+
+# The dealing
+
+
+def test_who_deals_does_so_before_it_answers(compared: Federation) -> None:
+    client = dealer(compared)
+    (question,) = client.questions().items
+    data, nonce = client.share(question, client.cohort(b""))
+    refused = client.put_share(question.round, data, nonce)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "no-dealing")
+    assert client.put_dealing(question.round, client.dealing(question) or b"").status_code == 201
+    assert [item.round for item in client.questions().items] == [question.round]
+    assert client.put_share(question.round, data, nonce).status_code == 201
+    compared.answer()
+    current = compared_round(compared)
+    work()
+    settled(compared, current)
+
+
+def test_nobody_else_deals(compared: Federation) -> None:
+    client = dealer(compared)
+    (question,) = client.questions().items
+    dealing = client.dealing(question) or b""
+    for other in compared.clients:
+        if other is not client:
+            refused = other.put_dealing(question.round, dealing)
+            assert (refused.status_code, refused.json()["error"]["code"]) == (409, "not-dealer")
+
+
+def test_a_round_whose_sums_are_read_takes_no_dealing(study_of_tables: Compared) -> None:
+    trial = study_of_tables()
+    trial.running()
+    for client in trial.clients:
+        (question,) = client.questions().items
+        refused = client.put_dealing(question.round, b"x" * 100)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (409, "not-dealer")
+
+
+@pytest.mark.parametrize(
+    ("change", "status"), [(lambda d: d[:-1], 400), (lambda d: d + b"\0", 413), (lambda d: b"", 400)]
+)
+def test_a_dealing_has_exactly_its_length(
+    compared: Federation, change: Callable[[bytes], bytes], status: int
+) -> None:
+    client = dealer(compared)
+    (question,) = client.questions().items
+    dealing = client.dealing(question) or b""
+    refused = client.put_dealing(question.round, change(dealing))
+    assert (refused.status_code, refused.json()["error"]["code"]) == (status, "wrong-length")
+    compressed = client.call(
+        "PUT",
+        f"dealings/{question.round}",
+        content=dealing,
+        headers={**RAW, "Content-Encoding": "gzip"},
+    )
+    assert compressed.status_code == 415
+    compared.answer()
+    current = compared_round(compared)
+    work()
+    settled(compared, current)
+
+
+def test_the_same_dealing_again_is_fine_and_another_never(compared: Federation) -> None:
+    client = dealer(compared)
+    (question,) = client.questions().items
+    dealing = client.dealing(question) or b""
+    assert client.dealing(question) == dealing
+    for _ in range(2):
+        assert client.put_dealing(question.round, dealing).status_code == 201
+    refused = client.put_dealing(question.round, os.urandom(len(dealing)))
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "other-dealing")
+    compared.answer()
+    late = client.put_dealing(question.round, dealing)  # its share is in: no more is wanted
+    assert late.status_code == 200
+    to_the_end(compared)
+
+
+@pytest.mark.parametrize("damage", ["gone", "shorter"])
+def test_a_dealing_lost_before_the_comparison_is_asked_for_again(compared: Federation, damage: str) -> None:
+    client, current = dealer(compared), compared_round(compared)
+    name = client.name
+    compared.answer()
+    path = store.dealing_path(compared.study_id, current.pk)
+    path.unlink() if damage == "gone" else path.write_bytes(path.read_bytes()[:-1])
+    work()
+    current.refresh_from_db()
+    assert current.state == "open"
+    assert f"asks {name} again" in compared.study.log.last().what
+    compared.answer()
+    work()
+    settled(compared, current)
+
+
+def test_a_dealing_lost_after_the_first_turn_fails_the_study(
+    compared: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    current = compared_round(compared)
+    compared.answer()
+    die_at(monkeypatch, turn=2)
+    store.dealing_path(compared.study_id, current.pk).unlink()
+    work()
+    assert compared.study.state == "failed"
+    assert "lost after their release" in compared.study.reason
+
+
+# Who dies between two turns
+
+
+def die_at(monkeypatch: pytest.MonkeyPatch, turn: int, when: str = "after") -> None:
+    """The worker dies right before or after a turn of the next comparison."""
+    name = "open" if turn == 1 else "turn"
+    real = getattr(Compensator, name)
+
+    def dying(self: Compensator, request: OpeningRequest, *arguments: Any) -> bytes:
+        is_now = turn == 1 or arguments[0] == turn
+        if is_now and when == "before":
+            raise Killed
+        answer: bytes = real(self, request, *arguments)
+        if is_now:
+            raise Killed
+        return answer
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(Compensator, name, dying)
+        work()
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("turn", [1, 2, 3, 4])
+def test_a_worker_that_dies_at_a_turn_repeats_them_all(
+    compared: Federation, monkeypatch: pytest.MonkeyPatch, turn: int, when: str
+) -> None:
+    sent = recorded(monkeypatch)
+    compared.answer()
+    die_at(monkeypatch, turn, when)
+    current = compared_round(compared)
+    assert current.state == "released"
+    first = list(sent)
+    sent.clear()
+    work()
+    assert sent[: len(first)] == first  # byte for byte
+    settled(compared, current)
+
+
+def recorded(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The bodies of what the compensator is sent of comparisons, from now on."""
+    sent: list[bytes] = []
+    real = httpx.Client.stream
+
+    def recording(self: httpx.Client, method: str, url: Any, **content: Any) -> Any:
+        if "/comparisons" in str(url):
+            sent.append(content["content"])
+        return real(self, method, url, **content)
+
+    monkeypatch.setattr(httpx.Client, "stream", recording)
+    return sent
+
+
+@pytest.mark.parametrize("turn", [1, 2, 3, 4])
+def test_a_compensator_that_dies_after_a_turn_gives_the_same_answers_again(
+    compared: Federation,
+    compensator_process: CompensatorProcess,
+    monkeypatch: pytest.MonkeyPatch,
+    turn: int,
+) -> None:
+    """The worker lives: it begins again by itself, or waits until the compensator is back."""
+    compared.answer()
+    current = compared_round(compared)
+    name = "open" if turn == 1 else "turn"
+    real, killed = getattr(Compensator, name), []
+
+    def killing(self: Compensator, request: OpeningRequest, *arguments: Any) -> bytes:
+        answer: bytes = real(self, request, *arguments)
+        if not killed and (turn == 1 or arguments[0] == turn):
+            killed.append(answer)
+            compensator_process.kill()
+            compensator_process.start()
+        return answer
+
+    monkeypatch.setattr(Compensator, name, killing)
+    work()
+    assert killed
+    has_begun_again = compared.study.log.filter(what__contains="lost a comparison; it begins again")
+    assert has_begun_again.exists() is (turn < 4)
+    settled(compared, current)
+
+
+def test_while_the_compensator_is_away_the_study_pauses_and_goes_on_by_itself(
+    compared: Federation, compensator_process: CompensatorProcess
+) -> None:
+    compared.answer()
+    compensator_process.kill()
+    work()
+    assert (compared.study.state, compared.study.pause_kind) == ("paused", "compensator")
+    compensator_process.start()
+    work()
+    to_the_end(compared)
+
+
+def test_a_compensator_that_forgets_always_is_away(
+    compared: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forgets(*_: object) -> bytes:
+        raise sessions.ComparisonLost("the compensator has lost a comparison")
+
+    compared.answer()
+    current = compared_round(compared)
+    with monkeypatch.context() as patch:
+        patch.setattr(Compensator, "turn", forgets)
+        work()
+    assert (compared.study.state, compared.study.pause_kind) == ("paused", "compensator")
+    assert "lost a comparison several times" in compared.study.reason
+    work()
+    settled(compared, current)
+
+
+# Who lies
+
+
+def test_the_compensator_gets_openings_and_nothing_of_a_share(
+    compared: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = recorded(monkeypatch)
+    compared.answer()
+    shares = [
+        store.share_path(share.study_id, share.round_id, share.cohort_id, share.nonce).read_bytes()
+        for share in Share.objects.filter(round=compared_round(compared))
+    ]
+    dealing = store.dealing_path(compared.study_id, compared_round(compared).pk).read_bytes()
+    current = compared_round(compared)
+    work()
+    size = int.from_bytes(sent[0][:4], "little")
+    request = messages.decode(sent[0][4 : 4 + size], OpeningRequest)
+    assert (request.circuit, request.words, request.round) == (current.circuit, current.words, current.pk)
+    assert [len(sent[0]) - 4 - size, *map(len, sent[1:4])] == list(lengths(current).server)
+    passed = b"".join(sent)
+    for secret in (*shares, dealing):
+        assert not any(secret[at : at + 8] in passed for at in range(0, len(secret), 4))
+
+
+def changing(monkeypatch: pytest.MonkeyPatch, turn: int, change: Callable[[bytes], bytes]) -> None:
+    """The compensator's answer to a turn is another one."""
+    name = "open" if turn == 1 else "turn"
+    real = getattr(Compensator, name)
+
+    def lying(self: Compensator, request: OpeningRequest, *arguments: Any) -> bytes:
+        answer: bytes = real(self, request, *arguments)
+        return change(answer) if turn == 1 or arguments[0] == turn else answer
+
+    monkeypatch.setattr(Compensator, name, lying)
+
+
+def flipped(at: int) -> Callable[[bytes], bytes]:
+    return lambda data: data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+
+
+@pytest.mark.parametrize("at", [0, 8, 31])
+def test_a_wrong_mask_of_the_check_fails_the_round_before_the_second_turn(
+    compared: Federation, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    sent = recorded(monkeypatch)
+    compared.answer()
+    changing(monkeypatch, 1, flipped(at))
+    work()
+    assert len(sent) == 1
+    assert compared.study.state == "failed"
+    assert "masks of this round do not cancel" in compared.study.reason
+    assert not RowFile.objects.exists()
+
+
+@pytest.mark.parametrize("turn", [2, 3, 4])
+def test_a_compensator_that_computes_with_noise_is_found_by_the_known_rows(
+    compared: Federation, monkeypatch: pytest.MonkeyPatch, turn: int
+) -> None:
+    compared.answer()
+    changing(monkeypatch, turn, lambda data: os.urandom(len(data)))
+    work()
+    assert compared.study.state == "failed"
+    assert "rows whose result is known came out wrong" in compared.study.reason
+
+
+@pytest.mark.parametrize("turn", [1, 2, 3, 4])
+@pytest.mark.parametrize("change", [lambda a: a[:-1], lambda a: a + b"\0", lambda a: b""])
+def test_an_answer_of_another_length_is_no_answer(
+    compared: Federation, monkeypatch: pytest.MonkeyPatch, turn: int, change: Callable[[bytes], bytes]
+) -> None:
+    """It is waited out, as one to a release is."""
+    compared.answer()
+    current = compared_round(compared)
+    real = httpx.Response.iter_raw
+    path = "comparisons" if turn == 1 else f"turns/{turn}"
+
+    def lying(self: httpx.Response, *arguments: Any) -> Any:
+        parts = list(real(self, *arguments))
+        return iter([change(b"".join(parts))] if str(self.request.url).endswith(path) else parts)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(httpx.Response, "iter_raw", lying)
+        work()
+    assert (compared.study.state, compared.study.pause_kind) == ("paused", "compensator")
+    work()
+    settled(compared, current)
+
+
+def test_a_false_dealing_fails_the_round_and_names_the_dealer(compared: Federation) -> None:
+    client = dealer(compared)
+    name = client.name
+    (question,) = client.questions().items
+    size = lengths(compared_round(compared)).dealing
+    assert client.put_dealing(question.round, os.urandom(size)).status_code == 201
+    data, nonce = client.share(question, client.cohort(b""))
+    assert client.put_share(question.round, data, nonce).status_code == 201
+    compared.answer()
+    work()
+    assert compared.study.state == "failed"
+    assert f"what {name} dealt for this comparison is not right" in compared.study.reason
+    assert not RowFile.objects.exists()
+
+
+def test_a_server_that_asks_for_the_release_of_a_compared_round_gets_noise(compared: Federation) -> None:
+    """And for good: that round is never compared. What it gets does not unmask the sum."""
+    from unpooled.protocol import masking
+    from unpooled.protocol.messages import ReleaseRequest
+    from unpooled_server.compensator_client import CompensatorRefused, compensator
+    from unpooled_server.services import masked
+
+    compared.answer()
+    current = compared_round(compared)
+    shares = list(Share.objects.filter(round=current).select_related("cohort"))
+    request = ReleaseRequest(
+        compared.study_id,
+        current.pk,
+        bytes(current.question),
+        current.scheme,
+        current.words,
+        masked.uploads(shares),
+    )
+    scheme = masking.scheme(current.scheme)
+    masks = compensator().release(request, lambda sent, received: None)
+    total = scheme.subtract(masked.total(current, shares), scheme.from_bytes(masks, current.words))
+    assert not scheme.has_check(total, compared.study.plan.cohorts)
+    counts = scheme.decode_integers(total)[scheme.check_words :]
+    assert np.mean(np.abs(counts) <= 3 * 40) < 0.01  # no counts of people
+    work()
+    assert compared.study.state == "failed"
+    assert "was answered for another request" in compared.study.reason
+    with pytest.raises(CompensatorRefused):
+        compensator().open(
+            OpeningRequest(**vars(request), circuit=current.circuit),
+            bytes(lengths(current).server[0]),
+            lengths(current).compensator[0],
+            lambda sent, received: None,
+        )
+
+
+def test_gaussian_masks_are_refused_with_the_reason(study_of_tables: Compared) -> None:
+    from unpooled.plan import PlanError
+    from unpooled_server.errors import Refused
+
+    with pytest.raises((PlanError, Refused), match="uniform masks"):
+        study_of_tables(masking="gaussian", variance=1e12)
+
+
+def test_codec_has_one_record_for_each(compared: Federation) -> None:
+    """An opening request is never read as a release request: the compensator's two doors differ."""
+    from unpooled.errors import CodecError
+    from unpooled.protocol.messages import ReleaseRequest
+
+    request = OpeningRequest("study", 1, bytes(32), "z32", 9, (), "at-least")
+    with pytest.raises(CodecError):
+        messages.decode(codec.encode(request), ReleaseRequest)

@@ -1,0 +1,170 @@
+"""A coordinator changes a plan that cohorts have accepted, and repeats a study that has ended."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from ..federation import Cohort
+from ..parties import until
+from .conftest import Site
+from .pages import Pages
+from .studies import begin_study_of_variants, create, invite_all, until_done
+
+FEWEST = "Minimum people per cohort"
+BY_ITSELF = "Start automatically once every cohort is ready"
+
+
+def answer_yes(cohorts: Sequence[Cohort]) -> list[str]:
+    """Each person reads what is asked and accepts it, once; what the clients told."""
+    command = [sys.executable, "-m", "unpooled_client", "join", "--wait", "--json", "--state"]
+    asked = [
+        subprocess.Popen(
+            [*command, str(cohort.folder / "state")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for cohort in cohorts
+    ]
+    for process in asked:  # first all of them: each waits for the others
+        assert process.stdin is not None
+        process.stdin.write("yes\n")
+        process.stdin.flush()
+    told = [process.communicate(timeout=120)[0] for process in asked]
+    assert [process.returncode for process in asked] == [0] * len(cohorts), told
+    return told
+
+
+def test_a_floor_that_a_cohort_misses_is_mended_by_one_change(
+    administrator: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
+) -> None:
+    pages = administrator
+    begin_study_of_variants(pages, "Asthma above the floor")
+    pages.fill(FEWEST, "100000")
+    create(pages, "Asthma above the floor")
+    clients += invite_all(pages, site, tmp_path, small)
+    pages.follow("Plan")
+    pages.sees("The plan can be changed until a sum over the cohorts is asked for.")
+    pages.follow("Change")
+    pages.fill(FEWEST, "100001")
+    expect(pages.page.get_by_text("All cohorts will have to accept")).to_have_count(0)  # nobody has joined
+    pages.follow("Cancel")
+    for cohort in clients:
+        cohort.party.spawn()
+    for cohort in clients:
+        assert cohort.party.wait() == 1, cohort.party.said()
+        pages.sees(f"{cohort.name}: ")
+
+    pages.follow("Change")
+    expect(pages.page.get_by_text("All cohorts will have to accept")).to_have_count(0)
+    fewest = pages.page.get_by_label(FEWEST, exact=True)
+    expect(fewest).to_be_focused()
+    expect(fewest).to_have_accessible_description(re.compile("has fewer people than the plan asks"))
+    pages.fill(FEWEST, "20")
+    pages.sees("All cohorts will have to accept the changed plan.")
+    pages.sees("0 of 3 have accepted the plan as it is.")
+    pages.look("change-plan")
+    pages.press("Save")
+    pages.sees("The plan was changed.")
+    pages.look("changed-plan")
+    expect(pages.page.get_by_text("Who can act: the data manager")).to_have_count(0)
+    pages.follow("Log")
+    pages.sees("changed the plan. Each cohort has at least: 100000 people")
+
+    for told in answer_yes(clients):
+        assert told.count('"event": "review-needed"') == 1
+        assert '"label": "Each cohort has at least"' in told
+    for cohort in clients:
+        cohort.party.spawn()
+    until_done(pages)
+    pages.follow("Plan")
+    pages.sees("The study has ended. To change its plan, repeat it.")
+    expect(pages.page.get_by_role("link", name="Change", exact=True)).to_have_count(0)
+    for cohort in clients:
+        assert cohort.party.wait() == 0
+
+
+def test_a_change_of_the_name_is_nobodys_to_accept(
+    administrator: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
+) -> None:
+    pages = administrator
+    begin_study_of_variants(pages, "Asthma misspelt")
+    pages.page.get_by_label(BY_ITSELF).uncheck()
+    create(pages, "Asthma misspelt")
+    clients += invite_all(pages, site, tmp_path, small)
+    for cohort in clients:
+        cohort.party.spawn()
+    expect(pages.page.get_by_role("button", name="Start", exact=True)).to_be_enabled(timeout=60_000)
+    pages.follow("Plan")
+    pages.sees("3 of 3 cohorts have accepted it; if it is changed, they accept again.")
+    pages.follow("Change")
+    pages.fill("Name of the study", "Asthma, spelt well")
+    pages.press("Save")
+    pages.heading("Asthma, spelt well")
+    pages.sees("3 of 3 cohorts have accepted it; if it is changed, they accept again.")
+    expect(pages.page.get_by_text("The plan was changed.")).to_have_count(0)
+
+    pages.follow("Change")
+    pages.fill(FEWEST, "21")
+    pages.sees("3 of 3 have accepted the plan as it is.")
+    pages.press("Save")
+    pages.sees("The plan was changed.")
+    for cohort in clients:  # they run with the answer yes to what is asked first, and to nothing that follows
+        assert cohort.party.wait() == 2
+        assert "the plan changed and must be accepted again" in cohort.party.said()
+    pages.follow("Progress")
+    pages.press("Abort")
+    pages.press("Abort", pages.dialog)
+
+
+def test_a_study_that_ended_is_changed_and_repeated(
+    administrator: Pages, site: Site, clients: list[Cohort], small: tuple[Path, ...], tmp_path: Path
+) -> None:
+    pages = administrator
+    begin_study_of_variants(pages, "Asthma once more")
+    pages.page.get_by_label(BY_ITSELF).uncheck()
+    create(pages, "Asthma once more")
+    clients += invite_all(pages, site, tmp_path, small)
+    for cohort in clients:
+        cohort.party.spawn()
+    expect(pages.page.get_by_role("button", name="Start", exact=True)).to_be_enabled(timeout=60_000)
+    pages.follow("Progress")
+    pages.press("Abort")
+    pages.press("Abort", pages.dialog)
+    pages.sees("The same cohorts take part by one answer each.")
+    for cohort in clients:
+        assert cohort.party.wait() == 4
+
+    pages.follow("Change and repeat")
+    pages.sees("Graz, Munich, Tartu are invited by themselves")
+    expect(pages.page.get_by_label("Name of the study", exact=True)).to_have_value("Asthma once more")
+    pages.page.get_by_label(BY_ITSELF).check()
+    pages.fill(FEWEST, "21")
+    pages.look("repeat")
+    pages.press("Repeat the study")
+    pages.heading("Asthma once more (2)")
+    expect(pages.page.get_by_role("row", name="Graz")).to_be_visible()
+    pages.look("repeated-cohorts")
+    pages.follow("Plan")
+    pages.follow("Asthma once more")
+    pages.heading("Asthma once more")
+    pages.sees("It is repeated as “Asthma once more (2)”.")
+    pages.look("repeated")
+    pages.page.get_by_role("link", name="Open its repetition").first.click()
+    pages.heading("Asthma once more (2)")
+
+    for told in answer_yes(clients):
+        assert told.count('"event": "review-needed"') == 1
+    for cohort in clients:  # the same command as ever
+        cohort.party.spawn()
+    until_done(pages)
+    for cohort in clients:
+        assert cohort.party.wait() == 0
+    results = clients[0].folder / "results" / "asthma-once-more.assoc"
+    until(results.exists, clients[0].party.said)

@@ -1,0 +1,102 @@
+"""The list of studies: searched, filtered and ordered, by an address that somebody can keep."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from .conftest import Site
+from .pages import Pages
+
+PLAN = {"test": "chi-square", "phenotype": "asthma", "cohorts": 3}
+MANY = 104
+
+
+@pytest.fixture
+def many(administrator: Pages, site: Site) -> Iterator[list[str]]:
+    """Names of studies: one of heights by linear regression, the rest of asthma."""
+    call = site.coordinator.call
+    site.coordinator.sign_in(*site.administrator)
+    made = [
+        call("POST", "studies", json={"name": f"Batch {number}", "plan": PLAN}) for number in range(1, MANY)
+    ]
+    heights = {**PLAN, "test": "linear", "trait": "quantitative", "phenotype": "height"}
+    text = {"name": "Größe", "description": "The second wave", "plan": heights}
+    made.append(call("POST", "studies", json=text))
+    yield [study["name"] for study in made]
+    for study in made:
+        call("DELETE", f"studies/{study['id']}")
+
+
+def names(pages: Pages) -> list[str]:
+    return rows(pages).get_by_role("rowheader").all_inner_texts()
+
+
+def rows(pages: Pages) -> Locator:
+    return pages.page.get_by_role("table", name="Studies").get_by_role("row")
+
+
+def says(pages: Pages, text: str | re.Pattern[str]) -> None:
+    """What is read out."""
+    expect(pages.page.get_by_role("search").get_by_role("status")).to_have_text(text)
+
+
+def test_a_study_among_many_is_found(administrator: Pages, many: list[str]) -> None:
+    pages, page = administrator, administrator.page
+    pages.open("/")
+    says(pages, re.compile(r"^\d+ studies$"))
+    assert names(pages)[0] == many[-1], "the newest is first"
+    pages.look("studies-many")
+
+    pages.fill("Search", "grosse")
+    says(pages, re.compile(r"^1 of \d+ studies$"))
+    assert names(pages) == ["Größe"]
+    expect(page).to_have_url(re.compile(r"\?search=grosse$"))
+    pages.look("studies-found")
+    page.reload()
+    says(pages, re.compile("^1 of"))
+    pages.follow("Größe")
+    pages.heading("Größe")
+    page.go_back()
+    expect(page.get_by_label("Search", exact=True)).to_have_value("grosse")
+    assert names(pages) == ["Größe"]
+
+    pages.fill("Search", "second wave")  # of its description
+    says(pages, re.compile("^1 of"))
+    pages.fill("Search", "nowhere at all")
+    says(pages, "No study fits.")
+    pages.look("studies-none-fits")
+    pages.press("Show all")
+    pages.has_focus("searchbox", "Search")
+    says(pages, re.compile(r"^\d+ studies$"))
+
+
+def test_studies_are_filtered_and_ordered(administrator: Pages, many: list[str]) -> None:
+    pages, page = administrator, administrator.page
+    pages.open("/?method=chi-square&search=batch&sort=name")
+    says(pages, re.compile(rf"^{MANY - 1} of"))
+    assert names(pages)[:3] == ["Batch 1", "Batch 2", "Batch 3"]
+    pages.press("Show 3 more")
+    expect(page.get_by_role("link", name="Batch 101", exact=True)).to_be_focused()
+    assert len(names(pages)) == MANY - 1
+
+    state = page.get_by_label("State", exact=True)
+    expect(state.get_by_role("option", name=re.compile(r"^Waits for you \(\d+\)$"))).to_have_count(1)
+    state.select_option("yours")
+    says(pages, re.compile(rf"^{MANY - 1} of"))
+    expect(rows(pages).nth(1)).to_contain_text("Waits for you to invite 3 cohorts")
+    page.get_by_label("Test or method", exact=True).select_option("linear")
+    says(pages, "No study fits.")
+    page.go_back()
+    says(pages, re.compile(rf"^{MANY - 1} of"))
+    page.go_back()
+    expect(state).to_have_value("")
+
+    pages.press("Show archived studies")
+    pages.heading("Archived studies")
+    expect(page).to_have_url(re.compile("archived"))
+    page.go_back()
+    pages.heading("Studies")

@@ -1,0 +1,130 @@
+"""What the genotype becomes, and what a plan changes of people and covariates.
+
+Drawn from a stream of its own, so that a seed's people and variants stay what they were before these came.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from unpooled.genotype_model import ADDITIVE, MODELS
+
+from .study import Study
+
+SEXES = {"males": 1, "females": 2}
+_STREAM = 1
+_RECODED, _INTERACTING = 0.4, 0.3
+"""Shares of regressions with a model that is not additive, and of those with covariates with interactions."""
+_APART = 15
+"""People who lack a phenotype that others have: a study refuses fewer than 10."""
+_CARRIERS = 12
+"""Of either allele in three cohorts: a study refuses to condition on a variant of fewer than 10."""
+
+
+def draw_genotype_model(seed: int, test: str, names: tuple[str, ...]) -> dict[str, object]:
+    """What the genotype becomes."""
+    random = np.random.default_rng([seed, _STREAM])
+    found: dict[str, object] = {}
+    if test == "chi-square":
+        return found
+    if random.random() < _RECODED:
+        found["genotype_model"] = str(random.choice([model for model in MODELS if model != ADDITIVE]))
+    if names and random.random() < _INTERACTING:
+        found["interaction"] = names
+    return found
+
+
+def draw_models(study: Study) -> dict[str, object]:
+    """Whom the study is about, and what it standardises or conditions on.
+
+    Beside an interaction there is no condition: PLINK, which has them with all covariates, counts it as one.
+    """
+    random = np.random.default_rng([study.seed, _STREAM])
+    found: dict[str, object] = {}
+    only = str(random.choice(list(SEXES)))
+    if random.random() < 0.1 and _is_in_all_cohorts(study, study.people.sex == SEXES[only]):
+        found["sexes"] = only
+    if study.test == "chi-square":
+        return found
+    if study.names and "mind" not in study.plan and random.random() < 0.25:
+        found["covar_variance_standardize"] = True
+    choice = np.flatnonzero(study.kept & _is_common(study))
+    if len(choice) and "interaction" not in study.plan and random.random() < 0.25:
+        several = random.permutation(choice)[: int(random.choice([1, 1, 2, 3]))]
+        found["condition"] = tuple(study.variants.name[several].tolist())
+    return found
+
+
+def draw_phenotypes(study: Study) -> Study:
+    """Sometimes one or two phenotypes more: who has them are the same people, or enough others."""
+    random = np.random.default_rng([study.seed, _STREAM + 1])
+    if random.random() >= 0.25:
+        return study
+    known = random.permutation(np.flatnonzero(~np.isnan(study.people.phenotype)))
+    apart = int(random.choice([0, _APART])) if len(known) > 8 * _APART else 0
+    further = []
+    for number in range(int(random.choice([1, 2]))):
+        values = np.full(len(study.people.phenotype), np.nan)
+        values[known] = random.permutation(study.people.phenotype[known])
+        values[known[number * apart : (number + 1) * apart]] = np.nan
+        further.append(values)
+    people = replace(study.people, further=tuple(further))
+    return replace(study, people=people, pheno_file=True)
+
+
+def _is_in_all_cohorts(study: Study, which: np.ndarray) -> bool:
+    known = which & ~np.isnan(study.people.phenotype)
+    return bool((np.bincount(study.people.cohort[known], minlength=study.cohorts) > 1).all())
+
+
+def _is_common(study: Study) -> np.ndarray:
+    """Which variants of the autosomes can mostly be conditioned on: bool (m,)."""
+    v, inside = study.variants, ~np.isnan(study.people.phenotype)
+    cohorts = np.zeros(len(v.name), int)
+    for cohort in range(study.cohorts):
+        copies = v.copies[:, inside & (study.people.cohort == cohort)]
+        first, second = (copies > 0).sum(axis=1), ((copies == 0) | (copies == 1)).sum(axis=1)
+        cohorts += np.minimum(first, second) >= _CARRIERS
+    return np.asarray((cohorts >= 3) & (v.chromosome <= study.autosomes))
+
+
+def of_sex(study: Study) -> np.ndarray:
+    """Who is of the sex that the plan is about: bool (n,)."""
+    only = study.plan.get("sexes")
+    return np.asarray(study.people.sex == SEXES[str(only)] if only else np.ones(len(study.people.sex), bool))
+
+
+def conditions(study: Study) -> list[tuple[str, np.ndarray]]:
+    """Copies of the pool's A1 of each variant that is conditioned on; NaN is a missing call."""
+    names = study.plan.get("condition", ())
+    places = {name: k for k, name in enumerate(study.variants.name.tolist())}
+    return [(name, _copies_of_a1(study, places[name])) for name in names]  # type: ignore[attr-defined]
+
+
+def _copies_of_a1(study: Study, variant: int) -> np.ndarray:
+    calls, people = study.variants.copies[variant].astype(float), study.people
+    counted = of_sex(study) & (calls >= 0)
+    if not study.plan.get("nonfounders"):
+        counted &= people.founder
+    share = calls[counted].sum() - counted.sum()  # of the first allele, above a half
+    second = study.pooled_pair(variant)[2] if share == 0 else share > 0
+    return np.where(calls < 0, np.nan, 2 - calls if second else calls)
+
+
+def standardised(study: Study, found: list[tuple[str, np.ndarray]]) -> list[tuple[str, np.ndarray]]:
+    """Covariates as the report is about them: by the plan, numbers of mean 0 and variance 1 in its people."""
+    if not study.plan.get("covar_variance_standardize"):
+        return found
+    inside = of_sex(study) & ~np.isnan(study.people.phenotype)
+    if not study.plan.get("allow_no_sex"):
+        inside &= study.people.sex != 0
+    for _, values in [*found, *conditions(study)]:
+        inside &= ~np.isnan(values)
+    return [(name, _scaled(values, inside) if name in study.names else values) for name, values in found]
+
+
+def _scaled(values: np.ndarray, inside: np.ndarray) -> np.ndarray:
+    size = values[inside].std(ddof=1) if np.count_nonzero(inside) > 1 else 0.0
+    return (values - values[inside].mean()) / size if size > 0 else values

@@ -1,0 +1,111 @@
+"""`unpooled rehearse --encode`: from words to dictionaries and encoded tables, with real clients."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.preprocessing import OneHotEncoder, TargetEncoder
+
+from unpooled.encoder import Encoder
+from unpooled.words import REST
+
+Rehearse = Callable[..., subprocess.CompletedProcess[str]]
+
+SCHEMA = """name,type,encoding,values
+patient,text
+diagnosis,category,one-hot,levels=codes.txt
+ward,category,target:days,surgery|medicine|intensive care
+note,category,ngrams:8
+days,number
+"""
+CODES = ("I10", "E11", "C50", "A00")
+WARDS = ("surgery", "medicine", "intensive care", "roof")
+
+
+def cohort(random: np.random.Generator, rows: int) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "patient": [f"p, {k}" for k in range(rows)],
+            "diagnosis": random.choice(
+                ["I10", "E11 ", "C50", "Z99", ""], rows, p=[0.4, 0.3, 0.1, 0.15, 0.05]
+            ),
+            "ward": random.choice(WARDS, rows, p=[0.3, 0.3, 0.3, 0.1]),
+            "note": random.choice(["fever", "Fever!", "cough"], rows),
+            "days": np.where(random.random(rows) < 0.05, np.nan, random.lognormal(size=rows)),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Three cohorts, one in Parquet, and the schema with its list beside them."""
+    folder, random = tmp_path_factory.mktemp("words"), np.random.default_rng(4)
+    folder.joinpath("schema.csv").write_text(SCHEMA)
+    folder.joinpath("codes.txt").write_text("I10\thypertension\nE11\n\nC50\nA00\n")
+    paths = [folder / "a.csv", folder / "b.parquet", folder / "c.csv"]
+    for path, rows in zip(paths, (300, 150, 90), strict=True):
+        table = cohort(random, rows)
+        if path.suffix == ".csv":
+            table.to_csv(path, index=False)
+        else:
+            table.replace({"diagnosis": {"": None}}).to_parquet(path)
+    return paths
+
+
+def read(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
+
+
+def test_dictionaries_and_tables(rehearse: Rehearse, tables: list[Path], tmp_path: Path) -> None:
+    flags = [word for table in tables for word in ("--table", table)]
+    schema = tables[0].with_name("schema.csv")
+    done = rehearse("--encode", "--schema", schema, *flags, "--out", tmp_path / "wards")
+    found = json.loads((tmp_path / "wards.encoding.json").read_text())
+    by_name = {column["name"]: column for column in found["columns"]}
+    assert by_name["diagnosis"]["values"] == ["I10", "E11", "C50"]
+    assert by_name["diagnosis"]["folded"] == ["A00"]
+
+    encoder = Encoder.from_file(tmp_path / "wards.encoding.json")
+    pooled = pd.concat([read(table) for table in tables], ignore_index=True)
+    names = [str(name) for name in encoder.get_feature_names_out()]
+    written = []
+    for table in tables:
+        target = table.with_name(f"{table.stem}.encode{table.suffix}")
+        assert str(target) in done.stdout
+        one = read(target)
+        assert list(one.columns) == ["patient", *names, "days"]
+        assert one["patient"].tolist() == read(table)["patient"].tolist()
+        written.append(one[names].to_numpy(float))
+    made = np.concatenate(written)
+    wanted = encoder.transform(pooled[["diagnosis", "ward", "note"]])
+    np.testing.assert_allclose(made, wanted, rtol=1e-15, atol=0)
+
+    diagnosis = pooled["diagnosis"].str.strip()
+    known = diagnosis.notna() & (diagnosis != "")
+    one_hot = OneHotEncoder(categories=[[*CODES[:3], REST]], sparse_output=False)
+    replaced = diagnosis[known].where(diagnosis.isin(CODES[:3]), REST).to_numpy()[:, None]
+    assert np.array_equal(made[known.to_numpy(), :4], one_hot.fit_transform(replaced))
+    days = pooled["days"].notna()
+    wards = pooled["ward"].where(pooled["ward"].isin(WARDS[:3]), REST).to_numpy()[:, None]
+    target = TargetEncoder(categories=[[*WARDS[:3], REST]], target_type="continuous")
+    target.fit(wards[days], pooled["days"][days])
+    np.testing.assert_allclose(made[:, 4], target.transform(wards)[:, 0], rtol=1e-12)
+
+
+def test_a_cohort_with_other_codes_is_told_so_at_its_check(tables: list[Path], tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    table = read(tables[0])
+    table["diagnosis"] = "icd:" + table["diagnosis"].fillna("")
+    table.to_csv(other, index=False)
+    schema = tables[0].with_name("schema.csv")
+    command = [sys.executable, "-m", "unpooled_client", "check", "--table", other, "--schema", schema]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 1
+    assert "no value of diagnosis is one that the plan lists" in done.stdout

@@ -1,0 +1,171 @@
+"""Studies of one sex, conditioned on variants, with standardised covariates: PLINK on the pooled mice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unpooled.simulate import simulate
+
+from .conftest import MICE, Rehearse
+from .reports import GLM, Plink, agreement, bfiles, rows
+from .test_linear_against_plink import same
+
+EVERY, SHARES = 12, (5, 3, 2)
+"""Every so many-th variant of the mice is taken; what the cohorts have of the people."""
+FLOORS = ("--min-samples", 20)
+COUNTED = ("frq", "lmiss", "hwe")
+
+
+@pytest.fixture(scope="module")
+def conditions(few: Path, plink: Plink, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A list of two common variants of the autosomes: the first has missing calls, and comes later."""
+    prefix = tmp_path_factory.mktemp("conditions") / "found"
+    plink("--bfile", few, *MICE, "--nonfounders", "--maf", 0.05, "--freq", "--missing", "--out", prefix)
+    missing = {row["SNP"]: int(row["N_MISS"]) for row in rows(Path(f"{prefix}.lmiss"))}
+    common = [row["SNP"] for row in rows(Path(f"{prefix}.frq")) if 1 <= int(row["CHR"]) <= 19]
+    incomplete = next(name for name in missing if missing[name])
+    (listed := prefix.with_suffix(".list")).write_text(f"{incomplete}\n{common[100]}\n")
+    return listed
+
+
+def glm_of(plink: Plink, plink2: Plink, few: Path, out: Path, *flags: object) -> Path:
+    """plink2's report; its A1 is the rarer allele where PLINK 1.9 has written the files."""
+    minor = out.with_name(f"{out.name}-minor")
+    only = ["--filter-females"] if "--keep-females" in flags else []
+    plink("--bfile", few, *MICE, "--nonfounders", *only, "--make-bed", "--out", minor)
+    plink2("--bfile", minor, "--chr-set", 19, "--nonfounders", "--threads", 1, *flags, "--out", out)
+    return next(out.parent.glob(f"{out.name}.*.glm.*"))
+
+
+def test_women_only_conditioned_on_two_variants(
+    few: Path,
+    conditions: Path,
+    mouse_tables: dict[str, Path],
+    split: Callable[..., list[Path]],
+    plink: Plink,
+    plink2: Plink,
+    rehearse: Rehearse,
+    tmp_path: Path,
+) -> None:
+    """Lines of conditions come before those of covariates; people without a call of one are left out."""
+    names, ours, pooled = conditions.read_text().split(), tmp_path / "ours", tmp_path / "pooled"
+    pheno = ("--pheno", mouse_tables["pheno"], "--pheno-name", "second")
+    parts = split(few, SHARES, tmp_path, "--chr-set", "19")
+    rehearse("--test", "linear", *bfiles(parts), *MICE, *pheno, *FLOORS, "--nonfounders", "--filter-females",
+             "--condition", ",".join(names), "--covar", mouse_tables["covar"],
+             "--covar-name", "weight,season", "--files", ",".join(("assoc", "glm", *COUNTED)),
+             "--out", ours)  # fmt: skip
+    table = ("--covar", mouse_tables["covar"], "--covar-name", "weight", "season")
+    conditioned = ("--condition-list", conditions)
+    plink("--bfile", few, *MICE, *pheno, "--nonfounders", "--filter-females", *conditioned,
+          "--covar", mouse_tables["dummies"], "--covar-name", "weight-season", "--linear", "--freq",
+          "--missing", "--hardy", "--out", pooled)  # fmt: skip
+    same(Path(f"{ours}.assoc.linear"), Path(f"{pooled}.assoc.linear"))
+    for file in COUNTED:
+        assert Path(f"{ours}.{file}").read_bytes() == Path(f"{pooled}.{file}").read_bytes(), file
+    theirs = glm_of(plink, plink2, few, tmp_path / "plink2", *pheno, "--keep-females", *conditioned,
+                    *table, "--glm", "omit-ref")  # fmt: skip
+    bounds = {"BETA": (1e-4, 1e-5), "SE": (1e-4, 0.0), "T_STAT": (0.0, 1e-3), "P": (1e-3, 0.0)}
+    found = agreement(Path(f"{ours}.second.glm.linear"), theirs, GLM, bounds, digits=6)
+    assert found.numbers > 3_500
+    assert not found.far and not found.ours_alone and not found.theirs_alone
+    tests = [row["TEST"] for row in rows(Path(f"{ours}.assoc.linear"))]
+    assert tests[:5] == ["ADD", *names, "weight", "season"]
+    of_itself = [row["P"] for row in rows(Path(f"{ours}.assoc.linear")) if row["SNP"] in names]
+    assert set(of_itself) == {"NA"}
+
+
+def test_logistic_conditioned_and_standardised(
+    few: Path,
+    conditions: Path,
+    mouse_tables: dict[str, Path],
+    split: Callable[..., list[Path]],
+    plink: Plink,
+    plink2: Plink,
+    rehearse: Rehearse,
+    tmp_path: Path,
+) -> None:
+    """The units are those of the people in the regression: plink2's, where these are all that it counts."""
+    first, ours = conditions.read_text().split()[0], tmp_path / "ours"
+    common = ("--condition", first, "--covar-variance-standardize")
+    parts = split(few, SHARES, tmp_path, "--chr-set", "19")
+    rehearse("--test", "logistic", *bfiles(parts), *MICE, *FLOORS, "--min-per-class", 1, "--nonfounders",
+             *common, "--covar", mouse_tables["covar"], "--covar-name", "weight,season",
+             "--firth", "no-firth", "--files", "assoc,glm", "--out", ours)  # fmt: skip
+    table = ("--covar", mouse_tables["covar"], "--covar-name", "weight", "season")
+    called = ("--require-pheno", "--require-covar", "--keep", _called(few, first, plink, tmp_path))
+    theirs = glm_of(plink, plink2, few, tmp_path / "plink2", *common, *table, *called,
+                    "--glm", "no-firth", "omit-ref")  # fmt: skip
+    bounds = {"OR": (1e-4, 1e-5), "LOG(OR)_SE": (1e-3, 0.0), "P": (5e-3, 0.0)}
+    found = agreement(Path(f"{ours}.phenotype.glm.logistic"), theirs, GLM, bounds, digits=6)
+    assert found.numbers > 3_000
+    assert not found.far and not found.ours_alone and not found.theirs_alone
+
+
+def test_a_model_an_interaction_and_a_condition_together(
+    few: Path,
+    conditions: Path,
+    mouse_tables: dict[str, Path],
+    split: Callable[..., list[Path]],
+    plink: Plink,
+    plink2: Plink,
+    rehearse: Rehearse,
+    tmp_path: Path,
+) -> None:
+    """PLINK multiplies the genotype with conditions, too: it is told to leave that column out."""
+    name, ours = conditions.read_text().split()[1], tmp_path / "ours"
+    pheno = ("--pheno", mouse_tables["pheno"], "--pheno-name", "second")
+    common = ("--condition", name, "--covar-variance-standardize")
+    parts = split(few, SHARES, tmp_path, "--chr-set", "19")
+    rehearse("--test", "linear", *bfiles(parts), *MICE, *pheno, *FLOORS, "--nonfounders", *common,
+             "--genotype-model", "dominant", "--interaction", "weight", "--covar", mouse_tables["covar"],
+             "--covar-name", "weight", "--files", "glm", "--out", ours)  # fmt: skip
+    called = ("--require-pheno", "second", "--require-covar", "weight")
+    theirs = glm_of(plink, plink2, few, tmp_path / "plink2", *pheno, *common, *called,
+                    "--covar", mouse_tables["covar"], "--covar-name", "weight",
+                    "--glm", "dominant", "interaction", "omit-ref", "--parameters", "1-3,5")  # fmt: skip
+    bounds = {"BETA": (1e-4, 1e-5), "SE": (1e-4, 0.0), "T_STAT": (0.0, 1e-3), "P": (1e-3, 0.0)}
+    found = agreement(Path(f"{ours}.second.glm.linear"), theirs, GLM, bounds, digits=6)
+    assert {row["TEST"] for row in rows(theirs)} == {"DOM", name, "weight", "DOMxweight"}
+    assert found.numbers > 3_000
+    assert not found.far and not found.ours_alone and not found.theirs_alone
+
+
+def _called(few: Path, name: str, plink: Plink, folder: Path) -> Path:
+    """Who has a call of a variant."""
+    plink("--bfile", few, *MICE, "--snp", name, "--recode", "A", "--out", folder / "one")
+    people = [line.split() for line in (folder / "one.raw").read_text().splitlines()[1:]]
+    (listed := folder / "called").write_text("".join(f"{p[0]} {p[1]}\n" for p in people if p[6] != "NA"))
+    return listed
+
+
+def test_a_cohort_without_women_is_told_so(rehearse: Rehearse, tmp_path: Path) -> None:
+    simulate(tmp_path, cohorts=[60, 60, 60], variants=50, seed=2)
+    fam = tmp_path / "cohort2.fam"
+    people = [line.split() for line in fam.read_text().splitlines()]
+    fam.write_text("".join(" ".join([*person[:4], "1", person[5]]) + "\n" for person in people))
+    parts = [tmp_path / f"cohort{k}" for k in (1, 2, 3)]
+    done = rehearse("--test", "chi-square", *bfiles(parts), "--filter-females", "--min-samples", 5,
+                    "--min-per-class", 1, "--out", tmp_path / "none", check=False)  # fmt: skip
+    said = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode != 0
+    assert "the plan is about females only, and there are none here" in said
+    assert not list(tmp_path.glob("none.*"))
+
+
+def test_a_variant_that_a_cohort_lacks_is_named(rehearse: Rehearse, tmp_path: Path) -> None:
+    simulate(tmp_path, cohorts=[60, 60, 60], variants=50, seed=2, trait="quantitative")
+    parts = [tmp_path / f"cohort{k}" for k in (1, 2, 3)]
+    name = np.loadtxt(parts[0].with_suffix(".bim"), dtype=str, usecols=1)[4]
+    (left := tmp_path / "left").write_text(f"{name}\n")
+    (nothing := tmp_path / "nothing").write_text("none\n")
+    lists = [word for path in (nothing, left, nothing) for word in ("--exclude", path)]
+    done = rehearse("--test", "linear", *bfiles(parts), *lists, "--condition", name, "--min-samples", 5,
+                    "--out", tmp_path / "lacking", check=False)  # fmt: skip
+    said = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode != 0
+    assert f"the plan conditions on the variant {name}, which is not among those that are read" in said

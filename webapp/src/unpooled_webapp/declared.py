@@ -1,0 +1,193 @@
+"""The words that are declared on this side and shown by the browser, for its catalogues of translations.
+
+Only what is the same in every study, or differs in its numbers alone: what has a plan's words in it is shown
+as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import pkgutil
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import product
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import unpooled_server
+import unpooled_webapp
+from unpooled.algorithms import ALGORITHMS, METHODS, usual
+from unpooled.algorithms.algorithm import Algorithm
+from unpooled.algorithms.phenotypes import CountApart
+from unpooled.algorithms.result_files import about
+from unpooled.facts import plan_facts
+from unpooled.leaving import Form, what_leaves
+from unpooled.options import Choice, Covariates, Numbers, Option, Switch
+from unpooled.parties import what_parties_get
+from unpooled.plan import Plan
+from unpooled.protocol.messages import MIN_COHORTS
+from unpooled.protocol.problems import Problem
+from unpooled.protocol.stages import Stage
+from unpooled.question import at_turn
+from unpooled.schema import CATEGORY
+from unpooled.shared_options import BITS, OPENS
+from unpooled_server import stages
+from unpooled_server.errors import Refused
+from unpooled_server.services.studies import not_invited
+
+BETWEEN, AFTER_TITLE = "; ", ": "
+"""What joins two declared texts: what a sum tells, and what masks leave; a question, and its array."""
+
+
+def declared_words() -> list[str]:
+    """Each once, in the order of the declarations."""
+    return list(dict.fromkeys(text for text in _all() if text and not _is_name(text)))
+
+
+def _is_name(text: str) -> bool:
+    """Whether it is how a file ends, such as `.frq`."""
+    return text.startswith(".") and " " not in text
+
+
+def _all() -> Iterator[str]:
+    for method in ALGORITHMS.values():
+        own = list(_of_method(method))
+        yield from own
+        for plan in _plans(method):
+            yield from _of_plan(plan, own)
+    yield CountApart.title
+    for array in CountApart.sends:
+        yield from _without_values(array.meaning, array.learns)
+    yield from Form
+    yield from _of_people_who_are_waited_for()
+    for problem in Problem:
+        yield from (problem.message, problem.remedy)
+    for package in (unpooled_server, unpooled_webapp):
+        yield from _refusals(package)
+
+
+def _of_method(method: Algorithm) -> Iterator[str]:
+    yield from (method.title, method.tells, method.tells_by_bits)
+    for file in method.files:
+        yield from (about(file, method).label, about(file, method).hint)
+    for option in method.all_options:
+        yield from _of_option(option)
+    yield from (question.title for question in method.asks)
+    for template in method.templates:
+        yield from (template.title, template.hint)
+
+
+def _of_option(option: Option) -> Iterator[str]:
+    yield from (option.label, option.hint)
+    if not isinstance(option, (Choice, Covariates, Switch)):  # a form gives these no wrong value
+        yield option.wanted
+    if "{}" not in option.fact:
+        yield option.fact
+    if isinstance(option, Switch) and option.is_always_said:
+        yield option.off
+    if isinstance(option, Choice):
+        for answer in option.answers:
+            yield from (answer.label, answer.hint, answer.fact)
+
+
+_EXAMPLE = "example"
+_DIGEST = {"none": "", "names": "", "list": "00" * 32}
+
+
+def _plans(method: Algorithm) -> Iterator[Plan]:
+    """Plans of a method that between them say all that does not depend on values."""
+    of_tables = method.name in METHODS
+    modes = ("none",) if of_tables else ("names", "list")
+    opened = [{}, {OPENS.name: BITS}] if OPENS in method.options else [{}]
+    for mode, masking, more, opens in product(modes, ("modular", "gaussian"), (False, True), opened):
+        if masking != "modular" and (opens or method.is_compared):
+            continue
+        covariates = [{"name": f"{_EXAMPLE}-{column}"} for column in range(1 + more)]
+        columns = _words(covariates) if method.column_type == CATEGORY else covariates
+        yield Plan.from_json(
+            {"phenotype": "" if of_tables else _EXAMPLE, "trait": "none", **usual(method.name)}
+            | {"test": method.name, "cohorts": MIN_COHORTS, "compensator_key": "00" * 32}
+            | {"panel_mode": mode, "panel_digest": _DIGEST[mode], "masking": masking}
+            | {"nonfounders": more, "allow_no_sex": more}
+            | {"schema": columns if of_tables else []}
+            | dict(_example_values(method, covariates[1:]))
+            | opens
+        )
+
+
+def _words(columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same columns as categories that are encoded by a target, and this."""
+    words = {"type": CATEGORY, "encoding": f"target:{_EXAMPLE}", "levels": [_EXAMPLE]}
+    return [*({**column, **words} for column in columns), {"name": _EXAMPLE}]
+
+
+def _example_values(method: Algorithm, covariates: list[dict[str, str]]) -> Iterator[tuple[str, Any]]:
+    """Values of options whose own default says little."""
+    for option in method.options:
+        if isinstance(option, Numbers):
+            yield option.name, [option.most]
+        elif isinstance(option, Covariates):
+            yield option.name, covariates
+
+
+def _of_plan(plan: Plan, known: list[str]) -> Iterator[str]:
+    for title, said in plan_facts(plan).all:
+        yield title
+        if said not in known and any(part not in known for part in said.split(", ")):
+            yield from _without_values(said)
+    yield from _without_values(at_turn("", plan, 1, 1).removeprefix(AFTER_TITLE))
+    for one_operator in (False, True):
+        for line in what_leaves(plan, one_operator=one_operator):
+            title, _, is_array = line.what.partition(AFTER_TITLE)
+            yield from (title, line.detail, line.readable_by)
+            yield from line.learns.rsplit(BETWEEN, 1) if is_array else (line.learns,)
+            yield from _without_values(line.shape, line.form)
+    for party in what_parties_get(plan):
+        yield from (party.name, *_without_values(party.gets, party.reads, party.never))
+
+
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?!\w)")
+
+
+def _without_values(*texts: str) -> Iterator[str]:
+    """Texts that say nothing of this plan, with names in the place of their numbers: `{{n1}} of {{n2}}`."""
+    for text in texts:
+        first, *rest = _NUMBER.split(text)
+        sentence = first + "".join(f"{{{{n{k}}}}}{part}" for k, part in enumerate(rest, 1))
+        if _EXAMPLE not in text and re.search(r"[a-z]{2}", sentence):
+            yield sentence
+
+
+def _of_people_who_are_waited_for() -> Iterator[str]:
+    yield from (stage.to for stage in Stage)
+    yield from _without_values(*stages.WAITED_FOR, *stages.ASKED_OF_THE_COORDINATOR)
+    yield from _without_values(*(not_invited(missing, MIN_COHORTS) for missing in (1, 2)))
+
+
+_NOT_FOR_THE_BROWSER = {"migrations", "cohort_api", "commands", "rehearsal", "__main__", "wsgi"}
+
+
+def _refusals(package: ModuleType) -> Iterator[str]:
+    """Message and remedy of each refusal that says the same to everyone."""
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if _NOT_FOR_THE_BROWSER.intersection(module.name.split(".")):
+            continue
+        source = import_module(module.name)
+        for node in ast.walk(ast.parse(Path(str(source.__file__)).read_text())):
+            if isinstance(node, ast.Call) and _is_refusal(getattr(source, _name(node.func), None)):
+                yield from filter(None, map(_text, node.args[1:3]))
+
+
+def _name(function: ast.expr) -> str:
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def _is_refusal(found: object) -> bool:
+    return isinstance(found, type) and issubclass(found, Refused)
+
+
+def _text(node: ast.expr) -> str:
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return str(ast.literal_eval(node)) if is_text else ""
