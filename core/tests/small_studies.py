@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import encoding_studies
+import models
 import numpy as np
 from normalizing import NOBODY, plan_of
 
-from unpooled.algorithms import ALGORITHMS, METHODS, with_chunks
+from unpooled.algorithms import ALGORITHMS, FITS, METHODS, with_chunks
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.phenotypes import required
 from unpooled.algorithms.shared.conditions import conditioned
@@ -119,6 +120,25 @@ def rows_of(table: ArrayTable, rows: slice) -> ArrayTable:
     return ArrayTable(table.values[rows], words, coded)
 
 
+def of_model(method: str, outcome: str = "number") -> Small:
+    """Two numbers and three categories, one of them with a level that nobody has, and patients of two rows."""
+    levels = ("a", "b", "c", "nobody's")
+    words = [
+        Column(f"words {k}", "category", "", encoding, levels)
+        for k, encoding in enumerate(("one-hot", "ordinal", "frequency"))
+    ]
+    columns = [*words, Column("id", "text", role="patient")]
+    plan = models.plan_of(method, models.schema_of(2, outcome, *columns), COHORTS, validation_folds=2)
+    random, tables = np.random.default_rng(9), []
+    for cohort in range(COHORTS):
+        x = random.normal(size=(400, 2))
+        y = x.sum(axis=1) if outcome == "number" else random.choice(outcome.split("|"), 400)
+        cells = {**models.cells_of(x, y), "id": [f"{cohort}-{k // 2}" for k in range(400)]}
+        cells |= {column.title: random.choice([*"abcd", ""], 400).tolist() for column in words}
+        tables.append(models.table_of(cells, plan))
+    return Small(plan, NOBODY, tables)
+
+
 def of_words(*encodings: str, **searched: Any) -> Small:
     """Columns of words by these encodings; one that is encoded by a target in folds.
 
@@ -188,7 +208,13 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "logistic, of phenotypes": lambda: of_variants(
         "logistic", phenotypes=("z",), condition=("rs1_2",), files=_OF_PLINK
     ),
-    **{method: lambda method=method: of_tables(method) for method in METHODS if method != "encode"},  # type: ignore[misc]
+    **{
+        method: lambda method=method: of_tables(method)  # type: ignore[misc]
+        for method in METHODS
+        if method != "encode" and method not in FITS
+    },
+    **{method: lambda method=method: of_model(method) for method in FITS},  # type: ignore[misc]
+    **{f"{method}, of classes": lambda method=method: of_model(method, "u|v|w") for method in FITS},  # type: ignore[misc]
     **{
         f"{method}, by bits": lambda method=method: of_tables(method, opens=BITS)  # type: ignore[misc]
         for method, test in METHODS.items()

@@ -209,8 +209,13 @@ class Plan:
 
     @property
     def features(self) -> tuple[Column, ...]:
-        """The columns of the schema that hold numbers, in its order."""
+        """The columns of the schema whose numbers are read, in its order; an outcome may be one of them."""
         return tuple(column for column in self.schema if column.is_number)
+
+    @property
+    def outcome(self) -> Column | None:
+        """The column of the schema that a model predicts."""
+        return next((column for column in self.schema if column.is_outcome), None)
 
     @property
     def categories(self) -> tuple[Column, ...]:

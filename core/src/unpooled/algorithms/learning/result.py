@@ -1,0 +1,157 @@
+"""The files of a study that fits a model: the model as JSON, and a table of its coefficients."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from unpooled.algorithms.learning.fit import COEFFICIENTS, MODEL, PATH
+from unpooled.algorithms.learning.reading import class_names
+from unpooled.algorithms.tables.encoding.procedure import ROWS
+from unpooled.algorithms.tables.encoding.result import columns_of, content
+from unpooled.encoder import outputs_of
+from unpooled.errors import listed
+from unpooled.model import FORMAT, LOGISTIC, NUMBER, SIGN, VERSION
+from unpooled.page import Html, facts, joined, section, table
+from unpooled.panel import Panel
+from unpooled.plan import Plan
+from unpooled.question import Arrays
+
+_SHOWN = 200
+"""Coefficients that the report shows: the largest ones."""
+
+__all__ = ["columns_of", "model_of", "shown", "write_coefficients", "write_model"]
+
+
+def write_model(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
+    """Write the model file."""
+    out.write(json.dumps(model_of(columns, plan), indent=1, ensure_ascii=False, allow_nan=False).encode())
+    out.write(b"\n")
+
+
+def model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
+    """The content of the model file, from the columns of all result tables, by table and name."""
+    if plan.outcome is None:
+        raise AssertionError("a plan without an outcome")
+    encoding = content(found, plan) if f"{ROWS}.rows" in found else None
+    classes = class_names(plan)
+    link = NUMBER if not classes else LOGISTIC if found[f"{MODEL}.log_odds"][0] else SIGN
+    of = {name: np.asarray(found[f"{COEFFICIENTS}.{name}"]) for name in ("mean", "deviation", "coefficient")}
+    errors = found.get(f"{COEFFICIENTS}.error")
+    features = [
+        {"name": name, "mean": mean, "deviation": deviation, "coefficients": row.tolist()}
+        for name, mean, deviation, row in zip(
+            _names(plan, encoding), of["mean"].tolist(), of["deviation"].tolist(), of["coefficient"], strict=True
+        )
+    ]
+    for feature, row in zip(features, errors if errors is not None else (), strict=False):
+        feature["standard_errors"] = [error if np.isfinite(error) else None for error in row.tolist()]
+    outcome: dict[str, Any] = {"name": plan.outcome.title, "unit": plan.outcome.unit}
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "method": plan.test,
+        "link": link,
+        "outcome": outcome | ({"classes": list(classes)} if classes else {}),
+        "features": features,
+        "intercept": found[f"{MODEL}.intercept"][0].tolist(),
+        "encoding": encoding,
+        "people": int(found[f"{MODEL}.people"][0]),
+        "rows": int(found[f"{MODEL}.rows"][0]),
+        "cohorts": plan.cohorts,
+        **_validation(found),
+    }
+
+
+def _names(plan: Plan, encoding: Mapping[str, Any] | None) -> list[str]:
+    """The names of the features: the numbers, then what the categories become."""
+    numbers = [column.title for column in plan.features if not column.is_outcome]
+    words = encoding["columns"] if encoding else ()
+    return [*numbers, *(name for of in words for name in outputs_of(of["name"], of["encoding"], of["values"]))]
+
+
+def _validation(found: Arrays) -> dict[str, Any]:
+    """The penalty that was chosen, and how well it did where it was not fitted."""
+    chosen = int(np.flatnonzero(found[f"{PATH}.chosen"])[0])
+    names = ("penalty", "error", "error_deviation")
+    return {name: float(found[f"{PATH}.{name}"][chosen]) for name in names} | {
+        "variance": float(found[f"{MODEL}.variance"][0])
+    }
+
+
+def write_coefficients(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
+    """Write a line for each feature, with a coefficient for each score, per unit of the files."""
+    model = model_of(columns, plan)
+    heads = ["name", "mean", "deviation", *_heads(model)]
+    lines = [["(intercept)", "NA", "NA", *_intercepts(model)], *map(_line, model["features"])]
+    out.write("".join("\t".join(line) + "\n" for line in [heads, *lines]).encode())
+
+
+def _scores(model: Mapping[str, Any]) -> list[str]:
+    """What each score is of."""
+    classes = model["outcome"].get("classes", [])
+    return [f" of {name}" for name in (classes if len(classes) > 2 else classes[1:])] or [""]
+
+
+def _heads(model: Mapping[str, Any]) -> list[str]:
+    more = any("standard_errors" in feature for feature in model["features"])
+    scores = _scores(model)
+    return [f"coefficient{of}" for of in scores] + [f"standard error{of}" for of in scores] * more
+
+
+def _line(feature: Mapping[str, Any]) -> list[str]:
+    numbers = [*feature["coefficients"], *feature.get("standard_errors", ())]
+    return [feature["name"], *("NA" if x is None else repr(x) for x in (feature["mean"], feature["deviation"], *numbers))]
+
+
+def _intercepts(model: Mapping[str, Any]) -> list[str]:
+    """The score where every feature is 0."""
+    mean = np.array([feature["mean"] for feature in model["features"]])
+    w = np.array([feature["coefficients"] for feature in model["features"]])
+    zero = np.array(model["intercept"]) - mean @ w
+    return [*map(repr, zero.tolist()), *["NA"] * (len(_heads(model)) - len(zero))]
+
+
+def shown(tables: Mapping[str, Arrays], plan: Plan) -> Html:
+    """The model in a few numbers, and its largest coefficients, as a part of the report."""
+    model = model_of(columns_of("", tables), plan)
+    explained = 1 - model["error"] / model["variance"] if model["variance"] > 0 else float("nan")
+    numbers = [
+        ("Outcome", model["outcome"]["name"]),
+        ("People", f"{model['people']:,}"),
+        ("Features", f"{len(model['features']):,}"),
+        ("Penalty", f"{model['penalty']:.6g}"),
+        ("Mean squared error of left-out folds", f"{model['error']:.6g} (± {model['error_deviation']:.2g})"),
+        ("Share of the variance explained there", f"{explained:.4g}"),
+    ]
+    classes = model["outcome"].get("classes", [])
+    if classes:
+        numbers.insert(1, ("Classes", listed(classes)))
+    return joined([section("Model", facts(numbers)), _coefficients(model), _path(tables[PATH])])
+
+
+def _coefficients(model: Mapping[str, Any]) -> Html:
+    """The features by the size of their coefficients per deviation."""
+    features = sorted(
+        model["features"], key=lambda feature: -max(map(abs, feature["coefficients"])) * feature["deviation"]
+    )
+    rows = [[each["name"], *(f"{x:.6g}" for x in each["coefficients"])] for each in features[:_SHOWN]]
+    caption = "By their size per standard deviation of the feature; the file has every digit."
+    heads = ["Feature", *(f"Coefficient{of}" for of in _scores(model))]
+    return section("Coefficients", table(caption, heads, rows, numbers=range(1, len(heads))))
+
+
+def _path(path: Arrays) -> Html:
+    """The penalties that were tried."""
+    rows = [
+        [f"{penalty:.6g}", f"{error:.6g}", f"{deviation:.2g}", "chosen" if chosen else ""]
+        for penalty, error, deviation, chosen in zip(
+            path["penalty"], path["error"], path["error_deviation"], path["chosen"], strict=True
+        )
+    ]
+    caption = "The mean squared error of the folds that were left out, and its standard error."
+    heads = ["Penalty", "Error", "Standard error", ""]
+    return section("Penalties", table(caption, heads, rows, numbers=(0, 1, 2)))

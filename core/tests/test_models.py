@@ -1,0 +1,189 @@
+"""Models of a federation beside scikit-learn's of the pooled table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import models
+import numpy as np
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from unpooled.encoder import Encoder
+from unpooled.model import Model
+from unpooled.schema import Column
+
+NEAR = 1e-9
+"""Relative to the largest coefficient."""
+
+
+def apart(found: np.ndarray, wanted: np.ndarray) -> float:
+    return float(np.abs(found - wanted).max() / np.abs(wanted).max())
+
+
+def evenly(y: np.ndarray, cohorts: int) -> list[np.ndarray]:
+    return [np.arange(k, len(y), cohorts) for k in range(cohorts)]
+
+
+def by_outcome(y: np.ndarray, cohorts: int) -> list[np.ndarray]:
+    """Cohorts whose outcomes do not overlap: of classes, whole classes."""
+    return np.array_split(np.argsort(y, kind="stable"), cohorts)
+
+
+def unequal(y: np.ndarray, cohorts: int) -> list[np.ndarray]:
+    """One cohort with a hundred times as many people as the others have together."""
+    order, few = np.random.default_rng(3).permutation(len(y)), max(20 * (cohorts - 1), len(y) // 101)
+    return [order[few:], *np.array_split(order[:few], cohorts - 1)]
+
+
+SPLITS = (evenly, by_outcome, unequal)
+
+
+def pooled(x: np.ndarray) -> np.ndarray:
+    """The features of the pool, standardised, with means for missing cells."""
+    filled: np.ndarray = SimpleImputer().fit_transform(x)
+    return np.asarray(StandardScaler().fit_transform(filled))
+
+
+def federated(x: np.ndarray, y: np.ndarray, parts: list[np.ndarray], plan: Any) -> dict[str, Any]:
+    return models.fit(plan, [models.cells_of(x[part], y[part]) for part in parts])
+
+
+def per_deviation(model: dict[str, Any]) -> np.ndarray:
+    deviation = np.array([feature["deviation"] for feature in model["features"]])
+    return models.coefficients(model) * deviation[:, None]
+
+
+@pytest.mark.parametrize("cohorts", [3, 20])
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_ridge_is_that_of_the_pooled_table(split: Any, cohorts: int, missing: float) -> None:
+    random = np.random.default_rng(cohorts)
+    x, y = load_diabetes(return_X_y=True)
+    x = np.repeat(x, 9, axis=0) * random.uniform(1, 1e4, x.shape[1]) + random.normal(0, 1e3, x.shape[1])
+    y = np.repeat(y, 9) + random.normal(0, 9, 9 * len(y))
+    x[random.random(x.shape) < missing] = np.nan
+    plan = models.plan_of("ridge", models.schema_of(x.shape[1]), cohorts)
+    model = federated(x, y, split(y, cohorts), plan)
+    z = pooled(x)
+    wanted = Ridge(model["penalty"] * len(y), solver="svd").fit(z, y)
+    assert apart(per_deviation(model)[:, 0], wanted.coef_) < NEAR
+    assert np.abs(Model(model).predict(x) - wanted.predict(z)).max() < NEAR * np.abs(y).max()
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize(("load", "names"), [(load_wine, "a|b|c"), (load_breast_cancer, "no|yes")])
+def test_ridge_of_classes_is_that_of_the_pooled_table(split: Any, load: Any, names: str) -> None:
+    x, number = load(return_X_y=True)
+    x, number = np.repeat(x, 12, axis=0), np.repeat(number, 12)
+    x = x + np.random.default_rng(1).normal(0, 0.1, x.shape) * x.std(axis=0)
+    y = np.array(names.split("|"), object)[number]
+    plan = models.plan_of("ridge", models.schema_of(x.shape[1], names), 3)
+    model = federated(x, y, split(number, 3), plan)
+    classes = np.arange(number.max() + 1)[int(number.max() == 1) :]
+    targets = np.where(number[:, None] == classes, 1.0, -1.0)
+    wanted = Ridge(model["penalty"] * len(y), solver="svd").fit(pooled(x), targets)
+    assert apart(per_deviation(model), wanted.coef_.reshape(len(classes), -1).T) < NEAR
+    found = Model(model)
+    scores = wanted.predict(pooled(x)).reshape(len(y), -1)
+    place = scores.argmax(axis=1) if len(classes) > 1 else (scores[:, 0] > 0).astype(int)
+    assert (found.predict(x) == np.array(names.split("|"), object)[place]).all()
+    assert not hasattr(found, "predict_proba")
+
+
+def test_the_error_of_each_penalty_is_that_of_the_folds_left_out() -> None:
+    x, y = load_diabetes(return_X_y=True)
+    tried = (10.0, 0.1, 1e-4)
+    plan = models.plan_of("ridge", models.schema_of(x.shape[1]), 3, penalties=tried, validation_folds=4)
+    cells = [models.cells_of(x[part], y[part]) for part in evenly(y, 3)]
+    found = models.tables_of(plan, cells)["path"]
+    tables = [models.table_of(each, plan) for each in cells]
+    z = StandardScaler().fit(x).transform(np.vstack([table.values[:, :-1] for table in tables]))
+    target = np.concatenate([table.values[:, -1] for table in tables])
+    fold = np.concatenate([table.folds for table in tables])
+    for penalty, error in zip(found["penalty"], found["error"], strict=True):
+        squares = []
+        for k in range(4):
+            train = fold != k
+            model = Ridge(penalty * train.sum(), solver="svd").fit(z[train], target[train])
+            squares.append(np.mean((model.predict(z[~train]) - target[~train]) ** 2))
+        assert abs(error - np.mean(squares)) < 1e-9 * np.mean(squares)
+
+
+def with_words(rows: int) -> tuple[list[Column], dict[str, Any]]:
+    """A table with categories of every encoding, one of them with a rare level and missing words."""
+    random = np.random.default_rng(6)
+    smoking = random.choice(["never", "former", "now", None], rows, p=[0.5, 0.3, 0.15, 0.05]).astype(object)
+    smoking[:4], smoking[4::10] = "pipe", "something else"
+    stage, ward = (random.choice(list("abcd"), rows).astype(object) for _ in range(2))
+    stage[::17] = None
+    x = random.normal(size=(rows, 2))
+    y = x @ [1.0, -0.5] + (smoking == "now") * 2 + (stage == "c") + random.normal(size=rows)
+    schema = models.schema_of(
+        2,
+        "number",
+        Column("smoking", "category", "", "one-hot", ("never", "former", "now", "pipe")),
+        Column("stage", "category", "", "ordinal", ("a", "b", "c", "d")),
+        Column("ward", "category", "", "frequency", ("a", "b", "c")),
+    )
+    return schema, {**models.cells_of(x, y), "smoking": smoking, "stage": stage, "ward": ward}
+
+
+@pytest.mark.parametrize("missing_words", ["missing", "rest", "value"])
+def test_categories_are_features_as_the_encoder_makes_them(missing_words: str) -> None:
+    schema, cells = with_words(900)
+    plan = models.plan_of("ridge", schema, 3, missing_words=missing_words)
+    model = models.fit(plan, [{name: column[k::3] for name, column in cells.items()} for k in range(3)])
+    found = Model(model)
+    assert "smoking=pipe" not in found.feature_names_in_ and "smoking=now" in found.feature_names_in_
+    x = found.table(cells)
+    wanted = Ridge(model["penalty"] * 900, solver="svd").fit(pooled(x), cells["y"])
+    assert apart(per_deviation(model)[:, 0], wanted.coef_) < NEAR
+
+
+def test_a_model_stands_at_the_end_of_a_pipeline_after_an_encoder() -> None:
+    schema, cells = with_words(900)
+    plan = models.plan_of("ridge", schema, 3)
+    found = Model(models.fit(plan, [{name: column[k::3] for name, column in cells.items()} for k in range(3)]))
+    assert isinstance(found.encoder, Encoder)
+    words, numbers = [2, 3, 4], [0, 1]
+    table = np.column_stack([np.asarray(cells[column.title], object) for column in schema[:-1]])
+    parts = ColumnTransformer([("numbers", "passthrough", numbers), ("words", found.encoder, words)])
+    line = make_pipeline(parts, found).fit(table)
+    assert np.allclose(line.predict(table), found.predict(found.table(cells)), rtol=0, atol=1e-12)
+
+
+def test_rows_of_a_patient_are_in_one_fold_wherever_they_are() -> None:
+    random = np.random.default_rng(2)
+    x, patient = random.normal(size=(900, 2)), np.array([f"p{k}" for k in random.integers(0, 300, 900)], object)
+    y = x @ [1.0, 2.0] + random.normal(size=900)
+    schema = models.schema_of(2, "number", Column("id", "text", role="patient"))
+    plan = models.plan_of("ridge", schema, 3)
+    cohorts = [{**models.cells_of(x[k::3], y[k::3]), "id": patient[k::3]} for k in range(3)]
+    fold_of: dict[str, int] = {}
+    for cells in cohorts:
+        for name, fold in zip(cells["id"], models.table_of(cells, plan).folds.tolist(), strict=True):
+            assert fold_of.setdefault(name, fold) == fold
+    assert set(fold_of.values()) == set(range(5))
+    model = models.fit(plan, cohorts)
+    wanted = Ridge(model["penalty"] * 900, solver="svd").fit(pooled(x), y)
+    assert apart(per_deviation(model)[:, 0], wanted.coef_) < NEAR
+    different = sum(len(set(cells["id"])) for cells in cohorts)
+    assert model["rows"] == 900 and model["people"] == different
+
+
+def test_only_complete_rows_count_where_the_plan_says_so() -> None:
+    x, y = load_diabetes(return_X_y=True)
+    x, y = x.copy(), y.copy()
+    x[::7, 2], y[3::11] = np.nan, np.nan
+    plan = models.plan_of("ridge", models.schema_of(x.shape[1]), 3, missing_cells="complete")
+    model = federated(x, y, evenly(y, 3), plan)
+    known = ~np.isnan(x).any(axis=1) & ~np.isnan(y)
+    wanted = Ridge(model["penalty"] * known.sum(), solver="svd").fit(pooled(x[known]), y[known])
+    assert model["people"] == known.sum()
+    assert apart(per_deviation(model)[:, 0], wanted.coef_) < NEAR
