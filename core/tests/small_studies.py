@@ -121,7 +121,7 @@ def rows_of(table: ArrayTable, rows: slice) -> ArrayTable:
 
 
 def of_model(method: str, outcome: str = "number") -> Small:
-    """Two numbers and three categories, one of them with a level that nobody has, and patients of two rows."""
+    """Two numbers, three categories with a level that nobody has, and patients of two rows each."""
     levels = ("a", "b", "c", "nobody's")
     words = [
         Column(f"words {k}", "category", "", encoding, levels)

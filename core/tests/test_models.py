@@ -149,7 +149,9 @@ def test_categories_are_features_as_the_encoder_makes_them(missing_words: str) -
 def test_a_model_stands_at_the_end_of_a_pipeline_after_an_encoder() -> None:
     schema, cells = with_words(900)
     plan = models.plan_of("ridge", schema, 3)
-    found = Model(models.fit(plan, [{name: column[k::3] for name, column in cells.items()} for k in range(3)]))
+    found = Model(
+        models.fit(plan, [{name: column[k::3] for name, column in cells.items()} for k in range(3)])
+    )
     assert isinstance(found.encoder, Encoder)
     words, numbers = [2, 3, 4], [0, 1]
     table = np.column_stack([np.asarray(cells[column.title], object) for column in schema[:-1]])
@@ -160,7 +162,10 @@ def test_a_model_stands_at_the_end_of_a_pipeline_after_an_encoder() -> None:
 
 def test_rows_of_a_patient_are_in_one_fold_wherever_they_are() -> None:
     random = np.random.default_rng(2)
-    x, patient = random.normal(size=(900, 2)), np.array([f"p{k}" for k in random.integers(0, 300, 900)], object)
+    x, patient = (
+        random.normal(size=(900, 2)),
+        np.array([f"p{k}" for k in random.integers(0, 300, 900)], object),
+    )
     y = x @ [1.0, 2.0] + random.normal(size=900)
     schema = models.schema_of(2, "number", Column("id", "text", role="patient"))
     plan = models.plan_of("ridge", schema, 3)

@@ -1,6 +1,6 @@
 """A model that a study has fitted, and what it predicts.
 
-`Model` predicts like a fitted estimator of scikit-learn, also at the end of its pipelines; it needs only NumPy.
+`Model` predicts like a fitted estimator of scikit-learn, also at the end of a pipeline; it needs only NumPy.
 
     model = Model.from_file("study.model.json")
     model.predict(table[model.feature_names_in_])
@@ -113,11 +113,16 @@ class Model(Fitted):
         """The features, float64 (n, features), from columns by name: numbers, and words for `encoder`."""
         made: dict[str, Any] = {}
         if self.encoder is not None:
-            words = np.column_stack([np.asarray(columns[name], object) for name in self.encoder.feature_names_in_])
+            words = np.column_stack(
+                [np.asarray(columns[name], object) for name in self.encoder.feature_names_in_]
+            )
             encoded = self.encoder.transform(words)
             dense = encoded.toarray() if hasattr(encoded, "toarray") else encoded
             made = dict(zip(self.encoder.get_feature_names_out(), dense.T, strict=True))
-        parts = [np.asarray(made[name] if name in made else columns[name], np.float64) for name in self.feature_names_in_]
+        parts = [
+            np.asarray(made[name] if name in made else columns[name], np.float64)
+            for name in self.feature_names_in_
+        ]
         return np.column_stack(parts)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class Column:
     most: int = 0
     """Of one whose words are not known beforehand: how many different ones a cohort may have at most."""
     role: str = FEATURE
-    """feature; outcome, which a model predicts; patient: whose row it is; ignored: neither read nor changed."""
+    """feature; outcome, which a model predicts; patient, whose row it is; ignored: not read, not changed."""
 
     @property
     def is_number(self) -> bool:
@@ -204,8 +204,8 @@ def schema_problem(schema: Sequence[Column]) -> str:
     if not any(column.is_number or column.is_category for column in schema):
         return "want at least one column of numbers, or of categories"
     for role in (OUTCOME, PATIENT):
-        if len(found := [column.title for column in schema if column.role == role]) > 1:
-            return f"want one column with the role {role}, not {' and '.join(found[:2])}"
+        if len(named := [column.title for column in schema if column.role == role]) > 1:
+            return f"want one column with the role {role}, not {' and '.join(named[:2])}"
     numbers = {column.title for column in schema if column.is_number}
     for column in schema:
         if column.is_category and (target := column.encoded.target) and target not in numbers:

@@ -1031,6 +1031,14 @@ export interface components {
          */
         CohortState: "invited" | "joined" | "accepted" | "ready" | "revoked";
         /**
+         * @description * `feature` - feature
+         *     * `outcome` - outcome
+         *     * `patient` - patient
+         *     * `ignored` - ignored
+         * @enum {string}
+         */
+        ColumnRole: "feature" | "outcome" | "patient" | "ignored";
+        /**
          * @description * `number` - number
          *     * `integer` - integer
          *     * `text` - text
@@ -1363,6 +1371,17 @@ export interface components {
              *     * `own` - own
              */
             spelled?: components["schemas"]["SpelledEnum"];
+            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. */
+            validation_folds?: number;
+            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
+            penalties?: number[];
+            /**
+             * @description Missing cells.
+             *
+             *     * `mean` - mean
+             *     * `complete` - complete
+             */
+            missing_cells?: components["schemas"]["MissingCellsEnum"];
         };
         Gene: {
             name: string;
@@ -1630,6 +1649,12 @@ export interface components {
             /** @description all words that there are, if any word will not do */
             among: string[];
         };
+        /**
+         * @description * `mean` - mean
+         *     * `complete` - complete
+         * @enum {string}
+         */
+        MissingCellsEnum: "mean" | "complete";
         /**
          * @description * `mean` - mean
          *     * `exact` - exact
@@ -1935,6 +1960,17 @@ export interface components {
              *     * `own` - own
              */
             spelled?: components["schemas"]["SpelledEnum"];
+            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. */
+            validation_folds?: number;
+            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
+            penalties?: number[];
+            /**
+             * @description Missing cells.
+             *
+             *     * `mean` - mean
+             *     * `complete` - complete
+             */
+            missing_cells?: components["schemas"]["MissingCellsEnum"];
         };
         /**
          * @description * `` - Not paused
@@ -1990,6 +2026,15 @@ export interface components {
             levels?: string[];
             /** @description in place of `levels`, which are not known: how many different ones a cohort has at most */
             most?: number;
+            /**
+             * @description `feature` if not given; a model predicts the `outcome`, whose levels are its classes if it is a category; rows with the same `patient` are one person's; `ignored` is not read and not changed
+             *
+             *     * `feature` - feature
+             *     * `outcome` - outcome
+             *     * `patient` - patient
+             *     * `ignored` - ignored
+             */
+            role?: components["schemas"]["ColumnRole"];
         };
         /** @description A column of the cohorts' tables. */
         PlanColumnRequest: {
@@ -2010,6 +2055,15 @@ export interface components {
             levels?: string[];
             /** @description in place of `levels`, which are not known: how many different ones a cohort has at most */
             most?: number;
+            /**
+             * @description `feature` if not given; a model predicts the `outcome`, whose levels are its classes if it is a category; rows with the same `patient` are one person's; `ignored` is not read and not changed
+             *
+             *     * `feature` - feature
+             *     * `outcome` - outcome
+             *     * `patient` - patient
+             *     * `ignored` - ignored
+             */
+            role?: components["schemas"]["ColumnRole"];
         };
         /** @description A covariate: a number, or one of several levels. */
         PlanCovariate: {
@@ -2209,6 +2263,17 @@ export interface components {
              *     * `own` - own
              */
             spelled?: components["schemas"]["SpelledEnum"];
+            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. */
+            validation_folds?: number;
+            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
+            penalties?: number[];
+            /**
+             * @description Missing cells.
+             *
+             *     * `mean` - mean
+             *     * `complete` - complete
+             */
+            missing_cells?: components["schemas"]["MissingCellsEnum"];
         };
         /**
          * @description Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key.
@@ -2386,6 +2451,17 @@ export interface components {
              *     * `own` - own
              */
             spelled?: components["schemas"]["SpelledEnum"];
+            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. */
+            validation_folds?: number;
+            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
+            penalties?: number[];
+            /**
+             * @description Missing cells.
+             *
+             *     * `mean` - mean
+             *     * `complete` - complete
+             */
+            missing_cells?: components["schemas"]["MissingCellsEnum"];
         };
         Problem: {
             code: string;

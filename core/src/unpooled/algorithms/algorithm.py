@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from unpooled import options
-from unpooled.cohort import ArrayTable
 from unpooled.algorithms.shared import summary
+from unpooled.cohort import ArrayTable
 from unpooled.options import Option
 from unpooled.page import Html
 from unpooled.panel import Panel

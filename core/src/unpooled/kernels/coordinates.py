@@ -1,4 +1,4 @@
-"""Coordinate descent for lasso and elastic net, from covariances alone (Friedman, Hastie and Tibshirani 2010)."""
+"""Coordinate descent for lasso and elastic net, from covariances (Friedman, Hastie and Tibshirani 2010)."""
 
 from __future__ import annotations
 

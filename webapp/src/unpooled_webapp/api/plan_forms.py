@@ -44,8 +44,9 @@ class PlanColumn(serializers.Serializer[Any]):
     role = serializers.ChoiceField(
         ROLES,
         required=False,
-        help_text="`feature` if not given; a model predicts the `outcome`, whose levels are its classes if it "
-        "is a category; rows with the same `patient` are one person's; `ignored` is neither read nor changed",
+        help_text="`feature` if not given; a model predicts the `outcome`, whose levels are its classes if "
+        "it is a category; rows with the same `patient` are one person's; `ignored` is not read and not "
+        "changed",
     )
 
 

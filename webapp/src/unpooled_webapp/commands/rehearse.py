@@ -15,7 +15,15 @@ from unpooled.algorithms import ALGORITHMS, FITS, METHODS, TESTS
 from unpooled.errors import listed
 from unpooled.plan import NOT_REPORTED
 from unpooled.protocol.messages import MIN_COHORTS
-from unpooled.schema import CATEGORY, FEATURE, OUTCOME, Column, read_schema, schema_from_file, schema_of_header
+from unpooled.schema import (
+    CATEGORY,
+    FEATURE,
+    OUTCOME,
+    Column,
+    read_schema,
+    schema_from_file,
+    schema_of_header,
+)
 from unpooled_webapp.commands import study_flags, study_templates
 from unpooled_webapp.rehearsal import Platform, Settings, covariates
 from unpooled_webapp.rehearsal import rehearse as run_rehearsal
@@ -103,11 +111,13 @@ class _WithDeclared(click.Command):
               help="No test: normalize tables.")  # fmt: skip
 @click.option("--encode", is_flag=True, help="No test: encode the columns of words of tables.")
 @click.option("--fit", type=click.Choice(list(FITS)), help="No test: fit a model to tables.")
-@click.option("--outcome", metavar="NAME", help="The column that the model predicts; else the schema names it.")
+@click.option(
+    "--outcome", metavar="NAME", help="The column that the model predicts; else the schema names it."
+)
 @click.option("--table", multiple=True, type=EXISTING, metavar="FILE",
               help="The CSV or Parquet table of one cohort; give it three times or more.")  # fmt: skip
 @click.option("--schema", type=EXISTING, metavar="FILE",
-              help="CSV with lines such as name,type,unit,role of the columns.  [CSV: all numbers]")  # fmt: skip
+              help="CSV with lines such as name,type,unit of the columns.  [CSV: all numbers]")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="PREFIX", help="Result files.")
 @click.option(
     "--pheno", multiple=True, type=EXISTING, help="Phenotype file, once for all or once per cohort."

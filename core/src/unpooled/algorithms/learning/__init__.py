@@ -57,11 +57,17 @@ def _of_schema(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "schema", "want at least one feature beside the outcome"
     for column in plan.categories:
         if column.encoded.kind not in _ENCODINGS:
-            yield "schema", f"{column.title}: here a category is encoded as {', '.join(_ENCODINGS)}; for others \
-fit to the table that a study of encodings has written"
+            yield (
+                "schema",
+                f"{column.title}: here a category is encoded as {', '.join(_ENCODINGS)}; for others \
+fit to the table that a study of encodings has written",
+            )
         elif column.most:
-            yield "schema", f"{column.title}: list its values, or fit to the table that a study of encodings has \
-written"
+            yield (
+                "schema",
+                f"{column.title}: list its values, or fit to the table that a study of encodings has \
+written",
+            )
     if plan.outcome is None:
         yield "schema", "want the column that is predicted: give it the role outcome"
 
@@ -112,12 +118,12 @@ FITS = (
     _fit(
         RIDGE,
         "Ridge regression",
-        "Ridge regression was fitted to the standardised features of all cohorts, with the penalty of the least "
-        "error by cross-validation.",
+        "Ridge regression was fitted to the standardised features of all cohorts, with the penalty of the "
+        "least error by cross-validation.",
         Template(
             "ridge",
             "Risk model: ridge regression",
-            "Predicts a number, or classes, from the columns of a table. Name the columns below, and the outcome.",
+            "Predicts a number, or classes, from the columns of a table. Name them below, and the outcome.",
         ),
     ),
 )

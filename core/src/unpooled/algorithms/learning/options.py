@@ -11,7 +11,7 @@ POOLED_MEAN, COMPLETE = "mean", "complete"
 VALIDATION_FOLDS = Whole(
     name="validation_folds",
     label="Folds of the cross-validation",
-    hint="Each person belongs to one of so many folds. A model that was fitted to the others is tested on it.",
+    hint="Each person is in one of so many folds. A model that was fitted to the others is tested on it.",
     default=5,
     least=2,
     most=20,
@@ -25,7 +25,7 @@ MODEL_PENALTIES = Numbers(
     label="Penalties to try",
     hint=f"Numbers from 0 on, between commas. Left empty, {PENALTIES} are tried that suit the data.",
     least=0,
-    most=1e12,
+    most=10_000,
     place=Place.MODEL,
     fact="{}: the one with the least error is taken",
 )

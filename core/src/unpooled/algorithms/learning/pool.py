@@ -32,7 +32,9 @@ class Pool:
 
     def intercept(self, w: np.ndarray) -> np.ndarray:
         """Float64 (..., t), that goes with coefficients w, float64 (..., m, t)."""
-        return np.asarray(self.mean[-self.targets :] - np.einsum("m,...mt->...t", self.mean[: -self.targets], w))
+        return np.asarray(
+            self.mean[-self.targets :] - np.einsum("m,...mt->...t", self.mean[: -self.targets], w)
+        )
 
     def error(self, w: np.ndarray, intercept: np.ndarray) -> np.ndarray:
         """The mean squared error of models, float64 (models,), over all targets.

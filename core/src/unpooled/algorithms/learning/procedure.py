@@ -32,8 +32,8 @@ from unpooled.procedure import Asks, Rows, Study
 from unpooled.question import Arrays
 
 FOLDS, DESIGN = "folds", "design"
-"""The result tables: people and sums of each fold; how each column is standardised. The dictionaries of categories
-are in tables as of a study of encodings."""
+"""The result tables: people and sums of each fold; how each column is standardised. The dictionaries
+of categories are in tables as of a study of encodings."""
 
 FEWEST_PEOPLE_A_COLUMN = 10
 
@@ -106,7 +106,9 @@ def report_levels(plan: Plan, levels: Levels, rows: int) -> Asks[None]:
     yield Rows(ROWS, {"index": np.zeros(1, np.int64), "rows": np.array([rows])})
     yield Rows(encoding.COLUMNS, {"index": index, "known": known})
     ones = np.ones(len(sizes), np.int64)
-    yield Rows(encoding.LEVELS, encoding.levels_table(sizes, ones, encoding.Counted(levels.kept, counts), nothing))
+    yield Rows(
+        encoding.LEVELS, encoding.levels_table(sizes, ones, encoding.Counted(levels.kept, counts), nothing)
+    )
 
 
 def keep_levels(study: Study) -> Asks[Levels]:
@@ -119,7 +121,9 @@ def keep_levels(study: Study) -> Asks[Levels]:
     sums = yield question
     counted = with_rest(study, question, sums)
     rows, first = [], 0
-    for before, count in zip(question.kept_of, split(sums["of_rows"], question.lines, question.folds), strict=True):
+    for before, count in zip(
+        question.kept_of, split(sums["of_rows"], question.lines, question.folds), strict=True
+    ):
         now = counted.kept[first : first + len(before)]
         rows.append(merged(count, now[before]).sum(axis=1))
         first += len(before)
@@ -133,7 +137,7 @@ def design_moments(
 
     `mean` and `deviation`, float64 (features,), are those of the columns of numbers.
     """
-    place, classes = outcome_place(plan), len(class_names(plan))
+    place, targets = outcome_place(plan), targets_of(len(class_names(plan)))
     numbers = [k for k in range(len(mean)) if k != place]
     found = [(mean[numbers], deviation[numbers])]
     for column, rows in zip(plan.dictionaries, levels.rows, strict=True):
@@ -144,14 +148,14 @@ def design_moments(
         value = np.arange(len(rows), dtype=float) if column.encoded.kind == ORDINAL else share
         centre = float(value @ share)
         found.append((np.array([centre]), np.array([np.sqrt(((value - centre) ** 2) @ share)])))
-    targets = targets_of(classes)
-    found.append((np.zeros(targets), np.ones(targets)) if classes else (mean[[place]], deviation[[place]]))
+    classes = np.zeros(targets), np.ones(targets)
+    found.append(classes if place is None else (mean[[place]], deviation[[place]]))
     centres, spreads = (np.nan_to_num(np.concatenate(part)) for part in zip(*found, strict=True))
     return centres, spreads
 
 
 def refuse_few_people(plan: Plan, counted: Arrays) -> None:
-    """Refuse if a fold, or a class in a fold, has people, but fewer than `FEWEST_AT_A_LEVEL`."""
+    """Refuse if a fold, or a class in a fold, has fewer people than `FEWEST_AT_A_LEVEL`."""
     if plan.alone:
         return
     if counted["people"].min() < FEWEST_AT_A_LEVEL:
@@ -200,7 +204,7 @@ def refuse_wide(plan: Plan, levels: Levels, people: int) -> None:
     if people < FEWEST_PEOPLE_A_COLUMN * columns and not plan.alone:
         raise Refuse(
             "schema",
-            f"{people:,} people are too few for {columns:,} columns: their sums would say much about each one",
+            f"{people:,} people are too few for {columns:,} columns: sums would say much about each one",
             f"Have {FEWEST_PEOPLE_A_COLUMN} people for each column: invite more cohorts, or declare some "
             "features as ignored.",
         )

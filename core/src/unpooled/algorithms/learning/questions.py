@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
 from unpooled.algorithms.tables.encoding.questions import CountLevels, Sift, cells_of, merged, sizes_of
 from unpooled.cohort import Categories, Table
-from unpooled.encodings import ORDINAL, ONE_HOT
+from unpooled.encodings import ONE_HOT, ORDINAL
 from unpooled.errors import ProtocolError
 from unpooled.plan import Plan
 from unpooled.question import Arrays, Count, Foreseen, Question, Real, Sent
@@ -32,7 +32,9 @@ AT_ONCE = 1 << 23
 
 def people_in(cells: np.ndarray, patients: np.ndarray, size: int) -> np.ndarray:
     """How many different patients each cell has, from the cell and the patient of each row: int64 (size,)."""
-    pairs = np.unique(np.column_stack([cells, patients]), axis=0) if len(cells) else np.zeros((0, 2), np.int64)
+    pairs = (
+        np.unique(np.column_stack([cells, patients]), axis=0) if len(cells) else np.zeros((0, 2), np.int64)
+    )
     return np.asarray(np.bincount(pairs[:, 0], minlength=size))
 
 
@@ -72,7 +74,7 @@ class CountPeople(Question):
             "how many people of each class the pool has in each fold",
         ),
     )
-    each: ClassVar[dict[str, str]] = {"folds": "fold", "cells": "class and fold"}
+    each: ClassVar[dict[str, str]] = {"folds": "fold", "cells": "group"}
     ring_bits: ClassVar[int] = 64
 
     classes: int
@@ -157,7 +159,9 @@ class CountLevelsByFold(_ByFold, CountLevels):
     )
 
     def local(self, table: Table) -> Arrays:
-        rows = [merged(count, kept) for count, kept in zip(self.rows_counted(table), self.kept_of, strict=True)]
+        rows = [
+            merged(count, kept) for count, kept in zip(self.rows_counted(table), self.kept_of, strict=True)
+        ]
         return {**super().local(table), "of_rows": np.concatenate([part.ravel() for part in rows])}
 
 
@@ -187,7 +191,7 @@ class CountSides(Question):
             "how many people of the pool are below the mean of each feature",
         ),
     )
-    each: ClassVar[dict[str, str]] = {"cells": "feature and fold"}
+    each: ClassVar[dict[str, str]] = {"cells": "group"}
     ring_bits: ClassVar[int] = 64
 
     centre: np.ndarray
@@ -248,7 +252,7 @@ class SumProducts(Question):
             "the covariances of all columns in each fold of the pool",
         ),
     )
-    each: ClassVar[dict[str, str]] = {"folds": "fold", "columns": "column", "pairs": "two columns"}
+    each: ClassVar[dict[str, str]] = {"folds": "fold", "columns": "column", "pairs": "pair"}
     ring_bits: ClassVar[int] = 128
 
     rows: int
@@ -271,7 +275,7 @@ class SumProducts(Question):
     """int64 (columns,)"""
 
     def __post_init__(self) -> None:
-        good = 0 < self.rows <= MOST_PEOPLE and 0 < self.folds and self.classes >= 0
+        good = 0 < self.rows <= MOST_PEOPLE and self.folds > 0 and self.classes >= 0
         good = good and self.sizes.dtype == np.int64 and self.sizes.shape == (len(self.encodings),)
         good = good and self.kept.dtype == np.bool_ and self.kept.shape == (int(self.sizes.sum()),)
         good = good and plausible.real(self.shares, (int(self.kept.sum()) + len(self.sizes),))
@@ -288,7 +292,9 @@ class SumProducts(Question):
         encodings = tuple(column.encoding for column in plan.dictionaries)
         levels = sizes_of(plan)
         classes, place = len(class_names(plan)), outcome_place(plan)
-        wide = [int(n) + 1 if encoding == ONE_HOT else 1 for n, encoding in zip(levels, encodings, strict=True)]
+        wide = [
+            int(n) + 1 if encoding == ONE_HOT else 1 for n, encoding in zip(levels, encodings, strict=True)
+        ]
         numbers = len(plan.features) - (place is not None)
         columns = numbers + sum(wide) + targets_of(classes)
         return cls(
@@ -331,7 +337,9 @@ class SumProducts(Question):
 
     def _width(self, features: int) -> int:
         """How many columns there are for so many features of the table."""
-        wide = (len(part) if of == ONE_HOT else 1 for of, part in zip(self.encodings, self._shares, strict=True))
+        wide = (
+            len(part) if of == ONE_HOT else 1 for of, part in zip(self.encodings, self._shares, strict=True)
+        )
         return features - (self.outcome >= 0) + sum(wide) + self.targets
 
     @property

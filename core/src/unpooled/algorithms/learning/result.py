@@ -44,7 +44,11 @@ def model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
     features = [
         {"name": name, "mean": mean, "deviation": deviation, "coefficients": row.tolist()}
         for name, mean, deviation, row in zip(
-            _names(plan, encoding), of["mean"].tolist(), of["deviation"].tolist(), of["coefficient"], strict=True
+            _names(plan, encoding),
+            of["mean"].tolist(),
+            of["deviation"].tolist(),
+            of["coefficient"],
+            strict=True,
         )
     ]
     for feature, row in zip(features, errors if errors is not None else (), strict=False):
@@ -70,7 +74,10 @@ def _names(plan: Plan, encoding: Mapping[str, Any] | None) -> list[str]:
     """The names of the features: the numbers, then what the categories become."""
     numbers = [column.title for column in plan.features if not column.is_outcome]
     words = encoding["columns"] if encoding else ()
-    return [*numbers, *(name for of in words for name in outputs_of(of["name"], of["encoding"], of["values"]))]
+    return [
+        *numbers,
+        *(name for of in words for name in outputs_of(of["name"], of["encoding"], of["values"])),
+    ]
 
 
 def _validation(found: Arrays) -> dict[str, Any]:
@@ -104,7 +111,10 @@ def _heads(model: Mapping[str, Any]) -> list[str]:
 
 def _line(feature: Mapping[str, Any]) -> list[str]:
     numbers = [*feature["coefficients"], *feature.get("standard_errors", ())]
-    return [feature["name"], *("NA" if x is None else repr(x) for x in (feature["mean"], feature["deviation"], *numbers))]
+    return [
+        feature["name"],
+        *("NA" if x is None else repr(x) for x in (feature["mean"], feature["deviation"], *numbers)),
+    ]
 
 
 def _intercepts(model: Mapping[str, Any]) -> list[str]:
