@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
@@ -50,10 +51,23 @@ def tables_of(plan: Plan, cohorts: Sequence[Cells]) -> dict[str, dict[str, np.nd
 
 def fit(plan: Plan, cohorts: Sequence[Cells]) -> dict[str, Any]:
     """The content of the model file."""
+    return content(plan, cohorts, "model")
+
+
+def content(plan: Plan, cohorts: Sequence[Cells], file: str) -> dict[str, Any]:
+    """The content of a result file that is JSON."""
     method, found = check(plan), tables_of(plan, cohorts)
-    method.files["model"](out := io.BytesIO(), NOBODY, method.columns_for("model", found), plan)
-    content: dict[str, Any] = json.loads(out.getvalue())
-    return content
+    method.files[file](out := io.BytesIO(), NOBODY, method.columns_for(file, found), plan)
+    read: dict[str, Any] = json.loads(out.getvalue())
+    return read
+
+
+def coefficient_table(plan: Plan, cohorts: Sequence[Cells]) -> list[dict[str, str]]:
+    """The lines of the table of coefficients."""
+    method, found = check(plan), tables_of(plan, cohorts)
+    columns = method.columns_for("coefficients", found)
+    method.files["coefficients"](out := io.BytesIO(), NOBODY, columns, plan)
+    return list(csv.DictReader(io.StringIO(out.getvalue().decode()), delimiter="\t"))
 
 
 def schema_of(features: int, outcome: str = "number", *more: Column) -> list[Column]:

@@ -7,15 +7,20 @@ from typing import Any
 import models
 import numpy as np
 import pytest
+import statsmodels.api as sm
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import ElasticNet, LassoCV, Ridge
+from sklearn.model_selection import PredefinedSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from unpooled.algorithms.learning.solve import LOG_ODDS
+from unpooled.algorithms.learning.without import error_without
 from unpooled.encoder import Encoder
 from unpooled.model import Model
+from unpooled.plan import PlanError
 from unpooled.schema import Column
 
 NEAR = 1e-9
@@ -192,3 +197,182 @@ def test_only_complete_rows_count_where_the_plan_says_so() -> None:
     wanted = Ridge(model["penalty"] * known.sum(), solver="svd").fit(pooled(x[known]), y[known])
     assert model["people"] == known.sum()
     assert apart(per_deviation(model)[:, 0], wanted.coef_) < NEAR
+
+
+@pytest.mark.parametrize("cohorts", [3, 20])
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize(("method", "share"), [("lasso", 1.0), ("elastic-net", 0.3)])
+def test_lasso_and_elastic_net_are_those_of_the_pooled_table(
+    method: str, share: float, split: Any, cohorts: int
+) -> None:
+    random = np.random.default_rng(cohorts)
+    x, y = load_diabetes(return_X_y=True)
+    x = np.repeat(x, 9, axis=0) * random.uniform(1, 1e4, x.shape[1]) + random.normal(0, 1e3, x.shape[1])
+    y = np.repeat(y, 9) + random.normal(0, 9, 9 * len(y))
+    more = {} if method == "lasso" else {"l1_share": share}
+    for penalties in ((), (5.0, 0.5)):
+        plan = models.plan_of(method, models.schema_of(x.shape[1]), cohorts, penalties=penalties, **more)
+        model = federated(x, y, split(y, cohorts), plan)
+        wanted = ElasticNet(model["penalty"], l1_ratio=share, tol=1e-12, max_iter=1_000_000).fit(pooled(x), y)
+        assert apart(per_deviation(model)[:, 0], wanted.coef_) < NEAR
+        assert ((per_deviation(model)[:, 0] == 0) == (wanted.coef_ == 0)).all()
+
+
+def test_the_path_of_a_lasso_is_that_of_scikit_learn() -> None:
+    """With the same folds, over the usual penalties: the error of each, and the choice."""
+    x, y = load_diabetes(return_X_y=True)
+    plan = models.plan_of("lasso", models.schema_of(x.shape[1]), 3)
+    cells = [models.cells_of(x[part], y[part]) for part in evenly(y, 3)]
+    found = models.tables_of(plan, cells)["path"]
+    tables = [models.table_of(each, plan) for each in cells]
+    z = StandardScaler().fit(x).transform(np.vstack([table.values[:, :-1] for table in tables]))
+    target = np.concatenate([table.values[:, -1] for table in tables])
+    fold = np.concatenate([table.folds for table in tables])
+    tried = np.sort(found["penalty"])[::-1]
+    wanted = LassoCV(alphas=tried, cv=PredefinedSplit(fold), tol=1e-12, max_iter=1_000_000).fit(z, target)
+    assert tried[0] == pytest.approx(np.abs(z.T @ (target - target.mean())).max() / len(z), rel=1e-9)
+    assert np.allclose(found["error"], wanted.mse_path_.mean(axis=1), rtol=1e-9, atol=0)
+    assert found["penalty"][found["chosen"]][0] == pytest.approx(wanted.alpha_, rel=1e-9)
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_linear_regression_has_the_standard_errors_of_the_pooled_table(split: Any, missing: float) -> None:
+    random = np.random.default_rng(4)
+    x, y = load_diabetes(return_X_y=True)
+    x = np.repeat(x, 9, axis=0) * random.uniform(1, 1e4, x.shape[1]) + random.normal(0, 1e2, x.shape[1])
+    x += random.normal(0, 0.3, x.shape) * x.std(axis=0)
+    y = np.repeat(y, 9)
+    x[random.random(x.shape) < missing] = np.nan
+    plan = models.plan_of("linear-model", models.schema_of(x.shape[1]), 3)
+    lines = models.coefficient_table(plan, [models.cells_of(x[part], y[part]) for part in split(y, 3)])
+    filled = SimpleImputer().fit_transform(x)
+    wanted = sm.OLS(y, sm.add_constant(filled)).fit()
+    for name, numbers in (
+        ("coefficient", wanted.params),
+        ("standard error", wanted.bse),
+        ("t", wanted.tvalues),
+    ):
+        assert np.allclose([float(line[name]) for line in lines], numbers, rtol=1e-8, atol=0)
+    assert np.allclose([float(line["P"]) for line in lines], wanted.pvalues, rtol=1e-6, atol=0)
+
+
+def test_the_first_value_of_a_category_is_the_reference_of_linear_regression() -> None:
+    schema, cells = with_words(900)
+    plan = models.plan_of("linear-model", schema, 3)
+    cohorts = [{name: column[k::3] for name, column in cells.items()} for k in range(3)]
+    lines = models.coefficient_table(plan, cohorts)
+    by_name = {line["name"]: line for line in lines}
+    assert by_name["smoking=never"]["standard error"] == "NA"
+    assert float(by_name["smoking=never"]["coefficient"]) == 0
+    found = Model(models.fit(plan, cohorts))
+    used = [k for k, name in enumerate(found.feature_names_in_) if name != "smoking=never"]
+    design = SimpleImputer().fit_transform(found.table(cells)[:, used])
+    wanted = sm.OLS(cells["y"], sm.add_constant(design)).fit()
+    names = ["(intercept)", *found.feature_names_in_[used]]
+    assert np.allclose([float(by_name[name]["coefficient"]) for name in names], wanted.params, rtol=1e-8)
+    assert np.allclose([float(by_name[name]["standard error"]) for name in names], wanted.bse, rtol=1e-8)
+
+
+def one_layer(z: np.ndarray, y: np.ndarray, classes: int, penalty: float) -> np.ndarray:
+    """FedHEONN's closed form in extended precision, as its paper writes it: (m + 1, scores), bias first."""
+    x = np.column_stack([np.ones(len(z)), z]).T.astype(np.longdouble)
+    scores = []
+    for k in range(classes) if classes > 2 else [1]:
+        d = np.where(y == k, np.longdouble("0.95"), np.longdouble("0.05"))
+        wanted, slope = np.log(d / (1 - d)), d * (1 - d)
+        left = (x * slope**2) @ x.T + np.longdouble(penalty) * np.eye(len(x), dtype=np.longdouble)
+        scores.append(solved(left, (x * slope**2) @ wanted))
+    return np.array(scores).T
+
+
+def solved(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Gauss and Jordan's elimination with pivots, in the precision of its arguments."""
+    a = np.column_stack([left, right])
+    for k in range(len(a)):
+        pivot = k + int(np.abs(a[k:, k]).argmax())
+        a[[k, pivot]] = a[[pivot, k]]
+        a[k] /= a[k, k]
+        others = np.arange(len(a)) != k
+        a[others] -= np.outer(a[others, k], a[k])
+    return np.asarray(a[:, -1])
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize(("load", "names"), [(load_wine, "a|b|c"), (load_breast_cancer, "no|yes")])
+def test_fedheonn_is_its_closed_form(split: Any, load: Any, names: str) -> None:
+    x, number = load(return_X_y=True)
+    x, number = np.repeat(x, 12, axis=0), np.repeat(number, 12)
+    x = x + np.random.default_rng(1).normal(0, 0.1, x.shape) * x.std(axis=0)
+    y = np.array(names.split("|"), object)[number]
+    plan = models.plan_of("fedheonn", models.schema_of(x.shape[1], names), 3, penalties=(1e-3,))
+    model = federated(x, y, split(number, 3), plan)
+    wide = x.astype(np.longdouble)
+    z = (wide - wide.mean(axis=0)) / wide.std(axis=0)
+    wanted = one_layer(z, number, len(names.split("|")), 1e-3)
+    found = np.vstack([model["intercept"], per_deviation(model)])
+    assert apart(found, wanted.astype(float)) < 1e-10
+    chances = Model(model).predict_proba(x)
+    assert chances.shape == (len(x), len(names.split("|"))) and np.allclose(chances.sum(axis=1), 1)
+
+
+def test_an_outcome_far_from_0_loses_no_digits() -> None:
+    x, y = load_diabetes(return_X_y=True)
+    x = x * 1e-3 + 7.0
+    y = y / y.std() + 1e6
+    plan = models.plan_of("ridge", models.schema_of(x.shape[1]), 3, penalties=(0.01,))
+    model = federated(x, y, evenly(y, 3), plan)
+    wanted = Ridge(0.01 * len(y), solver="svd").fit(pooled(x), y - 1e6)
+    assert apart(per_deviation(model)[:, 0], wanted.coef_) < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("method", "outcome"), [("ridge", "number"), ("fedheonn", "u|v|w"), ("linear-model", "number")]
+)
+def test_a_cohort_tests_the_model_of_the_others_on_itself(method: str, outcome: str) -> None:
+    """From the sums of the pool and its own table: the error is that of a model of the others' rows."""
+    schema, cells = with_words(1200)
+    schema[-1] = models.schema_of(0, outcome)[0]
+    if outcome != "number":
+        cells["y"] = np.array(outcome.split("|"), object)[np.digitize(cells["y"], [0.0, 1.0])]
+    plan = models.plan_of(method, schema, 4, files=("model", "sums"), **PENALTY[method])
+    cohorts = [{name: column[k::4] for name, column in cells.items()} for k in range(4)]
+    found = error_without(models.content(plan, cohorts, "sums"), models.table_of(cohorts[0], plan), plan)
+    whole = Model(models.fit(plan, cohorts))
+    x = [whole.table(of) for of in cohorts]
+    names, times = outcome.split("|"), LOG_ODDS if method == "fedheonn" else 1.0
+    targets = [
+        np.asarray(of["y"], float)[:, None]
+        if outcome == "number"
+        else np.where(np.asarray(of["y"])[:, None] == np.array(names), times, -times)
+        for of in cohorts
+    ]
+    fill = np.nanmean(np.vstack(x), axis=0)
+    filled = [np.where(np.isnan(of), fill, of) for of in x]
+    others, y = np.vstack(filled[1:]), np.vstack(targets[1:])
+    mean, deviation = others.mean(axis=0), others.std(axis=0)
+    z, own = ((part - mean) / deviation for part in (others, filled[0]))
+    if method == "fedheonn":
+        bias, slope = np.ones((len(z), 1)), 0.95 * 0.05
+        wide = np.hstack([bias, z])
+        w = np.linalg.solve(wide.T @ wide + 0.1 / slope**2 * np.eye(wide.shape[1]), wide.T @ y)
+        scores = np.hstack([np.ones((len(own), 1)), own]) @ w
+    elif method == "ridge":
+        scores = Ridge(0.1 * len(z), solver="svd").fit(z, y).predict(own).reshape(len(own), -1)
+    else:
+        used = whole.feature_names_in_ != "smoking=never"
+        fitted = sm.OLS(y[:, 0], sm.add_constant(z[:, used])).fit()
+        scores = fitted.predict(sm.add_constant(own[:, used]))[:, None]
+    assert found == pytest.approx(np.mean(np.sum((scores - targets[0]) ** 2, axis=1)), rel=1e-8)
+
+
+PENALTY: dict[str, dict[str, Any]] = {
+    "ridge": {"penalties": (0.1,)},
+    "fedheonn": {"penalties": (0.1,)},
+    "linear-model": {},
+}
+
+
+def test_sums_are_given_to_the_cohorts_from_four_on() -> None:
+    with pytest.raises(PlanError, match="from 4 cohorts on"):
+        models.plan_of("ridge", models.schema_of(2), 3, files=("model", "sums"))

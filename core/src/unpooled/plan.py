@@ -33,6 +33,7 @@ from unpooled.shared_options import MEAN as MEAN
 FILES = ("assoc", "frq", "lmiss", "hwe")
 PARAMETERS_FILE, QUANTILES_FILE, SUMMARY_FILES = "parameters", "quantiles", ("summary", "page")
 ENCODING_FILE = "encoding"
+MODEL_FILE, SUMS_FILE = "model", "sums"
 """What a study of tables writes. With parameters each cohort also writes its own table, normalized; with an
 encoding, encoded."""
 

@@ -1373,8 +1373,6 @@ export interface components {
             spelled?: components["schemas"]["SpelledEnum"];
             /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. */
             validation_folds?: number;
-            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
-            penalties?: number[];
             /**
              * @description Missing cells.
              *
@@ -1382,6 +1380,13 @@ export interface components {
              *     * `complete` - complete
              */
             missing_cells?: components["schemas"]["MissingCellsEnum"];
+            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
+            penalties?: number[];
+            /**
+             * Format: double
+             * @description Share of the penalty on absolute values. 1 is the lasso; near 0 it is ridge regression. scikit-learn calls it l1_ratio.
+             */
+            l1_share?: number;
         };
         Gene: {
             name: string;
@@ -1962,8 +1967,6 @@ export interface components {
             spelled?: components["schemas"]["SpelledEnum"];
             /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. */
             validation_folds?: number;
-            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
-            penalties?: number[];
             /**
              * @description Missing cells.
              *
@@ -1971,6 +1974,13 @@ export interface components {
              *     * `complete` - complete
              */
             missing_cells?: components["schemas"]["MissingCellsEnum"];
+            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
+            penalties?: number[];
+            /**
+             * Format: double
+             * @description Share of the penalty on absolute values. 1 is the lasso; near 0 it is ridge regression. scikit-learn calls it l1_ratio.
+             */
+            l1_share?: number;
         };
         /**
          * @description * `` - Not paused
@@ -2265,8 +2275,6 @@ export interface components {
             spelled?: components["schemas"]["SpelledEnum"];
             /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. */
             validation_folds?: number;
-            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
-            penalties?: number[];
             /**
              * @description Missing cells.
              *
@@ -2274,6 +2282,13 @@ export interface components {
              *     * `complete` - complete
              */
             missing_cells?: components["schemas"]["MissingCellsEnum"];
+            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
+            penalties?: number[];
+            /**
+             * Format: double
+             * @description Share of the penalty on absolute values. 1 is the lasso; near 0 it is ridge regression. scikit-learn calls it l1_ratio.
+             */
+            l1_share?: number;
         };
         /**
          * @description Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key.
@@ -2453,8 +2468,6 @@ export interface components {
             spelled?: components["schemas"]["SpelledEnum"];
             /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. */
             validation_folds?: number;
-            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
-            penalties?: number[];
             /**
              * @description Missing cells.
              *
@@ -2462,6 +2475,13 @@ export interface components {
              *     * `complete` - complete
              */
             missing_cells?: components["schemas"]["MissingCellsEnum"];
+            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
+            penalties?: number[];
+            /**
+             * Format: double
+             * @description Share of the penalty on absolute values. 1 is the lasso; near 0 it is ridge regression. scikit-learn calls it l1_ratio.
+             */
+            l1_share?: number;
         };
         Problem: {
             code: string;

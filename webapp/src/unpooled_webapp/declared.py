@@ -122,7 +122,8 @@ def _columns_of(method: Algorithm, columns: list[dict[str, Any]]) -> list[dict[s
     """Columns that the method is about."""
     if method.name in FITS:
         words = {"name": f"{_EXAMPLE}-words", "type": CATEGORY, "encoding": ONE_HOT, "levels": [_EXAMPLE]}
-        return [*columns, words, {"name": f"{_EXAMPLE}-outcome", "role": OUTCOME}]
+        classes = {"type": CATEGORY, "levels": [_EXAMPLE, "other"]} if method.name == "fedheonn" else {}
+        return [*columns, words, {"name": f"{_EXAMPLE}-outcome", "role": OUTCOME, **classes}]
     return _words(columns) if method.column_type == CATEGORY else columns
 
 

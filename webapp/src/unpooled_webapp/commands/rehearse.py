@@ -44,6 +44,8 @@ FLAGS = {"--1": "zero_one", "--one-class": "one_class"}
 """What every client is told as it is."""
 
 ENCODE = next(name for name, method in METHODS.items() if method.column_type == CATEGORY)
+MODELS = {name.removesuffix("-model"): name for name in FITS}
+"""A test of variants and a model may be called the same."""
 NORMALIZE = [name for name in METHODS if name != ENCODE and name not in FITS]
 FOR_TABLES = {"normalize", "encode", "fit", "outcome", "table", "schema"}
 FOR_BOTH = {"out", "template", "masking", "variance", "ring", "min_samples", "threads", "keep_home", "quiet"}
@@ -110,7 +112,7 @@ class _WithDeclared(click.Command):
 @click.option("--normalize", type=click.Choice(NORMALIZE),
               help="No test: normalize tables.")  # fmt: skip
 @click.option("--encode", is_flag=True, help="No test: encode the columns of words of tables.")
-@click.option("--fit", type=click.Choice(list(FITS)), help="No test: fit a model to tables.")
+@click.option("--fit", type=click.Choice(list(MODELS)), help="No test: fit a model to tables.")
 @click.option(
     "--outcome", metavar="NAME", help="The column that the model predicts; else the schema names it."
 )
@@ -219,7 +221,7 @@ def _method_of_tables(options: dict[str, Any]) -> str | None:
     given: dict[str, str | None] = {
         "--normalize": options["normalize"],
         "--encode": ENCODE if options["encode"] else None,
-        "--fit": options["fit"],
+        "--fit": MODELS.get(options["fit"]),
     }
     asked = {flag: method for flag, method in given.items() if method}
     if len(set(asked.values())) > 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unpooled.options import Answer, Choice, Numbers, Place, Whole
+from unpooled.options import Answer, Choice, Number, Numbers, Place, Whole
 
 PENALTIES = 50
 """How many are tried where the plan names none."""
@@ -28,6 +28,18 @@ MODEL_PENALTIES = Numbers(
     most=10_000,
     place=Place.MODEL,
     fact="{}: the one with the least error is taken",
+)
+L1_SHARE = Number(
+    name="l1_share",
+    label="Share of the penalty on absolute values",
+    hint="1 is the lasso; near 0 it is ridge regression. scikit-learn calls it l1_ratio.",
+    default=0.5,
+    least=0.01,
+    most=1,
+    place=Place.MODEL,
+    fact="{} of the penalty is on absolute values, the rest on squares",
+    is_always_said=True,
+    methods="A share of {} of the penalty was on absolute values.",
 )
 MISSING_CELLS = Choice(
     name="missing_cells",

@@ -9,6 +9,9 @@ import numpy as np
 
 from unpooled.question import Arrays
 
+_CONSTANT = 1e-14
+"""Of a variance in units of nearly its own size."""
+
 
 @dataclass(frozen=True, eq=False)
 class Pool:
@@ -51,9 +54,36 @@ class Pool:
 
 
 @dataclass(frozen=True, eq=False)
+class Standard:
+    """How the columns of `SumProducts` are standardised once more: by the mean and deviation of all folds."""
+
+    shift: np.ndarray
+    """float64 (k,): subtracted"""
+    scale: np.ndarray
+    """float64 (k,): multiplied by; 0 of a feature that does not vary"""
+    targets: int
+
+    def pools(self, sums: Arrays) -> list[Pool]:
+        """The folds whose sums these are."""
+        full, totals, rows = (
+            _full(sums["products"], len(self.shift)),
+            sums["sums"],
+            sums["rows"].astype(float),
+        )
+        found = []
+        for part, total, n in zip(full, totals, rows, strict=True):
+            across = np.outer(self.shift, total)
+            moved = part - across - across.T + n * np.outer(self.shift, self.shift)
+            scaled = moved * np.outer(self.scale, self.scale)
+            found.append(Pool(n, (total - n * self.shift) * self.scale, scaled, self.targets))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
 class Folds:
     """All folds, and what a standardised column is in the units of the files."""
 
+    standard: Standard
     folds: Sequence[Pool]
     mean: np.ndarray
     """float64 (m,): of each feature, in units of the files"""
@@ -61,39 +91,42 @@ class Folds:
     """float64 (m,); 1 of a constant feature"""
     varies: np.ndarray
     """bool (m,)"""
+    origin: np.ndarray
+    """float64 (t,): what was subtracted of the outcome, which may be far from 0"""
 
     def but(self, left_out: int | None = None) -> Pool:
         """The pool without one fold, or whole."""
-        kept = [fold for k, fold in enumerate(self.folds) if k != left_out]
-        return Pool(
-            sum(fold.rows for fold in kept),
-            np.sum([fold.sums for fold in kept], axis=0),
-            np.sum([fold.products for fold in kept], axis=0),
-            kept[0].targets,
-        )
+        return together([fold for k, fold in enumerate(self.folds) if k != left_out])
 
 
-def folds_of(sums: Arrays, centre: np.ndarray, exponent: np.ndarray, targets: int) -> Folds:
-    """The folds from what `SumProducts` asked for, features by the mean and deviation of all folds."""
-    k = len(centre)
-    m = k - targets
-    full = _full(sums["products"], k)
-    rows, totals = sums["rows"].astype(float), sums["sums"]
-    n = rows.sum()
-    mean = totals.sum(axis=0) / n
+def together(pools: Sequence[Pool]) -> Pool:
+    """Several folds as one."""
+    return Pool(
+        sum(pool.rows for pool in pools),
+        np.sum([pool.sums for pool in pools], axis=0),
+        np.sum([pool.products for pool in pools], axis=0),
+        pools[0].targets,
+    )
+
+
+def folds_of(
+    sums: Arrays, centre: np.ndarray, exponent: np.ndarray, targets: int, times: float = 1.0
+) -> Folds:
+    """The folds from what `SumProducts` asked for; the outcome is taken `times` a number."""
+    m = len(centre) - targets
+    n, unit = float(sums["rows"].sum()), np.ldexp(1.0, exponent.astype(np.int32))
+    mean = sums["sums"].sum(axis=0)[:m] / n
+    upper = np.triu_indices(len(centre))
+    squares = sums["products"].sum(axis=0)[upper[0] == upper[1]][:m]
     # Of a column that is constant but for rounding, all that is left of its variance is rounding.
-    variance = np.diagonal(full.sum(axis=0)) / n - mean**2
-    varies = variance[:m] > 1e-14
-    deviation = np.where(varies, np.sqrt(np.maximum(variance[:m], 0)), 1.0)
-    unit = np.ldexp(1.0, exponent.astype(np.int32))
-    scale = np.append(np.where(varies, 1 / deviation, 0.0), unit[m:])
-    shift = np.append(mean[:m], -centre[m:] / unit[m:])  # a target in its own units
-    folds = []
-    for part, total, of in zip(full, totals, rows, strict=True):
-        moved = part - np.outer(shift, total) - np.outer(total, shift) + of * np.outer(shift, shift)
-        folds.append(Pool(of, (total - of * shift) * scale, moved * np.outer(scale, scale), targets))
-    files = centre[:m] + mean[:m] * unit[:m]
-    return Folds(folds, files, deviation * unit[:m], varies)
+    variance = squares / n - mean**2
+    varies = variance > _CONSTANT
+    deviation = np.where(varies, np.sqrt(np.maximum(variance, 0)), 1.0)
+    scale = np.append(np.where(varies, 1 / deviation, 0.0), times * unit[m:])
+    standard = Standard(np.append(mean, np.zeros(targets)), scale, targets)
+    pools = [pool for pool in standard.pools(sums) if pool.rows > 0]
+    files = centre[:m] + mean * unit[:m]
+    return Folds(standard, pools, files, deviation * unit[:m], varies, times * centre[m:])
 
 
 def _full(triangle: np.ndarray, columns: int) -> np.ndarray:

@@ -25,11 +25,13 @@ from unpooled.algorithms.tables.encoding import procedure as encoding
 from unpooled.algorithms.tables.encoding.procedure import ROWS, sift, with_rest
 from unpooled.algorithms.tables.encoding.questions import merged, no_codes, sizes_of, split
 from unpooled.algorithms.tables.moments import Average, FindMagnitude, MeasureSpread, find_moments
+from unpooled.encoder import outputs_of
 from unpooled.encodings import ONE_HOT, ORDINAL
 from unpooled.errors import Refuse
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.procedure import Asks, Rows, Study
 from unpooled.question import Arrays
+from unpooled.words import MISSING
 
 FOLDS, DESIGN = "folds", "design"
 """The result tables: people and sums of each fold; how each column is standardised. The dictionaries
@@ -63,6 +65,10 @@ class Sums:
     """Those of `DESIGN`."""
     targets: int
     """How many of the design's columns, the last ones, are the outcome."""
+    names: tuple[str, ...]
+    """Of its other columns"""
+    references: tuple[int, ...]
+    """The first column of each category that has one for each value."""
 
 
 def sum_products(study: Study) -> Asks[Sums]:
@@ -76,18 +82,8 @@ def sum_products(study: Study) -> Asks[Sums]:
     refuse_wide(plan, levels, int(counted["people"].sum()))
     refuse_lone_values(plan, (yield CountSides(np.nan_to_num(mean), plan.validation_folds)))
     centre, spread = design_moments(plan, levels, mean, deviation)
-    question = SumProducts(
-        rows=int(counted["rows"].sum()),
-        folds=plan.validation_folds,
-        classes=len(class_names(plan)),
-        outcome=-1 if (place := outcome_place(plan)) is None else place,
-        encodings=tuple(column.encoding for column in plan.dictionaries),
-        sizes=sizes_of(plan),
-        kept=levels.kept,
-        shares=levels.shares,
-        centre=centre,
-        exponent=np.where(spread > 0, np.frexp(spread * (1 + 1e-6))[1], 0).astype(np.int64),
-    )
+    exponent = np.where(spread > 0, np.frexp(spread * (1 + 1e-6))[1], 0).astype(np.int64)
+    question = question_of(plan, levels, int(counted["rows"].sum()), centre, exponent)
     sums = yield question
     folds = {"index": np.arange(plan.validation_folds), "people": counted["people"], "rows": counted["rows"]}
     design = {"index": np.arange(question.columns), "centre": centre, "exponent": question.exponent}
@@ -95,7 +91,40 @@ def sum_products(study: Study) -> Asks[Sums]:
     yield Rows(FOLDS, folds | sums)
     if plan.dictionaries:
         yield from report_levels(plan, levels, question.rows)
-    return Sums(folds | sums, design, question.targets)
+    return Sums(folds | sums, design, question.targets, *names_of(plan, levels))
+
+
+def question_of(
+    plan: Plan, levels: Levels, rows: int, centre: np.ndarray, exponent: np.ndarray
+) -> SumProducts:
+    """The question about the products of all columns, standardised so, of so many rows."""
+    place = outcome_place(plan)
+    return SumProducts(
+        rows=rows,
+        folds=plan.validation_folds,
+        classes=len(class_names(plan)),
+        outcome=-1 if place is None else place,
+        encodings=tuple(column.encoding for column in plan.dictionaries),
+        sizes=sizes_of(plan),
+        kept=levels.kept,
+        shares=levels.shares,
+        centre=centre,
+        exponent=exponent,
+    )
+
+
+def names_of(plan: Plan, levels: Levels) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The names of the columns of the design before the outcome, and the places of its references."""
+    names = [column.title for column in plan.features if not column.is_outcome]
+    references, first = [], 0
+    for column, size in zip(plan.dictionaries, sizes_of(plan).tolist(), strict=True):
+        kept = np.flatnonzero(levels.kept[first : first + size]).tolist()
+        words = [*column.levels, MISSING]  # where a missing word counts, it comes last
+        if column.encoded.kind == ONE_HOT:
+            references.append(len(names))
+        names += outputs_of(column.title, column.encoding, [words[k] for k in kept])
+        first += size
+    return tuple(names), tuple(references)
 
 
 def report_levels(plan: Plan, levels: Levels, rows: int) -> Asks[None]:

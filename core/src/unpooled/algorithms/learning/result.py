@@ -19,6 +19,7 @@ from unpooled.page import Html, facts, joined, section, table
 from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.question import Arrays
+from unpooled.statistics import p_value, t_neg_log10_p
 
 _SHOWN = 200
 """Coefficients that the report shows: the largest ones."""
@@ -40,7 +41,7 @@ def model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
     classes = class_names(plan)
     link = NUMBER if not classes else LOGISTIC if found[f"{MODEL}.log_odds"][0] else SIGN
     of = {name: np.asarray(found[f"{COEFFICIENTS}.{name}"]) for name in ("mean", "deviation", "coefficient")}
-    errors = found.get(f"{COEFFICIENTS}.error")
+    errors = found.get(f"{COEFFICIENTS}.error")  # of least squares only
     features = [
         {"name": name, "mean": mean, "deviation": deviation, "coefficients": row.tolist()}
         for name, mean, deviation, row in zip(
@@ -67,6 +68,16 @@ def model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
         "rows": int(found[f"{MODEL}.rows"][0]),
         "cohorts": plan.cohorts,
         **_validation(found),
+        **(_of_least_squares(found) if errors is not None else {}),
+    }
+
+
+def _of_least_squares(found: Arrays) -> dict[str, float | None]:
+    """Standard error of the intercept where all features are 0, null if there is none; degrees of freedom."""
+    error = float(found[f"{MODEL}.error"][0])
+    return {
+        "intercept_error": error if np.isfinite(error) else None,
+        "freedom": float(found[f"{MODEL}.freedom"][0]),
     }
 
 
@@ -90,11 +101,17 @@ def _validation(found: Arrays) -> dict[str, Any]:
 
 
 def write_coefficients(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
-    """Write a line for each feature, with a coefficient for each score, per unit of the files."""
+    """Write a line for each feature: a coefficient for each score, per unit of the files.
+
+    Of least squares also its standard error, t and two-sided P. What a feature does not have is NA.
+    """
     model = model_of(columns, plan)
-    heads = ["name", "mean", "deviation", *_heads(model)]
-    lines = [["(intercept)", "NA", "NA", *_intercepts(model)], *map(_line, model["features"])]
-    out.write("".join("\t".join(line) + "\n" for line in [heads, *lines]).encode())
+    scores = _scores(model)
+    of_errors = ["standard error", "t", "P"] if "freedom" in model else []
+    heads = ["name", "mean", "deviation", *(f"coefficient{of}" for of in scores), *of_errors]
+    lines = [_intercept(model), *(_feature(feature, model) for feature in model["features"])]
+    text = ("\t".join("NA" if cell is None else str(cell) for cell in line) for line in [heads, *lines])
+    out.write("".join(f"{line}\n" for line in text).encode())
 
 
 def _scores(model: Mapping[str, Any]) -> list[str]:
@@ -103,26 +120,28 @@ def _scores(model: Mapping[str, Any]) -> list[str]:
     return [f" of {name}" for name in (classes if len(classes) > 2 else classes[1:])] or [""]
 
 
-def _heads(model: Mapping[str, Any]) -> list[str]:
-    more = any("standard_errors" in feature for feature in model["features"])
-    scores = _scores(model)
-    return [f"coefficient{of}" for of in scores] + [f"standard error{of}" for of in scores] * more
+def _feature(feature: Mapping[str, Any], model: Mapping[str, Any]) -> list[Any]:
+    numbers = feature["coefficients"]
+    tested = _tested(numbers[0], feature["standard_errors"][0], model) if "freedom" in model else []
+    return [feature["name"], feature["mean"], feature["deviation"], *numbers, *tested]
 
 
-def _line(feature: Mapping[str, Any]) -> list[str]:
-    numbers = [*feature["coefficients"], *feature.get("standard_errors", ())]
-    return [
-        feature["name"],
-        *("NA" if x is None else repr(x) for x in (feature["mean"], feature["deviation"], *numbers)),
-    ]
-
-
-def _intercepts(model: Mapping[str, Any]) -> list[str]:
+def _intercept(model: Mapping[str, Any]) -> list[Any]:
     """The score where every feature is 0."""
     mean = np.array([feature["mean"] for feature in model["features"]])
     w = np.array([feature["coefficients"] for feature in model["features"]])
-    zero = np.array(model["intercept"]) - mean @ w
-    return [*map(repr, zero.tolist()), *["NA"] * (len(_heads(model)) - len(zero))]
+    zero = (np.array(model["intercept"]) - mean @ w).tolist()
+    tested = _tested(zero[0], model["intercept_error"], model) if "freedom" in model else []
+    return ["(intercept)", None, None, *zero, *tested]
+
+
+def _tested(coefficient: float, error: float | None, model: Mapping[str, Any]) -> list[float | None]:
+    """Standard error, t and two-sided P."""
+    if error is None or not error > 0:
+        return [error, None, None]
+    t = np.array([coefficient / error])
+    p = p_value(t_neg_log10_p(t, np.array([model["freedom"]])))
+    return [error, float(t[0]), float(p[0])]
 
 
 def shown(tables: Mapping[str, Arrays], plan: Plan) -> Html:
