@@ -56,18 +56,20 @@ def fit(plan: Plan, cohorts: Sequence[Cells]) -> dict[str, Any]:
 
 def content(plan: Plan, cohorts: Sequence[Cells], file: str) -> dict[str, Any]:
     """The content of a result file that is JSON."""
+    read: dict[str, Any] = json.loads(text(plan, cohorts, file))
+    return read
+
+
+def text(plan: Plan, cohorts: Sequence[Cells], file: str) -> str:
+    """A result file."""
     method, found = check(plan), tables_of(plan, cohorts)
     method.files[file](out := io.BytesIO(), NOBODY, method.columns_for(file, found), plan)
-    read: dict[str, Any] = json.loads(out.getvalue())
-    return read
+    return out.getvalue().decode()
 
 
 def coefficient_table(plan: Plan, cohorts: Sequence[Cells]) -> list[dict[str, str]]:
     """The lines of the table of coefficients."""
-    method, found = check(plan), tables_of(plan, cohorts)
-    columns = method.columns_for("coefficients", found)
-    method.files["coefficients"](out := io.BytesIO(), NOBODY, columns, plan)
-    return list(csv.DictReader(io.StringIO(out.getvalue().decode()), delimiter="\t"))
+    return list(csv.DictReader(io.StringIO(text(plan, cohorts, "coefficients")), delimiter="\t"))
 
 
 def schema_of(features: int, outcome: str = "number", *more: Column) -> list[Column]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import models
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from sklearn.base import clone, is_regressor
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.impute import SimpleImputer
@@ -19,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from unpooled.algorithms.learning.solve import LOG_ODDS
 from unpooled.algorithms.learning.without import error_without
 from unpooled.encoder import Encoder
+from unpooled.errors import DataProblem
 from unpooled.model import Model
 from unpooled.plan import PlanError
 from unpooled.schema import Column
@@ -376,3 +379,55 @@ PENALTY: dict[str, dict[str, Any]] = {
 def test_sums_are_given_to_the_cohorts_from_four_on() -> None:
     with pytest.raises(PlanError, match="from 4 cohorts on"):
         models.plan_of("ridge", models.schema_of(2), 3, files=("model", "sums"))
+
+
+def test_a_card_says_whom_a_model_was_fitted_to_and_how_well_it_does() -> None:
+    x, y = load_diabetes(return_X_y=True)
+    schema = [*(Column(f"x|{k}") for k in range(x.shape[1])), Column("y_1", "number", "mg", role="outcome")]
+    plan = models.plan_of("ridge", schema, 3)
+    cells = {**{f"x|{k}": column for k, column in enumerate(x.T)}, "y_1": y}
+    cohorts = [{name: column[k::3] for name, column in cells.items()} for k in range(3)]
+    model, card = models.fit(plan, cohorts), models.text(plan, cohorts, "card")
+    explained = 1 - model["error"] / model["variance"]
+    assert 0.4 < explained < 0.6  # as R² of this table is known to be
+    for said in (
+        "# Model of y\\_1",
+        "(mg)",
+        "442 people",
+        "3 cohorts",
+        f"there: {explained:.4g}",
+        "x\\|9",
+        "Not for",
+    ):
+        assert said in card
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"version": 2}, "want unpooled/model 1"),
+        ({"link": "probit"}, "want number, sign, logistic"),
+        ({"features": 3}, "not the parameters of a model"),
+        ({"intercept": [1.0, 2.0]}, "a coefficient is missing"),
+        ({"link": "sign", "outcome": {"name": "y", "classes": ["a", "b", "c"]}}, "3 classes for 1 scores"),
+    ],
+)
+def test_a_file_that_is_no_model_says_what_is_wrong(
+    change: dict[str, Any], complaint: str, tmp_path: Any
+) -> None:
+    x, y = load_diabetes(return_X_y=True)
+    plan = models.plan_of("ridge", models.schema_of(x.shape[1]), 3)
+    path = tmp_path / "x.model.json"
+    path.write_text(json.dumps(federated(x, y, evenly(y, 3), plan) | change))
+    with pytest.raises(DataProblem, match=complaint) as told:
+        Model.from_file(path)
+    assert str(path) in str(told.value) and "model.json that a study of models delivered" in str(told.value)
+
+
+def test_a_table_of_other_columns_is_refused() -> None:
+    x, y = load_diabetes(return_X_y=True)
+    found = Model(federated(x, y, evenly(y, 3), models.plan_of("ridge", models.schema_of(x.shape[1]), 3)))
+    with pytest.raises(ValueError, match="X has 3 features, but Model is expecting 10"):
+        found.predict(x[:, :3])
+    assert clone(found).predict(x) == pytest.approx(found.predict(x))
+    assert is_regressor(found)

@@ -54,17 +54,21 @@ class Model(Fitted):
         self.feature_names_in_ = np.array([row["name"] for row in rows], object)
         self.n_features_in_ = len(rows)
         self.coef_ = np.array([row["coefficients"] for row in rows], np.float64).T
-        self._mean = np.array([row["mean"] for row in rows], np.float64)
-        self._intercept = np.array(given["intercept"], np.float64)
-        if self.coef_.shape != (len(self._intercept), len(rows)) or not _finite(
-            self.coef_, self._mean, self._intercept
+        self.mean_ = np.array([row["mean"] for row in rows], np.float64)
+        self.intercept_at_mean_ = np.array(given["intercept"], np.float64)
+        if self.coef_.shape != (len(self.intercept_at_mean_), len(rows)) or not _finite(
+            self.coef_, self.mean_, self.intercept_at_mean_
         ):
             raise ValueError("a coefficient is missing or is no number")
         self.encoder = Encoder(given["encoding"]) if given.get("encoding") else None
         if self.link != NUMBER:
             self.classes_ = np.array(outcome["classes"], object)
-            if len(self.classes_) != (len(self._intercept) if len(self._intercept) > 1 else 2):
-                raise ValueError(f"got {len(self.classes_)} classes for {len(self._intercept)} scores")
+            if len(self.classes_) != (
+                len(self.intercept_at_mean_) if len(self.intercept_at_mean_) > 1 else 2
+            ):
+                raise ValueError(
+                    f"got {len(self.classes_)} classes for {len(self.intercept_at_mean_)} scores"
+                )
 
     @classmethod
     def from_file(cls, path: Path | str) -> Model:
@@ -78,13 +82,13 @@ class Model(Fitted):
     @property
     def intercept_(self) -> np.ndarray:
         """The score where every feature is 0, as scikit-learn has it: float64 (scores,)."""
-        return np.asarray(self._intercept - self.coef_ @ self._mean)
+        return np.asarray(self.intercept_at_mean_ - self.coef_ @ self.mean_)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The scores, float64 (n,) of a number or of two classes, else (n, classes)."""
-        values = self._checked(X) - self._mean
-        scores = np.nan_to_num(values, nan=0.0) @ self.coef_.T + self._intercept
-        return np.asarray(scores[:, 0] if len(self._intercept) == 1 else scores)
+        values = self._checked(X) - self.mean_
+        scores = np.nan_to_num(values, nan=0.0) @ self.coef_.T + self.intercept_at_mean_
+        return np.asarray(scores[:, 0] if len(self.intercept_at_mean_) == 1 else scores)
 
     def predict(self, X: Any) -> np.ndarray:
         """The outcome of each row of an array or a data frame: float64 (n,), or the classes, object (n,)."""

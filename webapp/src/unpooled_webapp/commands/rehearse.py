@@ -48,7 +48,18 @@ MODELS = {name.removesuffix("-model"): name for name in FITS}
 """A test of variants and a model may be called the same."""
 NORMALIZE = [name for name in METHODS if name != ENCODE and name not in FITS]
 FOR_TABLES = {"normalize", "encode", "fit", "outcome", "table", "schema"}
-FOR_BOTH = {"out", "template", "masking", "variance", "ring", "min_samples", "threads", "keep_home", "quiet"}
+FOR_BOTH = {
+    "out",
+    "template",
+    "files",
+    "masking",
+    "variance",
+    "ring",
+    "min_samples",
+    "threads",
+    "keep_home",
+    "quiet",
+}
 
 
 def _paths(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> list[Path]:
@@ -255,6 +266,7 @@ def _plan_of_tables(options: dict[str, Any]) -> dict[str, Any]:
         "test": options["normalize"],
         "schema": [column.to_json() for column in _with_outcome(_schema(options), options["outcome"])],
         "cohorts": len(options["table"]),
+        **({"files": options["files"]} if options["files"] else {}),
         **_common(options),
     }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from unpooled.algorithms.algorithm import AboutFile, Algorithm
+from unpooled.algorithms.learning.card import write_card
 from unpooled.algorithms.learning.fit import ELASTIC_NET, FEDHEONN, LASSO, LINEAR, MODEL, RIDGE, fit
 from unpooled.algorithms.learning.options import L1_SHARE, MISSING_CELLS, MODEL_PENALTIES, VALIDATION_FOLDS
 from unpooled.algorithms.learning.questions import (
@@ -31,7 +32,8 @@ from unpooled.schema import Column
 from unpooled.templates import Template
 
 _ENCODINGS = (ONE_HOT, ORDINAL, FREQUENCY)
-COEFFICIENTS_FILE = "coefficients"
+COEFFICIENTS_FILE, CARD_FILE = "coefficients", "card"
+_ENDINGS = {COEFFICIENTS_FILE: "tsv", CARD_FILE: "md"}
 
 
 def _features(plan: Plan) -> Sequence[Column]:
@@ -120,16 +122,22 @@ def _fit(
             SumProducts,
         ),
         procedure=fit,
-        files={MODEL_FILE: write_model, COEFFICIENTS_FILE: write_coefficients, SUMS_FILE: write_sums},
-        usual_files=(MODEL_FILE, COEFFICIENTS_FILE),
+        files={
+            MODEL_FILE: write_model,
+            COEFFICIENTS_FILE: write_coefficients,
+            CARD_FILE: write_card,
+            SUMS_FILE: write_sums,
+        },
+        usual_files=(MODEL_FILE, COEFFICIENTS_FILE, CARD_FILE),
         about_files={
             MODEL_FILE: AboutFile("Model", "to predict with, as JSON"),
             COEFFICIENTS_FILE: AboutFile("Coefficients", "of each feature, as a table"),
+            CARD_FILE: AboutFile("Model card", "people, performance, and what the model is not for"),
             SUMS_FILE: AboutFile("Sums", "means and covariances of the pool, as JSON: for “without us”"),
         },
         options=options,
         templates=templates,
-        file_name=lambda file, plan: f"{file}.{'tsv' if file == COEFFICIENTS_FILE else 'json'}",
+        file_name=lambda file, plan: f"{file}.{_ENDINGS.get(file, 'json')}",
         table=MODEL,
         columns=columns_of,
         shown=shown,

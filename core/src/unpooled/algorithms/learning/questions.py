@@ -30,12 +30,19 @@ AT_ONCE = 1 << 23
 """Numbers of a table that are standardised at once."""
 
 
-def people_in(cells: np.ndarray, patients: np.ndarray, size: int) -> np.ndarray:
-    """How many different patients each cell has, from the cell and the patient of each row: int64 (size,)."""
-    pairs = (
-        np.unique(np.column_stack([cells, patients]), axis=0) if len(cells) else np.zeros((0, 2), np.int64)
-    )
-    return np.asarray(np.bincount(pairs[:, 0], minlength=size))
+def people_in(cells: np.ndarray, patients: np.ndarray | None, size: int) -> np.ndarray:
+    """How many different patients each cell has, from the cell and the patient of each row: int64 (size,).
+
+    Without patients each row is a person of its own.
+    """
+    if patients is None or not len(cells):
+        return np.asarray(np.bincount(cells, minlength=size))
+    pairs = np.unique(cells * (patients.max() + 1) + patients)
+    return np.asarray(np.bincount(pairs // (patients.max() + 1), minlength=size))
+
+
+def _of_rows(patients: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+    return None if patients is None else patients[rows]
 
 
 def examples(table: Table) -> Examples:
@@ -117,7 +124,7 @@ class _ByFold:
         found = self.columns_of(table)  # type: ignore[attr-defined]
         patients = examples(table).patients
         return [
-            people_in(cells, patients[rows], (size + 1) * folds).reshape(size + 1, folds)
+            people_in(cells, _of_rows(patients, rows), (size + 1) * folds).reshape(size + 1, folds)
             for (rows, cells), size, folds in self._cells_of(found)
         ]
 
@@ -219,7 +226,7 @@ class CountSides(Question):
         found, counts = examples(table), []
         for values, centre in zip(found.values.T, self.centre, strict=True):
             rows = values > centre if side > 0 else values < centre
-            counts.append(people_in(found.folds[rows], found.patients[rows], self.folds))
+            counts.append(people_in(found.folds[rows], _of_rows(found.patients, rows), self.folds))
         return np.concatenate(counts)
 
 

@@ -25,8 +25,9 @@ class Examples(ArrayTable):
 
     classes: np.ndarray
     """int64 (n,): the place of each row's class among those of the plan; 0 where the outcome is a number."""
-    patients: np.ndarray
-    """int64 (n,): whose row it is, by a number that means nothing outside of this table."""
+    patients: np.ndarray | None
+    """int64 (n,): whose row it is, by a number that means nothing outside of this table; None if each row is
+    a person of its own."""
     folds: np.ndarray
     """int64 (n,): the fold of each row, from 0. All rows of a patient are in one."""
 
@@ -45,7 +46,7 @@ def examples_of(table: ArrayTable, plan: Plan) -> Examples:
         table.values[kept],
         coded=replace(coded, levels=coded.levels[kept], targets=coded.targets[kept], folds=folds[kept]),
         classes=classes[kept],
-        patients=patients[kept],
+        patients=None if patients is None else patients[kept],
         folds=folds[kept],
     )
 
@@ -73,32 +74,34 @@ def _classes(table: ArrayTable, plan: Plan) -> np.ndarray:
     return words.taken(known, -1)
 
 
-def _patients(table: ArrayTable, plan: Plan) -> np.ndarray:
+def _patients(table: ArrayTable, plan: Plan) -> np.ndarray | None:
     """A number for each row's patient: int64 (n,). A row that names none is one of its own."""
-    titles = [column.title for column in plan.schema if column.is_patient]
-    rows = np.arange(len(table.values))
-    if not titles:
-        return rows
-    words = table.words[titles[0]]
+    if (title := _patient_title(plan)) is None:
+        return None
+    words, rows = table.words[title], np.arange(len(table.values))
     first: dict[str, int] = {}
     known = [first.setdefault(normal(word), place) for place, word in enumerate(words.values)]
     return np.asarray(np.where(words.codes < 0, len(words.values) + rows, words.taken(known, -1)))
 
 
-def _folds(table: ArrayTable, plan: Plan, classes: np.ndarray, patients: np.ndarray) -> np.ndarray:
+def _patient_title(plan: Plan) -> str | None:
+    return next((column.title for column in plan.schema if column.is_patient), None)
+
+
+def _folds(table: ArrayTable, plan: Plan, classes: np.ndarray, patients: np.ndarray | None) -> np.ndarray:
     """The fold of each row, int64 (n,), drawn from a stream whose key is the plan.
 
     By the patient's name, so that a patient of two cohorts is in one fold too. Where rows have no names, so
     that each class is spread evenly over the folds. Both can be drawn again wherever the table is read.
     """
     key = hashlib.sha256(_INFO + plan.hash()).digest()
-    if any(column.is_patient for column in plan.schema):
+    if patients is not None:
         different, place = np.unique(patients, return_inverse=True)
         names = _names(table, plan, different)
         draws = b"".join(hmac.digest(key, name, "sha256")[:8] for name in names)
         folds = np.frombuffer(draws, "<u8") % np.uint64(plan.validation_folds)
         return np.asarray(folds.astype(np.int64)[place])
-    rows = len(patients)
+    rows = len(classes)
     stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor().update(bytes(8 * rows))
     folds = np.empty(rows, np.int64)
     folds[np.lexsort((np.frombuffer(stream, "<u8"), classes))] = np.arange(rows) % plan.validation_folds
@@ -107,8 +110,7 @@ def _folds(table: ArrayTable, plan: Plan, classes: np.ndarray, patients: np.ndar
 
 def _names(table: ArrayTable, plan: Plan, patients: np.ndarray) -> list[bytes]:
     """What stands for each of the patients; of one without a name, the row's number."""
-    (title,) = (column.title for column in plan.schema if column.is_patient)
-    values = table.words[title].values
+    values = table.words[_patient_title(plan) or ""].values
     return [
         b"name " + normal(values[k]).encode() if k < len(values) else b"row %d" % k for k in patients.tolist()
     ]

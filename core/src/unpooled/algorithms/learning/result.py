@@ -100,6 +100,11 @@ def _validation(found: Arrays) -> dict[str, Any]:
     }
 
 
+def variance_explained(model: Mapping[str, Any]) -> float:
+    """R² in the folds that were left out; NaN where the outcome does not vary."""
+    return 1 - float(model["error"] / model["variance"]) if model["variance"] > 0 else float("nan")
+
+
 def write_coefficients(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
     """Write a line for each feature: a coefficient for each score, per unit of the files.
 
@@ -147,14 +152,13 @@ def _tested(coefficient: float, error: float | None, model: Mapping[str, Any]) -
 def shown(tables: Mapping[str, Arrays], plan: Plan) -> Html:
     """The model in a few numbers, and its largest coefficients, as a part of the report."""
     model = model_of(columns_of("", tables), plan)
-    explained = 1 - model["error"] / model["variance"] if model["variance"] > 0 else float("nan")
     numbers = [
         ("Outcome", model["outcome"]["name"]),
         ("People", f"{model['people']:,}"),
         ("Features", f"{len(model['features']):,}"),
         ("Penalty", f"{model['penalty']:.6g}"),
         ("Mean squared error of left-out folds", f"{model['error']:.6g} (± {model['error_deviation']:.2g})"),
-        ("Share of the variance explained there", f"{explained:.4g}"),
+        ("Share of the variance explained there", f"{variance_explained(model):.4g}"),
     ]
     classes = model["outcome"].get("classes", [])
     if classes:

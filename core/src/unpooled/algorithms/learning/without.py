@@ -21,7 +21,7 @@ from unpooled.question import Arrays
 
 FORMAT, VERSION = "unpooled/sums", 1
 FEWEST_COHORTS = 4
-"""With three, a cohort that subtracts itself has the sums of two others, and either of these the last one's."""
+"""With three, a cohort that subtracts itself has the sums of two, and either of these those of the other."""
 
 _ARRAYS = {
     "centre": (DESIGN, float),
@@ -61,7 +61,9 @@ def error_without(content: Mapping[str, Any], table: ArrayTable, plan: Plan) -> 
     """
     if (content.get("format"), content.get("version")) != (FORMAT, VERSION):
         raise ValueError(f"want {FORMAT} {VERSION}")
-    found = {name: np.array(content[name], kind) for name, (_, kind) in _ARRAYS.items()}
+    found: dict[str, np.ndarray] = {
+        name: np.array(content[name], kind) for name, (_, kind) in _ARRAYS.items()
+    }
     levels = Levels(np.array(content["kept"], bool), [np.array(rows, np.int64) for rows in content["levels"]])
     design = found["centre"], found["exponent"]
     question = question_of(plan, levels, int(found["rows"].sum()), *design)
