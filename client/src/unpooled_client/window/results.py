@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QTabWidget, QVBoxLayout, QWidget
 
 from unpooled.plan import Plan
 from unpooled_client.compare.report import own_files
@@ -39,9 +39,13 @@ class ResultsPage(Page):
         self._study, self._is_loaded, self._is_drawn = study, False, False
         self.pictures = Pictures()
         self.phenotype = QComboBox()
-        self.phenotype.setAccessibleName("Phenotype")
-        self.phenotype.hide()
         self.phenotype.currentTextChanged.connect(self._choose)
+        self._phenotypes = QWidget()
+        choice = QFormLayout(self._phenotypes)
+        choice.setContentsMargins(0, 0, 0, 0)
+        choice.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.FieldsStayAtSizeHint)
+        choice.addRow("Pheno&type", self.phenotype)
+        self._phenotypes.hide()
         self.files, self.ledger = Table("Result files", rows.FILES), Table("Ledger", rows.LEDGER)
         self.totals, self.no_own = Facts("Ledger in all"), label(_NO_OWN, "muted")
         self.own = Table("This cohort against the pool", rows.own_columns([]))
@@ -56,7 +60,7 @@ class ResultsPage(Page):
         self.tabs.addTab(own, "&Your cohort and the pool")
         self.tabs.addTab(_column(self.files), "&Files")
         self.tabs.addTab(_column(self.totals, self.ledger, buttons=[export]), "Everything that was &sent")
-        self.body.addWidget(self.phenotype)
+        self.body.addWidget(self._phenotypes)
         self.body.addWidget(self.tabs, 1)
         self.open_button = self.add_button("&Open the folder", self._open, default=True, icon="folder")
 
@@ -86,7 +90,7 @@ class ResultsPage(Page):
         if plan.phenotypes and not self.phenotype.count():
             with QSignalBlocker(self.phenotype):
                 self.phenotype.addItems(plan.phenotype_names)
-            self.phenotype.show()
+            self._phenotypes.show()
 
     def _choose(self) -> None:
         """Show another phenotype."""

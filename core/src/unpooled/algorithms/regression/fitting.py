@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -148,8 +149,17 @@ class Fitting:
         code = np.where(n <= len(model.beta) + len(terms.own), codes.TOO_FEW, code).astype(np.uint8)
         return cls(pool, model, coding, variants, n, code, counted, counted, np.zeros_like(code)), calls
 
+    @classmethod
+    def joined(cls, parts: Sequence[Fitting]) -> Fitting:
+        """The variants of one or more, which share a pool, a model and a coding."""
+        each = ("n", "code", "counts_first", "first_is_a1", "refused")
+        together: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in each
+        }
+        return replace(parts[0], variants=Counted.joined([part.variants for part in parts]), **together)
+
     def some(self, which: np.ndarray) -> Fitting:
-        """Some of the variants: bool (m,)."""
+        """Some of the variants: bool (m,), or their places."""
         return replace(
             self,
             variants=self.variants.some(which),
@@ -213,10 +223,14 @@ class Fitting:
             },
         )
 
+    def calls(self, plan: Plan) -> Calls:
+        """The calls of the people in the regression."""
+        table = self.variants.table
+        return Calls.of(table.counts, table.groups, self.coding, self.pool, plan.missing == EXACT)
+
     def _frequency(self, plan: Plan) -> np.ndarray:
         """Frequency of A1 among the people in the regression: float64 (m,); NaN without a call."""
-        table = self.variants.table
-        calls = Calls.of(table.counts, table.groups, self.coding, self.pool, plan.missing == EXACT)
+        calls = self.calls(plan)
         with np.errstate(invalid="ignore", divide="ignore"):
             share = calls.copies.sum(axis=1) / (calls.called * most_copies(self.coding)).sum(axis=1)
         return np.asarray(np.where(self.first_is_a1, share, 1 - share))
@@ -272,6 +286,18 @@ class Fitting:
         beta[turned] = beta[turned] @ other
         hessian[turned] = turned_hessian[:, *pairs(len(other))]
         return beta, hessian
+
+
+@dataclass(frozen=True, eq=False)
+class Left:
+    """What a chunk leaves to be done together with that of others."""
+
+    name: ClassVar[str] = "logistic/left"
+
+    ties: Counted
+    """Filtered variants of which it is not known which allele is A1."""
+    fallen: Fitting
+    """Variants without an estimate, as their counts show, that are fitted by Firth's likelihood."""
 
 
 def _constant(calls: Calls) -> np.ndarray:

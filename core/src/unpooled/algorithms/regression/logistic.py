@@ -12,7 +12,8 @@ separated, with no estimate, if no case has fewer (or none has more) copies than
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -35,7 +36,7 @@ from unpooled.algorithms.regression.firth_questions import (
     Penalty,
     has_penalised_fit,
 )
-from unpooled.algorithms.regression.fitting import CovariatesModel, Fitting
+from unpooled.algorithms.regression.fitting import CovariatesModel, Fitting, Left
 from unpooled.algorithms.regression.heterogeneity import SumAgain, SumEstimates, compare_cohorts, with_meta
 from unpooled.algorithms.regression.logistic_questions import (
     Approach,
@@ -83,6 +84,9 @@ from unpooled.procedure import Asks, Call, Each, Go, Study, procedure
 from unpooled.question import Arrays
 from unpooled.templates import with_components
 
+NEIGHBOURS = 8
+"""Chunks whose variants are put together for Firth's fit: kept until all are through."""
+
 _TAME = 0.1
 """Half the Newton decrement up to which a step in single precision is taken without a look: half a standard
 error, on which a likelihood hardly bends."""
@@ -109,8 +113,18 @@ def logistic(study: Study) -> Asks[None]:
     models = dict(zip(codings, found, strict=True))
     if not study.plan.alone:
         refuse_without_a_model(study.plan, found)
-    ties = yield Each(fit_chunk(study, chunk, pool, models[model_of(chunk.chromosome)]) for chunk in chunks)
-    yield from order_ties(study, OrderAlleles, ties, report_filtered)
+    ties = yield Each(
+        fit_neighbours(study, some, pool, models[model_of(some[0].chromosome)])
+        for some in _neighbours(chunks)
+    )
+    yield from order_ties(study, OrderAlleles, list(itertools.chain(*ties)), report_filtered)
+
+
+def _neighbours(chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk, ...]]:
+    """Chunks of one coding that lie side by side, at most `NEIGHBOURS` of them."""
+    for _, some in itertools.groupby(chunks, key=lambda chunk: chunk.chromosome):
+        alike = tuple(some)
+        yield from (alike[k : k + NEIGHBOURS] for k in range(0, len(alike), NEIGHBOURS))
 
 
 @procedure("logistic/covariates")
@@ -158,8 +172,25 @@ def refuse_without_a_model(plan: Plan, models: Sequence[CovariatesModel]) -> Non
         refuse_dependent(plan, about_means(sums, products, weight.item()), _DETERMINED)
 
 
+@procedure("logistic/neighbours")
+def fit_neighbours(
+    study: Study, chunks: tuple[Chunk, ...], pool: Pool, model: CovariatesModel
+) -> Asks[tuple[Counted, ...]]:
+    """Fit chunks side by side; then those of their variants together that by their counts need Firth's fit.
+
+    They are few and take many rounds: asked about chunk by chunk they would cost more than all others.
+    """
+    left = yield Each(fit_chunk(study, chunk, pool, model) for chunk in chunks)
+    fallen = Fitting.joined([each.fallen for each in left])
+    if count := len(fallen.n):
+        whole = Chunk(chunks[0].start, chunks[-1].stop, chunks[0].chromosome)
+        parts = np.array_split(np.arange(count), -(-count // study.plan.chunk_size))
+        yield Each(_penalised(study, whole, fallen.some(part)) for part in parts)
+    return tuple(each.ties for each in left)
+
+
 @procedure("logistic/chunk")
-def fit_chunk(study: Study, chunk: Chunk, pool: Pool, model: CovariatesModel) -> Asks[Counted]:
+def fit_chunk(study: Study, chunk: Chunk, pool: Pool, model: CovariatesModel) -> Asks[Left]:
     """Count the genotypes of a chunk, and start with the variants that can have an estimate."""
     counted, ties = yield from count_genotypes(study, chunk, pool)
     yield from compare_cohorts(study, chunk, counted, exponent=0)
@@ -172,22 +203,20 @@ def fit_chunk(study: Study, chunk: Chunk, pool: Pool, model: CovariatesModel) ->
     if not going.all():
         done = fitting.some(~going)
         yield done.rows(study.plan, done.code)
-    start = None
-    if going.any():
-        some = fitting.some(going)
-        asked = _start(study.plan, chunk, some, calls.some(going), tied[going])
-        if terms_of(study.plan).is_plain:
-            start = begin(study, asked, some, ties)
-        else:
-            all_ = np.ones(len(some.n), bool)
-            at = {"beta": some.begin(study.plan), "iteration": 1, "evaluation": 1}
-            start = begin_apart(study, about_some(StartApart, asked, all_, **at), some, ties)
-    fallen = ~going & _falls_back(study.plan, fitting, fitting.code)
-    return (yield from _go_on(start, _penalised(study, chunk, fitting, calls, fallen), ties))
+    left = Left(ties, fitting.some(~going & _falls_back(study.plan, fitting, fitting.code)))
+    if not going.any():
+        return left
+    some = fitting.some(going)
+    asked = _start(study.plan, chunk, some, calls.some(going), tied[going])
+    if terms_of(study.plan).is_plain:
+        return (yield from Go(begin(study, asked, some, left)))
+    at = {"beta": some.begin(study.plan), "iteration": 1, "evaluation": 1}
+    asked_apart = about_some(StartApart, asked, np.ones(len(some.n), bool), **at)
+    return (yield from Go(begin_apart(study, asked_apart, some, left)))
 
 
 @procedure("logistic/start")
-def begin(study: Study, asked: Start, fitting: Fitting, ties: Counted) -> Asks[Counted]:
+def begin(study: Study, asked: Start, fitting: Fitting, left: Left) -> Asks[Left]:
     """Step from the covariates' model, and settle which allele of a tie is A1."""
     sums = yield asked
     tied = asked.flagged(TIED)
@@ -205,12 +234,12 @@ def begin(study: Study, asked: Start, fitting: Fitting, ties: Counted) -> Asks[C
             iteration=_iteration(found, going),
             evaluation=1,
         )
-        rest = approach(study, following, fitting.some(going), found.ascent.some(going), ties)
-    return (yield from _go_on(rest, fallen, ties))
+        rest = approach(study, following, fitting.some(going), found.ascent.some(going), left)
+    return (yield from _go_on(rest, fallen, left))
 
 
 @procedure("logistic/begin")
-def begin_apart(study: Study, asked: StartApart, fitting: Fitting, ties: Counted) -> Asks[Counted]:
+def begin_apart(study: Study, asked: StartApart, fitting: Fitting, left: Left) -> Asks[Left]:
     """Step from a model without effects where the genotype is more, or something else, than copies."""
     sums = yield asked
     each = sums["likelihood"], sums["gradient"], sums["hessian"]
@@ -223,23 +252,23 @@ def begin_apart(study: Study, asked: StartApart, fitting: Fitting, ties: Counted
     if going.any():
         at = {"beta": found.following[going], "iteration": _iteration(found, going), "evaluation": 1}
         following = about_some(Approach, asked, going, **at)
-        rest = approach(study, following, fitting.some(going), found.ascent.some(going), ties)
-    return (yield from _go_on(rest, fallen, ties))
+        rest = approach(study, following, fitting.some(going), found.ascent.some(going), left)
+    return (yield from _go_on(rest, fallen, left))
 
 
 @procedure("logistic/approach")
-def approach(study: Study, asked: Approach, fitting: Fitting, ascent: Ascent, ties: Counted) -> Asks[Counted]:
+def approach(study: Study, asked: Approach, fitting: Fitting, ascent: Ascent, left: Left) -> Asks[Left]:
     """Take another step without a look at the likelihood, where it is a small one."""
     sums = yield asked
     step, decrement, _, code = newton(sums["gradient"], sums["hessian"])
     tame = (code == codes.FITTED) & (decrement <= _TAME) & (decrement >= _NOISE)
     beta = np.where(tame[:, None], asked.beta + step, asked.beta)
     following = about_some(Evaluate, asked, np.ones(len(tame), bool), beta=beta)
-    return (yield from Go(fit(study, following, fitting, ascent, ties)))
+    return (yield from Go(fit(study, following, fitting, ascent, left)))
 
 
 @procedure("logistic/evaluate")
-def fit(study: Study, asked: Evaluate, fitting: Fitting, ascent: Ascent, ties: Counted) -> Asks[Counted]:
+def fit(study: Study, asked: Evaluate, fitting: Fitting, ascent: Ascent, left: Left) -> Asks[Left]:
     """Evaluate the models at their trials, report those that have ended, and go on with the others."""
     sums = yield asked
     found = ascent.advance(asked.beta, sums["likelihood"], sums["gradient"], sums["hessian"], study.plan)
@@ -256,8 +285,8 @@ def fit(study: Study, asked: Evaluate, fitting: Fitting, ascent: Ascent, ties: C
             iteration=_iteration(found, going),
             evaluation=asked.evaluation + 1,
         )
-        rest = fit(study, following, fitting.some(going), found.ascent.some(going), ties)
-    return (yield from _go_on(rest, fallen, ties))
+        rest = fit(study, following, fitting.some(going), found.ascent.some(going), left)
+    return (yield from _go_on(rest, fallen, left))
 
 
 def _start(plan: Plan, chunk: Chunk, fitting: Fitting, calls: Calls, tied: np.ndarray) -> Start:
@@ -283,15 +312,10 @@ def _start(plan: Plan, chunk: Chunk, fitting: Fitting, calls: Calls, tied: np.nd
     )
 
 
-def _penalised(
-    study: Study, chunk: Chunk, fitting: Fitting, calls: Calls, which: np.ndarray
-) -> Call[None] | None:
-    """Firth's fit of some variants, bool (m,), of which counts alone tell that they need it."""
-    if not which.any():
-        return None
-    fitting = fitting.some(which)
+def _penalised(study: Study, chunk: Chunk, fitting: Fitting) -> Call[None]:
+    """Firth's fit of variants of which counts alone tell that they need it."""
     none = np.zeros(len(fitting.n), bool)
-    about = _start(study.plan, chunk, fitting, calls.some(which), none)
+    about = _start(study.plan, chunk, fitting, fitting.calls(study.plan), none)
     return fit_penalised(study, about, ~none, fitting, fitting.penalised_start(study.plan))
 
 
@@ -305,12 +329,12 @@ def _falls_back(plan: Plan, fitting: Fitting, code: np.ndarray) -> np.ndarray:
     return np.asarray(without & fitting.counted_calls(plan).has_both)
 
 
-def _go_on(rest: Call[Counted] | None, fallen: Call[None] | None, ties: Counted) -> Asks[Counted]:
+def _go_on(rest: Call[Left] | None, fallen: Call[None] | None, left: Left) -> Asks[Left]:
     """Go on with the variants that are left, side by side with those that fell back, if there are any."""
     if fallen is not None:
         yield Each([fallen] if rest is None else [rest, fallen])
-        return ties
-    return ties if rest is None else (yield from Go(rest))
+        return left
+    return left if rest is None else (yield from Go(rest))
 
 
 def _first_trial(plan: Plan, start: Start, fitting: Fitting, sums: Arrays) -> tuple[Advance, np.ndarray]:

@@ -175,8 +175,15 @@ class Counted:
         """All variants of a chunk."""
         return cls(np.arange(chunk.start, chunk.stop, dtype=np.uint32), table)
 
+    @classmethod
+    def joined(cls, parts: Sequence[Counted]) -> Counted:
+        """Those of one or more chunks whose people are counted in the same groups."""
+        counts = np.concatenate([part.table.counts for part in parts])
+        variants = np.concatenate([part.variants for part in parts])
+        return cls(variants, replace(parts[0].table, counts=counts))
+
     def some(self, which: np.ndarray) -> Counted:
-        """Some of them: bool (m,)."""
+        """Some of them: bool (m,), or their places."""
         return Counted(self.variants[which], self.table.take(which))
 
     def order(self) -> tuple[np.ndarray, np.ndarray]:
