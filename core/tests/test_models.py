@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from unpooled.algorithms.learning.solve import LOG_ODDS
-from unpooled.algorithms.learning.without import error_without
+from unpooled.algorithms.learning.stored import error_without, refitted
 from unpooled.encoder import Encoder
 from unpooled.errors import DataProblem
 from unpooled.model import Model
@@ -431,3 +431,46 @@ def test_a_table_of_other_columns_is_refused() -> None:
         found.predict(x[:, :3])
     assert clone(found).predict(x) == pytest.approx(found.predict(x))
     assert is_regressor(found)
+
+
+@pytest.mark.parametrize("method", ["ridge", "linear-model"])
+def test_sums_of_two_studies_give_the_model_of_all_rows(method: str) -> None:
+    (*schema, ward, y), cells = with_words(2000)
+    assert ward.encoding == "frequency"
+    cells["x0"] = 5e3 + 300 * cells["x0"]
+    cells["x0"][1200:] *= 3  # so the second study has another mean, and another exponent
+    cells["stage"] = np.array([stage or "a" for stage in cells["stage"]], object)
+    plan = models.plan_of(method, [*schema, y], 4, files=("model", "sums"), **PENALTY[method])
+    contents = [
+        models.content(
+            plan, [{name: of[a + k : b : 4] for name, of in cells.items()} for k in range(4)], "sums"
+        )
+        for a, b in ((0, 1200), (1200, 2000))
+    ]
+    model = refitted(contents, plan)
+    found = Model(model)
+    x = found.table(cells)
+    z = StandardScaler().fit_transform(x)
+    if method == "ridge":
+        wanted = Ridge(0.1 * len(x), solver="svd").fit(z, cells["y"]).predict(z)
+    else:
+        used = found.feature_names_in_ != "smoking=never"
+        wanted = sm.OLS(cells["y"], sm.add_constant(z[:, used])).fit().fittedvalues
+    assert model["rows"] == 2000 and contents[0]["exponent"] != contents[1]["exponent"]
+    assert np.abs(found.predict(x) - wanted).max() < NEAR * np.abs(wanted).max()
+
+
+def test_sums_of_other_columns_are_not_added() -> None:
+    x, y = load_diabetes(return_X_y=True)
+    contents = []
+    for columns in (3, 4):
+        plan = models.plan_of("ridge", models.schema_of(columns), 4, files=("sums",))
+        cells = [models.cells_of(x[part][:, :columns], y[part]) for part in evenly(y, 4)]
+        contents.append(models.content(plan, cells, "sums"))
+    with pytest.raises(ValueError, match="other columns"):
+        refitted(contents, plan)
+    with_frequency = models.plan_of("ridge", with_words(9)[0], 4)
+    with pytest.raises(ValueError, match="each study's own"):
+        refitted(contents, with_frequency)
+    with pytest.raises(ValueError, match="want unpooled/sums 1"):
+        refitted([{"format": "unpooled/model", "version": 1}], plan)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from unpooled.algorithms import algorithm
-from unpooled.algorithms.learning.without import error_without
+from unpooled.algorithms.learning.stored import error_without
 from unpooled.cohort import ArrayTable
 from unpooled.model import FORMAT as MODEL_FORMAT
 from unpooled.panel import Panel

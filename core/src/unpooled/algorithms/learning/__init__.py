@@ -21,7 +21,7 @@ from unpooled.algorithms.learning.questions import (
 )
 from unpooled.algorithms.learning.reading import examples_of
 from unpooled.algorithms.learning.result import columns_of, shown, write_coefficients, write_model
-from unpooled.algorithms.learning.without import FEWEST_COHORTS, write_sums
+from unpooled.algorithms.learning.stored import FEWEST_COHORTS, write_sums
 from unpooled.algorithms.tables.census import CountValues
 from unpooled.algorithms.tables.encoding.options import HOLDERS, IGNORE_CASE, MISSING_WORDS, PEOPLE
 from unpooled.algorithms.tables.moments import Average, FindMagnitude, MeasureSpread

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from unpooled.algorithms.learning.pool import Folds, folds_of
@@ -52,12 +54,17 @@ def times_of(plan: Plan) -> float:
 def fit(study: Study) -> Asks[None]:
     """Sum products; then report the model of the penalty with the least error in the folds left out."""
     sums = yield from sum_products(study)
-    solver = solver_of(study.plan, sums)
+    yield from fit_sums(study.plan, sums)
+
+
+def fit_sums(plan: Plan, sums: Sums) -> Iterator[Rows]:
+    """The tables of the model that these sums give."""
+    solver = solver_of(plan, sums)
     design = sums.design["centre"], sums.design["exponent"]
-    folds = folds_of(sums.folds, *design, sums.targets, times_of(study.plan))
-    path = fit_path(folds, solver, study.plan.penalties)
+    folds = folds_of(sums.folds, *design, sums.targets, times_of(plan))
+    path = fit_path(folds, solver, plan.penalties)
     errors = standard_errors(folds, path, solver) if isinstance(solver, LeastSquares) else None
-    if errors is not None and not study.plan.alone:
+    if errors is not None and not plan.alone:
         refuse_determined(sums, errors)
     yield from report(folds, path, sums, errors, log_odds=isinstance(solver, OneLayer))
 
@@ -72,7 +79,7 @@ def refuse_determined(sums: Sums, errors: Errors) -> None:
         )
 
 
-def report(folds: Folds, path: Path, sums: Sums, errors: Errors | None, *, log_odds: bool) -> Asks[None]:
+def report(folds: Folds, path: Path, sums: Sums, errors: Errors | None, *, log_odds: bool) -> Iterator[Rows]:
     """Report a path and its model, with coefficients per unit of the files."""
     count = path.errors.shape[1]
     index = np.arange(len(path.penalties))

@@ -6,6 +6,7 @@ with each level, and beside the mean of each column.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,8 +90,7 @@ def sum_products(study: Study) -> Asks[Sums]:
     design = {"index": np.arange(question.columns), "centre": centre, "exponent": question.exponent}
     yield Rows(DESIGN, design)
     yield Rows(FOLDS, folds | sums)
-    if plan.dictionaries:
-        yield from report_levels(plan, levels, question.rows)
+    yield from report_levels(plan, levels, question.rows)
     return Sums(folds | sums, design, question.targets, *names_of(plan, levels))
 
 
@@ -127,8 +127,10 @@ def names_of(plan: Plan, levels: Levels) -> tuple[tuple[str, ...], tuple[int, ..
     return tuple(names), tuple(references)
 
 
-def report_levels(plan: Plan, levels: Levels, rows: int) -> Asks[None]:
-    """Report the dictionaries, as a study of encodings does."""
+def report_levels(plan: Plan, levels: Levels, rows: int) -> Iterator[Rows]:
+    """The dictionaries, in tables as a study of encodings reports them; none without categories."""
+    if not plan.dictionaries:
+        return
     sizes, counts = sizes_of(plan), [of[:, None] for of in levels.rows]
     nothing = [np.zeros((2, *count.shape)) for count in counts]
     index, known = np.arange(len(sizes)), np.array([count.sum() for count in counts])
