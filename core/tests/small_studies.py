@@ -13,6 +13,7 @@ from normalizing import NOBODY, plan_of
 
 from unpooled.algorithms import ALGORITHMS, FITS, METHODS, with_chunks
 from unpooled.algorithms.algorithm import Algorithm
+from unpooled.algorithms.learning.reading import Examples
 from unpooled.algorithms.phenotypes import required
 from unpooled.algorithms.shared.conditions import conditioned
 from unpooled.algorithms.tables.encoding.coding import coded
@@ -117,7 +118,11 @@ def rows_of(table: ArrayTable, rows: slice) -> ArrayTable:
     of = table.categories
     coded = replace(of, levels=of.levels[rows], targets=of.targets[rows], folds=of.folds[rows])
     words = {title: Words(found.codes[rows], found.values) for title, found in table.words.items()}
-    return ArrayTable(table.values[rows], words, coded)
+    found = replace(table, values=table.values[rows], words=words, coded=coded)
+    if not isinstance(found, Examples):
+        return found
+    patients = None if found.patients is None else found.patients[rows]
+    return replace(found, classes=found.classes[rows], patients=patients, folds=found.folds[rows])
 
 
 def of_model(method: str, outcome: str = "number") -> Small:
@@ -216,11 +221,9 @@ STUDIES: dict[str, Callable[[], Small]] = {
         if method != "encode" and method not in FITS
     },
     **{method: lambda method=method: of_model(method) for method in FITS if method != "fedheonn"},  # type: ignore[misc]
-    **{
-        f"{method}, of classes": lambda method=method: of_model(method, "u|v|w")  # type: ignore[misc]
-        for method in FITS
-        if method != "linear-model"
-    },
+    "ridge, of classes": lambda: of_model("ridge", "u|v|w"),
+    "lasso, of two classes": lambda: of_model("lasso", "u|v"),
+    "fedheonn": lambda: of_model("fedheonn", "u|v|w"),
     **{
         f"{method}, by bits": lambda method=method: of_tables(method, opens=BITS)  # type: ignore[misc]
         for method, test in METHODS.items()

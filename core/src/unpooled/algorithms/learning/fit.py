@@ -89,7 +89,7 @@ def report(folds: Folds, path: Path, sums: Sums, errors: Errors | None, *, log_o
             "index": index,
             "penalty": path.penalties,
             "error": path.errors.mean(axis=1),
-            "error_deviation": path.errors.std(axis=1, ddof=1) / np.sqrt(count),
+            "error_deviation": path.errors.std(axis=1, ddof=min(1, count - 1)) / np.sqrt(count),
             "chosen": index == path.chosen,
         },
     )

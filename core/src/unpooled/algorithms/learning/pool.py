@@ -95,8 +95,8 @@ class Folds:
     """float64 (t,): what was subtracted of the outcome, which may be far from 0"""
 
     def but(self, left_out: int | None = None) -> Pool:
-        """The pool without one fold, or whole."""
-        return together([fold for k, fold in enumerate(self.folds) if k != left_out])
+        """The pool without one fold, or whole, as it also is where there is one fold only."""
+        return together([fold for k, fold in enumerate(self.folds) if k != left_out] or self.folds)
 
 
 def together(pools: Sequence[Pool]) -> Pool:
