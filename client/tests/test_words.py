@@ -112,7 +112,7 @@ def test_case_that_is_ignored_is_no_fault(tmp_path: Path) -> None:
 
 
 def test_words_are_not_looked_at_where_nothing_is_encoded(tmp_path: Path) -> None:
-    assert codes(checked(written(tmp_path, ["Never", "FORMER"]), with_words=False)) == []
+    assert codes(checked(written(tmp_path, ["Never", "FORMER"]), reads_words=lambda column: False)) == []
 
 
 def test_words_of_parquet(tmp_path: Path) -> None:

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import encoding_studies
+import models
 import numpy as np
 from normalizing import NOBODY, plan_of
 
-from unpooled.algorithms import ALGORITHMS, METHODS, with_chunks
+from unpooled.algorithms import ALGORITHMS, FITS, METHODS, with_chunks
 from unpooled.algorithms.algorithm import Algorithm
+from unpooled.algorithms.learning.reading import Examples
 from unpooled.algorithms.phenotypes import required
 from unpooled.algorithms.shared.conditions import conditioned
 from unpooled.algorithms.tables.encoding.coding import coded
@@ -116,7 +118,32 @@ def rows_of(table: ArrayTable, rows: slice) -> ArrayTable:
     of = table.categories
     coded = replace(of, levels=of.levels[rows], targets=of.targets[rows], folds=of.folds[rows])
     words = {title: Words(found.codes[rows], found.values) for title, found in table.words.items()}
-    return ArrayTable(table.values[rows], words, coded)
+    found = replace(table, values=table.values[rows], words=words, coded=coded)
+    if not isinstance(found, Examples):
+        return found
+    patients = None if found.patients is None else found.patients[rows]
+    return replace(found, classes=found.classes[rows], patients=patients, folds=found.folds[rows])
+
+
+def of_model(method: str, outcome: str = "number") -> Small:
+    """Two numbers, three categories with a level that nobody has, and patients of two rows each."""
+    levels = ("a", "b", "c", "nobody's")
+    words = [
+        Column(f"words {k}", "category", "", encoding, levels)
+        for k, encoding in enumerate(("one-hot", "ordinal", "frequency"))
+    ]
+    columns = [*words, Column("id", "text", role="patient")]
+    files = tuple(ALGORITHMS[method].files)
+    schema = models.schema_of(2, outcome, *columns)
+    plan = models.plan_of(method, schema, COHORTS + 1, validation_folds=2, files=files)
+    random, tables = np.random.default_rng(9), []
+    for cohort in range(plan.cohorts):
+        x = random.normal(size=(400, 2))
+        y = x.sum(axis=1) if outcome == "number" else random.choice(outcome.split("|"), 400)
+        cells = {**models.cells_of(x, y), "id": [f"{cohort}-{k // 2}" for k in range(400)]}
+        cells |= {column.title: random.choice([*"abcd", ""], 400).tolist() for column in words}
+        tables.append(models.table_of(cells, plan))
+    return Small(plan, NOBODY, tables)
 
 
 def of_words(*encodings: str, **searched: Any) -> Small:
@@ -188,7 +215,15 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "logistic, of phenotypes": lambda: of_variants(
         "logistic", phenotypes=("z",), condition=("rs1_2",), files=_OF_PLINK
     ),
-    **{method: lambda method=method: of_tables(method) for method in METHODS if method != "encode"},  # type: ignore[misc]
+    **{
+        method: lambda method=method: of_tables(method)  # type: ignore[misc]
+        for method in METHODS
+        if method != "encode" and method not in FITS
+    },
+    **{method: lambda method=method: of_model(method) for method in FITS if method != "fedheonn"},  # type: ignore[misc]
+    "ridge, of classes": lambda: of_model("ridge", "u|v|w"),
+    "lasso, of two classes": lambda: of_model("lasso", "u|v"),
+    "fedheonn": lambda: of_model("fedheonn", "u|v|w"),
     **{
         f"{method}, by bits": lambda method=method: of_tables(method, opens=BITS)  # type: ignore[misc]
         for method, test in METHODS.items()

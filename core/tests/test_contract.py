@@ -19,7 +19,7 @@ from small_studies import STUDIES, Small
 
 from unpooled import question as questions
 from unpooled import run, sizes
-from unpooled.algorithms import ALGORITHMS, TESTS, questions_of
+from unpooled.algorithms import ALGORITHMS, FITS, TESTS, questions_of
 from unpooled.algorithms.phenotypes import tables_of
 from unpooled.algorithms.result_files import report_name, result_files
 from unpooled.leaving import most_bytes_of
@@ -27,7 +27,12 @@ from unpooled.question import Question, Real
 from unpooled.sizes import Sizes
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = {**{name: f"{name}.md" for name in TESTS}, "panel": "panel.md", "encode": "encodings.md"}
+PAGES = {
+    **{name: f"{name}.md" for name in TESTS},
+    **dict.fromkeys(FITS, "learning.md"),
+    "panel": "panel.md",
+    "encode": "encodings.md",
+}
 """Those of other methods of tables share one: normalization.md."""
 
 of_each_study = pytest.mark.parametrize("name", STUDIES)

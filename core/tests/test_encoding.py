@@ -22,6 +22,7 @@ from unpooled.algorithms.tables.encoding.questions import (
     SumTargets,
     at_most,
     floors,
+    folds_of,
     merged,
 )
 from unpooled.cohort import ArrayTable
@@ -307,7 +308,7 @@ def test_a_cohort_answers_only_what_its_plan_allows() -> None:
     """Lower floors, other columns, or folds that the plan does not have, are no questions of this study."""
     columns = [Column("c", "category", "", "target:y", ("a", "b")), Column("y")]
     plan = plan_of(columns, 3, people=20)
-    honest = Sift(*at_most(plan), *floors(plan))
+    honest = Sift(*at_most(plan, folds_of(plan)), *floors(plan))
     assert honest.agrees(plan) and (honest.people, honest.holders) == (20, 2)
     for forged in (
         replace(honest, people=10),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import models
 import numpy as np
 import pytest
 
@@ -63,6 +64,14 @@ def tables(method: str, *parts: np.ndarray, **more: Any) -> None:
     schema = (Column("weight", "number", ""),)
     plan = Plan(method, "", COHORTS, bytes(32), trait=NONE, panel_mode=NONE, schema=schema, **more)
     run(plan, Panel.of([]), [ArrayTable(part[:, None]) for part in parts])
+
+
+def model(x: np.ndarray, y: Any = None, method: str = "ridge", classes: str = "number", **more: Any) -> None:
+    """Fit a model of y to the columns of x, x0, x1 and so on."""
+    schema = models.schema_of(x.shape[1], classes)
+    plan = models.plan_of(method, schema, COHORTS, **more)
+    y = A if y is None else y
+    models.tables_of(plan, [models.cells_of(x[k::COHORTS], y[k::COHORTS]) for k in range(COHORTS)])
 
 
 def level(people: int, cohorts: int = COHORTS) -> np.ndarray:
@@ -125,6 +134,25 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
     "beyond a transform": (
         "schema", "too large for this transform", tables,
         ("yeo-johnson", *[np.linspace(1, 1.7, 40) * 1e308] * 3), {},
+    ),
+    "a fold of few people": (
+        "validation_folds", "a fold has fewer than 10 people", model, (NUMBERS,), {"validation_folds": 20},
+    ),
+    "a class of few people": (
+        "schema", "fewer than 10 people of a fold have the outcome b", model,
+        (NUMBERS, np.where(np.arange(180) < 30, "b", "a")), {"classes": "a|b"},
+    ),
+    "one who stands out": (
+        "schema", "x1: fewer than 10 people of a fold are above", model,
+        (np.column_stack([A, np.arange(180) == 7]),), {},
+    ),
+    "too many columns": (
+        "schema", "180 people are too few for 19 columns", model,
+        (np.random.default_rng(1).normal(size=(180, 19)),), {},
+    ),
+    "columns of a sum": (
+        "schema", "x0, x1, x2 determine one another", model,
+        (np.column_stack([A, B, A + B]),), {"method": "linear-model"},
     ),
     "more words than a study encodes": (
         "schema", "more than 20,000 words pass the floors", refuse_many, (20_001, 20_000), {},

@@ -66,6 +66,69 @@ def test_a_header_of_other_fields_is_none(tmp_path: Path) -> None:
             read_schema(f"{header}\nx,y\n", "s.csv")
 
 
+def test_roles_are_read_and_travel() -> None:
+    lines = ("name,type,role,values", "id,text,patient,", "age,number,,", "note,category,ignored,")
+    text = "\n".join([*lines, "died,category,outcome,no|yes"])
+    patient, age, note, died = schema = read_schema(text, "s.csv")
+    assert (patient.is_patient, age.role, died.has_classes, died.levels) == (
+        True,
+        "feature",
+        True,
+        ("no", "yes"),
+    )
+    assert not (note.is_category or note.is_number or died.is_category)
+    for column in schema:
+        assert Column.from_json(column.to_json()) == column
+        assert Column.from_record(dict(column.record_fields())) == column
+    assert "role" not in age.to_json() and "role" not in dict(age.record_fields())
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("d,text,outcome,", "an outcome is a number, or a category"),
+        ("d,category,outcome,", "an outcome of classes needs its 2 to 20 values"),
+        ("d,category,outcome,yes", "an outcome of classes needs its 2 to 20 values"),
+        ("d,category,outcome,12", "an outcome has no encoding: want its values only"),
+        ("d,number,target,", "want the role feature, outcome, patient, ignored"),
+    ],
+)
+def test_what_is_wrong_with_a_role(line: str, complaint: str) -> None:
+    with pytest.raises(DataProblem, match=complaint) as told:
+        read_schema(f"name,type,role,values\n{line}\n", "s.csv")
+    assert "s.csv:2" in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("method", "columns", "complaint"),
+    [
+        ("ridge", [Column("x"), Column("y")], "give it the role outcome"),
+        (
+            "ridge",
+            [Column("x", role="outcome"), Column("y", role="outcome")],
+            "want one column with the role outcome",
+        ),
+        ("ridge", [Column("y", role="outcome")], "want at least one feature beside the outcome"),
+        (
+            "linear-model",
+            [Column("x"), Column("y", "category", levels=("a", "b"), role="outcome")],
+            "not classes",
+        ),
+        ("fedheonn", [Column("x"), Column("y", role="outcome")], "want an outcome of classes"),
+        ("z-score", [Column("x"), Column("y", role="outcome")], "give an outcome the role ignored"),
+    ],
+)
+def test_plans_whose_roles_do_not_fit(method: str, columns: list[Column], complaint: str) -> None:
+    with pytest.raises(PlanError, match=complaint):
+        check(normalization_of(method, 0, schema=tuple(columns)))
+
+
+def test_an_ignored_column_is_no_feature_of_any_study() -> None:
+    plan = normalization_of("z-score", 0, schema=(Column("x"), Column("y", role="ignored")))
+    assert [column.title for column in plan.features] == ["x"]
+    assert "y (number: neither read nor changed)" in str(plan_facts(plan).question)
+
+
 def words(**more: object) -> Column:
     return Column(**{"title": "w", "type": "category", "encoding": "one-hot", "levels": ("a", "A"), **more})  # type: ignore[arg-type]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from unpooled.algorithms import ALGORITHMS, METHODS, check, usual
+from unpooled.algorithms import ALGORITHMS, FITS, METHODS, check, usual
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.facts import plan_facts
 from unpooled.plan import Plan
@@ -19,7 +19,8 @@ def plan_of(template: Template, method: Algorithm) -> Plan:
     """The plan of somebody who chooses the template, and types nothing but what is asked about."""
     words = {"name": "ward", "type": "category", "encoding": "one-hot", "levels": ["a", "b"]}
     column = words if method.column_type == CATEGORY else "glucose"
-    about = {"schema": [column]} if method.name in METHODS else {"phenotype": "asthma"}
+    outcome = [{"name": "died", "role": "outcome"}] if method.name in FITS else []
+    about = {"schema": [column, *outcome]} if method.name in METHODS else {"phenotype": "asthma"}
     said = {"test": method.name, "cohorts": 3, "compensator_key": bytes(32).hex()}
     return Plan.from_json({"phenotype": "", **usual(method.name), **said, **about, **template.plan})
 

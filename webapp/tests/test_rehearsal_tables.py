@@ -41,6 +41,21 @@ def test_the_plan_of_a_study_of_tables() -> None:
     assert made.plan["schema"][0] == {"name": "age", "type": "integer", "unit": "years"}
 
 
+def test_the_plan_of_a_study_that_fits_a_model() -> None:
+    made = settings("--fit", "linear", "--outcome", "glucose", *THREE, "--validation-folds", "3")
+    assert made.plan["test"] == "linear-model" and made.plan["validation_folds"] == 3
+    assert [column.get("role") for column in made.plan["schema"]] == [None, "outcome"]
+    Path("roles.csv").write_text("name,role\nage,outcome\nglucose,\n")
+    made = settings("--fit", "lasso", *THREE, "--schema", "roles.csv")
+    assert [column.get("role") for column in made.plan["schema"]] == ["outcome", None]
+    made = settings(
+        "--fit", "ridge", *THREE, "--schema", "roles.csv", "--outcome", "glucose", "--files", "model"
+    )
+    assert [column.get("role") for column in made.plan["schema"]] == [None, "outcome"]
+    assert made.plan["files"] == ["model"]
+    assert settings("--template", "ridge", "--outcome", "age", *THREE).plan["test"] == "ridge"
+
+
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
@@ -53,6 +68,11 @@ def test_the_plan_of_a_study_of_tables() -> None:
         (["--normalize", "mean", *THREE], "is not one of"),
         (["--normalize", "quantiles", *THREE, "--elements", "1,2.5"], "up to 100 different whole numbers"),
         (["--elements", "1"], "--elements: not in a study of variants"),
+        (["--fit", "ridge", *THREE, "--outcome", "died"], "no column is called died; there are age, glucose"),
+        (["--normalize", "z-score", *THREE, "--outcome", "age"], "--outcome goes with --fit"),
+        (["--fit", "ridge", "--encode", *THREE], "--encode and --fit cannot be combined"),
+        (["--fit", "ridge", "--normalize", "z-score", *THREE], "--normalize and --fit cannot be combined"),
+        (["--fit", "boosting", *THREE], "is not one of"),
     ],
 )
 def test_commands_that_cannot_be(flags: list[str], said: str) -> None:

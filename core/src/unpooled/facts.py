@@ -15,7 +15,7 @@ from unpooled.leaving import SINGLE_VALUES
 from unpooled.options import Place
 from unpooled.plan import NOT_REPORTED, Plan
 from unpooled.protocol.sealing import grouped
-from unpooled.schema import Column
+from unpooled.schema import FEATURE, IGNORED, Column
 
 Fact = tuple[str, str]
 """What a fact is about, and what the plan says of it."""
@@ -120,7 +120,12 @@ def _columns(plan: Plan) -> tuple[Fact, ...]:
 
 
 def _column(column: Column, *, is_read: bool) -> str:
-    kind = f"{column.type}, {column.unit}" if column.unit else column.type
+    role = "" if column.role in (FEATURE, IGNORED) else column.role
+    kind = ", ".join(filter(None, (role, column.type, column.unit)))
+    if column.has_classes and is_read:
+        return f"{column.title} ({kind}{_values(column)})"
+    if column.is_patient:
+        return f"{column.title} ({kind}: says only which rows are one person's)"
     if column.is_category and is_read:
         return f"{column.title} ({column.encoding}{_values(column)})"
     unread = "" if is_read or column.is_number else ": neither read nor changed"

@@ -33,6 +33,7 @@ from unpooled.shared_options import MEAN as MEAN
 FILES = ("assoc", "frq", "lmiss", "hwe")
 PARAMETERS_FILE, QUANTILES_FILE, SUMMARY_FILES = "parameters", "quantiles", ("summary", "page")
 ENCODING_FILE = "encoding"
+MODEL_FILE, SUMS_FILE = "model", "sums"
 """What a study of tables writes. With parameters each cohort also writes its own table, normalized; with an
 encoding, encoded."""
 
@@ -209,8 +210,13 @@ class Plan:
 
     @property
     def features(self) -> tuple[Column, ...]:
-        """The columns of the schema that hold numbers, in its order."""
+        """The columns of the schema whose numbers are read, in its order; an outcome may be one of them."""
         return tuple(column for column in self.schema if column.is_number)
+
+    @property
+    def outcome(self) -> Column | None:
+        """The column of the schema that a model predicts."""
+        return next((column for column in self.schema if column.is_outcome), None)
 
     @property
     def categories(self) -> tuple[Column, ...]:

@@ -1,4 +1,4 @@
-"""The schema of a study of tables: the columns that every cohort's table has, with their types and units."""
+"""The schema of a study of tables: the columns that every cohort's table has, with types, units and roles."""
 
 from __future__ import annotations
 
@@ -18,14 +18,18 @@ from unpooled.words import MISSING, REST, normal
 
 NUMBER, INTEGER, TEXT, CATEGORY = "number", "integer", "text", "category"
 TYPES = (NUMBER, INTEGER, TEXT, CATEGORY)
+FEATURE, OUTCOME, PATIENT, IGNORED = "feature", "outcome", "patient", "ignored"
+ROLES = (FEATURE, OUTCOME, PATIENT, IGNORED)
 MOST_COLUMNS = 10_000
 MOST_LEVELS = 20_000
 """Of all columns of a schema: they are part of the plan, which every client fetches."""
 MOST_SEARCHED = 65_536
 """Different words of a column of one cohort, where they are not known beforehand."""
 LONGEST_WORD = 200
+MOST_CLASSES = 20
+"""Of an outcome."""
 
-_FIELDS = ("name", "type", "unit", "encoding", "values")
+_FIELDS = ("name", "type", "unit", "role", "encoding", "values")
 _FROM_FILE = "levels="
 _BETWEEN = "|"
 
@@ -48,14 +52,31 @@ class Column:
     """Of a category whose encoding has a dictionary: all words that may be in it, in normal form."""
     most: int = 0
     """Of one whose words are not known beforehand: how many different ones a cohort may have at most."""
+    role: str = FEATURE
+    """feature; outcome, which a model predicts; patient, whose row it is; ignored: not read, not changed."""
 
     @property
     def is_number(self) -> bool:
-        return self.type in (NUMBER, INTEGER)
+        """Whether its numbers are read."""
+        return self.type in (NUMBER, INTEGER) and self.role in (FEATURE, OUTCOME)
 
     @property
     def is_category(self) -> bool:
-        return self.type == CATEGORY
+        """Whether it holds words that are encoded."""
+        return self.type == CATEGORY and self.role == FEATURE
+
+    @property
+    def is_outcome(self) -> bool:
+        return self.role == OUTCOME
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether it is an outcome of classes, which its levels name."""
+        return self.type == CATEGORY and self.role == OUTCOME
+
+    @property
+    def is_patient(self) -> bool:
+        return self.role == PATIENT
 
     @property
     def encoded(self) -> Encoding:
@@ -75,11 +96,26 @@ class Column:
             return f"{self.title}: want the type {', '.join(TYPES)}"
         if len(self.unit) > 40 or not self.unit.isprintable():
             return f"{self.title}: want a unit of at most 40 characters"
-        if self.is_category:
+        if self.role not in ROLES:
+            return f"{self.title}: want the role {', '.join(ROLES)}"
+        if self.is_outcome and self.type == TEXT:
+            return f"{self.title}: an outcome is a number, or a category with its values"
+        if self.has_classes:
+            found = self._problem_of_classes()
+        elif self.is_category:
             found = self._problem_of_category()
+        elif self.type == CATEGORY:
+            found = ""
         else:
             found = "only a category has an encoding and values" if self.encoding or self.levels else ""
         return found and f"{self.title}: {found}"
+
+    def _problem_of_classes(self) -> str:
+        if self.encoding or self.most:
+            return "an outcome has no encoding: want its values only, such as no|yes"
+        if not 2 <= len(self.levels) <= MOST_CLASSES:
+            return f"an outcome of classes needs its 2 to {MOST_CLASSES} values, such as no|yes"
+        return levels_problem(self.levels)
 
     def _problem_of_category(self) -> str:
         try:
@@ -101,16 +137,21 @@ class Column:
 
     def to_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {"name": self.title, "type": self.type, "unit": self.unit}
-        if self.is_category:
+        if self.type == CATEGORY:
             found |= {"encoding": self.encoding, "levels": list(self.levels)}
-        return found | ({"most": self.most} if self.most else {})
+        return found | {name: getattr(self, name) for name in self._rare_fields}
+
+    @property
+    def _rare_fields(self) -> list[str]:
+        """Fields that came later, which an encoding has only where they say something."""
+        return [name for name, none in (("most", 0), ("role", FEATURE)) if getattr(self, name) != none]
 
     @classmethod
     def from_json(cls, value: Any) -> Column:
         """A column from JSON: its name, or its fields by their names. ValueError for anything else."""
         fields = {"name": value} if isinstance(value, str) else value
         wanted = "want a name and, where they are known, type, unit, and of a category encoding and levels"
-        if not isinstance(fields, dict) or not {"name"} <= set(fields) <= {*_FIELDS[:4], "levels", "most"}:
+        if not isinstance(fields, dict) or not {"name"} <= set(fields) <= {*_FIELDS[:5], "levels", "most"}:
             raise ValueError(f"got {value!r}; {wanted}")
         levels, most = fields.get("levels", []), fields.get("most", 0)
         others = [v for k, v in fields.items() if k not in ("levels", "most")]
@@ -118,13 +159,13 @@ class Column:
             raise ValueError(f"got {value!r}; {wanted}")
         if type(most) is not int:
             raise ValueError(f"got {most!r}; want a number of different values")
-        given = {name: fields[name] for name in ("type", "unit", "encoding") if name in fields}
+        given = {name: fields[name] for name in ("type", "unit", "encoding", "role") if name in fields}
         return cls(fields["name"], **given, levels=tuple(levels), most=most)
 
     def record_fields(self) -> Iterable[tuple[str, Any]]:
         """What its encoding in a plan holds: of other than categories what it held before there were any."""
-        names = ("title", "type", "unit", *(("encoding", "levels") if self.is_category else ()))
-        return [(name, getattr(self, name)) for name in (*names, *(("most",) if self.most else ()))]
+        names = ("title", "type", "unit", *(("encoding", "levels") if self.type == CATEGORY else ()))
+        return [(name, getattr(self, name)) for name in (*names, *self._rare_fields)]
 
     @classmethod
     def from_record(cls, values: Mapping[str, Any]) -> Column:
@@ -162,6 +203,9 @@ def schema_problem(schema: Sequence[Column]) -> str:
         return f"the column {next(title for title in titles if titles.count(title) > 1)} appears twice"
     if not any(column.is_number or column.is_category for column in schema):
         return "want at least one column of numbers, or of categories"
+    for role in (OUTCOME, PATIENT):
+        if len(named := [column.title for column in schema if column.role == role]) > 1:
+            return f"want one column with the role {role}, not {' and '.join(named[:2])}"
     numbers = {column.title for column in schema if column.is_number}
     for column in schema:
         if column.is_category and (target := column.encoded.target) and target not in numbers:
@@ -234,8 +278,8 @@ def _columns(lines: Any, file: str, levels: ReadLevels | None) -> tuple[Column, 
     header = tuple(next(lines, []))
     if header[:1] != _FIELDS[:1] or not set(header) <= set(_FIELDS) or len(set(header)) < len(header):
         raise DataProblem(
-            "a schema begins with the line name,type,unit, or with encoding and values, "
-            "name,type,unit,encoding,values",
+            "a schema begins with the line name,type,unit, or with roles, encodings and values, "
+            "name,type,unit,role,encoding,values",
             file=file,
             line=1,
             remedy=f"Below it write one line for each column of the tables; types are {', '.join(TYPES)}.",
@@ -264,6 +308,7 @@ def _column(fields: Mapping[str, str], levels: ReadLevels | None) -> Column:
         fields.get("unit", ""),
         fields.get("encoding", ""),
         _levels(values, levels),
+        role=fields.get("role") or FEATURE,
         **more,
     )
 

@@ -1,4 +1,4 @@
-"""What a fitted transformer of scikit-learn must have besides its transform, without needing scikit-learn."""
+"""What a fitted estimator of scikit-learn must have besides its own methods, without needing scikit-learn."""
 
 from __future__ import annotations
 
@@ -12,17 +12,13 @@ import numpy as np
 _FRAMES = ("pandas", "polars")
 
 
-class Transformer:
-    """Base of transformers that a federation has fitted, for pipelines, data frames and clones."""
+class Fitted:
+    """Base of estimators that a federation has fitted, for pipelines, data frames and clones."""
 
     feature_names_in_: np.ndarray
     n_features_in_: int
     input_tags: ClassVar[dict[str, bool]] = {"allow_nan": True}
     """What a table may hold, in scikit-learn's words."""
-    _output: str | None = None
-
-    def transform(self, X: Any) -> Any:
-        raise NotImplementedError
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         raise NotImplementedError
@@ -37,25 +33,6 @@ class Transformer:
             self._checked(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
-        return self.transform(X)
-
-    def set_output(self, *, transform: str | None = None) -> Self:
-        """What `transform` returns: `default` for an array, or a data frame of `pandas` or `polars`."""
-        if transform not in (None, "default", *_FRAMES):
-            raise ValueError(f"got {transform!r}; want default, {', '.join(_FRAMES)}")
-        self._output = transform or self._output
-        return self
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The names of what comes out; ValueError if those of the table, where given, are others."""
-        if input_features is not None and list(input_features) != list(self.feature_names_in_):
-            raise ValueError(f"got names {list(input_features)}; want {list(self.feature_names_in_)}")
-        return self._names_out()
-
-    def _names_out(self) -> np.ndarray:
-        return self.feature_names_in_
-
     def set_params(self, **given: Any) -> Self:
         if given:
             self.__init__(**(self.get_params() | given))  # type: ignore[misc]
@@ -67,29 +44,13 @@ class Transformer:
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn, the only one to ask, wants to know; so it is loaded already."""
         utils = sys.modules["sklearn.utils"]
-        tags = utils.Tags(
-            estimator_type="transformer",
-            target_tags=utils.TargetTags(required=False),
-            transformer_tags=utils.TransformerTags(),
-            input_tags=utils.InputTags(**self.input_tags),
-        )
+        tags = utils.Tags(input_tags=utils.InputTags(**self.input_tags), **self._tags(utils))
         tags.requires_fit = False
         return tags
 
-    @property
-    def _frame(self) -> str:
-        """The kind of data frame that the user, or else scikit-learn's settings, want; empty for none."""
-        settings: Mapping[str, Any] = getattr(sys.modules.get("sklearn"), "get_config", dict)()
-        wanted = self._output or settings.get("transform_output", "default")
-        return wanted if wanted in _FRAMES else ""
-
-    def _framed(self, values: np.ndarray, given: Any) -> Any:
-        """Values as the data frame that is wanted, with the index of the table that was given."""
-        kind, titles = self._frame, list(self.get_feature_names_out())
-        frame = importlib.import_module(kind).DataFrame
-        if kind == "polars":
-            return frame(values, schema=titles, orient="row")
-        return frame(values, columns=titles, index=getattr(given, "index", None), copy=False)
+    def _tags(self, utils: Any) -> dict[str, Any]:
+        """What kind of estimator it is, in the words of scikit-learn's module `utils`."""
+        raise NotImplementedError
 
     def _cells(self, table: Any, kind: type | None, wanted: str) -> np.ndarray:
         """A table in memory as an array, of `kind` where the table does not say; what is refused is no table
@@ -116,3 +77,53 @@ class Transformer:
                 f"{self.n_features_in_} features as input"
             )
         return values
+
+
+class Transformer(Fitted):
+    """Base of transformers that a federation has fitted."""
+
+    _output: str | None = None
+
+    def transform(self, X: Any) -> Any:
+        raise NotImplementedError
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        return self.transform(X)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """What `transform` returns: `default` for an array, or a data frame of `pandas` or `polars`."""
+        if transform not in (None, "default", *_FRAMES):
+            raise ValueError(f"got {transform!r}; want default, {', '.join(_FRAMES)}")
+        self._output = transform or self._output
+        return self
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of what comes out; ValueError if those of the table, where given, are others."""
+        if input_features is not None and list(input_features) != list(self.feature_names_in_):
+            raise ValueError(f"got names {list(input_features)}; want {list(self.feature_names_in_)}")
+        return self._names_out()
+
+    def _names_out(self) -> np.ndarray:
+        return self.feature_names_in_
+
+    def _tags(self, utils: Any) -> dict[str, Any]:
+        return {
+            "estimator_type": "transformer",
+            "target_tags": utils.TargetTags(required=False),
+            "transformer_tags": utils.TransformerTags(),
+        }
+
+    @property
+    def _frame(self) -> str:
+        """The kind of data frame that the user, or else scikit-learn's settings, want; empty for none."""
+        settings: Mapping[str, Any] = getattr(sys.modules.get("sklearn"), "get_config", dict)()
+        wanted = self._output or settings.get("transform_output", "default")
+        return wanted if wanted in _FRAMES else ""
+
+    def _framed(self, values: np.ndarray, given: Any) -> Any:
+        """Values as the data frame that is wanted, with the index of the table that was given."""
+        kind, titles = self._frame, list(self.get_feature_names_out())
+        frame = importlib.import_module(kind).DataFrame
+        if kind == "polars":
+            return frame(values, schema=titles, orient="row")
+        return frame(values, columns=titles, index=getattr(given, "index", None), copy=False)

@@ -1031,6 +1031,14 @@ export interface components {
          */
         CohortState: "invited" | "joined" | "accepted" | "ready" | "revoked";
         /**
+         * @description * `feature` - feature
+         *     * `outcome` - outcome
+         *     * `patient` - patient
+         *     * `ignored` - ignored
+         * @enum {string}
+         */
+        ColumnRole: "feature" | "outcome" | "patient" | "ignored";
+        /**
          * @description * `number` - number
          *     * `integer` - integer
          *     * `text` - text
@@ -1363,6 +1371,22 @@ export interface components {
              *     * `own` - own
              */
             spelled?: components["schemas"]["SpelledEnum"];
+            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. */
+            validation_folds?: number;
+            /**
+             * @description Missing cells.
+             *
+             *     * `mean` - mean
+             *     * `complete` - complete
+             */
+            missing_cells?: components["schemas"]["MissingCellsEnum"];
+            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
+            penalties?: number[];
+            /**
+             * Format: double
+             * @description Share of the penalty on absolute values. 1 is the lasso; near 0 it is ridge regression. scikit-learn calls it l1_ratio.
+             */
+            l1_share?: number;
         };
         Gene: {
             name: string;
@@ -1630,6 +1654,12 @@ export interface components {
             /** @description all words that there are, if any word will not do */
             among: string[];
         };
+        /**
+         * @description * `mean` - mean
+         *     * `complete` - complete
+         * @enum {string}
+         */
+        MissingCellsEnum: "mean" | "complete";
         /**
          * @description * `mean` - mean
          *     * `exact` - exact
@@ -1935,6 +1965,22 @@ export interface components {
              *     * `own` - own
              */
             spelled?: components["schemas"]["SpelledEnum"];
+            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. */
+            validation_folds?: number;
+            /**
+             * @description Missing cells.
+             *
+             *     * `mean` - mean
+             *     * `complete` - complete
+             */
+            missing_cells?: components["schemas"]["MissingCellsEnum"];
+            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
+            penalties?: number[];
+            /**
+             * Format: double
+             * @description Share of the penalty on absolute values. 1 is the lasso; near 0 it is ridge regression. scikit-learn calls it l1_ratio.
+             */
+            l1_share?: number;
         };
         /**
          * @description * `` - Not paused
@@ -1990,6 +2036,15 @@ export interface components {
             levels?: string[];
             /** @description in place of `levels`, which are not known: how many different ones a cohort has at most */
             most?: number;
+            /**
+             * @description `feature` if not given; a model predicts the `outcome`, whose levels are its classes if it is a category; rows with the same `patient` are one person's; `ignored` is not read and not changed
+             *
+             *     * `feature` - feature
+             *     * `outcome` - outcome
+             *     * `patient` - patient
+             *     * `ignored` - ignored
+             */
+            role?: components["schemas"]["ColumnRole"];
         };
         /** @description A column of the cohorts' tables. */
         PlanColumnRequest: {
@@ -2010,6 +2065,15 @@ export interface components {
             levels?: string[];
             /** @description in place of `levels`, which are not known: how many different ones a cohort has at most */
             most?: number;
+            /**
+             * @description `feature` if not given; a model predicts the `outcome`, whose levels are its classes if it is a category; rows with the same `patient` are one person's; `ignored` is not read and not changed
+             *
+             *     * `feature` - feature
+             *     * `outcome` - outcome
+             *     * `patient` - patient
+             *     * `ignored` - ignored
+             */
+            role?: components["schemas"]["ColumnRole"];
         };
         /** @description A covariate: a number, or one of several levels. */
         PlanCovariate: {
@@ -2209,6 +2273,22 @@ export interface components {
              *     * `own` - own
              */
             spelled?: components["schemas"]["SpelledEnum"];
+            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. */
+            validation_folds?: number;
+            /**
+             * @description Missing cells.
+             *
+             *     * `mean` - mean
+             *     * `complete` - complete
+             */
+            missing_cells?: components["schemas"]["MissingCellsEnum"];
+            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
+            penalties?: number[];
+            /**
+             * Format: double
+             * @description Share of the penalty on absolute values. 1 is the lasso; near 0 it is ridge regression. scikit-learn calls it l1_ratio.
+             */
+            l1_share?: number;
         };
         /**
          * @description Everything that decides a number or who sees it. Hashes and keys are hex; the server adds the key.
@@ -2386,6 +2466,22 @@ export interface components {
              *     * `own` - own
              */
             spelled?: components["schemas"]["SpelledEnum"];
+            /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. */
+            validation_folds?: number;
+            /**
+             * @description Missing cells.
+             *
+             *     * `mean` - mean
+             *     * `complete` - complete
+             */
+            missing_cells?: components["schemas"]["MissingCellsEnum"];
+            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
+            penalties?: number[];
+            /**
+             * Format: double
+             * @description Share of the penalty on absolute values. 1 is the lasso; near 0 it is ridge regression. scikit-learn calls it l1_ratio.
+             */
+            l1_share?: number;
         };
         Problem: {
             code: string;

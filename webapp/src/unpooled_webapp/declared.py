@@ -18,10 +18,11 @@ from typing import Any
 
 import unpooled_server
 import unpooled_webapp
-from unpooled.algorithms import ALGORITHMS, METHODS, usual
+from unpooled.algorithms import ALGORITHMS, FITS, METHODS, usual
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.phenotypes import CountApart
 from unpooled.algorithms.result_files import about
+from unpooled.encodings import ONE_HOT
 from unpooled.facts import plan_facts
 from unpooled.leaving import Form, what_leaves
 from unpooled.options import Choice, Covariates, Numbers, Option, Switch
@@ -31,7 +32,7 @@ from unpooled.protocol.messages import MIN_COHORTS
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Stage
 from unpooled.question import at_turn
-from unpooled.schema import CATEGORY
+from unpooled.schema import CATEGORY, OUTCOME
 from unpooled.shared_options import BITS, OPENS
 from unpooled_server import stages
 from unpooled_server.errors import Refused
@@ -102,10 +103,10 @@ def _plans(method: Algorithm) -> Iterator[Plan]:
     modes = ("none",) if of_tables else ("names", "list")
     opened = [{}, {OPENS.name: BITS}] if OPENS in method.options else [{}]
     for mode, masking, more, opens in product(modes, ("modular", "gaussian"), (False, True), opened):
-        if masking != "modular" and (opens or method.is_compared):
+        if masking != "modular" and (opens or method.is_compared or method.name in FITS):
             continue
         covariates = [{"name": f"{_EXAMPLE}-{column}"} for column in range(1 + more)]
-        columns = _words(covariates) if method.column_type == CATEGORY else covariates
+        columns = _columns_of(method, covariates)
         yield Plan.from_json(
             {"phenotype": "" if of_tables else _EXAMPLE, "trait": "none", **usual(method.name)}
             | {"test": method.name, "cohorts": MIN_COHORTS, "compensator_key": "00" * 32}
@@ -115,6 +116,15 @@ def _plans(method: Algorithm) -> Iterator[Plan]:
             | dict(_example_values(method, covariates[1:]))
             | opens
         )
+
+
+def _columns_of(method: Algorithm, columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Columns that the method is about."""
+    if method.name in FITS:
+        words = {"name": f"{_EXAMPLE}-words", "type": CATEGORY, "encoding": ONE_HOT, "levels": [_EXAMPLE]}
+        classes = {"type": CATEGORY, "levels": [_EXAMPLE, "other"]} if method.name == "fedheonn" else {}
+        return [*columns, words, {"name": f"{_EXAMPLE}-outcome", "role": OUTCOME, **classes}]
+    return _words(columns) if method.column_type == CATEGORY else columns
 
 
 def _words(columns: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -151,6 +151,7 @@ SPECTACULAR_SETTINGS = {
         "Role": "unpooled_webapp.accounts.ROLES",
         "Trait": "unpooled_webapp.api.plan_forms.TRAITS",
         "ColumnType": "unpooled.schema.TYPES",
+        "ColumnRole": "unpooled.schema.ROLES",
         "Masking": "unpooled_webapp.api.plan_forms.MASKING",
         "OptionKind": "unpooled_webapp.api.plan_options.KINDS",
         "PanelMode": "unpooled_webapp.api.plan_forms.PANEL_MODES",

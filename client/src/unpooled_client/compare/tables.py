@@ -14,17 +14,31 @@ from pathlib import Path
 from typing import Any
 
 from unpooled.algorithms import algorithm
+from unpooled.algorithms.learning.stored import error_without
 from unpooled.cohort import ArrayTable
+from unpooled.model import FORMAT as MODEL_FORMAT
 from unpooled.panel import Panel
-from unpooled.plan import ENCODING_FILE, PARAMETERS_FILE, QUANTILES_FILE, SUMMARY_FILES, Plan
+from unpooled.plan import (
+    ENCODING_FILE,
+    MODEL_FILE,
+    PARAMETERS_FILE,
+    QUANTILES_FILE,
+    SUMMARY_FILES,
+    SUMS_FILE,
+    Plan,
+)
 from unpooled.run import run_alone
 from unpooled.words import REST
 from unpooled_client.compare.pool import NothingToCompare, file_of
 
 _NO_NUMBERS = {"name", "type", "unit", "note"}
-_SOURCES = (PARAMETERS_FILE, QUANTILES_FILE, ENCODING_FILE, SUMMARY_FILES[0])
+_SOURCES = (PARAMETERS_FILE, QUANTILES_FILE, ENCODING_FILE, MODEL_FILE, SUMMARY_FILES[0])
+_WHOLE = "(model)"
+"""Stands for the feature of a number that is of the model as a whole."""
 
-Found = Mapping[str, Mapping[str, float]]
+WITHOUT = "mean squared error here of the model without this cohort"
+
+Found = dict[str, dict[str, float]]
 """By feature: numbers by their names."""
 
 
@@ -51,6 +65,8 @@ def compare_tables(files: Iterable[Path], table: ArrayTable, plan: Plan) -> list
     if file is None or path is None:
         raise NothingToCompare("the results have no file with parameters, quantiles or a summary")
     pool, own = _read(path.read_bytes()), _own(file, table, plan)
+    if sums := file_of(SUMS_FILE, files, plan) if SUMS_FILE in plan.files else None:
+        pool[_WHOLE][WITHOUT] = error_without(json.loads(sums.read_bytes()), table, plan)
     units = {feature.title: feature.unit for feature in plan.features}
     return [
         Beside(feature, units.get(feature, ""), what, number, own.get(feature, {}).get(what, math.nan))
@@ -72,7 +88,12 @@ def _read(content: bytes) -> Found:
     text = content.decode("utf-8")
     if not text.lstrip().startswith("{"):
         rows = list(_lines(text))
-    elif "features" not in (found := json.loads(text)):
+    elif (found := json.loads(text))["format"] == MODEL_FORMAT:
+        return {
+            **{row["name"]: dict(_of_model(row, found)) for row in found["features"]},
+            _WHOLE: _of_fit(found),
+        }
+    elif "features" not in found:
         return {column["name"]: dict(_of_words(column)) for column in found["columns"] if "values" in column}
     else:
         rows = found["features"]
@@ -88,6 +109,17 @@ def _of_words(column: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         yield "mean of the target", column["mean"]
         for value, number in zip(column["values"], column["encoded"], strict=True):
             yield f"encoded {value}", number
+
+
+def _of_model(feature: Mapping[str, Any], model: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """Of a feature of a model its coefficients, one for each score."""
+    classes = model["outcome"].get("classes", [])
+    names = [f"coefficient of {name}" for name in classes] if len(classes) > 2 else ["coefficient"]
+    yield from zip(names, feature["coefficients"], strict=True)
+
+
+def _of_fit(model: Mapping[str, Any]) -> dict[str, float]:
+    return {"penalty": model["penalty"], "mean squared error of folds left out": model["error"]}
 
 
 def _lines(text: str) -> Iterator[dict[str, Any]]:

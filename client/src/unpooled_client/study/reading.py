@@ -16,7 +16,6 @@ from unpooled import leaving, sizes
 from unpooled.algorithms import algorithm
 from unpooled.algorithms.presence import Presence
 from unpooled.algorithms.shared.conditions import places_of, with_copies
-from unpooled.algorithms.tables.encoding.reading import categories_of
 from unpooled.cohort import ArrayTable, Cohort, Packed, Samples
 from unpooled.errors import DataProblem, ProtocolError, UnpooledError
 from unpooled.leaving import Form
@@ -27,7 +26,6 @@ from unpooled.protocol import bodies
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Doing
 from unpooled.question import Question
-from unpooled.schema import CATEGORY
 from unpooled_client.data.check import check_floors
 from unpooled_client.data.cohort import PlinkCohort, PlinkData, open_cohort
 from unpooled_client.data.completeness import kept_by_mind
@@ -128,20 +126,11 @@ def open_under(
 def _opened_table(
     path: Path, plan: Plan, fewest: int | None, report: Report, threads: int
 ) -> ArrayTable | None:
-    """The table; in a study of encodings with its words, as the plan reads them."""
-    encodes = algorithm(plan.test).column_type == CATEGORY
-    table = open_table(
-        path,
-        plan.schema,
-        fewest,
-        report,
-        threads,
-        with_words=encodes,
-        ignore_case=encodes and plan.ignore_case,
-    )
-    if table is None or not encodes:
-        return table
-    return dataclasses.replace(table, coded=categories_of(table.words, table.values, plan))
+    """The table as the questions of the study see it."""
+    method = algorithm(plan.test)
+    reads, ignore_case = method.reads_words, plan.ignore_case
+    table = open_table(path, plan.schema, fewest, report, threads, reads_words=reads, ignore_case=ignore_case)
+    return None if table is None else method.prepared(table, plan)
 
 
 def sizes_of(data: PlinkData | ArrayTable, autosomes: int) -> dict[str, int]:

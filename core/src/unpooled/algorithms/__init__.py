@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.chi_square import CHI_SQUARE
+from unpooled.algorithms.learning import FITS as _FITS
 from unpooled.algorithms.phenotypes import each_phenotype, kinds_of
 from unpooled.algorithms.presence import Presence
 from unpooled.algorithms.regression.linear import LINEAR
@@ -24,7 +25,9 @@ FEWEST_IN_A_CHUNK = 1000
 
 TESTS: dict[str, Algorithm] = {test.name: test for test in (CHI_SQUARE, LINEAR, LOGISTIC)}
 """The tests of variants."""
-METHODS: dict[str, Algorithm] = {method.name: method for method in (*NORMALIZATIONS, SUMMARY, ENCODE)}
+FITS: dict[str, Algorithm] = {method.name: method for method in _FITS}
+"""The methods for tables that fit a model."""
+METHODS: dict[str, Algorithm] = {method.name: method for method in (*NORMALIZATIONS, SUMMARY, ENCODE)} | FITS
 """The methods for tables."""
 ALGORITHMS = TESTS | METHODS
 

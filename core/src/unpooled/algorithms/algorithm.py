@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 from unpooled import options
 from unpooled.algorithms.shared import summary
+from unpooled.cohort import ArrayTable
 from unpooled.options import Option
 from unpooled.page import Html
 from unpooled.panel import Panel
@@ -89,6 +90,10 @@ class Algorithm:
     """Of a study of tables: the columns that it is about."""
     column_type: str = NUMBER
     """The type of these columns, as a schema has it."""
+    reads_words: Callable[[Column], bool] = lambda column: False
+    """Of a study of tables: whether the words of a column are read."""
+    prepared: Callable[[ArrayTable, Plan], ArrayTable] = lambda table, plan: table
+    """A cohort's table as the questions see it, from what was read."""
     rules: Callable[[Plan], Mapping[str, str]] = lambda plan: {}
     """What else is wrong with a plan of this test, by the plan's field."""
 

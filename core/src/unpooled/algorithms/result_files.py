@@ -11,8 +11,8 @@ from unpooled.algorithms.algorithm import AboutFile, Algorithm
 from unpooled.formats import ssf
 from unpooled.heterogeneity_option import META
 from unpooled.panel import MAX_BYTES, SHORTEST_LINE
-from unpooled.plan import Plan
-from unpooled.schema import MOST_LEVELS
+from unpooled.plan import SUMS_FILE, Plan
+from unpooled.schema import MOST_CLASSES, MOST_LEVELS
 from unpooled.sizes import LIST_BYTES, LONGEST_ID, VARIANTS, Sizes
 
 _UNNAMED = "study"
@@ -24,6 +24,7 @@ _FEWEST_LINES = 3  # that a report may have of a variant: PLINK's `.hwe` has thr
 _ALLELES = 8  # that a line may name
 _FEATURE = 1 << 16  # bytes about a column of a table
 _LEVEL = 1 << 11  # bytes about one of its values
+_NUMBER = 1 << 5  # bytes of a number
 _USUAL_ID = 1 << 10  # bytes, where nobody has measured the longest
 
 
@@ -131,7 +132,9 @@ def most_bytes(name: str, plan: Plan, sizes: Sizes) -> int:
     if plan.of_tables:
         found = (min(plan.cohorts * column.most, MOST_LEVELS) for column in plan.categories)
         levels = sum(found) + sum(len(column.levels) + 2 for column in plan.categories)  # 2: missing, rest
-        return _HEAD + (len(plan.features) + len(plan.categories)) * _FEATURE + levels * _LEVEL
+        columns = len(plan.features) + len(plan.categories) + levels + MOST_CLASSES
+        pairs = plan.validation_folds * columns**2 if SUMS_FILE in plan.files else 0
+        return _HEAD + columns * _FEATURE + levels * _LEVEL + pairs * _NUMBER
     if name in map(page_name, plan.each):
         return _HEAD
     if name == remarks_name(plan):  # about every variant of any cohort

@@ -5,7 +5,15 @@ import { Button } from "../../ui/Button";
 import { FieldGroup, SelectField, TextArea, TextField } from "../../ui/Field";
 import { Muted, Row, Stack } from "../../ui/Layout";
 import { plural, t } from "../../words/language";
-import { columnsFrom, isByHash, levelsIn, newColumn, type Column, type Encoding } from "./columns";
+import {
+  columnsFrom,
+  hasClasses,
+  isByHash,
+  levelsIn,
+  newColumn,
+  type Column,
+  type Encoding,
+} from "./columns";
 import { Entry, type Rows } from "./Entries";
 import styles from "./Entries.module.css";
 
@@ -15,6 +23,14 @@ const types = () =>
     ["integer", t("Whole number")],
     ["category", t("Category: words to be encoded")],
     ["text", t("Text: neither read nor changed")],
+  ] as const;
+
+const roles = () =>
+  [
+    ["feature", t("Feature")],
+    ["outcome", t("Outcome that a model predicts")],
+    ["patient", t("Patient: whose row it is")],
+    ["ignored", t("Ignored: neither read nor changed")],
   ] as const;
 
 const encodings = () =>
@@ -70,7 +86,14 @@ function ColumnEntry({ row, name, onChange, onRemove }: EntryProps) {
         autoComplete="off"
       />
       <SelectField label={t("Type")} value={row.type} options={types()} onChange={(type) => set({ type })} />
-      {row.type === "category" ? (
+      <SelectField label={t("Role")} value={row.role} options={roles()} onChange={(role) => set({ role })} />
+      {hasClasses(row) ? (
+        <Levels
+          hint={t("One on each line: the classes. A row with any other word is left out.")}
+          levels={row.levels}
+          onChange={(levels) => set({ levels })}
+        />
+      ) : row.type === "category" && row.role === "feature" ? (
         <Words row={row} set={set} />
       ) : (
         <TextField label={t("Unit")} value={row.unit} onChange={(unit) => set({ unit })} autoComplete="off" />
@@ -106,7 +129,11 @@ function Words({ row, set }: { row: Column; set: (changes: Partial<Column>) => v
         />
       ) : (
         <>
-          <Levels levels={row.levels} onChange={(levels) => set({ levels })} />
+          <Levels
+            hint={t("One on each line. Any other word counts as the rest; what follows a tab is a remark.")}
+            levels={row.levels}
+            onChange={(levels) => set({ levels })}
+          />
           {!row.levels.trim() && (
             <div className={styles.whole}>
               <TextField
@@ -127,17 +154,17 @@ function Words({ row, set }: { row: Column; set: (changes: Partial<Column>) => v
   );
 }
 
-function Levels({ levels, onChange }: { levels: string; onChange: (levels: string) => void }) {
+interface LevelsProps {
+  hint: string;
+  levels: string;
+  onChange: (levels: string) => void;
+}
+
+function Levels({ hint, levels, onChange }: LevelsProps) {
   const count = levelsIn(levels).length;
   return (
     <div className={styles.whole}>
-      <TextArea
-        label={t("Values")}
-        hint={t("One on each line. Any other word counts as the rest; what follows a tab is a remark.")}
-        value={levels}
-        onChange={onChange}
-        rows={4}
-      />
+      <TextArea label={t("Values")} hint={hint} value={levels} onChange={onChange} rows={4} />
       {count > 0 && <Muted>{plural(count, "{{n}} value", "{{n}} values")}</Muted>}
       <FromFile
         label={t("Or take them from a file, one value on each line:")}

@@ -10,6 +10,7 @@ export type Encoding = (typeof ENCODINGS)[number];
 export interface Column {
   name: string;
   type: Schemas["ColumnType"];
+  role: Schemas["ColumnRole"];
   unit: string;
   encoding: Encoding;
   /** What stands behind the colon of an encoding. */
@@ -23,6 +24,7 @@ export interface Column {
 export const newColumn = (name = ""): Column => ({
   name,
   type: "number",
+  role: "feature",
   unit: "",
   encoding: "one-hot",
   argument: "",
@@ -30,7 +32,8 @@ export const newColumn = (name = ""): Column => ({
   most: "",
 });
 
-export const isByHash = ({ encoding }: Column): boolean => encoding === "hash" || encoding === "ngrams";
+export const isByHash = ({ encoding }: Pick<Column, "encoding">): boolean =>
+  encoding === "hash" || encoding === "ngrams";
 
 /** A column of a plan for the form. */
 export const columnFrom = ({ encoding = "", levels = [], most, ...column }: PlanColumn): Column => ({
@@ -41,14 +44,20 @@ export const columnFrom = ({ encoding = "", levels = [], most, ...column }: Plan
   most: most ? String(most) : "",
 });
 
+/** Whether its words are the classes that a model predicts. */
+export const hasClasses = ({ type, role }: Pick<Column, "type" | "role">): boolean =>
+  type === "category" && role === "outcome";
+
 /** A column of the form for a plan. */
-export function columnTo({ name, type, unit, ...words }: Column): PlanColumn {
-  const column = { name: name.trim(), type, unit: unit.trim() };
+export function columnTo({ name, type, role, unit, ...words }: Column): PlanColumn {
+  const column = { name: name.trim(), type, unit: unit.trim(), ...(role !== "feature" && { role }) };
   if (type !== "category") return column;
+  if (role === "outcome") return { ...column, levels: levelsIn(words.levels) };
+  if (role !== "feature") return column;
   const { encoding, argument } = words;
   const isPlain = encoding === "one-hot" || encoding === "ordinal" || encoding === "frequency";
-  const levels = isByHash({ ...column, ...words }) ? [] : levelsIn(words.levels);
-  const most = isByHash({ ...column, ...words }) || levels.length ? 0 : Number(words.most);
+  const levels = isByHash(words) ? [] : levelsIn(words.levels);
+  const most = isByHash(words) || levels.length ? 0 : Number(words.most);
   const coded = isPlain ? encoding : `${encoding}:${argument.trim()}`;
   return { ...column, encoding: coded, levels, ...(most && { most }) };
 }
@@ -66,8 +75,9 @@ function read(encoding: string): Pick<Column, "encoding" | "argument"> {
   return known ? { encoding: known, argument: argument.join(":") } : { encoding: "one-hot", argument: "" };
 }
 
-const FIELDS = ["name", "type", "unit", "encoding", "values"];
+const FIELDS = ["name", "type", "unit", "role", "encoding", "values"];
 const TYPES = ["number", "integer", "category", "text"] as const;
+const ROLES = ["feature", "outcome", "patient", "ignored"] as const;
 
 /** Columns from the first line of a CSV table, or from the lines of a schema, such as name, type and unit. */
 export function columnsFrom(text: string): Column[] {
@@ -83,6 +93,7 @@ export function columnsFrom(text: string): Column[] {
     return {
       ...newColumn(cell("name")),
       type: TYPES.find((each) => each === cell("type")) ?? "number",
+      role: ROLES.find((each) => each === cell("role")) ?? "feature",
       unit: cell("unit"),
       ...read(cell("encoding")),
       // A schema names a file of values by `levels=`; a browser must be given that file by itself.

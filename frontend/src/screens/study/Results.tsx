@@ -14,6 +14,7 @@ import { inflation } from "../../words/genetics";
 import { resultsOf, summaryOf } from "./results/phenotype";
 import { Pictures } from "./results/Pictures";
 import { Encoding } from "./results/Encoding";
+import { Model } from "./results/Model";
 import { Parameters, SummaryOfTable } from "./results/Tables";
 import styles from "./Results.module.css";
 import { useStudy } from "./StudyLayout";
@@ -66,12 +67,13 @@ function OfTables({ study }: { study: Study }) {
   const { data: files = [] } = useQuery(results(study.id));
   const named = (end: string) => files.find(({ name }) => name.endsWith(end))?.name;
   const [parameters, summary] = [named(".parameters.json"), named(".summary.tsv")];
-  const encoding = named(".encoding.json");
+  const [encoding, model] = [named(".encoding.json"), named(".model.json")];
   return (
     <>
       {parameters && <Parameters study={study} file={parameters} />}
       {summary && <SummaryOfTable study={study} file={summary} />}
       {encoding && <Encoding study={study} file={encoding} />}
+      {model && <Model study={study} file={model} />}
     </>
   );
 }

@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from unpooled import encodings
 from unpooled.options import Place
-from unpooled.schema import LONGEST_WORD, MOST_SEARCHED, TYPES
+from unpooled.schema import LONGEST_WORD, MOST_SEARCHED, ROLES, TYPES
 from unpooled_webapp.api import plan_options
 
 TRAITS = ["case/control", "quantitative", "none"]
@@ -40,6 +40,13 @@ class PlanColumn(serializers.Serializer[Any]):
         max_value=MOST_SEARCHED,
         required=False,
         help_text="in place of `levels`, which are not known: how many different ones a cohort has at most",
+    )
+    role = serializers.ChoiceField(
+        ROLES,
+        required=False,
+        help_text="`feature` if not given; a model predicts the `outcome`, whose levels are its classes if "
+        "it is a category; rows with the same `patient` are one person's; `ignored` is not read and not "
+        "changed",
     )
 
 

@@ -5,15 +5,25 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from unpooled.algorithms import ALGORITHMS, METHODS, TESTS
+from unpooled.algorithms import ALGORITHMS, FITS, METHODS, TESTS
+from unpooled.errors import listed
 from unpooled.plan import NOT_REPORTED
 from unpooled.protocol.messages import MIN_COHORTS
-from unpooled.schema import CATEGORY, Column, read_schema, schema_from_file, schema_of_header
+from unpooled.schema import (
+    CATEGORY,
+    FEATURE,
+    OUTCOME,
+    Column,
+    read_schema,
+    schema_from_file,
+    schema_of_header,
+)
 from unpooled_webapp.commands import study_flags, study_templates
 from unpooled_webapp.rehearsal import Platform, Settings, covariates
 from unpooled_webapp.rehearsal import rehearse as run_rehearsal
@@ -34,8 +44,22 @@ FLAGS = {"--1": "zero_one", "--one-class": "one_class"}
 """What every client is told as it is."""
 
 ENCODE = next(name for name, method in METHODS.items() if method.column_type == CATEGORY)
-FOR_TABLES = {"normalize", "encode", "table", "schema"}
-FOR_BOTH = {"out", "template", "masking", "variance", "ring", "min_samples", "threads", "keep_home", "quiet"}
+MODELS = {name.removesuffix("-model"): name for name in FITS}
+"""A test of variants and a model may be called the same."""
+NORMALIZE = [name for name in METHODS if name != ENCODE and name not in FITS]
+FOR_TABLES = {"normalize", "encode", "fit", "outcome", "table", "schema"}
+FOR_BOTH = {
+    "out",
+    "template",
+    "files",
+    "masking",
+    "variance",
+    "ring",
+    "min_samples",
+    "threads",
+    "keep_home",
+    "quiet",
+}
 
 
 def _paths(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> list[Path]:
@@ -96,9 +120,13 @@ class _WithDeclared(click.Command):
               help="The association test.")  # fmt: skip
 @click.option("--bfile", multiple=True, callback=_paths, metavar="PREFIX",
               help="PLINK files of one cohort; give it three times or more.")  # fmt: skip
-@click.option("--normalize", type=click.Choice([method for method in METHODS if method != ENCODE]),
+@click.option("--normalize", type=click.Choice(NORMALIZE),
               help="No test: normalize tables.")  # fmt: skip
 @click.option("--encode", is_flag=True, help="No test: encode the columns of words of tables.")
+@click.option("--fit", type=click.Choice(list(MODELS)), help="No test: fit a model to tables.")
+@click.option(
+    "--outcome", metavar="NAME", help="The column that the model predicts; else the schema names it."
+)
 @click.option("--table", multiple=True, type=EXISTING, metavar="FILE",
               help="The CSV or Parquet table of one cohort; give it three times or more.")  # fmt: skip
 @click.option("--schema", type=EXISTING, metavar="FILE",
@@ -201,10 +229,17 @@ def _settings(options: dict[str, Any]) -> Settings:
 
 def _method_of_tables(options: dict[str, Any]) -> str | None:
     """What is done to tables, if this is about tables."""
-    method: str | None = options["normalize"]
-    if options["encode"] and method not in (None, ENCODE):
-        raise click.UsageError("--encode and --normalize cannot be combined")
-    method = ENCODE if options["encode"] else method
+    given: dict[str, str | None] = {
+        "--normalize": options["normalize"],
+        "--encode": ENCODE if options["encode"] else None,
+        "--fit": MODELS.get(options["fit"]),
+    }
+    asked = {flag: method for flag, method in given.items() if method}
+    if len(set(asked.values())) > 1:
+        raise click.UsageError(f"{' and '.join(asked)} cannot be combined")
+    method = next(iter(asked.values()), None)
+    if options["outcome"] and method not in FITS:
+        raise click.UsageError("--outcome goes with --fit")
     if method == ENCODE and not options["schema"]:
         raise click.UsageError("--encode needs --schema, which says how each column of words is encoded")
     return method
@@ -229,10 +264,24 @@ def _refuse_options_of_the_other(kind: str, typed: set[str]) -> None:
 def _plan_of_tables(options: dict[str, Any]) -> dict[str, Any]:
     return {
         "test": options["normalize"],
-        "schema": [column.to_json() for column in _schema(options)],
+        "schema": [column.to_json() for column in _with_outcome(_schema(options), options["outcome"])],
         "cohorts": len(options["table"]),
+        **({"files": options["files"]} if options["files"] else {}),
         **_common(options),
     }
+
+
+def _with_outcome(schema: tuple[Column, ...], name: str | None) -> tuple[Column, ...]:
+    """The columns with the role that --outcome gives to one of them, and to no other."""
+    if name is None:
+        return schema
+    if name not in (column.title for column in schema):
+        raise click.BadParameter(
+            f"no column is called {name}; there are {listed([column.title for column in schema])}",
+            param_hint="--outcome",
+        )
+    others = (replace(c, role=FEATURE) if c.is_outcome else c for c in schema)
+    return tuple(replace(c, role=OUTCOME, encoding="") if c.title == name else c for c in others)
 
 
 def _schema(options: dict[str, Any]) -> tuple[Column, ...]:

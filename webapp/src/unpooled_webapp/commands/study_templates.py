@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from unpooled.algorithms import ALGORITHMS, METHODS
+from unpooled.algorithms import ALGORITHMS, FITS, METHODS
 from unpooled.shared_options import COVARIATES
 
 TEMPLATES = {
@@ -28,8 +28,8 @@ def begun(options: dict[str, Any], typed: set[str]) -> dict[str, Any]:
     if not options["template"]:
         return options
     template, method = TEMPLATES[options["template"]]
-    kind = "normalize" if method.name in METHODS else "test"
-    if any((name, options[name]) != (kind, method.name) for name in typed & {"test", "normalize"}):
+    kind = "fit" if method.name in FITS else "normalize" if method.name in METHODS else "test"
+    if any((name, options[name]) != (kind, method.name) for name in typed & {"test", "normalize", "fit"}):
         raise click.UsageError(f"--template {template.name} goes with --{kind} {method.name} alone")
     values = {name: value for name, value in template.plan.items() if name not in {*typed, COVARIATES.name}}
     return {**options, **values, kind: method.name, **_columns(options, template.covariates)}

@@ -11,7 +11,7 @@ A number that is missing is NaN. What is in columns of type text is neither look
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -37,18 +37,17 @@ def open_table(
     report: Report,
     threads: int = 1,
     *,
-    with_words: bool = True,
+    reads_words: Callable[[Column], bool] = lambda column: column.is_category,
     ignore_case: bool = False,
 ) -> ArrayTable | None:
     """The features of a table, in the schema's order, and its words; None if the report has any error.
 
-    `fewest`: how many rows a cohort must have to take part. `with_words`: whether its columns of words are
+    `fewest`: how many rows a cohort must have to take part. `reads_words`: whether the words of a column are
     looked at. `ignore_case`: whether words that differ in case only are one.
     """
     values = read_features(path, schema, report, threads)
-    words = (
-        read_words(path, schema if with_words else (), Faults(path, report)) if values is not None else None
-    )
+    titles = [column.title for column in schema if reads_words(column)]
+    words = read_words(path, titles, Faults(path, report)) if values is not None else None
     if values is None or words is None:
         return None
     _check_floor(len(values), MIN_SAMPLES if fewest is None else fewest, Faults(path, report))

@@ -31,12 +31,11 @@ _SENTENCE = 5
 """Blanks in the longer half of the words: then a column looks like free text."""
 
 
-def read_words(path: Path, schema: Sequence[Column], faults: Faults) -> dict[str, Words] | None:
-    """The schema's columns of words by title; None if there is any error, which `faults` tells.
+def read_words(path: Path, titles: Sequence[str], faults: Faults) -> dict[str, Words] | None:
+    """The columns of words of these titles; None if there is any error, which `faults` tells.
 
     The table has been found to have the columns of the schema, and as many cells in every row.
     """
-    titles = [column.title for column in schema if column.is_category]
     if not titles:
         return {}
     found = _of_parquet(path, titles, faults) if parquet.is_one(path) else _of_csv(path, titles, faults)
@@ -105,7 +104,7 @@ def check_words(
     """Tell what looks wrong in columns of words, and count their values in the summary."""
     summary = []
     for column in schema:
-        if column.title in words:
+        if column.title in words and not column.is_patient:
             look = _Look(words[column.title], column, faults, ignore_case)
             look.tell()
             summary.append(look.summary())

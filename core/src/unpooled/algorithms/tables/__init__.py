@@ -178,6 +178,7 @@ def _method(
     procedure: Procedure[[], None],
     write: Writer,
     file: str = PARAMETERS_FILE,
+    rules: Callable[[Plan], dict[str, str]] = lambda plan: {},
     **more: Any,
 ) -> Algorithm:
     return Algorithm(
@@ -193,6 +194,7 @@ def _method(
         table=FEATURES,
         shown=partial(_shown, write),
         summarise=lambda tables: None,
+        rules=lambda plan: {**(_changed_outcome(plan) if file == PARAMETERS_FILE else {}), **rules(plan)},
         **more,
     )
 
@@ -230,6 +232,13 @@ def _of_elements(kind: type[Narrow], tells: str) -> dict[str, Any]:
         "tells_by_bits": f"{tells}; {SEEN_ONLY}",
         "rules": lambda plan: _too_many(kind, plan, "schema"),
     }
+
+
+def _changed_outcome(plan: Plan) -> dict[str, str]:
+    """A normalization would change the outcome too, if it is a number."""
+    if plan.outcome is None or not plan.outcome.is_number:
+        return {}
+    return {"schema": f"{plan.outcome.title}: give an outcome the role ignored here, or it is normalized too"}
 
 
 def _needs_modular_masks(plan: Plan) -> dict[str, str]:

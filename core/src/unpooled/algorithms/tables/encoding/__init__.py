@@ -8,6 +8,7 @@ are kept; all others count as the rest. The encoding file and what it does to a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from unpooled.algorithms.algorithm import AboutFile, Algorithm
 from unpooled.algorithms.tables.encoding.dictionary import SiftCodes, SpellWords
@@ -22,6 +23,7 @@ from unpooled.algorithms.tables.encoding.questions import (
     Sift,
     SumTargets,
 )
+from unpooled.algorithms.tables.encoding.reading import categories_of
 from unpooled.algorithms.tables.encoding.result import columns_of, shown, write
 from unpooled.encoder import outputs_of
 from unpooled.plan import ENCODING_FILE, NONE, Plan
@@ -89,5 +91,7 @@ ENCODE = Algorithm(
     summarise=lambda tables: None,
     columns_of=lambda plan: plan.categories,
     column_type=CATEGORY,
+    reads_words=lambda column: column.is_category,
+    prepared=lambda table, plan: replace(table, coded=categories_of(table.words, table.values, plan)),
     rules=_rules,
 )

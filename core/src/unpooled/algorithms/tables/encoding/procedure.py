@@ -26,6 +26,7 @@ from unpooled.algorithms.tables.encoding.questions import (
 )
 from unpooled.algorithms.tables.moments import find_moments
 from unpooled.procedure import Asks, Rows, Study, procedure
+from unpooled.question import Arrays
 
 ROWS, COLUMNS, LEVELS = "rows", "columns", "levels"
 """The result tables: of the pool, of each column with a dictionary, of each of its levels and the rest."""
@@ -57,14 +58,14 @@ About: TypeAlias = tuple[np.ndarray, np.ndarray, Codes]
 """What all questions say of the columns: how many levels and folds each has, and which codes."""
 
 
-def sift(study: Study, about: About) -> Asks[np.ndarray]:
+def sift(study: Study, about: About, ask: type[Sift] = Sift) -> Asks[np.ndarray]:
     """Which of the levels are kept: bool (levels of all columns,).
 
     Those that enough people have, in enough cohorts; of a column with folds, in each fold. Nobody reads how
     many, and nothing else decides what is kept.
     """
     plan, (sizes, folds, _) = study.plan, about
-    kept = (yield Sift(*about, *floors(plan)))["kept"]
+    kept = (yield ask(*about, *floors(plan)))["kept"]
     return np.concatenate([part.all(axis=1) for part in split(kept, sizes, folds)])
 
 
@@ -79,12 +80,16 @@ class Counted:
 
 
 def count_levels(study: Study, about: About, kept: np.ndarray) -> Asks[Counted]:
-    """How many rows have each kept level. Where the rest is below the floor, the rarest level is folded in.
+    """How many rows have each kept level."""
+    question = CountLevels(*about, kept)
+    return with_rest(study, question, (yield question))
+
+
+def with_rest(study: Study, question: CountLevels, sums: Arrays) -> Counted:
+    """The counts of each column. Where the rest is below the floor, the rarest level is folded in.
 
     One is enough: it has as many people, in as many cohorts, as the floor asks for.
     """
-    question = CountLevels(*about, kept)
-    sums = yield question
     people, holders = floors(study.plan)
     held = np.split(sums["held"], np.cumsum(question.folds)[:-1])
     final, rows = [], []
@@ -124,10 +129,10 @@ def report(study: Study, about: About, counted: Counted) -> Asks[None]:
                 sums[k] = np.stack(pair)
     index = np.arange(len(n))
     yield Rows(COLUMNS, {"index": index, "known": n, "mean": moments[:, 0], "deviation": moments[:, 1]})
-    yield Rows(LEVELS, _levels(sizes, folds, counted, sums))
+    yield Rows(LEVELS, levels_table(sizes, folds, counted, sums))
 
 
-def _levels(
+def levels_table(
     sizes: np.ndarray, folds: np.ndarray, counted: Counted, sums: list[np.ndarray]
 ) -> dict[str, np.ndarray]:
     """The table `LEVELS`: a row for each level of each column, then one for its rest; fold by fold."""

@@ -54,11 +54,11 @@ def targets_of(plan: Plan) -> tuple[str, ...]:
     return tuple(column.title for column in plan.dictionaries if column.encoded.target)
 
 
-def at_most(plan: Plan) -> tuple[np.ndarray, np.ndarray, Codes]:
-    """`sizes`, `folds` and `codes` of a question about as many levels as there can be."""
+def at_most(plan: Plan, folds: np.ndarray) -> tuple[np.ndarray, np.ndarray, Codes]:
+    """`sizes`, `folds` and `codes` of a question about as many levels as there can be, given `folds`."""
     most = [plan.cohorts * column.most for column in plan.dictionaries]
     codes = tuple(np.arange(min(each, MOST_LEVELS), dtype=np.uint64) for each in most)
-    return sizes_of(plan, codes), folds_of(plan), codes
+    return sizes_of(plan, codes), folds, codes
 
 
 def floors(plan: Plan) -> tuple[int, int]:
@@ -114,6 +114,11 @@ class OfWords(Question):
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
         return cls.sends if plan.dictionaries else ()
 
+    @classmethod
+    def folds_under(cls, plan: Plan) -> np.ndarray:
+        """In how many folds each column is counted: int64 (d,)."""
+        return folds_of(plan)
+
     @property
     def columns(self) -> int:
         return len(self.sizes)
@@ -135,7 +140,7 @@ class OfWords(Question):
             for column, codes in zip(plan.dictionaries, self.codes, strict=True)
         )
         same = np.array_equal(self.sizes, sizes_of(plan, self.codes))
-        return few and same and np.array_equal(self.folds, folds_of(plan))
+        return few and same and np.array_equal(self.folds, self.folds_under(plan))
 
     def columns_of(self, table: Table) -> Categories:
         """The columns of words of a table, with the levels that this question means."""
@@ -152,7 +157,7 @@ class OfWords(Question):
         return [
             np.bincount(cell, minlength=(size + 1) * folds).reshape(size + 1, folds)
             for size, folds, cell in (
-                (size, folds, _cells(found, k, folds)[1])
+                (size, folds, cells_of(found, k, folds)[1])
                 for k, (size, folds) in enumerate(zip(self.sizes.tolist(), self.folds.tolist(), strict=True))
             )
         ]
@@ -170,7 +175,7 @@ def _by_codes(found: Categories, sizes: np.ndarray, codes: Codes) -> Categories:
     return replace(found, levels=levels)
 
 
-def _cells(found: Categories, column: int, folds: int) -> tuple[np.ndarray, np.ndarray]:
+def cells_of(found: Categories, column: int, folds: int) -> tuple[np.ndarray, np.ndarray]:
     """The rows that count in a column, and the cell of each: int64 (m,) both."""
     rows = np.flatnonzero(found.levels[:, column] >= 0)
     fold = found.folds[rows] if folds > 1 else 0
@@ -260,7 +265,7 @@ class Sift(OfWords):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        questions = [cls(*at_most(plan), *floors(plan))] if plan.dictionaries else ()
+        questions = [cls(*at_most(plan, cls.folds_under(plan)), *floors(plan))] if plan.dictionaries else ()
         return Foreseen(questions, exact=not plan.searched)
 
     def agrees(self, plan: Plan) -> bool:
@@ -294,7 +299,7 @@ class OfKept(OfWords):
     @classmethod
     def foreseen_fields(cls, plan: Plan) -> tuple[np.ndarray, np.ndarray, Codes, np.ndarray]:
         """`sizes`, `folds`, `codes` and `kept` of a question about as many levels as there can be."""
-        sizes, folds, codes = at_most(plan)
+        sizes, folds, codes = at_most(plan, cls.folds_under(plan))
         return sizes, folds, codes, np.ones(int(sizes.sum()), bool)
 
     @property
@@ -476,7 +481,7 @@ class SumTargets(OfKept):
         for place, k in enumerate(np.flatnonzero(self.by_target)):
             if not self.lines[k]:
                 continue
-            rows, cells = _cells(found, int(k), int(self.folds[k]))
+            rows, cells = cells_of(found, int(k), int(self.folds[k]))
             z = (found.targets[rows, place] - self.centre[place]) / self.deviation[place]
             total = self._summed(int(k), cells)
             sums.append(total(z))

@@ -1,0 +1,193 @@
+"""Models of an outcome: what the pooled table would give, from the products of its columns.
+
+One round of sums gives every penalty of ridge, lasso and elastic net, with the error of each by
+cross-validation. The model file and what it predicts are in `unpooled.model`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from unpooled.algorithms.algorithm import AboutFile, Algorithm
+from unpooled.algorithms.learning.card import write_card
+from unpooled.algorithms.learning.fit import ELASTIC_NET, FEDHEONN, LASSO, LINEAR, MODEL, RIDGE, fit
+from unpooled.algorithms.learning.options import L1_SHARE, MISSING_CELLS, MODEL_PENALTIES, VALIDATION_FOLDS
+from unpooled.algorithms.learning.questions import (
+    CountLevelsByFold,
+    CountPeople,
+    CountSides,
+    SiftByFold,
+    SumProducts,
+)
+from unpooled.algorithms.learning.reading import examples_of
+from unpooled.algorithms.learning.result import columns_of, shown, write_coefficients, write_model
+from unpooled.algorithms.learning.stored import FEWEST_COHORTS, write_sums
+from unpooled.algorithms.tables.census import CountValues
+from unpooled.algorithms.tables.encoding.options import HOLDERS, IGNORE_CASE, MISSING_WORDS, PEOPLE
+from unpooled.algorithms.tables.moments import Average, FindMagnitude, MeasureSpread
+from unpooled.encodings import FREQUENCY, ONE_HOT, ORDINAL
+from unpooled.options import Option
+from unpooled.plan import MODEL_FILE, NONE, SUMS_FILE, Plan
+from unpooled.schema import Column
+from unpooled.templates import Template
+
+_ENCODINGS = (ONE_HOT, ORDINAL, FREQUENCY)
+COEFFICIENTS_FILE, CARD_FILE = "coefficients", "card"
+_ENDINGS = {COEFFICIENTS_FILE: "tsv", CARD_FILE: "md"}
+
+
+def _features(plan: Plan) -> Sequence[Column]:
+    """The columns that a study of models is about: those whose numbers or words are read."""
+    return [c for c in plan.schema if c.is_number or c.is_category or c.has_classes]
+
+
+def _reads_words(column: Column) -> bool:
+    return column.is_category or column.has_classes or column.is_patient
+
+
+def _rules(plan: Plan) -> Mapping[str, str]:
+    found = dict(_of_schema(plan))
+    if SUMS_FILE in plan.files and plan.cohorts < FEWEST_COHORTS and not plan.alone:
+        found["files"] = (
+            f"sums are given to the cohorts from {FEWEST_COHORTS} cohorts on: of three, one that \
+subtracts its own sees those of two"
+        )
+    if plan.masking != "modular":
+        found["masking"] = "modular only: under normal noise covariances lose the digits that a fit needs"
+    return found
+
+
+def _of_schema(plan: Plan) -> Iterator[tuple[str, str]]:
+    """What is wrong with the columns of a study of models."""
+    if not any(column.is_number for column in plan.schema):
+        yield "schema", "want at least one feature, or an outcome, that is a number"
+    if not any((c.is_number or c.is_category) and not c.is_outcome for c in plan.schema):
+        yield "schema", "want at least one feature beside the outcome"
+    for column in plan.categories:
+        if column.encoded.kind not in _ENCODINGS:
+            yield (
+                "schema",
+                f"{column.title}: here a category is encoded as {', '.join(_ENCODINGS)}; for others \
+fit to the table that a study of encodings has written",
+            )
+        elif column.most:
+            yield (
+                "schema",
+                f"{column.title}: list its values, or fit to the table that a study of encodings has \
+written",
+            )
+    if plan.outcome is None:
+        yield "schema", "want the column that is predicted: give it the role outcome"
+
+
+def _with_a_number(plan: Plan) -> Mapping[str, str]:
+    """Rules of a method whose outcome is a number."""
+    wrong = plan.outcome is not None and plan.outcome.has_classes
+    return {**_rules(plan), **({"schema": "want an outcome that is a number, not classes"} if wrong else {})}
+
+
+def _with_classes(plan: Plan) -> Mapping[str, str]:
+    """Rules of a method whose outcome has classes."""
+    wrong = plan.outcome is not None and not plan.outcome.has_classes
+    wanted = "want an outcome of classes: a category with its values, such as no|yes"
+    return {**_rules(plan), **({"schema": wanted} if wrong else {})}
+
+
+_BEFORE = (VALIDATION_FOLDS, MODEL_PENALTIES)
+_AFTER = (MISSING_CELLS, MISSING_WORDS, IGNORE_CASE, PEOPLE, HOLDERS)
+
+
+def _fit(
+    name: str,
+    title: str,
+    method: str,
+    options: tuple[Option, ...] = (*_BEFORE, *_AFTER),
+    templates: tuple[Template, ...] = (),
+    rules: Callable[[Plan], Mapping[str, str]] = _rules,
+) -> Algorithm:
+    return Algorithm(
+        name=name,
+        title=title,
+        method=method,
+        traits=(NONE,),
+        asks=(
+            CountPeople,
+            CountValues,
+            SiftByFold,
+            CountLevelsByFold,
+            FindMagnitude,
+            Average,
+            MeasureSpread,
+            CountSides,
+            SumProducts,
+        ),
+        procedure=fit,
+        files={
+            MODEL_FILE: write_model,
+            COEFFICIENTS_FILE: write_coefficients,
+            CARD_FILE: write_card,
+            SUMS_FILE: write_sums,
+        },
+        usual_files=(MODEL_FILE, COEFFICIENTS_FILE, CARD_FILE),
+        about_files={
+            MODEL_FILE: AboutFile("Model", "to predict with, as JSON"),
+            COEFFICIENTS_FILE: AboutFile("Coefficients", "of each feature, as a table"),
+            CARD_FILE: AboutFile("Model card", "people, performance, and what the model is not for"),
+            SUMS_FILE: AboutFile("Sums", "means and covariances of the pool, as JSON: for “without us”"),
+        },
+        options=options,
+        templates=templates,
+        file_name=lambda file, plan: f"{file}.{_ENDINGS.get(file, 'json')}",
+        table=MODEL,
+        columns=columns_of,
+        shown=shown,
+        summarise=lambda tables: None,
+        columns_of=_features,
+        column_type="number or category",
+        reads_words=_reads_words,
+        prepared=examples_of,
+        rules=rules,
+    )
+
+
+_CHOSEN = "with the penalty of the least error by cross-validation."
+
+FITS = (
+    _fit(
+        LINEAR,
+        "Linear regression of an outcome",
+        "A linear model was fitted by least squares to the features of all cohorts.",
+        options=(VALIDATION_FOLDS, *_AFTER),
+        rules=_with_a_number,
+    ),
+    _fit(
+        RIDGE,
+        "Ridge regression",
+        f"Ridge regression was fitted to the standardised features of all cohorts, {_CHOSEN}",
+        templates=(
+            Template(
+                "ridge",
+                "Risk model: ridge regression",
+                "Predicts a number, or classes, from columns of a table. Name them and the outcome below.",
+            ),
+        ),
+    ),
+    _fit(
+        LASSO,
+        "Lasso",
+        f"A lasso was fitted to the standardised features of all cohorts, {_CHOSEN}",
+    ),
+    _fit(
+        ELASTIC_NET,
+        "Elastic net",
+        f"An elastic net was fitted to the standardised features of all cohorts, {_CHOSEN}",
+        options=(*_BEFORE, L1_SHARE, *_AFTER),
+    ),
+    _fit(
+        FEDHEONN,
+        "FedHEONN: a one-layer network",
+        "A one-layer network with logistic outputs was fitted in closed form, as FedHEONN (Fontenla-Romero "
+        f"et al. 2023), to the standardised features of all cohorts, {_CHOSEN}",
+        rules=_with_classes,
+    ),
+)

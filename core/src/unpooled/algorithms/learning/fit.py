@@ -1,0 +1,124 @@
+"""The fit itself, from the sums of the pool to the tables of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from unpooled.algorithms.learning.pool import Folds, folds_of
+from unpooled.algorithms.learning.procedure import Sums, sum_products
+from unpooled.algorithms.learning.solve import (
+    LOG_ODDS,
+    ElasticNet,
+    Errors,
+    LeastSquares,
+    OneLayer,
+    Path,
+    Ridge,
+    Solver,
+    fit_path,
+    standard_errors,
+)
+from unpooled.errors import Refuse, listed
+from unpooled.plan import Plan
+from unpooled.procedure import Asks, Rows, Study, procedure
+
+PATH, COEFFICIENTS, MODEL = "path", "coefficients", "model"
+"""The result tables of a fit: each penalty, each column of the design, and the model as a whole."""
+
+LINEAR, RIDGE, LASSO, ELASTIC_NET, FEDHEONN = "linear-model", "ridge", "lasso", "elastic-net", "fedheonn"
+
+_MOST_INFLATION = 1e10
+"""Of a variance: beyond, rounding decides a coefficient."""
+
+
+def solver_of(plan: Plan, sums: Sums) -> Solver:
+    """How a plan's method fits."""
+    solvers: dict[str, Solver] = {
+        LINEAR: LeastSquares(sums.references),
+        RIDGE: Ridge(),
+        LASSO: ElasticNet(1.0),
+        ELASTIC_NET: ElasticNet(plan.l1_share),
+        FEDHEONN: OneLayer(),
+    }
+    return solvers[plan.test]
+
+
+def times_of(plan: Plan) -> float:
+    """What an outcome of 1 is taken for."""
+    return LOG_ODDS if plan.test == FEDHEONN else 1.0
+
+
+@procedure("model/fit")
+def fit(study: Study) -> Asks[None]:
+    """Sum products; then report the model of the penalty with the least error in the folds left out."""
+    sums = yield from sum_products(study)
+    yield from fit_sums(study.plan, sums)
+
+
+def fit_sums(plan: Plan, sums: Sums) -> Iterator[Rows]:
+    """The tables of the model that these sums give."""
+    solver = solver_of(plan, sums)
+    design = sums.design["centre"], sums.design["exponent"]
+    folds = folds_of(sums.folds, *design, sums.targets, times_of(plan))
+    path = fit_path(folds, solver, plan.penalties)
+    errors = standard_errors(folds, path, solver) if isinstance(solver, LeastSquares) else None
+    if errors is not None and not plan.alone:
+        refuse_determined(sums, errors)
+    yield from report(folds, path, sums, errors, log_odds=isinstance(solver, OneLayer))
+
+
+def refuse_determined(sums: Sums, errors: Errors) -> None:
+    """Refuse if columns determine one another: then they have no coefficients of their own."""
+    if names := [sums.names[k] for k in np.flatnonzero(errors.inflation > _MOST_INFLATION).tolist()]:
+        raise Refuse(
+            "schema",
+            f"{listed(names)} determine one another, so that none of them has a coefficient of its own",
+            "Declare one of them as ignored, or choose ridge regression.",
+        )
+
+
+def report(folds: Folds, path: Path, sums: Sums, errors: Errors | None, *, log_odds: bool) -> Iterator[Rows]:
+    """Report a path and its model, with coefficients per unit of the files."""
+    count = path.errors.shape[1]
+    index = np.arange(len(path.penalties))
+    yield Rows(
+        PATH,
+        {
+            "index": index,
+            "penalty": path.penalties,
+            "error": path.errors.mean(axis=1),
+            "error_deviation": path.errors.std(axis=1, ddof=min(1, count - 1)) / np.sqrt(count),
+            "chosen": index == path.chosen,
+        },
+    )
+    more = {} if errors is None else {"error": (errors.coefficients / folds.deviation)[:, None]}
+    yield Rows(
+        COEFFICIENTS,
+        {
+            "index": np.arange(len(folds.mean)),
+            "mean": folds.mean,
+            "deviation": np.where(folds.varies, folds.deviation, 0.0),
+            "coefficient": path.coefficients / folds.deviation[:, None],
+            **more,
+        },
+    )
+    whole = folds.but()
+    last = (
+        {}
+        if errors is None
+        else {"error": np.array([errors.intercept]), "freedom": np.array([errors.freedom])}
+    )
+    yield Rows(
+        MODEL,
+        {
+            "index": np.zeros(1, np.int64),
+            "intercept": (folds.origin + path.intercept)[None, :],
+            "log_odds": np.array([log_odds]),
+            "people": np.array([sums.folds["people"].sum()]),
+            "rows": np.array([sums.folds["rows"].sum()]),
+            "variance": np.array([np.trace(whole.covariance[-whole.targets :, -whole.targets :])]),
+            **last,
+        },
+    )

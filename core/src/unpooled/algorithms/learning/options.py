@@ -1,0 +1,65 @@
+"""What a study that fits a model can be asked for."""
+
+from __future__ import annotations
+
+from unpooled.options import Answer, Choice, Number, Numbers, Place, Whole
+
+PENALTIES = 50
+"""How many are tried where the plan names none."""
+POOLED_MEAN, COMPLETE = "mean", "complete"
+
+VALIDATION_FOLDS = Whole(
+    name="validation_folds",
+    label="Folds of the cross-validation",
+    hint="Each person is in one of so many folds. A model that was fitted to the others is tested on it.",
+    default=5,
+    least=2,
+    most=20,
+    place=Place.MODEL,
+    fact="{}: a penalty is chosen by the error in the fold that its fit has not seen",
+    is_always_said=True,
+    methods="The error was measured by {}-fold cross-validation.",
+)
+MODEL_PENALTIES = Numbers(
+    name="penalties",
+    label="Penalties to try",
+    hint=f"Numbers from 0 on, between commas. Left empty, {PENALTIES} are tried that suit the data.",
+    least=0,
+    most=10_000,
+    place=Place.MODEL,
+    fact="{}: the one with the least error is taken",
+)
+L1_SHARE = Number(
+    name="l1_share",
+    label="Share of the penalty on absolute values",
+    hint="1 is the lasso; near 0 it is ridge regression. scikit-learn calls it l1_ratio.",
+    default=0.5,
+    least=0.01,
+    most=1,
+    place=Place.MODEL,
+    fact="{} of the penalty is on absolute values, the rest on squares",
+    is_always_said=True,
+    methods="A share of {} of the penalty was on absolute values.",
+)
+MISSING_CELLS = Choice(
+    name="missing_cells",
+    label="Missing cells",
+    default=POOLED_MEAN,
+    place=Place.MODEL,
+    answers=(
+        Answer(
+            POOLED_MEAN,
+            "Take the pooled mean",
+            "Of a feature's values in all cohorts. A row without an outcome is always left out.",
+            "taken as the pool's mean; a row without an outcome is left out",
+            "A missing value of a feature was replaced by the mean of the pool.",
+        ),
+        Answer(
+            COMPLETE,
+            "Leave the row out",
+            "Only rows in which every feature and the outcome are known count.",
+            "only rows in which everything is known count",
+            "Rows with a missing value were left out.",
+        ),
+    ),
+)

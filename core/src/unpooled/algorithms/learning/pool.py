@@ -1,0 +1,138 @@
+"""The pool as a fit sees it: people, means and covariances of the columns, from the sums of some folds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from unpooled.question import Arrays
+
+_CONSTANT = 1e-14
+"""Of a variance in units of nearly its own size."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Some folds of the pool, k columns: m features in units of their deviation, and last t targets."""
+
+    rows: float
+    sums: np.ndarray
+    """float64 (k,)"""
+    products: np.ndarray
+    """float64 (k, k)"""
+    targets: int
+
+    @property
+    def mean(self) -> np.ndarray:
+        return np.asarray(self.sums / self.rows)
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """float64 (k, k), by the number of rows, not one less."""
+        return np.asarray(self.products / self.rows - np.outer(self.mean, self.mean))
+
+    def intercept(self, w: np.ndarray) -> np.ndarray:
+        """Float64 (..., t), that goes with coefficients w, float64 (..., m, t)."""
+        return np.asarray(
+            self.mean[-self.targets :] - np.einsum("m,...mt->...t", self.mean[: -self.targets], w)
+        )
+
+    def error(self, w: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+        """The mean squared error of models, float64 (models,), over all targets.
+
+        `w` is (models, m, t) and `intercept` (models, t). Of residuals y - b - w'x the squares sum up to
+        y'y - 2 w'X'y + w'X'Xw - 2 b (1'y - w'X'1) + n b^2.
+        """
+        m = len(self.sums) - self.targets
+        xx, xy, yy = self.products[:m, :m], self.products[:m, m:], np.trace(self.products[m:, m:])
+        squares = yy - 2 * np.einsum("mt,lmt->l", xy, w) + np.einsum("lmt,lmt->l", np.matmul(xx, w), w)
+        left = self.sums[m:] - np.einsum("m,lmt->lt", self.sums[:m], w)
+        squares += np.sum(intercept * (self.rows * intercept - 2 * left), axis=1)
+        return np.asarray(np.maximum(squares, 0) / self.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Standard:
+    """How the columns of `SumProducts` are standardised once more: by the mean and deviation of all folds."""
+
+    shift: np.ndarray
+    """float64 (k,): subtracted"""
+    scale: np.ndarray
+    """float64 (k,): multiplied by; 0 of a feature that does not vary"""
+    targets: int
+
+    def pools(self, sums: Arrays) -> list[Pool]:
+        """The folds whose sums these are."""
+        full, totals, rows = (
+            _full(sums["products"], len(self.shift)),
+            sums["sums"],
+            sums["rows"].astype(float),
+        )
+        found = []
+        for part, total, n in zip(full, totals, rows, strict=True):
+            across = np.outer(self.shift, total)
+            moved = part - across - across.T + n * np.outer(self.shift, self.shift)
+            scaled = moved * np.outer(self.scale, self.scale)
+            found.append(Pool(n, (total - n * self.shift) * self.scale, scaled, self.targets))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """All folds, and what a standardised column is in the units of the files."""
+
+    standard: Standard
+    folds: Sequence[Pool]
+    mean: np.ndarray
+    """float64 (m,): of each feature, in units of the files"""
+    deviation: np.ndarray
+    """float64 (m,); 1 of a constant feature"""
+    varies: np.ndarray
+    """bool (m,)"""
+    origin: np.ndarray
+    """float64 (t,): what was subtracted of the outcome, which may be far from 0"""
+
+    def but(self, left_out: int | None = None) -> Pool:
+        """The pool without one fold, or whole, as it also is where there is one fold only."""
+        return together([fold for k, fold in enumerate(self.folds) if k != left_out] or self.folds)
+
+
+def together(pools: Sequence[Pool]) -> Pool:
+    """Several folds as one."""
+    return Pool(
+        sum(pool.rows for pool in pools),
+        np.sum([pool.sums for pool in pools], axis=0),
+        np.sum([pool.products for pool in pools], axis=0),
+        pools[0].targets,
+    )
+
+
+def folds_of(
+    sums: Arrays, centre: np.ndarray, exponent: np.ndarray, targets: int, times: float = 1.0
+) -> Folds:
+    """The folds from what `SumProducts` asked for; the outcome is taken `times` a number."""
+    m = len(centre) - targets
+    n, unit = float(sums["rows"].sum()), np.ldexp(1.0, exponent.astype(np.int32))
+    mean = sums["sums"].sum(axis=0)[:m] / n
+    upper = np.triu_indices(len(centre))
+    squares = sums["products"].sum(axis=0)[upper[0] == upper[1]][:m]
+    # Of a column that is constant but for rounding, all that is left of its variance is rounding.
+    variance = squares / n - mean**2
+    varies = variance > _CONSTANT
+    deviation = np.where(varies, np.sqrt(np.maximum(variance, 0)), 1.0)
+    scale = np.append(np.where(varies, 1 / deviation, 0.0), times * unit[m:])
+    standard = Standard(np.append(mean, np.zeros(targets)), scale, targets)
+    pools = [pool for pool in standard.pools(sums) if pool.rows > 0]
+    files = centre[:m] + mean * unit[:m]
+    return Folds(standard, pools, files, deviation * unit[:m], varies, times * centre[m:])
+
+
+def _full(triangle: np.ndarray, columns: int) -> np.ndarray:
+    """Symmetric matrices, (folds, columns, columns), from their upper triangles, (folds, pairs)."""
+    full = np.zeros((len(triangle), columns, columns))
+    upper = np.triu_indices(columns)
+    full[:, upper[0], upper[1]] = triangle
+    full[:, upper[1], upper[0]] = triangle
+    return full

@@ -1,0 +1,241 @@
+"""From counts to products: what a study of models asks, and which tables the model is computed from.
+
+Nothing but counts is asked before the floors have been looked at: enough people in each fold, of each class,
+with each level, and beside the mean of each column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from unpooled.algorithms.learning.questions import (
+    MOST_COLUMNS,
+    CountLevelsByFold,
+    CountPeople,
+    CountSides,
+    SiftByFold,
+    SumProducts,
+    targets_of,
+)
+from unpooled.algorithms.learning.reading import class_names, outcome_place
+from unpooled.algorithms.tables.census import count_values
+from unpooled.algorithms.tables.encoding import procedure as encoding
+from unpooled.algorithms.tables.encoding.procedure import ROWS, sift, with_rest
+from unpooled.algorithms.tables.encoding.questions import merged, no_codes, sizes_of, split
+from unpooled.algorithms.tables.moments import Average, FindMagnitude, MeasureSpread, find_moments
+from unpooled.encoder import outputs_of
+from unpooled.encodings import ONE_HOT, ORDINAL
+from unpooled.errors import Refuse
+from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
+from unpooled.procedure import Asks, Rows, Study
+from unpooled.question import Arrays
+from unpooled.words import MISSING
+
+FOLDS, DESIGN = "folds", "design"
+"""The result tables: people and sums of each fold; how each column is standardised. The dictionaries
+of categories are in tables as of a study of encodings."""
+
+FEWEST_PEOPLE_A_COLUMN = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """The levels of all categories that are kept, with how many rows have them."""
+
+    kept: np.ndarray
+    """bool (levels of all categories,)"""
+    rows: list[np.ndarray]
+    """Of each category int64 (kept + 1,), the rest last."""
+
+    @property
+    def shares(self) -> np.ndarray:
+        """The share of rows with each kept level, and with the rest: float64 (all of these,)."""
+        return np.concatenate([rows / max(1, rows.sum()) for rows in self.rows] or [np.zeros(0)])
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """What a model is computed from."""
+
+    folds: Arrays
+    """The columns of the table `FOLDS`."""
+    design: Arrays
+    """Those of `DESIGN`."""
+    targets: int
+    """How many of the design's columns, the last ones, are the outcome."""
+    names: tuple[str, ...]
+    """Of its other columns"""
+    references: tuple[int, ...]
+    """The first column of each category that has one for each value."""
+
+
+def sum_products(study: Study) -> Asks[Sums]:
+    """The products of all columns, by fold; reports them. Refuses what is below a floor."""
+    plan = study.plan
+    counted = yield CountPeople.of(plan)
+    refuse_few_people(plan, counted)
+    n = yield from count_values(study)
+    levels = yield from keep_levels(study)
+    mean, deviation = yield from find_moments(study, n, FindMagnitude, Average, MeasureSpread)
+    refuse_wide(plan, levels, int(counted["people"].sum()))
+    refuse_lone_values(plan, (yield CountSides(np.nan_to_num(mean), plan.validation_folds)))
+    centre, spread = design_moments(plan, levels, mean, deviation)
+    exponent = np.where(spread > 0, np.frexp(spread * (1 + 1e-6))[1], 0).astype(np.int64)
+    question = question_of(plan, levels, int(counted["rows"].sum()), centre, exponent)
+    sums = yield question
+    folds = {"index": np.arange(plan.validation_folds), "people": counted["people"], "rows": counted["rows"]}
+    design = {"index": np.arange(question.columns), "centre": centre, "exponent": question.exponent}
+    yield Rows(DESIGN, design)
+    yield Rows(FOLDS, folds | sums)
+    yield from report_levels(plan, levels, question.rows)
+    return Sums(folds | sums, design, question.targets, *names_of(plan, levels))
+
+
+def question_of(
+    plan: Plan, levels: Levels, rows: int, centre: np.ndarray, exponent: np.ndarray
+) -> SumProducts:
+    """The question about the products of all columns, standardised so, of so many rows."""
+    place = outcome_place(plan)
+    return SumProducts(
+        rows=rows,
+        folds=plan.validation_folds,
+        classes=len(class_names(plan)),
+        outcome=-1 if place is None else place,
+        encodings=tuple(column.encoding for column in plan.dictionaries),
+        sizes=sizes_of(plan),
+        kept=levels.kept,
+        shares=levels.shares,
+        centre=centre,
+        exponent=exponent,
+    )
+
+
+def names_of(plan: Plan, levels: Levels) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The names of the columns of the design before the outcome, and the places of its references."""
+    names = [column.title for column in plan.features if not column.is_outcome]
+    references, first = [], 0
+    for column, size in zip(plan.dictionaries, sizes_of(plan).tolist(), strict=True):
+        kept = np.flatnonzero(levels.kept[first : first + size]).tolist()
+        words = [*column.levels, MISSING]  # where a missing word counts, it comes last
+        if column.encoded.kind == ONE_HOT:
+            references.append(len(names))
+        names += outputs_of(column.title, column.encoding, [words[k] for k in kept])
+        first += size
+    return tuple(names), tuple(references)
+
+
+def report_levels(plan: Plan, levels: Levels, rows: int) -> Iterator[Rows]:
+    """The dictionaries, in tables as a study of encodings reports them; none without categories."""
+    if not plan.dictionaries:
+        return
+    sizes, counts = sizes_of(plan), [of[:, None] for of in levels.rows]
+    nothing = [np.zeros((2, *count.shape)) for count in counts]
+    index, known = np.arange(len(sizes)), np.array([count.sum() for count in counts])
+    yield Rows(ROWS, {"index": np.zeros(1, np.int64), "rows": np.array([rows])})
+    yield Rows(encoding.COLUMNS, {"index": index, "known": known})
+    ones = np.ones(len(sizes), np.int64)
+    yield Rows(
+        encoding.LEVELS, encoding.levels_table(sizes, ones, encoding.Counted(levels.kept, counts), nothing)
+    )
+
+
+def keep_levels(study: Study) -> Asks[Levels]:
+    """The levels of categories that enough people, in enough cohorts, have in every fold."""
+    plan = study.plan
+    if not plan.dictionaries:
+        return Levels(np.zeros(0, bool), [])
+    about = sizes_of(plan), SiftByFold.folds_under(plan), no_codes(plan)
+    question = CountLevelsByFold(*about, (yield from sift(study, about, SiftByFold)))
+    sums = yield question
+    counted = with_rest(study, question, sums)
+    rows, first = [], 0
+    for before, count in zip(
+        question.kept_of, split(sums["of_rows"], question.lines, question.folds), strict=True
+    ):
+        now = counted.kept[first : first + len(before)]
+        rows.append(merged(count, now[before]).sum(axis=1))
+        first += len(before)
+    return Levels(counted.kept, rows)
+
+
+def design_moments(
+    plan: Plan, levels: Levels, mean: np.ndarray, deviation: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and deviation of each column of the design, outcome last: float64 (columns,).
+
+    `mean` and `deviation`, float64 (features,), are those of the columns of numbers.
+    """
+    place, targets = outcome_place(plan), targets_of(len(class_names(plan)))
+    numbers = [k for k in range(len(mean)) if k != place]
+    found = [(mean[numbers], deviation[numbers])]
+    for column, rows in zip(plan.dictionaries, levels.rows, strict=True):
+        share = rows / max(1, rows.sum())
+        if column.encoded.kind == ONE_HOT:
+            found.append((share, np.sqrt(share * (1 - share))))
+            continue
+        value = np.arange(len(rows), dtype=float) if column.encoded.kind == ORDINAL else share
+        centre = float(value @ share)
+        found.append((np.array([centre]), np.array([np.sqrt(((value - centre) ** 2) @ share)])))
+    classes = np.zeros(targets), np.ones(targets)
+    found.append(classes if place is None else (mean[[place]], deviation[[place]]))
+    centres, spreads = (np.nan_to_num(np.concatenate(part)) for part in zip(*found, strict=True))
+    return centres, spreads
+
+
+def refuse_few_people(plan: Plan, counted: Arrays) -> None:
+    """Refuse if a fold, or a class in a fold, has fewer people than `FEWEST_AT_A_LEVEL`."""
+    if plan.alone:
+        return
+    if counted["people"].min() < FEWEST_AT_A_LEVEL:
+        raise Refuse(
+            "validation_folds",
+            f"a fold has fewer than {FEWEST_AT_A_LEVEL} people, and sums over them would reveal these",
+            "Choose fewer folds, or invite more cohorts.",
+        )
+    of_class = counted["of_class"].reshape(-1, plan.validation_folds)
+    for name, counts in zip(class_names(plan), of_class, strict=True):
+        if counts.min() < FEWEST_AT_A_LEVEL:
+            raise Refuse(
+                "schema",
+                f"fewer than {FEWEST_AT_A_LEVEL} people of a fold have the outcome {name}",
+                "Choose fewer folds, invite more cohorts, or merge this outcome with another one.",
+            )
+
+
+def refuse_lone_values(plan: Plan, counted: Arrays) -> None:
+    """Refuse if few people have more, or less, than the mean of a column: its sums would be about them."""
+    if plan.alone:
+        return
+    for name, counts in counted.items():
+        for column, folds in zip(plan.features, counts.reshape(-1, plan.validation_folds), strict=True):
+            if ((folds > 0) & (folds < FEWEST_AT_A_LEVEL)).any():
+                raise Refuse(
+                    plan.field_of(column.title),
+                    f"{column.title}: fewer than {FEWEST_AT_A_LEVEL} people of a fold are {name} the mean of "
+                    "all, and sums over this column would reveal them",
+                    "Leave the column out, choose fewer folds, or have the cohorts look for values that are "
+                    "far off, such as a code for a missing one.",
+                )
+
+
+def refuse_wide(plan: Plan, levels: Levels, people: int) -> None:
+    """Refuse if there are too many columns for so many people."""
+    wide = [len(rows) if column.encoded.kind == ONE_HOT else 1
+            for column, rows in zip(plan.dictionaries, levels.rows, strict=True)]  # fmt: skip
+    columns = len(plan.features) - (outcome_place(plan) is not None) + sum(wide)
+    if columns > MOST_COLUMNS:
+        raise Refuse(
+            "schema",
+            f"the features become {columns:,} columns, and {MOST_COLUMNS:,} is the most",
+            "Declare some of them as ignored.",
+        )
+    if people < FEWEST_PEOPLE_A_COLUMN * columns and not plan.alone:
+        raise Refuse(
+            "schema",
+            f"{people:,} people are too few for {columns:,} columns: sums would say much about each one",
+            f"Have {FEWEST_PEOPLE_A_COLUMN} people for each column: invite more cohorts, or declare some "
+            "features as ignored.",
+        )

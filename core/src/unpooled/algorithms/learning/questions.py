@@ -1,0 +1,410 @@
+"""What a study of models asks: counts that its floors go by, and then the products of all columns, by fold.
+
+People are counted, not rows: a patient with ten rows is one. The columns of the design are the features that
+are numbers, in the schema's order, and then what each category becomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.learning.reading import Examples, class_names, outcome_place
+from unpooled.algorithms.shared import plausible
+from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
+from unpooled.algorithms.tables.encoding.questions import CountLevels, Sift, cells_of, merged, sizes_of
+from unpooled.cohort import Categories, Table
+from unpooled.encodings import ONE_HOT, ORDINAL
+from unpooled.errors import ProtocolError
+from unpooled.plan import Plan
+from unpooled.question import Arrays, Count, Foreseen, Question, Real, Sent
+from unpooled.sizes import Sizes
+
+FRACTION_BITS = 60
+MOST_COLUMNS = 2000
+"""Of a design: their products are 16 MB a fold."""
+AT_ONCE = 1 << 23
+"""Numbers of a table that are standardised at once."""
+
+
+def people_in(cells: np.ndarray, patients: np.ndarray | None, size: int) -> np.ndarray:
+    """How many different patients each cell has, from the cell and the patient of each row: int64 (size,).
+
+    Without patients each row is a person of its own.
+    """
+    if patients is None or not len(cells):
+        return np.asarray(np.bincount(cells, minlength=size))
+    pairs = np.unique(cells * (patients.max() + 1) + patients)
+    return np.asarray(np.bincount(pairs // (patients.max() + 1), minlength=size))
+
+
+def _of_rows(patients: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+    return None if patients is None else patients[rows]
+
+
+def examples(table: Table) -> Examples:
+    """The table of a study of models; ProtocolError for another one."""
+    if not isinstance(table, Examples):
+        raise ProtocolError("the question is about outcomes, and this cohort's table was read without them")
+    return table
+
+
+@dataclass(frozen=True)
+class CountPeople(Question):
+    """How many people and rows there are in each fold, and people of each class."""
+
+    name: ClassVar[str] = "model/people"
+    title: ClassVar[str] = "Count people"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "people",
+            ("folds",),
+            MOST_PEOPLE,
+            "per fold: number of people whose outcome is known",
+            "how many people of the pool are in each fold",
+        ),
+        Count(
+            "rows",
+            ("folds",),
+            MOST_PEOPLE,
+            "per fold: number of rows of these people",
+            "how many rows the pool has in each fold",
+        ),
+        Count(
+            "of_class",
+            ("cells",),
+            MOST_PEOPLE,
+            "per class of the outcome, and fold: number of people who have it",
+            "how many people of each class the pool has in each fold",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"folds": "fold", "cells": "group"}
+    ring_bits: ClassVar[int] = 64
+
+    classes: int
+    folds: int
+
+    @classmethod
+    def of(cls, plan: Plan) -> CountPeople:
+        return cls(len(class_names(plan)), plan.validation_folds)
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls.of(plan)])
+
+    @property
+    def cells(self) -> int:
+        return self.classes * self.folds
+
+    def agrees(self, plan: Plan) -> bool:
+        return self == self.of(plan)
+
+    def local(self, table: Table) -> Arrays:
+        found = examples(table)
+        cells = found.classes * self.folds + found.folds
+        of_class = people_in(cells, found.patients, self.cells) if self.classes else np.zeros(0, np.int64)
+        return {
+            "people": people_in(found.folds, found.patients, self.folds),
+            "rows": np.bincount(found.folds, minlength=self.folds),
+            "of_class": of_class,
+        }
+
+
+class _ByFold:
+    """Levels of categories are counted in every fold, and people have them, not rows."""
+
+    @classmethod
+    def folds_under(cls, plan: Plan) -> np.ndarray:
+        return np.full(len(plan.dictionaries), plan.validation_folds, np.int64)
+
+    def counted(self, table: Table) -> list[np.ndarray]:
+        found = self.columns_of(table)  # type: ignore[attr-defined]
+        patients = examples(table).patients
+        return [
+            people_in(cells, _of_rows(patients, rows), (size + 1) * folds).reshape(size + 1, folds)
+            for (rows, cells), size, folds in self._cells_of(found)
+        ]
+
+    def rows_counted(self, table: Table) -> list[np.ndarray]:
+        """The same of rows."""
+        return super().counted(table)  # type: ignore[misc, no-any-return]
+
+    def _cells_of(self, found: Categories) -> Iterator[tuple[tuple[np.ndarray, np.ndarray], int, int]]:
+        for k, (size, folds) in enumerate(zip(self.sizes.tolist(), self.folds.tolist(), strict=True)):  # type: ignore[attr-defined]
+            yield cells_of(found, k, folds), size, folds
+
+
+@dataclass(frozen=True, eq=False)
+class SiftByFold(_ByFold, Sift):
+    name: ClassVar[str] = "model/sift"
+    title: ClassVar[str] = "Sift values"
+
+
+@dataclass(frozen=True, eq=False)
+class CountLevelsByFold(_ByFold, CountLevels):
+    name: ClassVar[str] = "model/levels"
+    title: ClassVar[str] = "Count values"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "rows",
+            ("cells",),
+            MOST_PEOPLE,
+            "per kept value, the rest of each column, and fold: number of people who have it",
+            "how many people of the pool have each kept value, and how many any other",
+        ),
+        CountLevels.sends[1],
+        Count(
+            "of_rows",
+            ("cells",),
+            MOST_PEOPLE,
+            "the same, of rows",
+            "in how many rows of the pool each kept value stands, and in how many any other",
+        ),
+    )
+
+    def local(self, table: Table) -> Arrays:
+        rows = [
+            merged(count, kept) for count, kept in zip(self.rows_counted(table), self.kept_of, strict=True)
+        ]
+        return {**super().local(table), "of_rows": np.concatenate([part.ravel() for part in rows])}
+
+
+@dataclass(frozen=True, eq=False)
+class CountSides(Question):
+    """How many people have more, and how many less, than the mean of each column of numbers.
+
+    A column in which all but a few people have one value is far from that value only for those few: a sum
+    over the column would be theirs. Whatever the column, few are then on one side of its mean.
+    """
+
+    name: ClassVar[str] = "model/sides"
+    title: ClassVar[str] = "Count people beside the means"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "above",
+            ("cells",),
+            MOST_PEOPLE,
+            "per feature, and fold: number of people with more than the mean",
+            "how many people of the pool are above the mean of each feature",
+        ),
+        Count(
+            "below",
+            ("cells",),
+            MOST_PEOPLE,
+            "per feature, and fold: number of people with less than the mean",
+            "how many people of the pool are below the mean of each feature",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"cells": "group"}
+    ring_bits: ClassVar[int] = 64
+
+    centre: np.ndarray
+    """float64 (features,)"""
+    folds: int
+
+    def __post_init__(self) -> None:
+        plausible.require(plausible.real(self.centre, (len(self.centre),)), "sides")
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls(np.zeros(len(plan.features)), plan.validation_folds)])
+
+    @property
+    def cells(self) -> int:
+        return len(self.centre) * self.folds
+
+    def agrees(self, plan: Plan) -> bool:
+        return (len(self.centre), self.folds) == (len(plan.features), plan.validation_folds)
+
+    def local(self, table: Table) -> Arrays:
+        return {"above": self._beside(table, 1), "below": self._beside(table, -1)}
+
+    def _beside(self, table: Table, side: int) -> np.ndarray:
+        found, counts = examples(table), []
+        for values, centre in zip(found.values.T, self.centre, strict=True):
+            rows = values > centre if side > 0 else values < centre
+            counts.append(people_in(found.folds[rows], _of_rows(found.patients, rows), self.folds))
+        return np.concatenate(counts)
+
+
+@dataclass(frozen=True, eq=False)
+class SumProducts(Question):
+    """Sums of the standardised columns, and of the products of each two of them, by fold.
+
+    A column x is z = (x - centre) / 2^exponent, as in `unpooled.algorithms.shared.standardise`, so that no
+    sum is larger than the number of rows. A missing feature is 0: the pool's mean. The outcome comes last:
+    the number, or of each class 1 for its people and -1 for all others; of two classes of the second only.
+    """
+
+    name: ClassVar[str] = "model/products"
+    title: ClassVar[str] = "Sum products of columns"
+    sends: ClassVar[tuple[Sent, ...]] = (
+        Real(
+            "sums",
+            ("folds", "columns"),
+            "most",
+            FRACTION_BITS,
+            "per fold and column: the sum of its standardised values",
+            "the mean of each column in each fold of the pool",
+        ),
+        Real(
+            "products",
+            ("folds", "pairs"),
+            "most",
+            FRACTION_BITS,
+            "per fold and two columns: the sum of the products of their standardised values",
+            "the covariances of all columns in each fold of the pool",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"folds": "fold", "columns": "column", "pairs": "pair"}
+    ring_bits: ClassVar[int] = 128
+
+    rows: int
+    """Of the pool."""
+    folds: int
+    classes: int
+    outcome: int
+    """The place of the outcome among the features of the table; -1 if it has classes."""
+    encodings: tuple[str, ...]
+    """Of each category"""
+    sizes: np.ndarray
+    """int64 (categories,): how many levels each has"""
+    kept: np.ndarray
+    """bool (levels of all categories,)"""
+    shares: np.ndarray
+    """float64 (kept levels and rest of all categories,): the share of the pool's rows with each"""
+    centre: np.ndarray
+    """float64 (columns,), with the outcome last; 0 for classes"""
+    exponent: np.ndarray
+    """int64 (columns,)"""
+
+    def __post_init__(self) -> None:
+        good = 0 < self.rows <= MOST_PEOPLE and self.folds > 0 and self.classes >= 0
+        good = good and self.sizes.dtype == np.int64 and self.sizes.shape == (len(self.encodings),)
+        good = good and self.kept.dtype == np.bool_ and self.kept.shape == (int(self.sizes.sum()),)
+        good = good and plausible.real(self.shares, (int(self.kept.sum()) + len(self.sizes),))
+        good = good and plausible.columns(self.centre, self.exponent) and len(self.centre) > self.targets
+        plausible.require(good and len(self.centre) <= MOST_COLUMNS + self.targets, "products")
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls._widest(plan)], exact=not plan.categories)
+
+    @classmethod
+    def _widest(cls, plan: Plan) -> SumProducts:
+        """The question if every level of every category is kept."""
+        encodings = tuple(column.encoding for column in plan.dictionaries)
+        levels = sizes_of(plan)
+        classes, place = len(class_names(plan)), outcome_place(plan)
+        wide = [
+            int(n) + 1 if encoding == ONE_HOT else 1 for n, encoding in zip(levels, encodings, strict=True)
+        ]
+        numbers = len(plan.features) - (place is not None)
+        columns = numbers + sum(wide) + targets_of(classes)
+        return cls(
+            rows=1,
+            folds=plan.validation_folds,
+            classes=classes,
+            outcome=-1 if place is None else place,
+            encodings=encodings,
+            sizes=levels,
+            kept=np.ones(int(levels.sum()), bool),
+            shares=np.zeros(int(levels.sum()) + len(levels)),
+            centre=np.zeros(columns),
+            exponent=np.zeros(columns, np.int64),
+        )
+
+    @property
+    def targets(self) -> int:
+        return targets_of(self.classes)
+
+    @property
+    def columns(self) -> int:
+        return len(self.centre)
+
+    @property
+    def pairs(self) -> int:
+        return self.columns * (self.columns + 1) // 2
+
+    @property
+    def most(self) -> int:
+        return 2 * self.rows  # twice: a deviation is rounded
+
+    def agrees(self, plan: Plan) -> bool:
+        widest = self._widest(plan)
+        same = ("folds", "classes", "outcome", "encodings")
+        return (
+            all(getattr(self, name) == getattr(widest, name) for name in same)
+            and np.array_equal(self.sizes, widest.sizes)
+            and self.columns == self._width(len(plan.features))
+        )
+
+    def _width(self, features: int) -> int:
+        """How many columns there are for so many features of the table."""
+        wide = (
+            len(part) if of == ONE_HOT else 1 for of, part in zip(self.encodings, self._shares, strict=True)
+        )
+        return features - (self.outcome >= 0) + sum(wide) + self.targets
+
+    @property
+    def _kept(self) -> list[np.ndarray]:
+        return np.split(self.kept, np.cumsum(self.sizes)[:-1]) if len(self.sizes) else []
+
+    @property
+    def _shares(self) -> list[np.ndarray]:
+        ends = np.cumsum([kept.sum() + 1 for kept in self._kept])
+        return np.split(self.shares, ends[:-1]) if len(ends) else []
+
+    def local(self, table: Table) -> Arrays:
+        found = examples(table)
+        if self.columns != self._width(found.values.shape[1]):
+            raise ProtocolError("the question has another number of columns than this cohort's table")
+        rows, upper = AT_ONCE // (self.columns + 1) + 1, np.triu_indices(self.columns)
+        sums = np.zeros((self.folds, self.columns))
+        products = np.zeros((self.folds, self.columns, self.columns))
+        for fold in range(self.folds):
+            own = np.flatnonzero(found.folds == fold)
+            for first in range(0, len(own), rows):
+                z = self._standardised(found, own[first : first + rows])
+                sums[fold] += z.sum(axis=0)
+                products[fold] += z.T @ z
+        return {"sums": sums, "products": products[:, upper[0], upper[1]]}
+
+    def _standardised(self, found: Examples, rows: np.ndarray) -> np.ndarray:
+        """Some rows of the design with the outcome, float64 (rows, columns)."""
+        numbers = [k for k in range(found.values.shape[1]) if k != self.outcome]
+        values = found.values[rows]
+        parts = [values[:, numbers], *self._encoded(found, rows), self._outcome(found, values, rows)]
+        z = np.hstack(parts)
+        z -= self.centre
+        np.ldexp(z, -self.exponent.astype(np.int32), out=z)
+        return np.asarray(np.nan_to_num(z, copy=False, nan=0.0))
+
+    def _encoded(self, found: Examples, rows: np.ndarray) -> Iterator[np.ndarray]:
+        """What each category becomes in some rows: float64 (rows, its columns); NaN is missing."""
+        categories = found.categories
+        for k, (encoding, kept, shares) in enumerate(
+            zip(self.encodings, self._kept, self._shares, strict=True)
+        ):
+            lines = np.append(np.where(kept, np.cumsum(kept) - 1, kept.sum()), [kept.sum(), -1])
+            line = lines[categories.levels[rows, k]]  # of a missing word, whose level is -1, the last
+            if encoding == ONE_HOT:
+                yield (line[:, None] == np.arange(len(shares))).astype(float)
+            else:
+                numbers = np.append(np.arange(len(shares)) if encoding == ORDINAL else shares, np.nan)
+                yield numbers[line][:, None]
+
+    def _outcome(self, found: Examples, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """The outcome of some rows, float64 (rows, targets)."""
+        if not self.classes:
+            return values[:, [self.outcome]]
+        first = self.classes - self.targets  # of two classes the second
+        return np.where(found.classes[rows, None] == np.arange(first, self.classes), 1.0, -1.0)
+
+
+def targets_of(classes: int) -> int:
+    """How many columns the outcome has."""
+    return classes if classes > 2 else 1

@@ -1,0 +1,190 @@
+"""The files of a study that fits a model: the model as JSON, and a table of its coefficients."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from unpooled.algorithms.learning.fit import COEFFICIENTS, MODEL, PATH
+from unpooled.algorithms.learning.reading import class_names
+from unpooled.algorithms.tables.encoding.procedure import ROWS
+from unpooled.algorithms.tables.encoding.result import columns_of, content
+from unpooled.encoder import outputs_of
+from unpooled.errors import listed
+from unpooled.model import FORMAT, LOGISTIC, NUMBER, SIGN, VERSION
+from unpooled.page import Html, facts, joined, section, table
+from unpooled.panel import Panel
+from unpooled.plan import Plan
+from unpooled.question import Arrays
+from unpooled.statistics import p_value, t_neg_log10_p
+
+_SHOWN = 200
+"""Coefficients that the report shows: the largest ones."""
+
+__all__ = ["columns_of", "model_of", "shown", "write_coefficients", "write_model"]
+
+
+def write_model(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
+    """Write the model file."""
+    out.write(json.dumps(model_of(columns, plan), indent=1, ensure_ascii=False, allow_nan=False).encode())
+    out.write(b"\n")
+
+
+def model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
+    """The content of the model file, from the columns of all result tables, by table and name."""
+    if plan.outcome is None:
+        raise AssertionError("a plan without an outcome")
+    encoding = content(found, plan) if f"{ROWS}.rows" in found else None
+    classes = class_names(plan)
+    link = NUMBER if not classes else LOGISTIC if found[f"{MODEL}.log_odds"][0] else SIGN
+    of = {name: np.asarray(found[f"{COEFFICIENTS}.{name}"]) for name in ("mean", "deviation", "coefficient")}
+    errors = found.get(f"{COEFFICIENTS}.error")  # of least squares only
+    features = [
+        {"name": name, "mean": mean, "deviation": deviation, "coefficients": row.tolist()}
+        for name, mean, deviation, row in zip(
+            _names(plan, encoding),
+            of["mean"].tolist(),
+            of["deviation"].tolist(),
+            of["coefficient"],
+            strict=True,
+        )
+    ]
+    for feature, row in zip(features, errors if errors is not None else (), strict=False):
+        feature["standard_errors"] = [error if np.isfinite(error) else None for error in row.tolist()]
+    outcome: dict[str, Any] = {"name": plan.outcome.title, "unit": plan.outcome.unit}
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "method": plan.test,
+        "link": link,
+        "outcome": outcome | ({"classes": list(classes)} if classes else {}),
+        "features": features,
+        "intercept": found[f"{MODEL}.intercept"][0].tolist(),
+        "encoding": encoding,
+        "people": int(found[f"{MODEL}.people"][0]),
+        "rows": int(found[f"{MODEL}.rows"][0]),
+        "cohorts": plan.cohorts,
+        **_validation(found),
+        **(_of_least_squares(found) if errors is not None else {}),
+    }
+
+
+def _of_least_squares(found: Arrays) -> dict[str, float | None]:
+    """Standard error of the intercept where all features are 0, null if there is none; degrees of freedom."""
+    error = float(found[f"{MODEL}.error"][0])
+    return {
+        "intercept_error": error if np.isfinite(error) else None,
+        "freedom": float(found[f"{MODEL}.freedom"][0]),
+    }
+
+
+def _names(plan: Plan, encoding: Mapping[str, Any] | None) -> list[str]:
+    """The names of the features: the numbers, then what the categories become."""
+    numbers = [column.title for column in plan.features if not column.is_outcome]
+    words = encoding["columns"] if encoding else ()
+    return [
+        *numbers,
+        *(name for of in words for name in outputs_of(of["name"], of["encoding"], of["values"])),
+    ]
+
+
+def _validation(found: Arrays) -> dict[str, Any]:
+    """The penalty that was chosen, and how well it did where it was not fitted."""
+    chosen = int(np.flatnonzero(found[f"{PATH}.chosen"])[0])
+    names = ("penalty", "error", "error_deviation")
+    return {name: float(found[f"{PATH}.{name}"][chosen]) for name in names} | {
+        "variance": float(found[f"{MODEL}.variance"][0])
+    }
+
+
+def variance_explained(model: Mapping[str, Any]) -> float:
+    """R² in the folds that were left out; NaN where the outcome does not vary."""
+    return 1 - float(model["error"] / model["variance"]) if model["variance"] > 0 else float("nan")
+
+
+def write_coefficients(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan) -> None:
+    """Write a line for each feature: a coefficient for each score, per unit of the files.
+
+    Of least squares also its standard error, t and two-sided P. What a feature does not have is NA.
+    """
+    model = model_of(columns, plan)
+    scores = _scores(model)
+    of_errors = ["standard error", "t", "P"] if "freedom" in model else []
+    heads = ["name", "mean", "deviation", *(f"coefficient{of}" for of in scores), *of_errors]
+    lines = [_intercept(model), *(_feature(feature, model) for feature in model["features"])]
+    text = ("\t".join("NA" if cell is None else str(cell) for cell in line) for line in [heads, *lines])
+    out.write("".join(f"{line}\n" for line in text).encode())
+
+
+def _scores(model: Mapping[str, Any]) -> list[str]:
+    """What each score is of."""
+    classes = model["outcome"].get("classes", [])
+    return [f" of {name}" for name in (classes if len(classes) > 2 else classes[1:])] or [""]
+
+
+def _feature(feature: Mapping[str, Any], model: Mapping[str, Any]) -> list[Any]:
+    numbers = feature["coefficients"]
+    tested = _tested(numbers[0], feature["standard_errors"][0], model) if "freedom" in model else []
+    return [feature["name"], feature["mean"], feature["deviation"], *numbers, *tested]
+
+
+def _intercept(model: Mapping[str, Any]) -> list[Any]:
+    """The score where every feature is 0."""
+    mean = np.array([feature["mean"] for feature in model["features"]])
+    w = np.array([feature["coefficients"] for feature in model["features"]])
+    zero = (np.array(model["intercept"]) - mean @ w).tolist()
+    tested = _tested(zero[0], model["intercept_error"], model) if "freedom" in model else []
+    return ["(intercept)", None, None, *zero, *tested]
+
+
+def _tested(coefficient: float, error: float | None, model: Mapping[str, Any]) -> list[float | None]:
+    """Standard error, t and two-sided P."""
+    if error is None or not error > 0:
+        return [error, None, None]
+    t = np.array([coefficient / error])
+    p = p_value(t_neg_log10_p(t, np.array([model["freedom"]])))
+    return [error, float(t[0]), float(p[0])]
+
+
+def shown(tables: Mapping[str, Arrays], plan: Plan) -> Html:
+    """The model in a few numbers, and its largest coefficients, as a part of the report."""
+    model = model_of(columns_of("", tables), plan)
+    numbers = [
+        ("Outcome", model["outcome"]["name"]),
+        ("People", f"{model['people']:,}"),
+        ("Features", f"{len(model['features']):,}"),
+        ("Penalty", f"{model['penalty']:.6g}"),
+        ("Mean squared error of left-out folds", f"{model['error']:.6g} (± {model['error_deviation']:.2g})"),
+        ("Share of the variance explained there", f"{variance_explained(model):.4g}"),
+    ]
+    classes = model["outcome"].get("classes", [])
+    if classes:
+        numbers.insert(1, ("Classes", listed(classes)))
+    return joined([section("Model", facts(numbers)), _coefficients(model), _path(tables[PATH])])
+
+
+def _coefficients(model: Mapping[str, Any]) -> Html:
+    """The features by the size of their coefficients per deviation."""
+    features = sorted(
+        model["features"], key=lambda feature: -max(map(abs, feature["coefficients"])) * feature["deviation"]
+    )
+    rows = [[each["name"], *(f"{x:.6g}" for x in each["coefficients"])] for each in features[:_SHOWN]]
+    caption = "By their size per standard deviation of the feature; the file has every digit."
+    heads = ["Feature", *(f"Coefficient{of}" for of in _scores(model))]
+    return section("Coefficients", table(caption, heads, rows, numbers=range(1, len(heads))))
+
+
+def _path(path: Arrays) -> Html:
+    """The penalties that were tried."""
+    rows = [
+        [f"{penalty:.6g}", f"{error:.6g}", f"{deviation:.2g}", "chosen" if chosen else ""]
+        for penalty, error, deviation, chosen in zip(
+            path["penalty"], path["error"], path["error_deviation"], path["chosen"], strict=True
+        )
+    ]
+    caption = "The mean squared error of the folds that were left out, and its standard error."
+    heads = ["Penalty", "Error", "Standard error", ""]
+    return section("Penalties", table(caption, heads, rows, numbers=(0, 1, 2)))

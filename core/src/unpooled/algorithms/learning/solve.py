@@ -1,0 +1,191 @@
+"""Models from means and covariances: least squares with penalties, over a path of these.
+
+Of n rows, features in units of their deviations, the coefficients w and the intercept b have the least
+
+    1/(2n) sum (y - b - w'x)^2 + penalty ((1 - share) w'w / 2 + share |w|_1)
+
+as in scikit-learn's ElasticNet; its Ridge has n penalty in the place of the penalty.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from unpooled.algorithms.learning.options import PENALTIES
+from unpooled.algorithms.learning.pool import Folds, Pool
+from unpooled.kernels.coordinates import descend
+
+
+class Solver(Protocol):
+    """A way to fit."""
+
+    def path(self, pool: Pool) -> np.ndarray:
+        """The usual penalties, falling: float64 (models,)."""
+
+    def fit(self, pool: Pool, penalties: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """For each penalty, coefficients (models, m, t) and intercepts (models, t)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """The models of a path, tested on the folds that they have not seen."""
+
+    penalties: np.ndarray
+    """float64 (models,)"""
+    errors: np.ndarray
+    """float64 (models, folds): mean squared, over all targets"""
+    chosen: int
+    coefficients: np.ndarray
+    """float64 (m, t), of the chosen one, fitted to all folds: per deviation of the feature"""
+    intercept: np.ndarray
+    """float64 (t,): where every feature is at its mean"""
+
+
+def fit_path(folds: Folds, solver: Solver, penalties: tuple[float, ...] = ()) -> Path:
+    """Fit every penalty to all folds but one, for each in turn, and the best of them to all."""
+    whole = folds.but()
+    tried = np.array(sorted(penalties, reverse=True)) if penalties else solver.path(whole)
+    errors = np.column_stack(
+        [fold.error(*solver.fit(folds.but(k), tried)) for k, fold in enumerate(folds.folds)]
+    )
+    chosen = int(np.argmin(errors.mean(axis=1)))
+    w, b = solver.fit(whole, tried[: chosen + 1])  # those before it, as each begins where the last one ended
+    return Path(tried, errors, chosen, w[-1], b[-1])
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """share = 0: w = (S + penalty)^-1 c, with the covariances S of features, and c with the outcome."""
+
+    def path(self, pool: Pool) -> np.ndarray:
+        return np.geomspace(1e2, 1e-5, PENALTIES)
+
+    def fit(self, pool: Pool, penalties: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        m = len(pool.sums) - pool.targets
+        covariance = pool.covariance
+        values, vectors = np.linalg.eigh(covariance[:m, :m])
+        along = vectors.T @ covariance[:m, m:]
+        total = np.maximum(values, 0) + penalties[:, None]
+        # With the penalty 0 columns that determine one another share what either explains.
+        least = values.max(initial=0) * m * np.finfo(float).eps
+        shrunk = np.divide(1.0, total, out=np.zeros_like(total), where=total > least)
+        w = np.matmul(vectors, shrunk[:, :, None] * along)
+        return w, pool.intercept(w)
+
+
+@dataclass(frozen=True)
+class ElasticNet:
+    """By coordinate descent on covariances, each penalty from the solution of the one before."""
+
+    share: float
+    """Of the penalty that is on |w|_1: 1 is the lasso."""
+
+    def path(self, pool: Pool) -> np.ndarray:
+        m = len(pool.sums) - pool.targets
+        most = np.abs(pool.covariance[:m, m:]).max(initial=1e-300) / self.share
+        return np.geomspace(most, most * 1e-3, PENALTIES)
+
+    def fit(self, pool: Pool, penalties: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        m, t = len(pool.sums) - pool.targets, pool.targets
+        covariance, w = pool.covariance, np.zeros((len(penalties), m, t))
+        S = np.ascontiguousarray(covariance[:m, :m])
+        for target in range(t):
+            c, last = np.ascontiguousarray(covariance[:m, m + target]), np.zeros(m)
+            for k, penalty in enumerate(penalties):
+                last = descend(S, c, penalty * self.share, penalty * (1 - self.share), last)
+                w[k, :, target] = last
+        return w, pool.intercept(w)
+
+
+@dataclass(frozen=True)
+class LeastSquares:
+    """Without a penalty: S w = c, refined once, over the columns that are not left out."""
+
+    left_out: tuple[int, ...] = ()
+
+    def path(self, pool: Pool) -> np.ndarray:
+        return np.zeros(1)
+
+    def fit(self, pool: Pool, penalties: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        m = len(pool.sums) - pool.targets
+        covariance, used = pool.covariance, self.used(pool)
+        S, c = covariance[np.ix_(used, used)], covariance[used, m:]
+        inverse = np.linalg.pinv(S, hermitian=True)
+        solved = inverse @ c
+        solved += inverse @ (c - S @ solved)
+        w = np.zeros((1, m, pool.targets))
+        w[0, used] = solved
+        return w, pool.intercept(w)
+
+    def used(self, pool: Pool) -> np.ndarray:
+        """The columns of the pool that vary and are not left out: their places."""
+        m = len(pool.sums) - pool.targets
+        varies = np.diagonal(pool.products)[:m] > 0
+        return np.setdiff1d(np.flatnonzero(varies), self.left_out)
+
+
+LOG_ODDS = math.log(19)
+"""What a one-layer network takes for an outcome of 0.95; the negative for one of 0.05."""
+SLOPE = 0.95 * 0.05
+"""The derivative of the logistic function at both."""
+
+
+@dataclass(frozen=True)
+class OneLayer:
+    """The closed form of a one-layer network with logistic outputs (Fontenla-Romero et al. 2023).
+
+    (X F F X' + penalty I) w = X F F d with X = (1, x), d the log odds of the wanted outputs, and F the slope
+    of the logistic function there. With outputs of 0.05 and 0.95 F is a constant: one matrix does for all.
+    The intercept is penalised as every weight is; the penalty is not per row.
+    """
+
+    def path(self, pool: Pool) -> np.ndarray:
+        return Ridge().path(pool) * pool.rows * SLOPE**2
+
+    def fit(self, pool: Pool, penalties: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        m = len(pool.sums) - pool.targets
+        both = np.empty((m + 1, m + 1))
+        both[0, 0], both[0, 1:], both[1:, 0] = pool.rows, pool.sums[:m], pool.sums[:m]
+        both[1:, 1:] = pool.products[:m, :m]
+        values, vectors = np.linalg.eigh(both)
+        along = vectors.T @ np.vstack([pool.sums[None, m:], pool.products[:m, m:]])
+        total = np.maximum(values, 0) + (penalties / SLOPE**2)[:, None]
+        least = values.max() * len(values) * np.finfo(float).eps
+        shrunk = np.divide(1.0, total, out=np.zeros_like(total), where=total > least)
+        w = np.matmul(vectors, shrunk[:, :, None] * along)
+        return w[:, 1:], w[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """How sure the coefficients of least squares are."""
+
+    coefficients: np.ndarray
+    """float64 (m,): standard errors, per deviation of the feature; NaN of those left out"""
+    intercept: float
+    """Of the outcome where every feature is 0, in the units of the files."""
+    freedom: float
+    inflation: np.ndarray
+    """float64 (m,): variance inflation factors; infinite of columns that others determine"""
+
+
+def standard_errors(folds: Folds, path: Path, solver: LeastSquares) -> Errors:
+    """Of least squares with one outcome: s^2 S^-1 / n, s^2 = RSS / (n - p - 1)."""
+    pool = folds.but()
+    used, m = solver.used(pool), len(folds.mean)
+    S = pool.covariance[np.ix_(used, used)]
+    inverse = np.linalg.pinv(S, hermitian=True)
+    freedom = pool.rows - len(used) - 1
+    left = float(pool.error(path.coefficients[None], path.intercept[None])[0]) * pool.rows
+    variance = left / freedom if freedom > 0 else math.nan
+    found, inflation = np.full(m, math.nan), np.ones(m)
+    found[used] = np.sqrt(variance * np.diagonal(inverse) / pool.rows)
+    determined = np.linalg.matrix_rank(S, hermitian=True) < len(used)
+    inflation[used] = np.where(determined, math.inf, np.diagonal(inverse) * np.diagonal(S))
+    at = folds.mean[used] / folds.deviation[used]
+    of_intercept = math.sqrt(variance * (1 + at @ inverse @ at) / pool.rows)
+    return Errors(found, of_intercept, freedom, inflation)

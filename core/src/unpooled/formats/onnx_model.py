@@ -1,0 +1,104 @@
+"""A model as ONNX, which other programs and languages can run. Needs the package `onnx` (extra `onnx`).
+
+    Path("risk.onnx").write_bytes(onnx_model.encoded(Model.from_file("risk.model.json")))
+
+Takes `X`, float64 (n, features), where NaN is missing; gives `outcome`, of classes strings, and their
+`scores` or, where these are log odds, `probabilities`, float64.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from unpooled.errors import UnpooledError
+from unpooled.model import LOGISTIC, NUMBER, Model
+
+OPSET, IR_VERSION = 17, 8
+"""Versions of operators and of the file that programs of some years ago read too."""
+
+
+def encoded(model: Model) -> bytes:
+    """The model as the bytes of an ONNX file; UnpooledError if the package is not installed."""
+    try:
+        onnx = importlib.import_module("onnx")
+    except ImportError as error:
+        raise UnpooledError(
+            "ONNX needs a package. Install it with: pip install unpooled-core[onnx]"
+        ) from error
+    graph = _Graph(onnx.helper, onnx.numpy_helper, onnx.TensorProto)
+    outputs = _outputs(graph, model)
+    helper, kinds = onnx.helper, onnx.TensorProto
+    taken = [helper.make_tensor_value_info("X", kinds.DOUBLE, ["n", model.n_features_in_])]
+    given = [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in outputs]
+    whole = helper.make_graph(graph.nodes, "model", taken, given, graph.constants)
+    opset = helper.make_opsetid("", OPSET)
+    made = helper.make_model(whole, opset_imports=[opset], ir_version=IR_VERSION, producer_name="Unpooled")
+    for name, value in (("outcome", model.outcome), ("features", "\n".join(model.feature_names_in_))):
+        made.metadata_props.add(key=name, value=value)
+    onnx.checker.check_model(made, full_check=True)
+    return bytes(made.SerializeToString())
+
+
+class _Graph:
+    """Nodes, one after the other, with the constants that they take."""
+
+    def __init__(self, helper: Any, numpy_helper: Any, kinds: Any) -> None:
+        self.helper, self.numpy_helper, self.kinds = helper, numpy_helper, kinds
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def constant(self, value: np.ndarray) -> str:
+        name = f"constant{len(self.constants)}"
+        self.constants.append(self.numpy_helper.from_array(value, name))
+        return name
+
+    def add(self, operator: str, *inputs: str, out: str = "", **attributes: Any) -> str:
+        name = out or f"value{len(self.nodes)}"
+        self.nodes.append(self.helper.make_node(operator, list(inputs), [name], **attributes))
+        return name
+
+
+def _outputs(graph: _Graph, model: Model) -> list[tuple[str, int, list[Any]]]:
+    """Add all nodes; name, kind and shape of each output."""
+    scores = _scores(graph, model)
+    double, one = graph.kinds.DOUBLE, graph.constant(np.array([1], np.int64))
+    if model.link == NUMBER:
+        graph.add("Squeeze", scores, one, out="outcome")
+        return [("outcome", double, ["n"])]
+    classes = graph.constant(model.classes_.astype(object))
+    if len(model.classes_) == 2:
+        above = graph.add("Greater", graph.add("Squeeze", scores, one), graph.constant(np.array(0.0)))
+        place = graph.add("Cast", above, to=graph.kinds.INT64)
+    else:
+        place = graph.add("ArgMax", scores, axis=1, keepdims=0)
+    graph.add("Gather", classes, place, out="outcome")
+    if model.link == LOGISTIC:
+        _probabilities(graph, scores, len(model.classes_))
+        last = ("probabilities", double, ["n", len(model.classes_)])
+    else:
+        graph.add("Identity", scores, out="scores")
+        last = ("scores", double, ["n", len(model.coef_)])
+    return [("outcome", graph.kinds.STRING, ["n"]), last]
+
+
+def _scores(graph: _Graph, model: Model) -> str:
+    """(X - mean) w + b, where what is missing is 0."""
+    mean = model.mean_
+    centred = graph.add("Sub", "X", graph.constant(mean))
+    missing = graph.add("IsNaN", "X")
+    filled = graph.add("Where", missing, graph.constant(np.array(0.0)), centred)
+    product = graph.add("MatMul", filled, graph.constant(np.ascontiguousarray(model.coef_.T)))
+    return graph.add("Add", product, graph.constant(model.intercept_at_mean_))
+
+
+def _probabilities(graph: _Graph, scores: str, classes: int) -> None:
+    odds = graph.add("Sigmoid", scores)
+    if classes == 2:
+        other = graph.add("Sub", graph.constant(np.array(1.0)), odds)
+        graph.add("Concat", other, odds, out="probabilities", axis=1)
+        return
+    axis = graph.constant(np.array([1], np.int64))
+    graph.add("Div", odds, graph.add("ReduceSum", odds, axis, keepdims=1), out="probabilities")

@@ -1,0 +1,152 @@
+"""A model that a study has fitted, and what it predicts.
+
+`Model` predicts like a fitted estimator of scikit-learn, also at the end of a pipeline; it needs only NumPy.
+
+    model = Model.from_file("study.model.json")
+    model.predict(table[model.feature_names_in_])
+
+Its features are columns of numbers. Where the study had categories, `model.encoder` makes their columns of
+words, and `model.table(columns)` the whole of the features.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from unpooled.encoder import Encoder
+from unpooled.errors import DataProblem
+from unpooled.transformer import Fitted
+
+FORMAT, VERSION = "unpooled/model", 1
+NUMBER, SIGN, LOGISTIC = "number", "sign", "logistic"
+"""What a score is: the outcome; a class by the largest; or the logarithm of its odds."""
+LINKS = (NUMBER, SIGN, LOGISTIC)
+
+
+class Model(Fitted):
+    """A fitted model. It has the methods that scikit-learn expects of a regressor, or of a classifier.
+
+    A missing feature counts as the mean of the pool. `predict_proba` is there where scores are log odds.
+    """
+
+    input_tags: ClassVar[dict[str, bool]] = {"allow_nan": True}
+
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        """`parameters` as `json.load` gives them; ValueError if they are no model."""
+        self.parameters = parameters  # as it came, for scikit-learn's clone
+        try:
+            self._read(parameters)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"these are not the parameters of a model: {error!r}") from error
+
+    def _read(self, given: Mapping[str, Any]) -> None:
+        if (given["format"], given["version"]) != (FORMAT, VERSION):
+            raise ValueError(f"got {given['format']} {given['version']}; want {FORMAT} {VERSION}")
+        if given["link"] not in LINKS:
+            raise ValueError(f"got the link {given['link']!r}; want {', '.join(LINKS)}")
+        rows, outcome = given["features"], given["outcome"]
+        self.link, self.outcome = str(given["link"]), str(outcome["name"])
+        self.feature_names_in_ = np.array([row["name"] for row in rows], object)
+        self.n_features_in_ = len(rows)
+        self.coef_ = np.array([row["coefficients"] for row in rows], np.float64).T
+        self.mean_ = np.array([row["mean"] for row in rows], np.float64)
+        self.intercept_at_mean_ = np.array(given["intercept"], np.float64)
+        if self.coef_.shape != (len(self.intercept_at_mean_), len(rows)) or not _finite(
+            self.coef_, self.mean_, self.intercept_at_mean_
+        ):
+            raise ValueError("a coefficient is missing or is no number")
+        self.encoder = Encoder(given["encoding"]) if given.get("encoding") else None
+        if self.link != NUMBER:
+            self.classes_ = np.array(outcome["classes"], object)
+            if len(self.classes_) != (
+                len(self.intercept_at_mean_) if len(self.intercept_at_mean_) > 1 else 2
+            ):
+                raise ValueError(
+                    f"got {len(self.classes_)} classes for {len(self.intercept_at_mean_)} scores"
+                )
+
+    @classmethod
+    def from_file(cls, path: Path | str) -> Model:
+        """The model in a file; DataProblem if there is none."""
+        try:
+            return cls(json.loads(Path(path).read_text(encoding="utf-8")))
+        except (OSError, ValueError, RecursionError) as error:
+            remedy = "Give the model.json that a study of models delivered."
+            raise DataProblem(f"the model cannot be read: {error}", file=path, remedy=remedy) from error
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """The score where every feature is 0, as scikit-learn has it: float64 (scores,)."""
+        return np.asarray(self.intercept_at_mean_ - self.coef_ @ self.mean_)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The scores, float64 (n,) of a number or of two classes, else (n, classes)."""
+        values = self._checked(X) - self.mean_
+        scores = np.nan_to_num(values, nan=0.0) @ self.coef_.T + self.intercept_at_mean_
+        return np.asarray(scores[:, 0] if len(self.intercept_at_mean_) == 1 else scores)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The outcome of each row of an array or a data frame: float64 (n,), or the classes, object (n,)."""
+        scores = self.decision_function(X)
+        if self.link == NUMBER:
+            return scores
+        place = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[place])
+
+    def __getattr__(self, name: str) -> Any:
+        """`predict_proba` of a model whose scores are log odds; AttributeError of others, as scikit-learn."""
+        if name == "predict_proba" and self.__dict__.get("link") == LOGISTIC:
+            return self._probabilities
+        raise AttributeError(f"this model has no {name}")
+
+    def _probabilities(self, X: Any) -> np.ndarray:
+        """The probability of each class, float64 (n, classes)."""
+        scores = self.decision_function(X)
+        with np.errstate(over="ignore"):
+            odds = 1 / (1 + np.exp(-scores))
+        if odds.ndim == 1:
+            return np.column_stack([1 - odds, odds])
+        return np.asarray(odds / np.maximum(odds.sum(axis=1, keepdims=True), 1e-300))
+
+    def table(self, columns: Mapping[str, Any]) -> np.ndarray:
+        """The features, float64 (n, features), from columns by name: numbers, and words for `encoder`."""
+        made: dict[str, Any] = {}
+        if self.encoder is not None:
+            words = np.column_stack(
+                [np.asarray(columns[name], object) for name in self.encoder.feature_names_in_]
+            )
+            encoded = self.encoder.transform(words)
+            dense = encoded.toarray() if hasattr(encoded, "toarray") else encoded
+            made = dict(zip(self.encoder.get_feature_names_out(), dense.T, strict=True))
+        parts = [
+            np.asarray(made[name] if name in made else columns[name], np.float64)
+            for name in self.feature_names_in_
+        ]
+        return np.column_stack(parts)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        return {"parameters": self.parameters}
+
+    @property
+    def _estimator_type(self) -> str:
+        return "regressor" if self.link == NUMBER else "classifier"
+
+    def _tags(self, utils: Any) -> dict[str, Any]:
+        kind = self._estimator_type
+        return {
+            "estimator_type": kind,
+            "target_tags": utils.TargetTags(required=False),
+            f"{kind}_tags": utils.RegressorTags() if kind == "regressor" else utils.ClassifierTags(),
+        }
+
+    def _checked(self, X: Any) -> np.ndarray:
+        return self._of_shape(np.asarray(self._cells(X, None, "real ones"), np.float64))
+
+
+def _finite(*arrays: np.ndarray) -> bool:
+    return all(np.isfinite(array).all() for array in arrays)

@@ -1,0 +1,91 @@
+"""Studies that fit models in one process, and pools to hold them with."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from normalizing import NOBODY
+
+from unpooled import run
+from unpooled.algorithms import check, usual
+from unpooled.cohort import ArrayTable
+from unpooled.plan import Plan
+from unpooled.schema import Column
+from unpooled.words import Words
+
+Cells = Mapping[str, Sequence[Any]]
+"""A cohort's table by title: numbers, or words."""
+
+
+def plan_of(method: str, schema: Sequence[Column], cohorts: int, **changes: Any) -> Plan:
+    named: dict[str, Any] = {
+        "test": method,
+        "cohorts": cohorts,
+        "compensator_key": bytes(32),
+        "schema": tuple(schema),
+        **usual(method),
+    }
+    plan = Plan(**{**named, "files": tuple(named["files"]), **changes})
+    check(plan)
+    return plan
+
+
+def table_of(cells: Cells, plan: Plan) -> ArrayTable:
+    """A cohort's table as its client would have read it."""
+    numbers = [np.asarray(cells[column.title], float) for column in plan.features]
+    values = np.column_stack(numbers) if numbers else np.zeros((len(next(iter(cells.values()))), 0))
+    method = check(plan)
+    words = {c.title: Words.of(cells[c.title]) for c in plan.schema if method.reads_words(c)}
+    return method.prepared(ArrayTable(values, words), plan)
+
+
+def tables_of(plan: Plan, cohorts: Sequence[Cells]) -> dict[str, dict[str, np.ndarray]]:
+    """The result tables, through the real encodings and masks."""
+    return run.run(plan, NOBODY, [table_of(cells, plan) for cells in cohorts])
+
+
+def fit(plan: Plan, cohorts: Sequence[Cells]) -> dict[str, Any]:
+    """The content of the model file."""
+    return content(plan, cohorts, "model")
+
+
+def content(plan: Plan, cohorts: Sequence[Cells], file: str) -> dict[str, Any]:
+    """The content of a result file that is JSON."""
+    read: dict[str, Any] = json.loads(text(plan, cohorts, file))
+    return read
+
+
+def text(plan: Plan, cohorts: Sequence[Cells], file: str) -> str:
+    """A result file."""
+    method, found = check(plan), tables_of(plan, cohorts)
+    method.files[file](out := io.BytesIO(), NOBODY, method.columns_for(file, found), plan)
+    return out.getvalue().decode()
+
+
+def coefficient_table(plan: Plan, cohorts: Sequence[Cells]) -> list[dict[str, str]]:
+    """The lines of the table of coefficients."""
+    return list(csv.DictReader(io.StringIO(text(plan, cohorts, "coefficients")), delimiter="\t"))
+
+
+def schema_of(features: int, outcome: str = "number", *more: Column) -> list[Column]:
+    """So many features `x0`, `x1`, …, and the outcome `y`: a number, or classes between bars."""
+    y = (
+        Column("y", role="outcome")
+        if outcome == "number"
+        else Column("y", "category", levels=tuple(outcome.split("|")), role="outcome")
+    )
+    return [*(Column(f"x{k}") for k in range(features)), *more, y]
+
+
+def cells_of(x: np.ndarray, y: Sequence[Any] | np.ndarray) -> dict[str, Any]:
+    return {**{f"x{k}": column for k, column in enumerate(x.T)}, "y": y}
+
+
+def coefficients(model: Mapping[str, Any]) -> np.ndarray:
+    """float64 (m, scores)"""
+    return np.array([feature["coefficients"] for feature in model["features"]])

@@ -1,0 +1,476 @@
+"""Models of a federation beside scikit-learn's of the pooled table."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import models
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from sklearn.base import clone, is_regressor
+from sklearn.compose import ColumnTransformer
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import ElasticNet, LassoCV, Ridge
+from sklearn.model_selection import PredefinedSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from unpooled.algorithms.learning.solve import LOG_ODDS
+from unpooled.algorithms.learning.stored import error_without, refitted
+from unpooled.encoder import Encoder
+from unpooled.errors import DataProblem
+from unpooled.model import Model
+from unpooled.plan import PlanError
+from unpooled.schema import Column
+
+NEAR = 1e-9
+"""Relative to the largest coefficient."""
+
+
+def apart(found: np.ndarray, wanted: np.ndarray) -> float:
+    return float(np.abs(found - wanted).max() / np.abs(wanted).max())
+
+
+def evenly(y: np.ndarray, cohorts: int) -> list[np.ndarray]:
+    return [np.arange(k, len(y), cohorts) for k in range(cohorts)]
+
+
+def by_outcome(y: np.ndarray, cohorts: int) -> list[np.ndarray]:
+    """Cohorts whose outcomes do not overlap: of classes, whole classes."""
+    return np.array_split(np.argsort(y, kind="stable"), cohorts)
+
+
+def unequal(y: np.ndarray, cohorts: int) -> list[np.ndarray]:
+    """One cohort with a hundred times as many people as the others have together."""
+    order, few = np.random.default_rng(3).permutation(len(y)), max(20 * (cohorts - 1), len(y) // 101)
+    return [order[few:], *np.array_split(order[:few], cohorts - 1)]
+
+
+SPLITS = (evenly, by_outcome, unequal)
+
+
+def pooled(x: np.ndarray) -> np.ndarray:
+    """The features of the pool, standardised, with means for missing cells."""
+    filled: np.ndarray = SimpleImputer().fit_transform(x)
+    return np.asarray(StandardScaler().fit_transform(filled))
+
+
+def federated(x: np.ndarray, y: np.ndarray, parts: list[np.ndarray], plan: Any) -> dict[str, Any]:
+    return models.fit(plan, [models.cells_of(x[part], y[part]) for part in parts])
+
+
+def per_deviation(model: dict[str, Any]) -> np.ndarray:
+    deviation = np.array([feature["deviation"] for feature in model["features"]])
+    return models.coefficients(model) * deviation[:, None]
+
+
+@pytest.mark.parametrize("cohorts", [3, 20])
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_ridge_is_that_of_the_pooled_table(split: Any, cohorts: int, missing: float) -> None:
+    random = np.random.default_rng(cohorts)
+    x, y = load_diabetes(return_X_y=True)
+    x = np.repeat(x, 9, axis=0) * random.uniform(1, 1e4, x.shape[1]) + random.normal(0, 1e3, x.shape[1])
+    y = np.repeat(y, 9) + random.normal(0, 9, 9 * len(y))
+    x[random.random(x.shape) < missing] = np.nan
+    plan = models.plan_of("ridge", models.schema_of(x.shape[1]), cohorts)
+    model = federated(x, y, split(y, cohorts), plan)
+    z = pooled(x)
+    wanted = Ridge(model["penalty"] * len(y), solver="svd").fit(z, y)
+    assert apart(per_deviation(model)[:, 0], wanted.coef_) < NEAR
+    assert np.abs(Model(model).predict(x) - wanted.predict(z)).max() < NEAR * np.abs(y).max()
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize(("load", "names"), [(load_wine, "a|b|c"), (load_breast_cancer, "no|yes")])
+def test_ridge_of_classes_is_that_of_the_pooled_table(split: Any, load: Any, names: str) -> None:
+    x, number = load(return_X_y=True)
+    x, number = np.repeat(x, 12, axis=0), np.repeat(number, 12)
+    x = x + np.random.default_rng(1).normal(0, 0.1, x.shape) * x.std(axis=0)
+    y = np.array(names.split("|"), object)[number]
+    plan = models.plan_of("ridge", models.schema_of(x.shape[1], names), 3)
+    model = federated(x, y, split(number, 3), plan)
+    classes = np.arange(number.max() + 1)[int(number.max() == 1) :]
+    targets = np.where(number[:, None] == classes, 1.0, -1.0)
+    wanted = Ridge(model["penalty"] * len(y), solver="svd").fit(pooled(x), targets)
+    assert apart(per_deviation(model), wanted.coef_.reshape(len(classes), -1).T) < NEAR
+    found = Model(model)
+    scores = wanted.predict(pooled(x)).reshape(len(y), -1)
+    place = scores.argmax(axis=1) if len(classes) > 1 else (scores[:, 0] > 0).astype(int)
+    assert (found.predict(x) == np.array(names.split("|"), object)[place]).all()
+    assert not hasattr(found, "predict_proba")
+
+
+def test_the_error_of_each_penalty_is_that_of_the_folds_left_out() -> None:
+    x, y = load_diabetes(return_X_y=True)
+    tried = (10.0, 0.1, 1e-4)
+    plan = models.plan_of("ridge", models.schema_of(x.shape[1]), 3, penalties=tried, validation_folds=4)
+    cells = [models.cells_of(x[part], y[part]) for part in evenly(y, 3)]
+    found = models.tables_of(plan, cells)["path"]
+    tables = [models.table_of(each, plan) for each in cells]
+    z = StandardScaler().fit(x).transform(np.vstack([table.values[:, :-1] for table in tables]))
+    target = np.concatenate([table.values[:, -1] for table in tables])
+    fold = np.concatenate([table.folds for table in tables])
+    for penalty, error in zip(found["penalty"], found["error"], strict=True):
+        squares = []
+        for k in range(4):
+            train = fold != k
+            model = Ridge(penalty * train.sum(), solver="svd").fit(z[train], target[train])
+            squares.append(np.mean((model.predict(z[~train]) - target[~train]) ** 2))
+        assert abs(error - np.mean(squares)) < 1e-9 * np.mean(squares)
+
+
+def with_words(rows: int) -> tuple[list[Column], dict[str, Any]]:
+    """A table with categories of every encoding, one of them with a rare level and missing words."""
+    random = np.random.default_rng(6)
+    smoking = random.choice(["never", "former", "now", None], rows, p=[0.5, 0.3, 0.15, 0.05]).astype(object)
+    smoking[:4], smoking[4::10] = "pipe", "something else"
+    stage, ward = (random.choice(list("abcd"), rows).astype(object) for _ in range(2))
+    stage[::17] = None
+    x = random.normal(size=(rows, 2))
+    y = x @ [1.0, -0.5] + (smoking == "now") * 2 + (stage == "c") + random.normal(size=rows)
+    schema = models.schema_of(
+        2,
+        "number",
+        Column("smoking", "category", "", "one-hot", ("never", "former", "now", "pipe")),
+        Column("stage", "category", "", "ordinal", ("a", "b", "c", "d")),
+        Column("ward", "category", "", "frequency", ("a", "b", "c")),
+    )
+    return schema, {**models.cells_of(x, y), "smoking": smoking, "stage": stage, "ward": ward}
+
+
+@pytest.mark.parametrize("missing_words", ["missing", "rest", "value"])
+def test_categories_are_features_as_the_encoder_makes_them(missing_words: str) -> None:
+    schema, cells = with_words(900)
+    plan = models.plan_of("ridge", schema, 3, missing_words=missing_words)
+    model = models.fit(plan, [{name: column[k::3] for name, column in cells.items()} for k in range(3)])
+    found = Model(model)
+    assert "smoking=pipe" not in found.feature_names_in_ and "smoking=now" in found.feature_names_in_
+    x = found.table(cells)
+    wanted = Ridge(model["penalty"] * 900, solver="svd").fit(pooled(x), cells["y"])
+    assert apart(per_deviation(model)[:, 0], wanted.coef_) < NEAR
+
+
+def test_a_model_stands_at_the_end_of_a_pipeline_after_an_encoder() -> None:
+    schema, cells = with_words(900)
+    plan = models.plan_of("ridge", schema, 3)
+    found = Model(
+        models.fit(plan, [{name: column[k::3] for name, column in cells.items()} for k in range(3)])
+    )
+    assert isinstance(found.encoder, Encoder)
+    words, numbers = [2, 3, 4], [0, 1]
+    table = np.column_stack([np.asarray(cells[column.title], object) for column in schema[:-1]])
+    parts = ColumnTransformer([("numbers", "passthrough", numbers), ("words", found.encoder, words)])
+    line = make_pipeline(parts, found).fit(table)
+    assert np.allclose(line.predict(table), found.predict(found.table(cells)), rtol=0, atol=1e-12)
+
+
+def test_rows_of_a_patient_are_in_one_fold_wherever_they_are() -> None:
+    random = np.random.default_rng(2)
+    x, patient = (
+        random.normal(size=(900, 2)),
+        np.array([f"p{k}" for k in random.integers(0, 300, 900)], object),
+    )
+    y = x @ [1.0, 2.0] + random.normal(size=900)
+    schema = models.schema_of(2, "number", Column("id", "text", role="patient"))
+    plan = models.plan_of("ridge", schema, 3)
+    cohorts = [{**models.cells_of(x[k::3], y[k::3]), "id": patient[k::3]} for k in range(3)]
+    fold_of: dict[str, int] = {}
+    for cells in cohorts:
+        for name, fold in zip(cells["id"], models.table_of(cells, plan).folds.tolist(), strict=True):
+            assert fold_of.setdefault(name, fold) == fold
+    assert set(fold_of.values()) == set(range(5))
+    model = models.fit(plan, cohorts)
+    wanted = Ridge(model["penalty"] * 900, solver="svd").fit(pooled(x), y)
+    assert apart(per_deviation(model)[:, 0], wanted.coef_) < NEAR
+    different = sum(len(set(cells["id"])) for cells in cohorts)
+    assert model["rows"] == 900 and model["people"] == different
+
+
+def test_only_complete_rows_count_where_the_plan_says_so() -> None:
+    x, y = load_diabetes(return_X_y=True)
+    x, y = x.copy(), y.copy()
+    x[::7, 2], y[3::11] = np.nan, np.nan
+    plan = models.plan_of("ridge", models.schema_of(x.shape[1]), 3, missing_cells="complete")
+    model = federated(x, y, evenly(y, 3), plan)
+    known = ~np.isnan(x).any(axis=1) & ~np.isnan(y)
+    wanted = Ridge(model["penalty"] * known.sum(), solver="svd").fit(pooled(x[known]), y[known])
+    assert model["people"] == known.sum()
+    assert apart(per_deviation(model)[:, 0], wanted.coef_) < NEAR
+
+
+@pytest.mark.parametrize("cohorts", [3, 20])
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize(("method", "share"), [("lasso", 1.0), ("elastic-net", 0.3)])
+def test_lasso_and_elastic_net_are_those_of_the_pooled_table(
+    method: str, share: float, split: Any, cohorts: int
+) -> None:
+    random = np.random.default_rng(cohorts)
+    x, y = load_diabetes(return_X_y=True)
+    x = np.repeat(x, 9, axis=0) * random.uniform(1, 1e4, x.shape[1]) + random.normal(0, 1e3, x.shape[1])
+    y = np.repeat(y, 9) + random.normal(0, 9, 9 * len(y))
+    more = {} if method == "lasso" else {"l1_share": share}
+    for penalties in ((), (5.0, 0.5)):
+        plan = models.plan_of(method, models.schema_of(x.shape[1]), cohorts, penalties=penalties, **more)
+        model = federated(x, y, split(y, cohorts), plan)
+        wanted = ElasticNet(model["penalty"], l1_ratio=share, tol=1e-12, max_iter=1_000_000).fit(pooled(x), y)
+        assert apart(per_deviation(model)[:, 0], wanted.coef_) < NEAR
+        assert ((per_deviation(model)[:, 0] == 0) == (wanted.coef_ == 0)).all()
+
+
+def test_the_path_of_a_lasso_is_that_of_scikit_learn() -> None:
+    """With the same folds, over the usual penalties: the error of each, and the choice."""
+    x, y = load_diabetes(return_X_y=True)
+    plan = models.plan_of("lasso", models.schema_of(x.shape[1]), 3)
+    cells = [models.cells_of(x[part], y[part]) for part in evenly(y, 3)]
+    found = models.tables_of(plan, cells)["path"]
+    tables = [models.table_of(each, plan) for each in cells]
+    z = StandardScaler().fit(x).transform(np.vstack([table.values[:, :-1] for table in tables]))
+    target = np.concatenate([table.values[:, -1] for table in tables])
+    fold = np.concatenate([table.folds for table in tables])
+    tried = np.sort(found["penalty"])[::-1]
+    wanted = LassoCV(alphas=tried, cv=PredefinedSplit(fold), tol=1e-12, max_iter=1_000_000).fit(z, target)
+    assert tried[0] == pytest.approx(np.abs(z.T @ (target - target.mean())).max() / len(z), rel=1e-9)
+    assert np.allclose(found["error"], wanted.mse_path_.mean(axis=1), rtol=1e-9, atol=0)
+    assert found["penalty"][found["chosen"]][0] == pytest.approx(wanted.alpha_, rel=1e-9)
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_linear_regression_has_the_standard_errors_of_the_pooled_table(split: Any, missing: float) -> None:
+    random = np.random.default_rng(4)
+    x, y = load_diabetes(return_X_y=True)
+    x = np.repeat(x, 9, axis=0) * random.uniform(1, 1e4, x.shape[1]) + random.normal(0, 1e2, x.shape[1])
+    x += random.normal(0, 0.3, x.shape) * x.std(axis=0)
+    y = np.repeat(y, 9)
+    x[random.random(x.shape) < missing] = np.nan
+    plan = models.plan_of("linear-model", models.schema_of(x.shape[1]), 3)
+    lines = models.coefficient_table(plan, [models.cells_of(x[part], y[part]) for part in split(y, 3)])
+    filled = SimpleImputer().fit_transform(x)
+    wanted = sm.OLS(y, sm.add_constant(filled)).fit()
+    for name, numbers in (
+        ("coefficient", wanted.params),
+        ("standard error", wanted.bse),
+        ("t", wanted.tvalues),
+    ):
+        assert np.allclose([float(line[name]) for line in lines], numbers, rtol=1e-8, atol=0)
+    assert np.allclose([float(line["P"]) for line in lines], wanted.pvalues, rtol=1e-6, atol=0)
+
+
+def test_the_first_value_of_a_category_is_the_reference_of_linear_regression() -> None:
+    schema, cells = with_words(900)
+    plan = models.plan_of("linear-model", schema, 3)
+    cohorts = [{name: column[k::3] for name, column in cells.items()} for k in range(3)]
+    lines = models.coefficient_table(plan, cohorts)
+    by_name = {line["name"]: line for line in lines}
+    assert by_name["smoking=never"]["standard error"] == "NA"
+    assert float(by_name["smoking=never"]["coefficient"]) == 0
+    found = Model(models.fit(plan, cohorts))
+    used = [k for k, name in enumerate(found.feature_names_in_) if name != "smoking=never"]
+    design = SimpleImputer().fit_transform(found.table(cells)[:, used])
+    wanted = sm.OLS(cells["y"], sm.add_constant(design)).fit()
+    names = ["(intercept)", *found.feature_names_in_[used]]
+    assert np.allclose([float(by_name[name]["coefficient"]) for name in names], wanted.params, rtol=1e-8)
+    assert np.allclose([float(by_name[name]["standard error"]) for name in names], wanted.bse, rtol=1e-8)
+
+
+def one_layer(z: np.ndarray, y: np.ndarray, classes: int, penalty: float) -> np.ndarray:
+    """FedHEONN's closed form in extended precision, as its paper writes it: (m + 1, scores), bias first."""
+    x = np.column_stack([np.ones(len(z)), z]).T.astype(np.longdouble)
+    scores = []
+    for k in range(classes) if classes > 2 else [1]:
+        d = np.where(y == k, np.longdouble("0.95"), np.longdouble("0.05"))
+        wanted, slope = np.log(d / (1 - d)), d * (1 - d)
+        left = (x * slope**2) @ x.T + np.longdouble(penalty) * np.eye(len(x), dtype=np.longdouble)
+        scores.append(solved(left, (x * slope**2) @ wanted))
+    return np.array(scores).T
+
+
+def solved(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Gauss and Jordan's elimination with pivots, in the precision of its arguments."""
+    a = np.column_stack([left, right])
+    for k in range(len(a)):
+        pivot = k + int(np.abs(a[k:, k]).argmax())
+        a[[k, pivot]] = a[[pivot, k]]
+        a[k] /= a[k, k]
+        others = np.arange(len(a)) != k
+        a[others] -= np.outer(a[others, k], a[k])
+    return np.asarray(a[:, -1])
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize(("load", "names"), [(load_wine, "a|b|c"), (load_breast_cancer, "no|yes")])
+def test_fedheonn_is_its_closed_form(split: Any, load: Any, names: str) -> None:
+    x, number = load(return_X_y=True)
+    x, number = np.repeat(x, 12, axis=0), np.repeat(number, 12)
+    x = x + np.random.default_rng(1).normal(0, 0.1, x.shape) * x.std(axis=0)
+    y = np.array(names.split("|"), object)[number]
+    plan = models.plan_of("fedheonn", models.schema_of(x.shape[1], names), 3, penalties=(1e-3,))
+    model = federated(x, y, split(number, 3), plan)
+    wide = x.astype(np.longdouble)
+    z = (wide - wide.mean(axis=0)) / wide.std(axis=0)
+    wanted = one_layer(z, number, len(names.split("|")), 1e-3)
+    found = np.vstack([model["intercept"], per_deviation(model)])
+    assert apart(found, wanted.astype(float)) < 1e-10
+    chances = Model(model).predict_proba(x)
+    assert chances.shape == (len(x), len(names.split("|"))) and np.allclose(chances.sum(axis=1), 1)
+
+
+def test_an_outcome_far_from_0_loses_no_digits() -> None:
+    x, y = load_diabetes(return_X_y=True)
+    x = x * 1e-3 + 7.0
+    y = y / y.std() + 1e6
+    plan = models.plan_of("ridge", models.schema_of(x.shape[1]), 3, penalties=(0.01,))
+    model = federated(x, y, evenly(y, 3), plan)
+    wanted = Ridge(0.01 * len(y), solver="svd").fit(pooled(x), y - 1e6)
+    assert apart(per_deviation(model)[:, 0], wanted.coef_) < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("method", "outcome"), [("ridge", "number"), ("fedheonn", "u|v|w"), ("linear-model", "number")]
+)
+def test_a_cohort_tests_the_model_of_the_others_on_itself(method: str, outcome: str) -> None:
+    """From the sums of the pool and its own table: the error is that of a model of the others' rows."""
+    schema, cells = with_words(1200)
+    schema[-1] = models.schema_of(0, outcome)[0]
+    if outcome != "number":
+        cells["y"] = np.array(outcome.split("|"), object)[np.digitize(cells["y"], [0.0, 1.0])]
+    plan = models.plan_of(method, schema, 4, files=("model", "sums"), **PENALTY[method])
+    cohorts = [{name: column[k::4] for name, column in cells.items()} for k in range(4)]
+    found = error_without(models.content(plan, cohorts, "sums"), models.table_of(cohorts[0], plan), plan)
+    whole = Model(models.fit(plan, cohorts))
+    x = [whole.table(of) for of in cohorts]
+    names, times = outcome.split("|"), LOG_ODDS if method == "fedheonn" else 1.0
+    targets = [
+        np.asarray(of["y"], float)[:, None]
+        if outcome == "number"
+        else np.where(np.asarray(of["y"])[:, None] == np.array(names), times, -times)
+        for of in cohorts
+    ]
+    fill = np.nanmean(np.vstack(x), axis=0)
+    filled = [np.where(np.isnan(of), fill, of) for of in x]
+    others, y = np.vstack(filled[1:]), np.vstack(targets[1:])
+    mean, deviation = others.mean(axis=0), others.std(axis=0)
+    z, own = ((part - mean) / deviation for part in (others, filled[0]))
+    if method == "fedheonn":
+        bias, slope = np.ones((len(z), 1)), 0.95 * 0.05
+        wide = np.hstack([bias, z])
+        w = np.linalg.solve(wide.T @ wide + 0.1 / slope**2 * np.eye(wide.shape[1]), wide.T @ y)
+        scores = np.hstack([np.ones((len(own), 1)), own]) @ w
+    elif method == "ridge":
+        scores = Ridge(0.1 * len(z), solver="svd").fit(z, y).predict(own).reshape(len(own), -1)
+    else:
+        used = whole.feature_names_in_ != "smoking=never"
+        fitted = sm.OLS(y[:, 0], sm.add_constant(z[:, used])).fit()
+        scores = fitted.predict(sm.add_constant(own[:, used]))[:, None]
+    assert found == pytest.approx(np.mean(np.sum((scores - targets[0]) ** 2, axis=1)), rel=1e-8)
+
+
+PENALTY: dict[str, dict[str, Any]] = {
+    "ridge": {"penalties": (0.1,)},
+    "fedheonn": {"penalties": (0.1,)},
+    "linear-model": {},
+}
+
+
+def test_sums_are_given_to_the_cohorts_from_four_on() -> None:
+    with pytest.raises(PlanError, match="from 4 cohorts on"):
+        models.plan_of("ridge", models.schema_of(2), 3, files=("model", "sums"))
+
+
+def test_a_card_says_whom_a_model_was_fitted_to_and_how_well_it_does() -> None:
+    x, y = load_diabetes(return_X_y=True)
+    schema = [*(Column(f"x|{k}") for k in range(x.shape[1])), Column("y_1", "number", "mg", role="outcome")]
+    plan = models.plan_of("ridge", schema, 3)
+    cells = {**{f"x|{k}": column for k, column in enumerate(x.T)}, "y_1": y}
+    cohorts = [{name: column[k::3] for name, column in cells.items()} for k in range(3)]
+    model, card = models.fit(plan, cohorts), models.text(plan, cohorts, "card")
+    explained = 1 - model["error"] / model["variance"]
+    assert 0.4 < explained < 0.6  # as R² of this table is known to be
+    for said in (
+        "# Model of y\\_1",
+        "(mg)",
+        "442 people",
+        "3 cohorts",
+        f"there: {explained:.4g}",
+        "x\\|9",
+        "Not for",
+    ):
+        assert said in card
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"version": 2}, "want unpooled/model 1"),
+        ({"link": "probit"}, "want number, sign, logistic"),
+        ({"features": 3}, "not the parameters of a model"),
+        ({"intercept": [1.0, 2.0]}, "a coefficient is missing"),
+        ({"link": "sign", "outcome": {"name": "y", "classes": ["a", "b", "c"]}}, "3 classes for 1 scores"),
+    ],
+)
+def test_a_file_that_is_no_model_says_what_is_wrong(
+    change: dict[str, Any], complaint: str, tmp_path: Any
+) -> None:
+    x, y = load_diabetes(return_X_y=True)
+    plan = models.plan_of("ridge", models.schema_of(x.shape[1]), 3)
+    path = tmp_path / "x.model.json"
+    path.write_text(json.dumps(federated(x, y, evenly(y, 3), plan) | change))
+    with pytest.raises(DataProblem, match=complaint) as told:
+        Model.from_file(path)
+    assert str(path) in str(told.value) and "model.json that a study of models delivered" in str(told.value)
+
+
+def test_a_table_of_other_columns_is_refused() -> None:
+    x, y = load_diabetes(return_X_y=True)
+    found = Model(federated(x, y, evenly(y, 3), models.plan_of("ridge", models.schema_of(x.shape[1]), 3)))
+    with pytest.raises(ValueError, match="X has 3 features, but Model is expecting 10"):
+        found.predict(x[:, :3])
+    assert clone(found).predict(x) == pytest.approx(found.predict(x))
+    assert is_regressor(found)
+
+
+@pytest.mark.parametrize("method", ["ridge", "linear-model"])
+def test_sums_of_two_studies_give_the_model_of_all_rows(method: str) -> None:
+    (*schema, ward, y), cells = with_words(2000)
+    assert ward.encoding == "frequency"
+    cells["x0"] = 5e3 + 300 * cells["x0"]
+    cells["x0"][1200:] *= 3  # so the second study has another mean, and another exponent
+    cells["stage"] = np.array([stage or "a" for stage in cells["stage"]], object)
+    plan = models.plan_of(method, [*schema, y], 4, files=("model", "sums"), **PENALTY[method])
+    contents = [
+        models.content(
+            plan, [{name: of[a + k : b : 4] for name, of in cells.items()} for k in range(4)], "sums"
+        )
+        for a, b in ((0, 1200), (1200, 2000))
+    ]
+    model = refitted(contents, plan)
+    found = Model(model)
+    x = found.table(cells)
+    z = StandardScaler().fit_transform(x)
+    if method == "ridge":
+        wanted = Ridge(0.1 * len(x), solver="svd").fit(z, cells["y"]).predict(z)
+    else:
+        used = found.feature_names_in_ != "smoking=never"
+        wanted = sm.OLS(cells["y"], sm.add_constant(z[:, used])).fit().fittedvalues
+    assert model["rows"] == 2000 and contents[0]["exponent"] != contents[1]["exponent"]
+    assert np.abs(found.predict(x) - wanted).max() < NEAR * np.abs(wanted).max()
+
+
+def test_sums_of_other_columns_are_not_added() -> None:
+    x, y = load_diabetes(return_X_y=True)
+    contents = []
+    for columns in (3, 4):
+        plan = models.plan_of("ridge", models.schema_of(columns), 4, files=("sums",))
+        cells = [models.cells_of(x[part][:, :columns], y[part]) for part in evenly(y, 4)]
+        contents.append(models.content(plan, cells, "sums"))
+    with pytest.raises(ValueError, match="other columns"):
+        refitted(contents, plan)
+    with_frequency = models.plan_of("ridge", with_words(9)[0], 4)
+    with pytest.raises(ValueError, match="each study's own"):
+        refitted(contents, with_frequency)
+    with pytest.raises(ValueError, match="want unpooled/sums 1"):
+        refitted([{"format": "unpooled/model", "version": 1}], plan)

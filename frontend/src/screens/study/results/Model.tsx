@@ -1,0 +1,62 @@
+/** The results of a study that fitted a model: how good it is, and its coefficients. */
+import { useQuery } from "@tanstack/react-query";
+
+import type { Study } from "../../../api/client";
+import { resultText } from "../../../api/queries";
+import { Card, Facts, Muted, Section } from "../../../ui/Layout";
+import { Loaded } from "../../../ui/Loading";
+import { Table, type Column } from "../../../ui/Table";
+import { count } from "../../../words/format";
+import { measured } from "../../../words/genetics";
+import { t } from "../../../words/language";
+import { readModel, type Coefficients, type ModelFile } from "./model";
+
+const SHOWN = 50;
+
+export function Model({ study, file }: { study: Study; file: string }) {
+  return (
+    <Loaded query={useQuery({ ...resultText(study.id, file), select: readModel })}>
+      {(model) => (
+        <Card>
+          <Section title={t("Model of {{outcome}}", { outcome: model.outcome })}>
+            <Facts facts={numbers(model)} />
+            <Features model={model} />
+          </Section>
+        </Card>
+      )}
+    </Loaded>
+  );
+}
+
+const numbers = (model: ModelFile): [string, string][] => [
+  [t("People"), count(model.people)],
+  [t("Features"), count(model.features.length)],
+  [t("Penalty"), measured(model.penalty, 6)],
+  [t("Mean squared error of the folds left out"), measured(model.error, 6)],
+  [t("Share of the variance explained there"), measured(model.explained, 4)],
+];
+
+function Features({ model: { features, scores } }: { model: ModelFile }) {
+  const shown = features.slice(0, SHOWN);
+  const columns: Column<Coefficients>[] = [
+    { title: t("Feature"), cell: (row) => row.name },
+    ...scores.map((name, k) => ({
+      title: name ? t("Coefficient of {{name}}", { name }) : t("Coefficient"),
+      cell: (row: Coefficients) => measured(row.coefficients[k] ?? null, 6),
+      isNumber: true,
+    })),
+  ];
+  return (
+    <>
+      <Table
+        caption={t("Coefficients, the largest per standard deviation of the feature first")}
+        columns={columns}
+        rows={shown}
+        rowKey={(row) => row.name}
+      />
+      {features.length > shown.length && (
+        <Muted>{t("The largest are shown; the file has all {{n}}.", { n: count(features.length) })}</Muted>
+      )}
+    </>
+  );
+}
