@@ -42,6 +42,8 @@ bench:
 bench-tables:
 	@scripts/setup dev
 	@$(PY) bench/normalization.py $(ARGS)
+	@$(PY) bench/dictionary.py
+	@$(PY) bench/slow_line.py
 
 bench-memory:
 	@scripts/setup
