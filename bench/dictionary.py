@@ -3,7 +3,8 @@
     python bench/dictionary.py [--runs 2]
 
 Columns of as many levels as a census has, 45,000 rows in all, dealt out to 4 and to 10 cohorts; and one
-column of 10,000 different words at 10 cohorts. Seconds are from the moment all cohorts are ready to the files.
+column of 10,000 different words at 10 cohorts. Seconds are from the moment all cohorts are ready to the
+files.
 """
 
 from __future__ import annotations
