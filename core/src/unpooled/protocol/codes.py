@@ -14,6 +14,7 @@ multiples of them, so that the second is never needed.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -59,7 +60,7 @@ def multiply(key: bytes, points: bytes, most: int) -> bytes:
     """What a key holder answers: each point times its key. ProtocolError unless these are `most` points."""
     if len(points) != most * POINT_BYTES:
         raise ProtocolError(f"got {len(points)} bytes; want {most} points of {POINT_BYTES} bytes")
-    private = derive_private_key(int.from_bytes(key, "big"), _CURVE)
+    private = _private(int.from_bytes(key, "big"))
     return b"".join(private.exchange(ECDH(), _point(x)) for x in _each(points))
 
 
@@ -84,7 +85,7 @@ class Blinding:
 
     def points(self) -> bytes:
         """As many points as were agreed: those of the words, in their order, then any others."""
-        blinds = self._numbers()
+        blinds = map(_private, self._numbers())
         own = [next(blinds).exchange(ECDH(), self._point_of(word)) for word in self.words]
         others = [_first_coordinate(next(blinds).public_key()) for _ in range(self.most - len(own))]
         return b"".join((*own, *others))
@@ -93,18 +94,19 @@ class Blinding:
         """The code of each word from what the key holders made of the points: uint64 below 2^bits."""
         if len(answered) != self.most * POINT_BYTES:
             raise ProtocolError(f"got {len(answered)} bytes; want {self.most} points of {POINT_BYTES} bytes")
+        inverses = _inverses(list(itertools.islice(self._numbers(), len(self.words))))
         found = (
-            _code(self.purpose, word, _inverse(blind).exchange(ECDH(), _point(x)))
-            for word, x, blind in zip(self.words, _each(answered), self._numbers(), strict=False)
+            _code(self.purpose, word, _private(inverse).exchange(ECDH(), _point(x)))
+            for word, x, inverse in zip(self.words, _each(answered), inverses, strict=False)
         )
         return np.fromiter(found, np.uint64, len(self.words)) >> np.uint64(MOST_BITS - bits)
 
-    def _numbers(self) -> Iterator[EllipticCurvePrivateKey]:
+    def _numbers(self) -> Iterator[int]:
         info = codec.encode(("unpooled/codes", self.purpose))
         key = HKDF(SHA256(), length=32, salt=None, info=info).derive(self.secret)
         stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
         while True:
-            yield derive_private_key(_number(stream.update(bytes(_SCALAR_BYTES))), _CURVE)
+            yield _number(stream.update(bytes(_SCALAR_BYTES)))
 
     def _point_of(self, word: str) -> EllipticCurvePublicKey:
         """A point whose logarithm nobody knows: the first digest that is a point's coordinate.
@@ -142,8 +144,22 @@ def _first_coordinate(point: EllipticCurvePublicKey) -> bytes:
     return point.public_numbers().x.to_bytes(POINT_BYTES, "big")
 
 
-def _inverse(blind: EllipticCurvePrivateKey) -> EllipticCurvePrivateKey:
-    return derive_private_key(pow(blind.private_numbers().private_value, -1, _ORDER), _CURVE)
+def _private(number: int) -> EllipticCurvePrivateKey:
+    return derive_private_key(number, _CURVE)
+
+
+def _inverses(numbers: Sequence[int]) -> list[int]:
+    """Modulo the order of the curve: one inversion, and three products each (Montgomery 1987)."""
+    products = list(itertools.accumulate(numbers, _times, initial=1))
+    inverse, found = pow(products[-1], -1, _ORDER), []
+    for number, before in zip(reversed(numbers), reversed(products[:-1]), strict=True):
+        found.append(_times(inverse, before))
+        inverse = _times(inverse, number)
+    return found[::-1]
+
+
+def _times(a: int, b: int) -> int:
+    return a * b % _ORDER
 
 
 def _each(points: bytes) -> Iterator[bytes]:
