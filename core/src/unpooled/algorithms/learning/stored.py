@@ -80,9 +80,7 @@ class Stored:
         if (content.get("format"), content.get("version")) != (FORMAT, VERSION):
             raise ValueError(f"got {content.get('format')} {content.get('version')}; want {FORMAT} {VERSION}")
         try:
-            arrays: dict[str, np.ndarray] = {
-                name: np.array(content[name], kind) for name, (_, kind) in _ARRAYS.items()
-            }
+            arrays: Arrays = {name: np.array(content[name], kind) for name, (_, kind) in _ARRAYS.items()}
             rows = [np.array(counts, np.int64) for counts in content["levels"]]
             return cls(Levels(np.array(content["kept"], bool), rows), arrays)
         except (KeyError, TypeError) as error:
