@@ -154,7 +154,8 @@ def keep_levels(study: Study, in_folds: np.ndarray) -> Asks[Levels]:
     question = CountLevelsByFold(*about, (yield from sift(study, about, SiftByFold)))
     sums = yield question
     counted = with_rest(study, question, sums)
-    rows, first = [], 0
+    rows: list[np.ndarray] = []
+    first = 0
     for before, count in zip(
         question.kept_of, split(sums["of_rows"], question.lines, question.folds), strict=True
     ):
