@@ -135,11 +135,16 @@ def of_model(method: str, outcome: str = "number") -> Small:
     columns = [*words, Column("id", "text", role="patient")]
     files = tuple(ALGORITHMS[method].files)
     schema = models.schema_of(2, outcome, *columns)
-    plan = models.plan_of(method, schema, COHORTS + 1, validation_folds=2, files=files)
+    more = {"validation_folds": 2, "files": files, "missing_words": "rest"}
+    plan = models.plan_of(method, schema, COHORTS + 1, **more)
     random, tables = np.random.default_rng(9), []
     for cohort in range(plan.cohorts):
         x = random.normal(size=(400, 2))
-        y = x.sum(axis=1) if outcome == "number" else random.choice(outcome.split("|"), 400)
+        y = (
+            x.sum(axis=1) + random.normal(size=400)
+            if outcome == "number"
+            else random.choice(outcome.split("|"), 400)
+        )
         cells = {**models.cells_of(x, y), "id": [f"{cohort}-{k // 2}" for k in range(400)]}
         cells |= {column.title: random.choice([*"abcd", ""], 400).tolist() for column in words}
         tables.append(models.table_of(cells, plan))

@@ -35,6 +35,10 @@ def columns() -> dict[str, tuple[list[Column], dict[str, Any]]]:
         "one lacks it": (rare, {"rare": one_of(0, 1)}),
         "one is far off": (rare, {"rare": one_of(1e6, 3.5)}),
         "two have it": (rare, {"rare": one_of(1, 0) + np.roll(one_of(1, 0), 5)}),
+        "one lacks the word": (
+            [Column("rare", "category", "", "one-hot", ("no",))],
+            {"rare": np.where(words == "yes", None, words)},
+        ),
         "one has the level": ([Column("rare", "category", "", "one-hot", ("no", "yes"))], {"rare": words}),
     }
 
@@ -75,14 +79,22 @@ def _of_fold(question: SumProducts, sums: Any, fold: int, found: Followed) -> li
     mean, rows = total / n, []
     covariance = products / n - np.outer(mean, mean)
     scale = np.ldexp(1.0, question.exponent.astype(int))
-    for j in range(k):
-        if covariance[j, j] > 0:
-            for side in (1, -1):
-                # One person is sqrt(n - 1) deviations from the mean of the fold, all others as much less.
-                beyond = side * np.sqrt((n - 1) * covariance[j, j])
-                row = mean + covariance[j] * n / (beyond * n / (n - 1))
-                rows.append(row * scale + question.centre)
+    for direction in directions(question, scale):
+        variance = direction @ covariance @ direction
+        for side in (1, -1) if variance > 0 else ():
+            # One person is sqrt(n - 1) deviations from the mean of the fold, all others as much less.
+            beyond = side * np.sqrt((n - 1) * variance)
+            row = mean + covariance @ direction * (n - 1) / beyond
+            rows.append(row * scale + question.centre)
     return rows
+
+
+def directions(question: SumProducts, scale: np.ndarray) -> list[np.ndarray]:
+    """Each column by itself, and all columns of a category together: 0 for those who lack a word."""
+    together = np.where(
+        (np.arange(question.columns) >= 3) & (np.arange(question.columns) < len(scale) - 1), scale, 0
+    )
+    return [*np.eye(question.columns), together]
 
 
 def is_somebody(row: np.ndarray, people: np.ndarray) -> bool:
@@ -110,7 +122,8 @@ def test_with_floors_nobody_is_read(case: str) -> None:
     try:
         found = seen(plan, cohorts)
     except Refuse as error:
-        assert error.field == "schema" and "rare" in error.reason and case != "one has the level"
+        wanted = "missing_words" if case == "one lacks the word" else "schema"
+        assert error.field == wanted and "rare" in error.reason and case != "one has the level"
     else:
         assert case == "one has the level"
         assert not any(is_somebody(row, people) for row in read_people(found))

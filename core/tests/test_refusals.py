@@ -15,6 +15,7 @@ import pytest
 import unpooled
 from unpooled import options
 from unpooled import question as questions
+from unpooled.algorithms.learning.procedure import refuse_few_missing
 from unpooled.algorithms.regression.pool import CountGenotypes
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
 from unpooled.algorithms.tables.encoding.dictionary import refuse_many
@@ -145,6 +146,10 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
     "one who stands out": (
         "schema", "x1: fewer than 10 people of a fold are above", model,
         (np.column_stack([A, np.arange(180) == 7]),), {},
+    ),
+    "few without a word": (
+        "missing_words", "ward: so few people of a fold may lack a word", refuse_few_missing,
+        (models.plan_of("ridge", models.schema_of(1), 3), "ward", np.array([20, 9])), {},
     ),
     "too many columns": (
         "schema", "180 people are too few for 19 columns", model,

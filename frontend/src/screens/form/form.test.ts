@@ -271,3 +271,19 @@ test("a column without a list of values says how many different ones there are a
 test("values stand one on each line, remarks behind a tab", () => {
   expect(levelsIn("I10\thypertension\r\n\n  E11 \nu\u0308")).toEqual(["I10", "E11", "ü"]);
 });
+
+test("an outcome of classes has values and no encoding, and a role that is not a feature's is said", () => {
+  const [age = newColumn(), died = newColumn(), id = newColumn()] = columnsFrom(
+    "name,type,role,values\nage,number,,\ndied,category,outcome,no|yes\nid,text,patient,",
+  );
+  expect(columnTo(age)).toEqual({ name: "age", type: "number", unit: "" });
+  expect(columnTo(died)).toEqual({
+    name: "died",
+    type: "category",
+    unit: "",
+    role: "outcome",
+    levels: ["no", "yes"],
+  });
+  expect(columnTo(id)).toMatchObject({ name: "id", role: "patient" });
+  expect(columnFrom(columnTo(died))).toEqual(died);
+});

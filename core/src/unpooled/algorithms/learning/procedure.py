@@ -78,7 +78,7 @@ def sum_products(study: Study) -> Asks[Sums]:
     counted = yield CountPeople.of(plan)
     refuse_few_people(plan, counted)
     n = yield from count_values(study)
-    levels = yield from keep_levels(study)
+    levels = yield from keep_levels(study, counted["rows"])
     mean, deviation = yield from find_moments(study, n, FindMagnitude, Average, MeasureSpread)
     refuse_wide(plan, levels, int(counted["people"].sum()))
     refuse_lone_values(plan, (yield CountSides(np.nan_to_num(mean), plan.validation_folds)))
@@ -142,8 +142,11 @@ def report_levels(plan: Plan, levels: Levels, rows: int) -> Iterator[Rows]:
     )
 
 
-def keep_levels(study: Study) -> Asks[Levels]:
-    """The levels of categories that enough people, in enough cohorts, have in every fold."""
+def keep_levels(study: Study, in_folds: np.ndarray) -> Asks[Levels]:
+    """The levels of categories that enough people, in enough cohorts, have in every fold.
+
+    `in_folds`, int64 (folds,): how many rows there are.
+    """
     plan = study.plan
     if not plan.dictionaries:
         return Levels(np.zeros(0, bool), [])
@@ -151,11 +154,15 @@ def keep_levels(study: Study) -> Asks[Levels]:
     question = CountLevelsByFold(*about, (yield from sift(study, about, SiftByFold)))
     sums = yield question
     counted = with_rest(study, question, sums)
-    rows, first = [], 0
+    rows: list[np.ndarray] = []
+    first = 0
     for before, count in zip(
         question.kept_of, split(sums["of_rows"], question.lines, question.folds), strict=True
     ):
         now = counted.kept[first : first + len(before)]
+        column = plan.dictionaries[len(rows)]
+        if column.encoded.kind == ONE_HOT:
+            refuse_few_missing(plan, column.title, in_folds - count.sum(axis=0))
         rows.append(merged(count, now[before]).sum(axis=1))
         first += len(before)
     return Levels(counted.kept, rows)
@@ -219,6 +226,22 @@ def refuse_lone_values(plan: Plan, counted: Arrays) -> None:
                     "Leave the column out, choose fewer folds, or have the cohorts look for values that are "
                     "far off, such as a code for a missing one.",
                 )
+
+
+def refuse_few_missing(plan: Plan, title: str, missing: np.ndarray) -> None:
+    """Refuse if few people lack a word, given how many rows of each fold do: int64 (folds,).
+
+    All columns of a one-hot category together are 0 for those only. Where rows have patients, many rows may
+    be one person's.
+    """
+    named = any(column.is_patient for column in plan.schema)
+    few = (missing > 0) & ((missing < FEWEST_AT_A_LEVEL) | named)
+    if few.any() and not plan.alone:
+        raise Refuse(
+            "missing_words",
+            f"{title}: so few people of a fold may lack a word that sums over the others would reveal them",
+            "Let missing words count as the rest, or be a value of their own.",
+        )
 
 
 def refuse_wide(plan: Plan, levels: Levels, people: int) -> None:
