@@ -68,7 +68,7 @@ def test_a_study_that_is_never_in_memory_has_the_same_results(name: str) -> None
 
 
 def test_whatever_ends_has_a_value_that_can_be_kept() -> None:
-    """Those of chunks are ties: a record that holds another, and arrays."""
+    """Those of neighbouring chunks are their ties: records that hold others, and arrays."""
     small = of_variants("logistic", missing="mean")
     federation = run._Federation(small.plan, small.cohorts, small.test.asks)
     study, values = study_of(small.plan, small.panel), []
@@ -85,7 +85,10 @@ def test_whatever_ends_has_a_value_that_can_be_kept() -> None:
             outcome = branch.go_on(came)
         else:
             outcome = branch.go_on(federation.total(outcome.waits_for))
-    assert {type(value).__name__ for value in values} == {"CovariatesModel", "Counted"}
+    assert {type(value).__name__ for value in values} == {"CovariatesModel", "tuple"}
+    assert {type(each).__name__ for value in values if isinstance(value, tuple) for each in value} == {
+        "Counted"
+    }
 
 
 # Made-up procedures
