@@ -13,6 +13,7 @@ from books import answerer_of, asked, started_again
 from unpooled import opening
 from unpooled import question as questions
 from unpooled.algorithms import METHODS, usual
+from unpooled.algorithms.learning import FITS
 from unpooled.algorithms.tables.order import Narrow
 from unpooled.cohort import ArrayTable
 from unpooled.driver import Running
@@ -26,16 +27,23 @@ from unpooled.protocol.problems import Problem
 from unpooled.question import Arrays, Question
 from unpooled.schema import Column
 from unpooled.shared_options import BITS, OPENS, SUMS
+from unpooled.words import Words
 from unpooled_client.study.rounds import Answerer
 from unpooled_client.study.trust import Distrust, Terms
 
 COHORTS, FEATURES = 3, 2
+MODELS = [method.name for method in FITS]
 
 
 def plan_of(method: str, **changes: Any) -> Plan:
     found = {"quantiles": (0.5,), "elements": (1, -1)} if method == "quantiles" else {}
-    named = {"test": method, "cohorts": COHORTS, "compensator_key": bytes(32), **usual(method)} | found
     schema = tuple(Column(name) for name in ("age", "glucose"))
+    if method in MODELS:
+        schema = (*schema, Column("ill", "category", levels=("no", "yes"), role="outcome"))
+        found = {"validation_folds": 2}
+        if method == "linear-model":
+            schema = (schema[0], replace(schema[1], role="outcome"))
+    named = {"test": method, "cohorts": COHORTS, "compensator_key": bytes(32), **usual(method)} | found
     return Plan(**{**named, "files": tuple(named["files"]), "schema": schema} | changes)  # type: ignore[arg-type]
 
 
@@ -52,8 +60,7 @@ of_each_study = pytest.mark.parametrize(("method", "changes"), STUDIES)
 def honest(method: str, **changes: Any) -> list[Question]:
     """All that an honest server asks in a study, as cohorts receive it."""
     test, plan = METHODS[method], plan_of(method, **changes)
-    values = np.random.default_rng(1).lognormal(size=(COHORTS, 20, FEATURES))
-    tables, found = [ArrayTable(part) for part in values], []
+    tables, found = tables_of(plan), []
 
     def run(call: Call[Any]) -> Any:
         branch = Running(call, test.asks)
@@ -70,6 +77,16 @@ def honest(method: str, **changes: Any) -> list[Question]:
 
     run(test.procedure(Study(plan, lambda: Panel.of([]))))
     return found
+
+
+def tables_of(plan: Plan) -> list[ArrayTable]:
+    """Of each cohort 20 rows; for a model, 60 with an outcome."""
+    is_fitted, random = plan.test in MODELS, np.random.default_rng(1)
+    values = random.lognormal(size=(COHORTS, 60 if is_fitted else 20, len(plan.features)))
+    ill = Words(np.arange(60) % 2, ("no", "yes"))
+    if not is_fitted:
+        return [ArrayTable(part) for part in values]
+    return [METHODS[plan.test].prepared(ArrayTable(part, words={"ill": ill}), plan) for part in values]
 
 
 def told(question: Question, plan: Plan, sums: Arrays) -> Arrays:
@@ -94,7 +111,7 @@ CANNOT_BE: dict[str, tuple[Any, ...]] = {
     "highest": (np.zeros(2), LARGE, np.zeros(1, int)),
     "distance": (0, 1 << 60),
     "magnitude": (np.zeros(2), LARGE, -LARGE, np.zeros((1, 2), int)),
-    "centre": (NO_NUMBER, NO_NUMBER + np.inf, np.zeros(2, int), np.zeros((2, 1)), np.zeros(3)),
+    "centre": (NO_NUMBER, NO_NUMBER + np.inf, np.zeros(2, int), np.zeros((2, 1)), np.zeros(4)),
     "prefix": (
         np.zeros((2, 2)),
         np.zeros(2, np.uint64),
@@ -221,7 +238,7 @@ def test_the_consent_table_has_every_declared_array(method: str, changes: dict[s
             (line,) = {line for line in table if line.what == f"{kind.title}: {array.name}"}
             assert (line.detail, line.form) == (array.meaning, "masked")
     (agreed,) = (line for line in table if line.what == "Digest of the plan")
-    assert ("no other is written" in agreed.detail) == (method in ("quantiles", "summary"))
+    assert ("no other is written" in agreed.detail) == (method in ("quantiles", "summary", *MODELS))
 
 
 def test_a_study_of_quantiles_says_whose_values_it_tells() -> None:
@@ -236,7 +253,7 @@ def test_consent_and_privacy_page_say_which_single_values_become_known(method: s
     plan = plan_of(method)
     tells = dict(plan_facts(plan).all).get("Values of single people", "")
     lines = [line for line in what_leaves(plan) if line.what == "Values of single people"]
-    assert bool(tells) == bool(lines) == (method not in ("z-score", "encode"))
+    assert bool(tells) == bool(lines) == (method not in ("z-score", "encode", *MODELS))
     assert all(tells in line.detail and "the server" in line.readable_by for line in lines)
     extremes = "the smallest and the largest" in tells
     assert extremes == (method in ("min-max", "yeo-johnson", "summary"))
