@@ -37,6 +37,7 @@ bench:
 	@$(PY) bench/pictures.py
 	@$(PY) bench/association.py $(ARGS)
 	@$(PY) bench/few_cases.py
+	@$(PY) bench/polygenic.py
 	@OPENBLAS_NUM_THREADS=1 $(PY) bench/comparing.py
 
 bench-tables:

@@ -20,6 +20,8 @@ from .relay import Message, Relay
 from .test_faults import Hold, assert_as_undisturbed, run_through
 
 FEATURES = 3
+ROUNDS, TURNS = 8, 3
+"""Of the studies here: rounds whose sums are compared, and messages each way in one."""
 PLAN = {
     "test": "min-max",
     "trait": "none",
@@ -88,7 +90,7 @@ def assert_repeated_to_the_byte(trial: Trial, least: int) -> None:
     found = turns(trial)
     assert all(len(set(seen)) == 1 for seen in found.values())
     assert sum(len(seen) > 1 for seen in found.values()) >= least
-    assert len(found) == 4 * 8
+    assert len(found) == ROUNDS * TURNS
 
 
 def test_server_and_compensator_are_killed_at_each_turn(
@@ -101,7 +103,7 @@ def test_server_and_compensator_are_killed_at_each_turn(
         Hold(compensator, launch.ANSWER_TURN, "after"),
         Hold(worker, launch.OPEN, "after"),
     ]
-    for turn in range(3):  # the second, the third and the fourth
+    for turn in range(TURNS - 1):  # the second and the third
         holds += [
             Hold(worker, launch.TURN, "after", passing=turn),
             Hold(compensator, launch.RECORD_TURN, passing=turn),
@@ -110,7 +112,7 @@ def test_server_and_compensator_are_killed_at_each_turn(
         ]
     run_through(unseen, holds, all_parties=False)
     assert_as_undisturbed(unseen, undisturbed_by_bits)
-    assert_repeated_to_the_byte(unseen, least=3)
+    assert_repeated_to_the_byte(unseen, least=TURNS - 1)
 
 
 def test_cohorts_and_web_are_killed_at_a_dealing(
@@ -140,7 +142,7 @@ def test_replies_of_the_compensator_get_lost_at_every_turn(
     unseen.until(lambda: turns(unseen), "rounds are compared")
     numbers = {line.split("/turns/")[0] for line in list(turns(unseen)) if "/turns/" in line}
     for address in numbers:
-        for turn in (2, 3, 4):
+        for turn in range(2, TURNS + 1):
             relay.lose_reply(f"{address}/turns/{turn} ")
     assert_as_undisturbed(unseen, undisturbed_by_bits)
     assert len(relay.lost) > before
@@ -204,7 +206,7 @@ def test_a_slow_line_costs_a_round_trip_a_turn(
     assert_as_undisturbed(slow, undisturbed_by_bits)
     found = slow.call("GET", "traffic")
     (row,) = found["comparisons"]
-    assert (row["rounds"], row["turns"]) == (8, 32)
-    assert row["slowest"] > DELAY and row["seconds"] > 32 * DELAY
+    assert (row["rounds"], row["turns"]) == (ROUNDS, ROUNDS * TURNS)
+    assert row["slowest"] > DELAY and row["seconds"] > ROUNDS * TURNS * DELAY
     for name, seconds in (("turns", row["seconds"]), ("rounds", found["seconds"]["server"]["rounds"])):
         record_property(f"seconds of {name}", seconds)

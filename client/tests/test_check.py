@@ -378,6 +378,7 @@ OF_TABLES = {
     Code.VALUE_TEXT,
     Code.VALUE_INFINITE,
     Code.VALUE_FRACTION,
+    Code.VALUE_OUTSIDE,
 }  # test_csv_table.py and test_parquet_table.py have these
 OF_WORDS = {
     Code.WORD_TYPE,

@@ -119,6 +119,20 @@ def test_a_fraction_in_a_column_of_integers(read: Read) -> None:
     assert (error(report).code, error(report).line, error(report).column) == (Code.VALUE_FRACTION, 2, 3)
 
 
+def test_values_outside_the_plans_limits(tmp_path: Path) -> None:
+    """Such as a code for a missing value. Both readers must see it, and a value at a limit is none."""
+    (path := tmp_path / "t.csv").write_text("age,weight\n0,7.5\n120,\n999,1e9\n-1,3\n17,NA\n")
+    schema = (Column("age", "integer", low=0, high=120), Column("weight", high=500))
+    report = Report()
+    assert open_table(path, schema, 1, report) is None
+    age, weight = report.of(Severity.ERROR)
+    assert (age.code, age.line, age.column, age.count, age.read) == (Code.VALUE_OUTSIDE, 4, 1, 2, "999")
+    assert (weight.line, weight.count, weight.expected) == (4, 1, "values up to 500")
+    assert age.expected == "values from 0 to 120" and "999" in age.remedy
+    path.write_text("age,weight\n0,500\n120,-1e300\nNA,\n")
+    assert open_table(path, schema, 1, Report()) is not None
+
+
 @pytest.mark.parametrize(
     ("data", "code", "line", "column", "said"),
     [

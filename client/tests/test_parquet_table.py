@@ -20,7 +20,7 @@ from unpooled_client.commands.schema import schema
 from unpooled_client.data.report import Code, Finding, Report, Severity
 from unpooled_client.data.tables import cells_of, open_table, schema_of
 
-SCHEMA = (Column("age", "integer"), Column("site", "text"), Column("mean.glucose"))
+SCHEMA = (Column("age", "integer", high=300), Column("site", "text"), Column("mean.glucose"))
 EXACT = Context(prec=100)
 SOUND = {"mean.glucose": [5.5, -1e-3, None, np.nan], "site": ["Graz", None, "x", "y"], "age": [61, 7, 8, 9]}
 
@@ -127,6 +127,7 @@ def error(report: Report) -> Finding:
         ({"mean.glucose": [True] * 4}, Code.COLUMN_TYPE, 1, "contains no numbers"),
         ({"mean.glucose": [1, np.inf, -np.inf, 2]}, Code.VALUE_INFINITE, 1, "row 2: inf, row 3: -inf"),
         ({"age": [1, 2.5, 3, 4]}, Code.VALUE_FRACTION, 3, "row 2: 2.5"),
+        ({"age": [1, 2, 301, 300]}, Code.VALUE_OUTSIDE, 3, "row 3: 301.0"),
         ({"weight": [1, 2, 3, 4]}, Code.COLUMN_UNKNOWN, 4, "column 4: weight"),
     ],
 )

@@ -15,6 +15,7 @@ from unpooled.cohort import ArrayTable
 from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.schema import Column
+from unpooled.shared_options import SUMS
 
 NOBODY = Panel.of([])
 
@@ -27,6 +28,7 @@ def plan_of(method: str, features: int, cohorts: int = 3, **changes: Any) -> Pla
         "compensator_key": bytes(32),
         "schema": columns,
         **usual(method),
+        "opens": SUMS,  # tests that are about bits ask for them
     }
     return Plan(**{**named, "files": tuple(named["files"]), **changes})
 

@@ -13,6 +13,7 @@ from normalizing import NOBODY, plan_of
 
 from unpooled.algorithms import ALGORITHMS, FITS, METHODS, with_chunks
 from unpooled.algorithms.algorithm import Algorithm
+from unpooled.algorithms.learning.names import OF_CLASSES
 from unpooled.algorithms.learning.reading import Examples
 from unpooled.algorithms.phenotypes import required
 from unpooled.algorithms.shared.conditions import conditioned
@@ -52,7 +53,8 @@ def of_variants(test: str, **changes: Any) -> Small:
             "cohorts": COHORTS,
             "compensator_key": bytes(32),
             "trait": ALGORITHMS[test].traits[0],
-            **({} if test == "chi-square" else {"covariates": COVARIATES, "few_studies": True}),
+            **({} if test == "chi-square" else {"covariates": COVARIATES}),
+            **({"few_studies": True} if test in ("linear", "logistic") else {}),
             "files": tuple(ALGORITHMS[test].files),
             "chunk_size": 4,
             "hwe": 1e-20,
@@ -177,6 +179,9 @@ _ENCODINGS = ("one-hot", "ordinal", "frequency", "target:y", "hash:4")
 # Neither GWAS-SSF, which has effects per copy only, nor the cohorts' own estimates, likewise.
 _OF_PLINK = ("assoc", "glm", "adjusted", "frq", "lmiss", "hwe")
 
+_SMALL = (0.01, 0.02)
+"""Shares of variance that take few rounds."""
+
 STUDIES: dict[str, Callable[[], Small]] = {
     "chi-square": lambda: of_variants("chi-square"),
     "linear, exact": lambda: of_variants("linear", missing="exact"),
@@ -220,15 +225,19 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "logistic, of phenotypes": lambda: of_variants(
         "logistic", phenotypes=("z",), condition=("rs1_2",), files=_OF_PLINK
     ),
+    "polygenic": lambda: of_variants("polygenic", held_out=2, shares=_SMALL),
+    "polygenic, of cases": lambda: of_variants("polygenic", held_out=2, shares=_SMALL, trait="case/control"),
     **{
         method: lambda method=method: of_tables(method)  # type: ignore[misc]
         for method in METHODS
         if method != "encode" and method not in FITS
     },
-    **{method: lambda method=method: of_model(method) for method in FITS if method != "fedheonn"},  # type: ignore[misc]
+    **{method: lambda method=method: of_model(method) for method in FITS if method not in OF_CLASSES},  # type: ignore[misc]
     "ridge, of classes": lambda: of_model("ridge", "u|v|w"),
     "lasso, of two classes": lambda: of_model("lasso", "u|v"),
     "fedheonn": lambda: of_model("fedheonn", "u|v|w"),
+    "logistic-model": lambda: of_model("logistic-model", "u|v"),
+    "logistic-model, of three classes": lambda: of_model("logistic-model", "u|v|w"),
     **{
         f"{method}, by bits": lambda method=method: of_tables(method, opens=BITS)  # type: ignore[misc]
         for method, test in METHODS.items()

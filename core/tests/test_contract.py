@@ -55,9 +55,11 @@ def sizes_of(one: Small) -> Sizes:
 
 
 def plain(value: Any) -> bool:
-    """Whether a value is what a question is made of: no record, no plan, nothing of the server's."""
+    """Whether a value is what a question is made of: no plan, nothing of the server's."""
     if isinstance(value, tuple):
         return all(map(plain, value))
+    if isinstance(value, Question):
+        return all(plain(getattr(value, field.name)) for field in dataclasses.fields(value))
     return value is None or isinstance(value, bool | int | float | str | bytes | np.ndarray)
 
 

@@ -40,7 +40,7 @@ def study(test: str, phenotype: np.ndarray, *columns: np.ndarray, alone: bool = 
     """Run a study of three cohorts with this phenotype and these covariates, C1, C2 and so on."""
     named = tuple(Covariate(f"C{k + 1}") for k in range(len(columns)))
     plan = {"covariates": named} if named else {}
-    trait = "quantitative" if test == "linear" else "case/control"
+    trait = "quantitative" if test in ("linear", "polygenic") else "case/control"
     agreed = Plan(test, "y", COHORTS, bytes(32), trait=trait, **(plan | more))
     covariates = np.column_stack(columns) if columns else np.zeros((len(phenotype), 0))
     cohorts = [cohort_of(k, phenotype[k::COHORTS], covariates[k::COHORTS]) for k in range(COHORTS)]
@@ -158,6 +158,31 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
     "columns of a sum": (
         "schema", "x0, x1, x2 determine one another", model,
         (np.column_stack([A, B, A + B]),), {"method": "linear-model"},
+    ),
+    "classes that features tell apart": (
+        "penalties", "the likelihood has no maximum at the penalty 0", model,
+        (np.arange(180.0)[:, None], np.where(np.arange(180) < 90, "u", "v")),
+        {"method": "logistic-model", "classes": "u|v", "penalties": (0.0,), "validation_folds": 2},
+    ),
+    "more models than a share can hold": (
+        "penalties", "so many columns, folds and penalties make shares of", model,
+        (np.random.default_rng(1).normal(size=(6200, 600)), np.arange(6200) % 2),
+        {"method": "logistic-model", "classes": "0|1", "validation_folds": 20},
+    ),
+    "few people left out": (
+        "held_out", "fewer than 10 people, cases or controls of the pool are left out", study,
+        ("polygenic", A), {"held_out": 20},
+    ),
+    "few people left out at a level": (
+        "covariates", "of the others, have the level b of the covariate site", study,
+        ("polygenic", A, level(12)), {"covariates": SITE},
+    ),
+    "no variant for a score": (
+        "maf", "no variant of the autosomes passes", study, ("polygenic", A), {"maf": 0.5},
+    ),
+    "too few people for the rounds of a score": (
+        "shares", "40 people allow 2 rounds", study,
+        ("polygenic", np.where(np.arange(180) < 40, A, np.nan)), {"held_out": 2},
     ),
     "more words than a study encodes": (
         "schema", "more than 20,000 words pass the floors", refuse_many, (20_001, 20_000), {},

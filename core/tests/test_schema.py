@@ -83,6 +83,33 @@ def test_roles_are_read_and_travel() -> None:
     assert "role" not in age.to_json() and "role" not in dict(age.record_fields())
 
 
+def test_limits_are_read_and_travel() -> None:
+    text = "name,type,low,high\nage,integer,0,120\nph,number,,14\nz,number,-1.5,\nid,text,,\n"
+    schema = read_schema(text, "s.csv")
+    assert [column.limits for column in schema] == ["from 0 to 120", "up to 14", "from -1.5 on", ""]
+    for column in schema:
+        assert Column.from_json(column.to_json()) == column
+        assert codec.decode(codec.encode(column), [Column]) == column
+    assert "low" not in schema[1].to_json() and b"low" not in codec.encode(schema[3])
+    assert Column.from_json({"name": "age", "low": 0, "high": None}) == Column("age", low=0.0)
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("age,number,120,0", "want numbers, the lowest value first, not 120 to 0"),
+        ("age,number,nan,", "want numbers"),
+        ("age,number,0,inf", "want numbers"),
+        ("age,number,none,", "none under low: want a number, or nothing"),
+        ("age,text,0,", "only numbers have a lowest and a highest value"),
+    ],
+)
+def test_what_is_wrong_with_a_limit(line: str, complaint: str) -> None:
+    with pytest.raises(DataProblem, match=complaint) as told:
+        read_schema(f"name,type,low,high\n{line}\n", "s.csv")
+    assert "s.csv:2" in str(told.value)
+
+
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [

@@ -6,6 +6,7 @@ import pytest
 
 from unpooled.algorithms import ALGORITHMS, FITS, METHODS, check, usual
 from unpooled.algorithms.algorithm import Algorithm
+from unpooled.algorithms.learning.names import OF_CLASSES
 from unpooled.facts import plan_facts
 from unpooled.plan import Plan
 from unpooled.schema import CATEGORY
@@ -19,7 +20,8 @@ def plan_of(template: Template, method: Algorithm) -> Plan:
     """The plan of somebody who chooses the template, and types nothing but what is asked about."""
     words = {"name": "ward", "type": "category", "encoding": "one-hot", "levels": ["a", "b"]}
     column = words if method.column_type == CATEGORY else "glucose"
-    outcome = [{"name": "died", "role": "outcome"}] if method.name in FITS else []
+    classes = {"type": "category", "levels": ["no", "yes"]} if method.name in OF_CLASSES else {}
+    outcome = [{"name": "died", "role": "outcome", **classes}] if method.name in FITS else []
     about = {"schema": [column, *outcome]} if method.name in METHODS else {"phenotype": "asthma"}
     said = {"test": method.name, "cohorts": 3, "compensator_key": bytes(32).hex()}
     return Plan.from_json({"phenotype": "", **usual(method.name), **said, **about, **template.plan})

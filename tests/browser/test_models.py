@@ -59,7 +59,7 @@ def test_a_model_to_its_file(
     pages = administrator
     begin_study(pages, "Readmission")
     pages.choose("Tables")
-    pages.choose("Ridge regression")
+    pages.choose("FedHEONN: a one-layer network")
     (tmp_path / "schema.csv").write_text(SCHEMA.replace("outcome,,no|yes", ",one-hot,no|yes"))
     take = pages.page.get_by_label("Or take them from a CSV file")
     take.set_input_files(tmp_path / "schema.csv")
@@ -78,10 +78,13 @@ def test_a_model_to_its_file(
         pages.look(f"done-model-{page.partition(' ')[0].lower()}")
     features = pages.page.get_by_role("table", name="Coefficients")
     expect(features.get_by_role("row")).to_have_count(6)  # heads, age, three kinds of smokers, the rest
+    expect(pages.page.get_by_role("img", name="ROC curve")).to_be_visible()
+    groups = pages.page.get_by_role("table", name="Expected and observed")
+    expect(groups.get_by_role("row")).to_have_count(11)
     found = pages.download("readmission.model.json", tmp_path / "downloads")
     flags = [word for table in tables for word in ("--table", table)]
     schema, out = tmp_path / "schema.csv", tmp_path / "model"
-    rehearse("--fit", "ridge", "--schema", schema, *flags, "--min-samples", 20, "--out", out)
+    rehearse("--fit", "fedheonn", "--schema", schema, *flags, "--min-samples", 20, "--out", out)
     model, rehearsed = Model.from_file(found), Model.from_file(tmp_path / "model.model.json")
     assert model.classes_.tolist() == ["no", "yes"]
     assert model.feature_names_in_.tolist() == rehearsed.feature_names_in_.tolist()

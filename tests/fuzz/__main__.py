@@ -1,7 +1,7 @@
-"""`python -m tests.fuzz gwas|tables|api|readers`: what is made up from a seed, beside what is right.
+"""`python -m tests.fuzz gwas|tables|encodings|api|readers`: inputs made up from a seed.
 
-gwas, tables   random federations, beside what the pool gives
-api, readers   requests to every interface; bytes for every reader and decoder
+gwas, tables, encodings   random federations, beside what the pool gives
+api, readers              requests to every interface; bytes for every reader and decoder
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=["gwas", "tables", "api", "readers"])
+    parser.add_argument("what", choices=["gwas", "tables", "encodings", "api", "readers"])
     parser.add_argument(
         "--count", type=int, default=100, help="how many federations, or inputs for each test"
     )
@@ -38,6 +38,10 @@ def main() -> int:
         from . import tables
 
         return min(1, tables.main(*bounds))
+    if given.what == "encodings":
+        from . import encodings
+
+        return min(1, encodings.main(*bounds))
     from . import gwas
 
     return min(1, gwas.main(*bounds, given.test, given.rehearsals))

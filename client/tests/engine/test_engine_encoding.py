@@ -61,7 +61,7 @@ def test_rows_are_encoded_by_the_other_fold(study: Trial) -> None:
     study.run_all()
     member = study.members[0]
     (told,) = member.told(Transformed)
-    assert told.how == "encoded" and Path(told.file) == member.bfile.with_name("table.encode.csv")
+    assert told.what == "encoded table" and Path(told.file) == member.bfile.with_name("table.encode.csv")
     encoder = Encoder.from_file(member.out / "study.encoding.json")
     mine, made = pd.read_csv(member.bfile), pd.read_csv(told.file)
     wards = json.loads((member.out / "study.encoding.json").read_text())["columns"][1]

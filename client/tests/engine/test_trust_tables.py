@@ -44,7 +44,8 @@ def plan_of(method: str, **changes: Any) -> Plan:
         if method == "linear-model":
             schema = (schema[0], replace(schema[1], role="outcome"))
     named = {"test": method, "cohorts": COHORTS, "compensator_key": bytes(32), **usual(method)} | found
-    return Plan(**{**named, "files": tuple(named["files"]), "schema": schema} | changes)  # type: ignore[arg-type]
+    named |= {"files": tuple(named["files"]), "schema": schema, OPENS.name: SUMS}  # type: ignore[arg-type]
+    return Plan(**named | changes)  # type: ignore[arg-type]
 
 
 def answerer(plan: Plan) -> Answerer:

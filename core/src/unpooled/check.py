@@ -42,6 +42,11 @@ def check_of(share: np.ndarray, scheme: Scheme, salt: bytes, shares: int = 1) ->
     return check
 
 
+def load(scheme: Scheme) -> None:
+    """Load what `check_of` is compiled to: it takes a moment, and better before the others wait for it."""
+    check_of(scheme.zeros(scheme.check_words + 1), scheme, bytes(1))
+
+
 def _stream(salt: bytes) -> CipherContext:
     key = HKDF(SHA256(), length=32, salt=None, info=_INFO).derive(salt)
     return Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()

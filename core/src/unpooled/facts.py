@@ -121,7 +121,7 @@ def _columns(plan: Plan) -> tuple[Fact, ...]:
 
 def _column(column: Column, *, is_read: bool) -> str:
     role = "" if column.role in (FEATURE, IGNORED) else column.role
-    kind = ", ".join(filter(None, (role, column.type, column.unit)))
+    kind = ", ".join(filter(None, (role, column.type, column.unit, column.limits)))
     if column.has_classes and is_read:
         return f"{column.title} ({kind}{_values(column)})"
     if column.is_patient:

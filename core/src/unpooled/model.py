@@ -23,9 +23,43 @@ from unpooled.errors import DataProblem
 from unpooled.transformer import Fitted
 
 FORMAT, VERSION = "unpooled/model", 1
-NUMBER, SIGN, LOGISTIC = "number", "sign", "logistic"
-"""What a score is: the outcome; a class by the largest; or the logarithm of its odds."""
-LINKS = (NUMBER, SIGN, LOGISTIC)
+NUMBER, SIGN, LOGISTIC, SOFTMAX = "number", "sign", "logistic", "softmax"
+"""What a score is: the outcome; a class by the largest; the logarithm of its odds, against all others; or of
+its probability, but for what all classes have in common."""
+LINKS = (NUMBER, SIGN, LOGISTIC, SOFTMAX)
+
+
+def has_probabilities(link: str) -> bool:
+    """Whether scores of this kind say how likely each class is."""
+    return link in (LOGISTIC, SOFTMAX)
+
+
+def probabilities(scores: np.ndarray, link: str) -> np.ndarray:
+    """The probability of each class, float64 (n, classes), from scores, (n, scores): one of two classes."""
+    if link == SOFTMAX:
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+    with np.errstate(over="ignore"):
+        odds = 1 / (1 + np.exp(-scores))
+    if scores.shape[1] == 1:
+        return np.hstack([1 - odds, odds])
+    return np.asarray(odds / np.maximum(odds.sum(axis=1, keepdims=True), 1e-300))
+
+
+def ranked(scores: np.ndarray, link: str) -> np.ndarray:
+    """By what rows are put in order of being of the class of each score: float64 (n, scores).
+
+    Of softmax the log odds, for what all scores of a row have in common says nothing.
+    """
+    if link != SOFTMAX:
+        return scores
+    p = probabilities(scores, link)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.clip(np.log(p) - np.log1p(-p), -_FARTHEST, _FARTHEST))
+
+
+_FARTHEST = 700.0
+"""Log odds, either way"""
 
 
 class Model(Fitted):
@@ -100,18 +134,14 @@ class Model(Fitted):
 
     def __getattr__(self, name: str) -> Any:
         """`predict_proba` of a model whose scores are log odds; AttributeError of others, as scikit-learn."""
-        if name == "predict_proba" and self.__dict__.get("link") == LOGISTIC:
+        if name == "predict_proba" and has_probabilities(self.__dict__.get("link", "")):
             return self._probabilities
         raise AttributeError(f"this model has no {name}")
 
     def _probabilities(self, X: Any) -> np.ndarray:
         """The probability of each class, float64 (n, classes)."""
         scores = self.decision_function(X)
-        with np.errstate(over="ignore"):
-            odds = 1 / (1 + np.exp(-scores))
-        if odds.ndim == 1:
-            return np.column_stack([1 - odds, odds])
-        return np.asarray(odds / np.maximum(odds.sum(axis=1, keepdims=True), 1e-300))
+        return probabilities(scores[:, None] if scores.ndim == 1 else scores, self.link)
 
     def table(self, columns: Mapping[str, Any]) -> np.ndarray:
         """The features, float64 (n, features), from columns by name: numbers, and words for `encoder`."""

@@ -86,6 +86,8 @@ class Option:
     came_later: bool = False
     """Whether plans had been accepted before there was this option, which changes nothing at its default: a
     plan's encoding has it only where it is not at that, so that these plans keep their hash."""
+    usual: Any = None
+    """What a new plan says where its author says nothing, if that is not the default."""
     methods: str = ""
     """A sentence for the methods section where the option is not at its default."""
     rule: Callable[[Any, Plan], str] = lambda value, plan: ""

@@ -36,6 +36,8 @@ ENCODING_FILE = "encoding"
 MODEL_FILE, SUMS_FILE = "model", "sums"
 """What a study of tables writes. With parameters each cohort also writes its own table, normalized; with an
 encoding, encoded."""
+SCORE_FILE = "score"
+"""Weights of variants. With it each cohort also writes the scores of its own people."""
 
 OF_VARIANTS = ("phenotype", "build", "autosomes", "chromosomes", "nonfounders", "allow_no_sex", "panel_mode")
 """Fields that mean nothing in a study of tables."""

@@ -174,6 +174,11 @@ class Question:
         """Of a question that is iterated, which iteration it is of, from 1; else 0."""
         return 0
 
+    @classmethod
+    def most_turns(cls, plan: Plan) -> int:
+        """How many iterations there can be, where it is iterated."""
+        return int(plan.max_iterations)
+
     @property
     def needs_codes(self) -> bool:
         """Whether it is answered by the codes of words (`unpooled.protocol.codes`), to be had first."""
@@ -231,12 +236,12 @@ class Question:
         return (self,)
 
 
-def at_turn(title: str, plan: Plan, first: int, last: int) -> str:
-    """A title for people, with the iterations that its questions are of: none if these are 0."""
+def at_turn(title: str, most: int, first: int, last: int) -> str:
+    """A title for people, with the iterations, of `most`, that its questions are of: none if these are 0."""
     if not last:
         return title
     at = f"iteration {last}" if first == last else f"iterations {first} to {last}"
-    return f"{title}: {at} of at most {plan.max_iterations}"
+    return f"{title}: {at} of at most {most}"
 
 
 def without_turn(title: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +30,10 @@ LONGEST_WORD = 200
 MOST_CLASSES = 20
 """Of an outcome."""
 
-_FIELDS = ("name", "type", "unit", "role", "encoding", "values")
+_FIELDS = ("name", "type", "unit", "role", "encoding", "values", "low", "high")
+_LIMITS = ("low", "high")
+_TYPES: dict[str, Any] = {"levels": tuple[str, ...], "most": int, "low": float, "high": float}
+"""Of the fields of a plan's record that are no text."""
 _FROM_FILE = "levels="
 _BETWEEN = "|"
 
@@ -54,6 +58,10 @@ class Column:
     """Of one whose words are not known beforehand: how many different ones a cohort may have at most."""
     role: str = FEATURE
     """feature; outcome, which a model predicts; patient, whose row it is; ignored: not read, not changed."""
+    low: float | None = None
+    """Of numbers: no value may be less. Each cohort's client makes sure of it before anything is sent."""
+    high: float | None = None
+    """Likewise, more."""
 
     @property
     def is_number(self) -> bool:
@@ -79,6 +87,13 @@ class Column:
         return self.role == PATIENT
 
     @property
+    def limits(self) -> str:
+        """Its lowest and highest value in words; empty if there are none."""
+        if self.low is None:
+            return "" if self.high is None else f"up to {self.high:g}"
+        return f"from {self.low:g} on" if self.high is None else f"from {self.low:g} to {self.high:g}"
+
+    @property
     def encoded(self) -> Encoding:
         """What its encoding says; ValueError if that is none."""
         return encodings.read(self.encoding)
@@ -100,6 +115,8 @@ class Column:
             return f"{self.title}: want the role {', '.join(ROLES)}"
         if self.is_outcome and self.type == TEXT:
             return f"{self.title}: an outcome is a number, or a category with its values"
+        if found := self._problem_of_limits():
+            return f"{self.title}: {found}"
         if self.has_classes:
             found = self._problem_of_classes()
         elif self.is_category:
@@ -109,6 +126,16 @@ class Column:
         else:
             found = "only a category has an encoding and values" if self.encoding or self.levels else ""
         return found and f"{self.title}: {found}"
+
+    def _problem_of_limits(self) -> str:
+        limits = [limit for limit in (self.low, self.high) if limit is not None]
+        if limits and self.type not in (NUMBER, INTEGER):
+            return "only numbers have a lowest and a highest value"
+        if not all(map(math.isfinite, limits)) or limits != sorted(limits):
+            return (
+                f"want numbers, the lowest value first, not {' to '.join(f'{limit:g}' for limit in limits)}"
+            )
+        return ""
 
     def _problem_of_classes(self) -> str:
         if self.encoding or self.most:
@@ -144,23 +171,28 @@ class Column:
     @property
     def _rare_fields(self) -> list[str]:
         """Fields that came later, which an encoding has only where they say something."""
-        return [name for name, none in (("most", 0), ("role", FEATURE)) if getattr(self, name) != none]
+        usual = {"most": 0, "role": FEATURE, "low": None, "high": None}
+        return [name for name, none in usual.items() if getattr(self, name) != none]
 
     @classmethod
     def from_json(cls, value: Any) -> Column:
         """A column from JSON: its name, or its fields by their names. ValueError for anything else."""
         fields = {"name": value} if isinstance(value, str) else value
         wanted = "want a name and, where they are known, type, unit, and of a category encoding and levels"
-        if not isinstance(fields, dict) or not {"name"} <= set(fields) <= {*_FIELDS[:5], "levels", "most"}:
+        known = {*_FIELDS, "levels", "most"} - {"values"}
+        if not isinstance(fields, dict) or not {"name"} <= set(fields) <= known:
             raise ValueError(f"got {value!r}; {wanted}")
         levels, most = fields.get("levels", []), fields.get("most", 0)
-        others = [v for k, v in fields.items() if k not in ("levels", "most")]
+        limits: dict[str, Any] = {
+            name: _limit(fields[name]) for name in _LIMITS if fields.get(name) is not None
+        }
+        others = [v for k, v in fields.items() if k not in ("levels", "most", *_LIMITS)]
         if not isinstance(levels, list) or not all(isinstance(each, str) for each in [*levels, *others]):
             raise ValueError(f"got {value!r}; {wanted}")
         if type(most) is not int:
             raise ValueError(f"got {most!r}; want a number of different values")
         given = {name: fields[name] for name in ("type", "unit", "encoding", "role") if name in fields}
-        return cls(fields["name"], **given, levels=tuple(levels), most=most)
+        return cls(fields["name"], **given, levels=tuple(levels), most=most, **limits)
 
     def record_fields(self) -> Iterable[tuple[str, Any]]:
         """What its encoding in a plan holds: of other than categories what it held before there were any."""
@@ -171,12 +203,19 @@ class Column:
     def from_record(cls, values: Mapping[str, Any]) -> Column:
         """The column of a decoded record; CodecError for any other than `record_fields` would give."""
         for name, value in values.items():
-            if not codec.conforms(value, {"levels": tuple[str, ...], "most": int}.get(name, str)):
+            if not codec.conforms(value, _TYPES.get(name, str)):
                 raise CodecError(f"Column.{name}: {type(value).__name__} is of the wrong type")
         column = cls(**values)
         if [name for name, _ in column.record_fields()] != list(values):
             raise CodecError("these are not the fields of a column in their order")
         return column
+
+
+def _limit(value: Any) -> float:
+    """A limit from JSON; ValueError if it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"got {value!r}; want a number that no value is below, or above")
+    return float(value)
 
 
 def levels_problem(levels: Sequence[str]) -> str:
@@ -278,8 +317,7 @@ def _columns(lines: Any, file: str, levels: ReadLevels | None) -> tuple[Column, 
     header = tuple(next(lines, []))
     if header[:1] != _FIELDS[:1] or not set(header) <= set(_FIELDS) or len(set(header)) < len(header):
         raise DataProblem(
-            "a schema begins with the line name,type,unit, or with roles, encodings and values, "
-            "name,type,unit,role,encoding,values",
+            f"a schema begins with the line name,type,unit, or with more of the fields {','.join(_FIELDS)}",
             file=file,
             line=1,
             remedy=f"Below it write one line for each column of the tables; types are {', '.join(TYPES)}.",
@@ -299,9 +337,12 @@ def _columns(lines: Any, file: str, levels: ReadLevels | None) -> tuple[Column, 
 
 def _column(fields: Mapping[str, str], levels: ReadLevels | None) -> Column:
     """The column of a line; ValueError if its values cannot be had."""
-    values, more = fields.get("values", "").strip(), {}
+    values, more = fields.get("values", "").strip(), dict[str, Any]()
     if values.isascii() and values.isdecimal():
         more["most"], values = int(values), ""
+    for name in _LIMITS:
+        if written := fields.get(name, "").strip():
+            more[name] = _read_limit(written, name)
     return Column(
         fields["name"],
         fields.get("type") or NUMBER,
@@ -311,6 +352,13 @@ def _column(fields: Mapping[str, str], levels: ReadLevels | None) -> Column:
         role=fields.get("role") or FEATURE,
         **more,
     )
+
+
+def _read_limit(written: str, name: str) -> float:
+    try:
+        return float(written)
+    except ValueError:
+        raise ValueError(f"{written} under {name}: want a number, or nothing") from None
 
 
 def _levels(values: str, levels: ReadLevels | None) -> tuple[str, ...]:

@@ -313,15 +313,11 @@ OPENS = Choice(
     name="opens",
     came_later=True,
     label="The server reads",
-    default=SUMS,
+    default=SUMS,  # what plans mean that are older than this option
+    usual=BITS,
     place=Place.MODEL,
+    is_always_said=True,
     answers=(
-        Answer(
-            SUMS,
-            "Sums",
-            "The server reads each sum over the cohorts.",
-            "each sum over the cohorts",
-        ),
         Answer(
             BITS,
             "Only what the results tell",
@@ -329,9 +325,15 @@ OPENS = Choice(
             "only what the results tell: sums are compared by server and compensator, and nobody reads them",
             "Sums over the cohorts were compared by secure computation of two parties; nobody read them.",
         ),
+        Answer(
+            SUMS,
+            "Sums",
+            "The server reads each sum over the cohorts.",
+            "each sum over the cohorts",
+        ),
     ),
     rule=lambda opens, plan: (
-        "bits only with uniform masks" if opens == BITS and plan.masking != "modular" else ""
+        "bits only with uniform masks; choose sums" if opens == BITS and plan.masking != "modular" else ""
     ),
 )
 

@@ -5,6 +5,8 @@ Bit k of a plane is of row k. The sixteen rows whose result is known are behind 
 
 from __future__ import annotations
 
+import functools
+import itertools
 from typing import Any
 
 NUMBERS = (5, -7)
@@ -28,15 +30,43 @@ def planes(numbers: list[int]) -> list[int]:
     return [sum((number >> bit & 1) << row for row, number in enumerate(numbers)) for bit in range(32)]
 
 
-def tree() -> list[tuple[int, list[tuple[int, int]]]]:
-    """Of each layer of ANDs how many planes are opened, and which are multiplied."""
-    found, left = [], 31
-    while left > 1:
-        pairs = left // 2
-        both = [(k, pairs + k) for k in range(pairs)] + [(k, 2 * pairs + k - 1) for k in range(1, pairs)]
-        found.append((3 * pairs - 1, both))
-        left -= pairs
+def tree() -> list[tuple[int, list[list[tuple[int, ...]]]]]:
+    """Of each layer of ANDs how many planes are opened, and of each group of places which are multiplied.
+
+    A group's planes are the passes of its places but the lowest, the borrows of those but the highest, and
+    the pass of the lowest, which the last layer does not need. Each kind lies together for all groups.
+    """
+    found, left = [], 32
+    for joined in (2, 4, 4):
+        groups = left // joined
+        kinds = 2 * joined - 2 + (groups > 1)
+        wanted = [(*range(k, joined - 1), joined - 1 + k) for k in range(joined - 1)]
+        wanted += [(*range(joined - 1), 2 * joined - 2)] * (groups > 1)
+        found.append(
+            (
+                kinds * groups,
+                [[tuple(kind * groups + g for kind in of) for g in range(groups)] for of in wanted],
+            )
+        )
+        left = groups
     return found
+
+
+def subsets(wanted: list[list[tuple[int, ...]]]) -> list[tuple[int, ...]]:
+    """What is dealt products of: two and more factors of each product, all groups of a kind together."""
+    groups = len(wanted[0])
+    chosen = {
+        tuple(of[0][k] // groups for k in places)
+        for of in wanted
+        for size in range(2, len(of[0]) + 1)
+        for places in itertools.combinations(range(len(of[0])), size)
+    }
+    ordered = sorted(chosen, key=lambda kinds: (len(kinds), kinds))
+    return [tuple(kind * groups + g for kind in kinds) for kinds in ordered for g in range(groups)]
+
+
+def product(planes_: list[int], places: tuple[int, ...]) -> int:
+    return functools.reduce(int.__and__, (planes_[k] for k in places), 2**64 - 1)
 
 
 def halves(server: Stream, compensator: Stream) -> tuple[bytes, list[Any], list[Any]]:
@@ -50,11 +80,11 @@ def halves(server: Stream, compensator: Stream) -> tuple[bytes, list[Any], list[
     ]
     sides: tuple[list[Any], list[Any]] = ([(free[0], both)], [(free[1], bound)])
     dealt += b"".join(plane.to_bytes(8, "little") for plane in both)
-    for factors, pairs in tree():
+    for factors, wanted in tree():
         free = [server.words(factors, 8), compensator.words(factors, 8)]
-        bound = compensator.words(len(pairs), 8)
+        bound = compensator.words(len(subsets(wanted)), 8)
         a = [x ^ y for x, y in zip(*free, strict=True)]
-        both = [(a[i] & a[j]) ^ b for (i, j), b in zip(pairs, bound, strict=True)]
+        both = [product(a, places) ^ b for places, b in zip(subsets(wanted), bound, strict=True)]
         dealt += b"".join(plane.to_bytes(8, "little") for plane in both)
         sides[0].append((free[0], both))
         sides[1].append((free[1], bound))
@@ -64,12 +94,21 @@ def halves(server: Stream, compensator: Stream) -> tuple[bytes, list[Any], list[
 def and_layer(layer: int, half: list[Any], factors: list[int], leads: bool) -> Any:
     """What is opened of the factors; and how, with what is opened in all, the products follow."""
     free, bound = half[layer]
+    wanted = tree()[layer - 1][1]
+    masked = dict(zip(subsets(wanted), bound, strict=True)) | {(k,): a for k, a in enumerate(free)}
 
-    def products(opened: list[int]) -> list[int]:
-        return [
-            b ^ (opened[i] & free[j]) ^ (free[i] & opened[j]) ^ (opened[i] & opened[j] if leads else 0)
-            for b, (i, j) in zip(bound, tree()[layer - 1][1], strict=True)
-        ]
+    def products(opened: list[int]) -> list[list[int]]:
+        found = []
+        for of in wanted:
+            found.append([])
+            for places in of:
+                total = product(opened, places) if leads else 0
+                for size in range(1, len(places) + 1):
+                    for some in itertools.combinations(places, size):
+                        others = tuple(k for k in places if k not in some)
+                        total ^= masked[some] & product(opened, others)
+                found[-1].append(total)
+        return found
 
     return [x ^ a for x, a in zip(factors, free, strict=True)], products
 
@@ -87,22 +126,32 @@ def layers(shares: list[list[int]], sides: tuple[list[Any], list[Any]]) -> tuple
         r = side[0][1]
         plus = known if place == 0 else [0] * 32
         state.append(
-            ([r[k] & known[k] for k in range(31)], [r[k] ^ plus[k] for k in range(1, 31)], r[31] ^ plus[31])
+            (
+                [0, *(r[k] & known[k] for k in range(31))],
+                [0, *(r[k] ^ plus[k] for k in range(31))],
+                r[31] ^ plus[31],
+            )
         )
     for layer in range(1, 1 + len(tree())):
-        pairs = len(state[0][0]) // 2
+        joined = (2, 4, 4)[layer - 1]
+        groups = len(state[0][0]) // joined
         made = []
         for place, (borrows, passes, _) in enumerate(state):
-            factors = passes[0 : 2 * pairs : 2] + borrows[0 : 2 * pairs : 2] + passes[1 : 2 * pairs - 1 : 2]
+            factors = [passes[k] for j in range(1, joined) for k in range(j, len(passes), joined)]
+            factors += [borrows[k] for j in range(joined - 1) for k in range(j, len(passes), joined)]
+            factors += passes[::joined] if groups > 1 else []
             made.append(and_layer(layer, sides[place], factors, place == 0))
             opened[place].append(b"".join(plane.to_bytes(8, "little") for plane in made[-1][0]))
         both = [a ^ b for a, b in zip(made[0][0], made[1][0], strict=True)]
-        for place, (borrows, passes, top) in enumerate(state):
+        for place, (borrows, _, top) in enumerate(state):
             found = made[place][1](both)
+            highest = borrows[joined - 1 :: joined]
             state[place] = (
-                [x ^ y for x, y in zip(borrows[1 : 2 * pairs : 2], found, strict=False)]
-                + borrows[2 * pairs :],
-                found[pairs:] + passes[2 * pairs - 1 :],
+                [
+                    functools.reduce(int.__xor__, parts)
+                    for parts in zip(highest, *found[: joined - 1], strict=True)
+                ],
+                found[-1],
                 top,
             )
     bits = [top ^ borrows[0] for borrows, _, top in state]

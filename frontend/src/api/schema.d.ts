@@ -1338,8 +1338,8 @@ export interface components {
             /**
              * @description The server reads.
              *
-             *     * `sums` - sums
              *     * `bits` - bits
+             *     * `sums` - sums
              */
             opens?: components["schemas"]["OpensEnum"];
             /** @description Quantiles. From 0 to 1, such as 0.05, 0.5, 0.95. */
@@ -1373,6 +1373,8 @@ export interface components {
             spelled?: components["schemas"]["SpelledEnum"];
             /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. */
             validation_folds?: number;
+            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
+            penalties?: number[];
             /**
              * @description Missing cells.
              *
@@ -1380,8 +1382,6 @@ export interface components {
              *     * `complete` - complete
              */
             missing_cells?: components["schemas"]["MissingCellsEnum"];
-            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
-            penalties?: number[];
             /**
              * Format: double
              * @description Share of the penalty on absolute values. 1 is the lasso; near 0 it is ridge regression. scikit-learn calls it l1_ratio.
@@ -1727,11 +1727,11 @@ export interface components {
             total: number;
         };
         /**
-         * @description * `sums` - sums
-         *     * `bits` - bits
+         * @description * `bits` - bits
+         *     * `sums` - sums
          * @enum {string}
          */
-        OpensEnum: "sums" | "bits";
+        OpensEnum: "bits" | "sums";
         /**
          * @description * `number` - number
          *     * `whole` - whole
@@ -1932,8 +1932,8 @@ export interface components {
             /**
              * @description The server reads.
              *
-             *     * `sums` - sums
              *     * `bits` - bits
+             *     * `sums` - sums
              */
             opens?: components["schemas"]["OpensEnum"];
             /** @description Quantiles. From 0 to 1, such as 0.05, 0.5, 0.95. */
@@ -1967,6 +1967,8 @@ export interface components {
             spelled?: components["schemas"]["SpelledEnum"];
             /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. */
             validation_folds?: number;
+            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
+            penalties?: number[];
             /**
              * @description Missing cells.
              *
@@ -1974,8 +1976,6 @@ export interface components {
              *     * `complete` - complete
              */
             missing_cells?: components["schemas"]["MissingCellsEnum"];
-            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
-            penalties?: number[];
             /**
              * Format: double
              * @description Share of the penalty on absolute values. 1 is the lasso; near 0 it is ridge regression. scikit-learn calls it l1_ratio.
@@ -2030,6 +2030,16 @@ export interface components {
              */
             type?: components["schemas"]["ColumnType"];
             unit?: string;
+            /**
+             * Format: double
+             * @description of numbers: no value may be less; each client checks it before anything is sent
+             */
+            low?: number | null;
+            /**
+             * Format: double
+             * @description likewise, more
+             */
+            high?: number | null;
             /** @description of a category: one-hot, ordinal, frequency, target:COLUMN, hash:D or ngrams:D, with D from 1 to 4,096 */
             encoding?: string;
             /** @description of a category with a dictionary: the values that may be in it; all others are the rest */
@@ -2059,6 +2069,16 @@ export interface components {
              */
             type?: components["schemas"]["ColumnType"];
             unit?: string;
+            /**
+             * Format: double
+             * @description of numbers: no value may be less; each client checks it before anything is sent
+             */
+            low?: number | null;
+            /**
+             * Format: double
+             * @description likewise, more
+             */
+            high?: number | null;
             /** @description of a category: one-hot, ordinal, frequency, target:COLUMN, hash:D or ngrams:D, with D from 1 to 4,096 */
             encoding?: string;
             /** @description of a category with a dictionary: the values that may be in it; all others are the rest */
@@ -2240,8 +2260,8 @@ export interface components {
             /**
              * @description The server reads.
              *
-             *     * `sums` - sums
              *     * `bits` - bits
+             *     * `sums` - sums
              */
             opens?: components["schemas"]["OpensEnum"];
             /** @description Quantiles. From 0 to 1, such as 0.05, 0.5, 0.95. */
@@ -2275,6 +2295,8 @@ export interface components {
             spelled?: components["schemas"]["SpelledEnum"];
             /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. */
             validation_folds?: number;
+            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
+            penalties?: number[];
             /**
              * @description Missing cells.
              *
@@ -2282,8 +2304,6 @@ export interface components {
              *     * `complete` - complete
              */
             missing_cells?: components["schemas"]["MissingCellsEnum"];
-            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
-            penalties?: number[];
             /**
              * Format: double
              * @description Share of the penalty on absolute values. 1 is the lasso; near 0 it is ridge regression. scikit-learn calls it l1_ratio.
@@ -2433,8 +2453,8 @@ export interface components {
             /**
              * @description The server reads.
              *
-             *     * `sums` - sums
              *     * `bits` - bits
+             *     * `sums` - sums
              */
             opens?: components["schemas"]["OpensEnum"];
             /** @description Quantiles. From 0 to 1, such as 0.05, 0.5, 0.95. */
@@ -2468,6 +2488,8 @@ export interface components {
             spelled?: components["schemas"]["SpelledEnum"];
             /** @description Folds of the cross-validation. Each person is in one of so many folds. A model that was fitted to the others is tested on it. */
             validation_folds?: number;
+            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
+            penalties?: number[];
             /**
              * @description Missing cells.
              *
@@ -2475,8 +2497,6 @@ export interface components {
              *     * `complete` - complete
              */
             missing_cells?: components["schemas"]["MissingCellsEnum"];
-            /** @description Penalties to try. Numbers from 0 on, between commas. Left empty, 50 are tried that suit the data. */
-            penalties?: number[];
             /**
              * Format: double
              * @description Share of the penalty on absolute values. 1 is the lasso; near 0 it is ridge regression. scikit-learn calls it l1_ratio.

@@ -43,7 +43,9 @@ test("a study of tables asks for a table, with the types of its columns where th
   const schema = [...plan.schema, { name: "site", type: "text" }];
   const typed = invitationMessage(asked({ ...plan, schema }));
   expect(typed).toContain("unpooled-client check --table TABLE --schema columns.csv\n");
-  expect(typed).toContain("glucose,number,\nsite,text,");
+  expect(typed).toContain(
+    "name,type,unit,role,encoding,values,low,high\nglucose,number,,,,,,\nsite,text,,,,,,",
+  );
   expect(typed).not.toContain("--bfile");
 });
 

@@ -1,6 +1,7 @@
 /** The message that goes to a cohort's data manager with, or before, the invitation itself. */
 import type { Schemas } from "../api/client";
 import { t } from "./language";
+import { schemaLines } from "./schemaFile";
 
 type Plan = Schemas["FrozenPlan"];
 
@@ -75,14 +76,17 @@ function ofGenotypes(plan: Plan): Own {
 
 function ofTables(plan: Plan): Own {
   const columns = plan.schema ?? [];
-  const isPlain = columns.every((column) => (column.type ?? "number") === "number");
+  const isPlain = columns.every(
+    ({ type, role, low, high }) =>
+      (type ?? "number") === "number" && (role ?? "feature") === "feature" && (low ?? high ?? null) === null,
+  );
   const files = [
     t("Put your own file in place of TABLE, a CSV or Parquet file with the columns of the plan:"),
   ];
   files.push(columns.map((column) => column.name).join(", "));
   if (!isPlain) {
     files.push("", t("Save these lines as columns.csv, beside it:"));
-    files.push(...columns.map(({ name, type, unit }) => [name, type ?? "number", unit ?? ""].join(",")));
+    files.push(...schemaLines(columns));
   }
   const table = "--table TABLE";
   return {

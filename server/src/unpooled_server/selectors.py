@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from importlib.metadata import version
@@ -27,7 +27,7 @@ from unpooled.parties import what_parties_get
 from unpooled.plan import Plan
 from unpooled.protocol import VERSION, sealing
 from unpooled.protocol.messages import Roster
-from unpooled.question import at_turn
+from unpooled.question import Question, at_turn
 from unpooled.report import About, File, Member
 from unpooled_server import remaining, stages, store, turns
 from unpooled_server.archives import zipped
@@ -206,7 +206,7 @@ def _steps(study: Study) -> list[dict[str, Any]]:
     The title of one that is iterated says which iterations its open rounds are of.
     """
     plan = study.plan
-    titles = {kind.name: kind.title for kind in questions_of(plan)}
+    kinds = {kind.name: kind for kind in questions_of(plan)}
     at_turn_of = turns.under_way(study)
     at_work = ~Q(state=RoundState.AGGREGATED) & Q(turn__gt=0)
     rows = (
@@ -224,18 +224,20 @@ def _steps(study: Study) -> list[dict[str, Any]]:
     return [
         {
             "name": row["step_name"],
-            "title": at_turn(
-                titles.get(row["step_name"], row["step_name"]),
-                plan,
-                row["first_turn"] or 0,
-                row["last_turn"] or 0,
-            ),
+            "title": _title(kinds.get(row["step_name"]), plan, row),
             "rounds": row["rounds"],
             "summed": row["summed"],
             "turn": at_turn_of.get(row["step_name"]),
         }
         for row in rows
     ]
+
+
+def _title(kind: type[Question] | None, plan: Plan, row: Mapping[str, Any]) -> str:
+    """Of a kind that this release does not know, the name."""
+    if kind is None:
+        return str(row["step_name"])
+    return at_turn(kind.title, kind.most_turns(plan), row["first_turn"] or 0, row["last_turn"] or 0)
 
 
 def _now(study: Study, steps: list[dict[str, Any]]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from unpooled_server.warming import warm_up
 
 log = logging.getLogger(__name__)
 
-BUSY, IDLE = 0.03, 0.25  # seconds between two looks
+BUSY, IDLE = 0.02, 0.25  # seconds between two looks
 RETRY = 2.0  # seconds before the same job is done again
 
 

@@ -23,7 +23,7 @@ from . import files
 from .compare import Outcome, compare
 from .federation import Federation, draw
 from .judge import Disagreement
-from .shrink import minimal
+from .shrink import disagrees, minimal
 
 SHRINKING = 20.0
 """Seconds for one case."""
@@ -70,7 +70,7 @@ def _tell(federation: Federation, outcome: Outcome) -> None:
 
 def _keep(federation: Federation, found: Disagreement, folder: Path) -> None:
     """Write the least that still disagrees: tables, schema, and how to run it."""
-    least = minimal(federation, found.what, SHRINKING)
+    least = minimal(federation, lambda one: disagrees(one, found.what), SHRINKING)
     folder.mkdir(parents=True, exist_ok=True)
     paths = [files.write(least, k, folder) for k in range(len(least.cohorts))]
     schema = "".join(f"{column.title},{column.type},{column.unit}\n" for column in least.plan.schema)

@@ -39,6 +39,14 @@ class Federation:
     def pool(self) -> np.ndarray:
         return np.concatenate(self.cohorts)
 
+    @property
+    def columns(self) -> int:
+        return self.pool.shape[1]
+
+    @property
+    def size(self) -> int:
+        return self.pool.size
+
     def with_columns(self, kept: list[int]) -> Federation:
         """With some of its features only."""
         texts = (column for column in self.plan.schema if not column.is_number)
@@ -113,7 +121,7 @@ def _plan(random: Random, method: str, cohorts: int, pool: np.ndarray) -> Plan:
     if random.random() < 0.3:
         schema.append(Column(NOTE, "text"))
     gaussian = method != YEO_JOHNSON and random.random() < 0.25
-    made = usual(method)
+    made = usual(method) | {OPENS.name: OPENS.default}
     return Plan(
         test=method,
         cohorts=cohorts,

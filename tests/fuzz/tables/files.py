@@ -39,11 +39,14 @@ def write(federation: Federation, cohort: int, folder: Path) -> Path:
         for column in federation.plan.schema
     }
     columns = {title: columns[title] for title in random.permutation(list(columns)).tolist()}
-    if random.random() < 0.5:
-        _write_csv(random, path := folder / f"cohort {cohort}.csv", columns)
-    else:
-        _write_parquet(random, path := folder / f"cohort {cohort}.parquet", columns)
+    path = folder / f"cohort {cohort}.{'csv' if random.random() < 0.5 else 'parquet'}"
+    write_columns(random, path, columns)
     return path
+
+
+def write_columns(random: Random, path: Path, columns: Mapping[str, np.ndarray]) -> None:
+    """Write columns of numbers, of text, or of words (object), in the format that the name says."""
+    (_write_csv if path.suffix == ".csv" else _write_parquet)(random, path, columns)
 
 
 def read(federation: Federation, path: Path) -> ArrayTable:
@@ -86,9 +89,9 @@ def _write_csv(random: Random, path: Path, columns: Mapping[str, np.ndarray]) ->
                 writer.writerow(cells)
 
 
-def _cell(x: float | str, missing: str, style: str) -> str:
-    if isinstance(x, str):
-        return x
+def _cell(x: float | str | None, missing: str, style: str) -> str:
+    if x is None or isinstance(x, str):
+        return x or ""
     return missing if np.isnan(x) else repr(x) if style == "r" else format(x, style)
 
 
@@ -103,6 +106,8 @@ def _write_parquet(random: Random, path: Path, columns: Mapping[str, np.ndarray]
 
 def _as_arrow(random: Random, column: np.ndarray) -> pa.Array:
     """As float64, or as another type that holds the same numbers. What is missing is null, or NaN."""
+    if column.dtype.kind == "O":
+        return _words_as_arrow(random, column.tolist())
     if column.dtype.kind == "U":
         return pa.array(column)
     missing = np.isnan(column)
@@ -118,6 +123,16 @@ def _as_arrow(random: Random, column: np.ndarray) -> pa.Array:
             if np.array_equal(known.astype(np.float32), known):
                 return pa.array(column.astype(np.float32), mask=missing)
     return pa.array(column, mask=missing if random.random() < 0.5 else None)
+
+
+def _words_as_arrow(random: Random, words: list[str | None]) -> pa.Array:
+    """As text, also with each different one once; or as numbers, if all of them are whole ones."""
+    whole = all(word is None or (word.isdecimal() and str(int(word)) == word) for word in words)
+    if whole and random.random() < 0.7:
+        numbers = [None if word is None else int(word) for word in words]
+        return pa.array(numbers, pa.int64() if random.random() < 0.5 else pa.float64())
+    found = pa.array(words, pa.large_string() if random.random() < 0.3 else pa.string())
+    return found.dictionary_encode() if random.random() < 0.3 else found
 
 
 def _as_decimal(column: np.ndarray, missing: np.ndarray) -> pa.Array | None:

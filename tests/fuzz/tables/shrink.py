@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence, Sized
 from pathlib import Path
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -14,6 +15,22 @@ from unpooled.errors import UnpooledError
 
 from .compare import compare
 from .federation import Federation
+
+
+class Shrinkable(Protocol):
+    """A federation that can do with less."""
+
+    @property
+    def cohorts(self) -> Sequence[Sized]: ...
+    @property
+    def columns(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    def with_columns(self, kept: list[int]) -> Self: ...
+    def with_rows(self, kept: list[np.ndarray]) -> Self: ...
+
+
+F = TypeVar("F", bound=Shrinkable)
 
 
 def disagrees(federation: Federation, what: str) -> bool:
@@ -28,45 +45,41 @@ def disagrees(federation: Federation, what: str) -> bool:
     return any(found.what == what for found in outcome.disagreements)
 
 
-def minimal(federation: Federation, what: str, seconds: float) -> Federation:
+def minimal(federation: F, disagrees: Callable[[F], bool], seconds: float) -> F:
     """A federation with fewer columns, cohorts and rows, as far as can be found in so many seconds."""
     until = time.monotonic() + seconds
     for smaller in (_fewer_columns, _fewer_cohorts, _fewer_rows):
-        federation = _cut_down(federation, smaller, what, until)
+        federation = _cut_down(federation, smaller, disagrees, until)
     return federation
 
 
 def _cut_down(
-    federation: Federation,
-    smaller: Callable[[Federation], Iterator[Federation]],
-    what: str,
-    until: float,
-) -> Federation:
+    federation: F, smaller: Callable[[F], Iterator[F]], disagrees: Callable[[F], bool], until: float
+) -> F:
     """Take the first smaller one that still disagrees, and again, until there is none or time is up."""
     while True:
         for candidate in smaller(federation):
             if time.monotonic() > until:
                 return federation
-            if candidate.pool.size < federation.pool.size and disagrees(candidate, what):
+            if candidate.size < federation.size and disagrees(candidate):
                 federation = candidate
                 break
         else:
             return federation
 
 
-def _fewer_columns(federation: Federation) -> Iterator[Federation]:
-    features = federation.pool.shape[1]
-    if features > 1:
-        yield from (federation.with_columns([k]) for k in range(features))
+def _fewer_columns(federation: F) -> Iterator[F]:
+    if federation.columns > 1:
+        yield from (federation.with_columns([k]) for k in range(federation.columns))
 
 
-def _fewer_cohorts(federation: Federation) -> Iterator[Federation]:
+def _fewer_cohorts(federation: F) -> Iterator[F]:
     every = [np.arange(len(cohort)) for cohort in federation.cohorts]
     for k in range(len(every) if len(every) > FEWEST_COHORTS else 0):
         yield federation.with_rows([rows[:0] if k == other else rows for other, rows in enumerate(every)])
 
 
-def _fewer_rows(federation: Federation) -> Iterator[Federation]:
+def _fewer_rows(federation: F) -> Iterator[F]:
     """Without a half, a quarter, an eighth of each cohort's rows, or of one's."""
     every = [np.arange(len(cohort)) for cohort in federation.cohorts]
     for parts in (2, 4, 8):

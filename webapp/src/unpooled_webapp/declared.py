@@ -20,6 +20,7 @@ import unpooled_server
 import unpooled_webapp
 from unpooled.algorithms import ALGORITHMS, FITS, METHODS, usual
 from unpooled.algorithms.algorithm import Algorithm
+from unpooled.algorithms.learning.names import OF_CLASSES
 from unpooled.algorithms.phenotypes import CountApart
 from unpooled.algorithms.result_files import about
 from unpooled.encodings import ONE_HOT
@@ -33,7 +34,7 @@ from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Stage
 from unpooled.question import at_turn
 from unpooled.schema import CATEGORY, OUTCOME
-from unpooled.shared_options import BITS, OPENS
+from unpooled.shared_options import BITS, OPENS, SUMS
 from unpooled_server import stages
 from unpooled_server.errors import Refused
 from unpooled_server.services.studies import not_invited
@@ -101,9 +102,10 @@ def _plans(method: Algorithm) -> Iterator[Plan]:
     """Plans of a method that between them say all that does not depend on values."""
     of_tables = method.name in METHODS
     modes = ("none",) if of_tables else ("names", "list")
-    opened = [{}, {OPENS.name: BITS}] if OPENS in method.options else [{}]
+    opened = [{OPENS.name: opens} for opens in (SUMS, BITS)] if OPENS in method.options else [{}]
     for mode, masking, more, opens in product(modes, ("modular", "gaussian"), (False, True), opened):
-        if masking != "modular" and (opens or method.is_compared or method.name in FITS):
+        compares = method.is_compared or opens == {OPENS.name: BITS}
+        if masking != "modular" and (compares or method.name in FITS):
             continue
         covariates = [{"name": f"{_EXAMPLE}-{column}"} for column in range(1 + more)]
         columns = _columns_of(method, covariates)
@@ -122,7 +124,8 @@ def _columns_of(method: Algorithm, columns: list[dict[str, Any]]) -> list[dict[s
     """Columns that the method is about."""
     if method.name in FITS:
         words = {"name": f"{_EXAMPLE}-words", "type": CATEGORY, "encoding": ONE_HOT, "levels": [_EXAMPLE]}
-        classes = {"type": CATEGORY, "levels": [_EXAMPLE, "other"]} if method.name == "fedheonn" else {}
+        levels = [_EXAMPLE, "other", "third"][: 1 + len(columns)]  # two classes, and several
+        classes = {"type": CATEGORY, "levels": levels} if method.name in OF_CLASSES else {}
         return [*columns, words, {"name": f"{_EXAMPLE}-outcome", "role": OUTCOME, **classes}]
     return _words(columns) if method.column_type == CATEGORY else columns
 
@@ -147,7 +150,7 @@ def _of_plan(plan: Plan, known: list[str]) -> Iterator[str]:
         yield title
         if said not in known and any(part not in known for part in said.split(", ")):
             yield from _without_values(said)
-    yield from _without_values(at_turn("", plan, 1, 1).removeprefix(AFTER_TITLE))
+    yield from _without_values(at_turn("", 1, 1, 1).removeprefix(AFTER_TITLE))
     for one_operator in (False, True):
         for line in what_leaves(plan, one_operator=one_operator):
             title, _, is_array = line.what.partition(AFTER_TITLE)

@@ -119,7 +119,16 @@ def _of_model(feature: Mapping[str, Any], model: Mapping[str, Any]) -> Iterator[
 
 
 def _of_fit(model: Mapping[str, Any]) -> dict[str, float]:
-    return {"penalty": model["penalty"], "mean squared error of folds left out": model["error"]}
+    """Of a model as a whole how well it does on folds that were left out."""
+    found = {"penalty": model["penalty"], f"{model['loss']} of folds left out": model["error"]}
+    performance = model.get("performance", {"scores": []})
+    for score in performance["scores"]:
+        of = f" of {score['of']}" if len(performance["scores"]) > 1 else ""
+        if score.get("auc") is not None:
+            found[f"AUC{of} in folds left out"] = score["auc"]
+    if performance.get("brier") is not None:
+        found["Brier score in folds left out"] = performance["brier"]
+    return found
 
 
 def _lines(text: str) -> Iterator[dict[str, Any]]:

@@ -111,6 +111,7 @@ class Code(enum.StrEnum):
     VALUE_TEXT = "value-text"
     VALUE_INFINITE = "value-infinite"
     VALUE_FRACTION = "value-fraction"
+    VALUE_OUTSIDE = "value-outside"
     WORD_TYPE = "word-type"
     WORD_UNLISTED = "word-unlisted"
     WORD_NONE_LISTED = "word-none-listed"

@@ -254,11 +254,10 @@ class Results(Event):
 
 @dataclass(frozen=True)
 class Transformed(Event):
-    """The cohort's own table, as the results make it, lies beside it."""
+    """What the results make of the cohort's own data lies beside them."""
 
     file: str
-    how: str = "normalized"
-    """Or encoded."""
+    what: str
 
 
 @dataclass(frozen=True)

@@ -122,10 +122,12 @@ class Work:
         if question.needs_codes:
             with self._told(Doing.COMPUTING), self.places:
                 cohort = cast(Cohort, self.coding.coded(cast(ArrayTable, cohort)))
-        if (dealing := self.answerer.dealing(message, question, panel)) and not self._deal(dealing):
-            return None
+        dealing = self.answerer.dealing(message, question, panel)
+        dealt = self.session.spawn(self._deal, dealing) if dealing else None
         with self._told(Doing.COMPUTING), self.places:
             share = self.answerer.share(message, question, cohort, panel)
+        if dealt and not dealt.result():  # the server takes no share of this round before it
+            return None
         self.session.count("computing", share.seconds)
         quantity = f"{share.title}: {', '.join(share.arrays)}"
         sent = self.session.record(

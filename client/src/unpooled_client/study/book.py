@@ -256,7 +256,7 @@ class Book:
             self._fills, self._filled = _grown(self._fills, items), _grown(self._filled, items)
             self._fills[new], self._filled[new] = entry.fills, True
         if entry.message:
-            question = codec.decode(entry.message, [self._kinds[entry.kind]])
+            question = codec.decode(entry.message, list(self._kinds.values()))  # one may hold another
             self._earlier.setdefault(entry.kind, []).append(question)
 
     def _append(self, entry: Entry | Dealt) -> None:

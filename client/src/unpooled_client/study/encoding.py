@@ -45,7 +45,7 @@ def encode(
         yield from session.wait_for(
             write_to, part, options, plan, encoder, table, session.threads, session.folder
         )
-    yield Transformed(str(target), "encoded")
+    yield Transformed(str(target), "encoded table")
 
 
 def write_to(

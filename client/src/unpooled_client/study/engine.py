@@ -30,7 +30,7 @@ from pathlib import Path
 from unpooled import leaving
 from unpooled.cohort import ArrayTable
 from unpooled.leaving import Form
-from unpooled.plan import ENCODING_FILE, PARAMETERS_FILE, Plan
+from unpooled.plan import ENCODING_FILE, PARAMETERS_FILE, SCORE_FILE, Plan
 from unpooled.protocol import bodies
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.problems import Problem
@@ -50,6 +50,7 @@ from unpooled_client.study.delivery import agreed_plan, check_offered, deliver, 
 from unpooled_client.study.encoding import encode
 from unpooled_client.study.failures import Explanation, NotDone, UsageProblem, explain
 from unpooled_client.study.normalizing import transform
+from unpooled_client.study.scoring import score
 from unpooled_client.study.session import OVER, Session, StudyEnded
 from unpooled_client.study.trust import Terms, check_identity
 
@@ -288,7 +289,7 @@ class Engine:
     def _end(self, session: Session, study: Study) -> Iterator[Event]:
         with session.clock("results"):
             plan, files = yield from self._deliver(session, study)
-            for file, write in ((PARAMETERS_FILE, transform), (ENCODING_FILE, encode)):
+            for file, write in ((PARAMETERS_FILE, transform), (ENCODING_FILE, encode), (SCORE_FILE, score)):
                 if file in plan.files:
                     folder = Path(session.saved.out)
                     yield from write(session, plan, self._options(session), folder, self._table)

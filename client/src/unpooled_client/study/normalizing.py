@@ -42,7 +42,7 @@ def transform(
     values = None if data is None else data.values
     with Written(session.folder, "Move it away and start again.").draft(target) as part:
         yield from session.wait_for(write_to, part, table, plan, scaler, values, session.threads)
-    yield Transformed(str(target), "normalized")
+    yield Transformed(str(target), "normalized table")
 
 
 def beside(table: Path, plan: Plan) -> Path:

@@ -12,7 +12,7 @@ from typing import cast
 
 import numpy as np
 
-from unpooled import leaving, sizes
+from unpooled import check, leaving, sizes
 from unpooled.algorithms import algorithm
 from unpooled.algorithms.presence import Presence
 from unpooled.algorithms.shared.conditions import places_of, with_copies
@@ -90,6 +90,7 @@ def open_data(
     Raises DataRefused, or DataChanged.
     """
     started = time.perf_counter()
+    session.spawn(check.load, terms.plan.scheme(terms.plan.ring_bits))
     paths = options.paths
     if released:
         same_options(DataOptions.from_json(session.saved.options), options, terms.plan)

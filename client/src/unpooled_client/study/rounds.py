@@ -122,7 +122,9 @@ class Answerer:
             nonce,
             data,
             question.title,
-            questions.at_turn(question.title, self.terms.plan, question.turn, question.turn),
+            questions.at_turn(
+                question.title, question.most_turns(self.terms.plan), question.turn, question.turn
+            ),
             tuple(array.name for array in question.sends if math.prod(questions.shape(question, array))),
             int(getattr(question, "start", 0)),
             variants_of(question),

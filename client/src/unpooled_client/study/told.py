@@ -21,6 +21,7 @@ _PROBLEMS = {
     Code.VALUE_TEXT: Problem.VALUES,
     Code.VALUE_INFINITE: Problem.VALUES,
     Code.VALUE_FRACTION: Problem.VALUES,
+    Code.VALUE_OUTSIDE: Problem.VALUES,
     Code.COLUMN_TYPE: Problem.VALUES,
     Code.WORD_TYPE: Problem.VALUES,
     Code.WORD_NONE_LISTED: Problem.LEVEL,

@@ -86,7 +86,7 @@ def lines(event: Event) -> list[str]:
         case Results():
             return [f"Results: {len(event.files)} files in {event.folder}"]
         case Transformed():
-            return [f"{event.how.capitalize()} table, which stays here: {event.file}"]
+            return [f"{event.what[0].upper()}{event.what[1:]}, which stays here: {event.file}"]
         case Compared():
             return [compared(event)]
         case Finished():

@@ -8,6 +8,7 @@ from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.chi_square import CHI_SQUARE
 from unpooled.algorithms.learning import FITS as _FITS
 from unpooled.algorithms.phenotypes import each_phenotype, kinds_of
+from unpooled.algorithms.polygenic import POLYGENIC
 from unpooled.algorithms.presence import Presence
 from unpooled.algorithms.regression.linear import LINEAR
 from unpooled.algorithms.regression.logistic import LOGISTIC
@@ -23,8 +24,8 @@ from unpooled.sizes import AUTOSOMAL, LISTED, VARIANTS, Sizes
 SHARE_BYTES = 4_500_000
 FEWEST_IN_A_CHUNK = 1000
 
-TESTS: dict[str, Algorithm] = {test.name: test for test in (CHI_SQUARE, LINEAR, LOGISTIC)}
-"""The tests of variants."""
+TESTS: dict[str, Algorithm] = {test.name: test for test in (CHI_SQUARE, LINEAR, LOGISTIC, POLYGENIC)}
+"""The methods for genotypes."""
 FITS: dict[str, Algorithm] = {method.name: method for method in _FITS}
 """The methods for tables that fit a model."""
 METHODS: dict[str, Algorithm] = {method.name: method for method in (*NORMALIZATIONS, SUMMARY, ENCODE)} | FITS
@@ -92,10 +93,11 @@ def _variant_bytes(kind: type[Question], plan: Plan, one: Sizes) -> int:
 
 
 def usual(test: str) -> dict[str, object]:
-    """What a plan of this test says where its author said nothing: the trait, and the result files.
+    """What a plan of this test says where its author said nothing: the trait, the result files, some options.
 
     One of tables has no phenotype and no variants.
     """
     found = algorithm(test)
     of_tables = {"phenotype": "", "panel_mode": NONE} if test in METHODS else {}
-    return {"trait": found.traits[0], "files": list(found.usual_files), **of_tables}
+    options = {option.name: option.usual for option in found.options if option.usual is not None}
+    return {"trait": found.traits[0], "files": list(found.usual_files), **of_tables, **options}

@@ -34,6 +34,18 @@ class AboutFile:
 
 
 @dataclass(frozen=True)
+class Wording:
+    """Words of the methods section of a study of variants."""
+
+    about: str = "The association of genetic variants with"
+    """Before the phenotypes."""
+    done: str = "was tested"
+    """Behind each."""
+    variants: str = "tested"
+    """What variants were that pass the filters."""
+
+
+@dataclass(frozen=True)
 class Cost:
     """What a study costs a cohort: seconds of one core, as docs/performance.md has measured them."""
 
@@ -62,6 +74,7 @@ class Algorithm:
     """The files that a study writes unless its plan says otherwise."""
     about_files: Mapping[str, AboutFile] = field(default_factory=dict)
     """For files that `result_files` does not know."""
+    wording: Wording = Wording()
     options: tuple[Option, ...] = ()
     """What a plan of this test may ask for besides the fields of every plan, in the order of the form."""
     templates: tuple[Template, ...] = ()

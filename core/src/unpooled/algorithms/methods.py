@@ -54,14 +54,12 @@ def _tables(plan: Plan, run: Run) -> list[str]:
 
 def _people(plan: Plan, run: Run) -> list[str]:
     complete = " with complete data" if plan.covariate_columns else ""
+    said = algorithm(plan.test).wording
     tested = (
-        f"{name} ({plan.trait}) was tested in {_counted(plan, numbers)}{complete}"
+        f"{name} ({plan.trait}) {said.done} in {_counted(plan, numbers)}{complete}"
         for name, numbers in zip(plan.phenotype_names, run.summaries, strict=True)
     )
-    return [
-        f"The association of genetic variants with {', with '.join(tested)} of {_cohorts(run)}, without "
-        "pooling their data."
-    ]
+    return [f"{said.about} {', with '.join(tested)} of {_cohorts(run)}, without pooling their data."]
 
 
 def _counted(plan: Plan, numbers: Summary) -> str:
@@ -77,7 +75,7 @@ def _variants(plan: Plan, run: Run) -> list[str]:
         if plan.panel_mode == "list"
         else "their names, positions and alleles in all cohorts' files"
     )
-    options = algorithm(plan.test).options
+    options, done = algorithm(plan.test).options, algorithm(plan.test).wording.variants
     limits = (option.in_limits(plan) for option in options if isinstance(option, Number))
     kept = " and ".join(filter(None, limits))
     tested = _of_each(plan, [f"{numbers['variants'] or 0:,}" for numbers in run.summaries])
@@ -86,9 +84,9 @@ def _variants(plan: Plan, run: Run) -> list[str]:
         f"The cohorts agreed on {run.panel_size or 0:,} variants by {how}.",
         f"Only chromosomes {', '.join(plan.chromosomes)} were considered." if plan.chromosomes else "",
         *(option.in_methods(plan) for option in options if option.place == Place.FILTERS),
-        f"Variants were tested if they had, in all cohorts together, {kept}: {tested}."
+        f"Variants were {done} if they had, in all cohorts together, {kept}: {tested}."
         if kept
-        else f"No filter was applied to variants; {tested} were tested.",
+        else f"No filter was applied to variants; {tested} were {done}.",
     ]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from unpooled.errors import UnpooledError
-from unpooled.model import LOGISTIC, NUMBER, Model
+from unpooled.model import NUMBER, SOFTMAX, Model, has_probabilities
 
 OPSET, IR_VERSION = 17, 8
 """Versions of operators and of the file that programs of some years ago read too."""
@@ -75,8 +75,8 @@ def _outputs(graph: _Graph, model: Model) -> list[tuple[str, int, list[Any]]]:
     else:
         place = graph.add("ArgMax", scores, axis=1, keepdims=0)
     graph.add("Gather", classes, place, out="outcome")
-    if model.link == LOGISTIC:
-        _probabilities(graph, scores, len(model.classes_))
+    if has_probabilities(model.link):
+        _probabilities(graph, scores, model)
         last = ("probabilities", double, ["n", len(model.classes_)])
     else:
         graph.add("Identity", scores, out="scores")
@@ -94,9 +94,12 @@ def _scores(graph: _Graph, model: Model) -> str:
     return graph.add("Add", product, graph.constant(model.intercept_at_mean_))
 
 
-def _probabilities(graph: _Graph, scores: str, classes: int) -> None:
+def _probabilities(graph: _Graph, scores: str, model: Model) -> None:
+    if model.link == SOFTMAX:
+        graph.add("Softmax", scores, axis=1, out="probabilities")
+        return
     odds = graph.add("Sigmoid", scores)
-    if classes == 2:
+    if len(model.classes_) == 2:
         other = graph.add("Sub", graph.constant(np.array(1.0)), odds)
         graph.add("Concat", other, odds, out="probabilities", axis=1)
         return

@@ -4,7 +4,8 @@ Numbers are shared as a sum in a ring, bits as an exclusive or, 64 of them in ea
 is one exchange: each party opens masked values, and both go on from their sums. Two textbook tools:
 
     product   of x and y, with dealt shares of random a, b and of ab: opened are d = x - a and e = y - b, and
-              xy = ab + d b + e a + d e (Beaver 1991). The same for bits, where it is an AND
+              xy = ab + d b + e a + d e (Beaver 1991); likewise of more factors, with the products of all
+              subsets of their masks. The same for bits, where it is an AND
     sign      of x, with dealt shares of a random r and of its bits: opened is c = x + r. The highest bit of
               x = c - r takes the borrow of all lower bits, which a tree of ANDs finds
 
@@ -15,6 +16,9 @@ the compensator are drawn too; those of the server are dealt (`unpooled.protocol
 
 from __future__ import annotations
 
+import functools
+import itertools
+import math
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -30,6 +34,8 @@ Layers: TypeAlias = Generator[bytes, bytes, T]
 """Yields what a party opens in a layer, and is sent what the other one does; returns a party's share."""
 
 _PLANE_WORD = 64
+_LONG_PLANE = 4096
+"""Bits: where planes are longer, a comparison waits for bytes rather than for turns."""
 
 
 class Side(Enum):
@@ -83,11 +89,16 @@ class Dealt(Protocol):
 
 @dataclass(frozen=True)
 class Products:
-    """For products of some pairs of factors, each factor a vector of `words` words."""
+    """For products of some of the factors, each factor a vector of `words` words.
+
+    A product of sums, of what is opened of each factor and its mask, is a sum over the subsets of factors: in
+    each term these are masked and the others opened. So the products of masks are dealt for all subsets.
+    """
 
     arithmetic: Arithmetic
     factors: int
-    pairs: tuple[tuple[int, int], ...]
+    wanted: tuple[tuple[int, ...], ...]
+    """Of each product the places of its factors, two at least."""
     words: int
 
     @property
@@ -98,28 +109,57 @@ class Products:
 
     @property
     def bound_bytes(self) -> int:
-        return len(self.pairs) * self.words * self.arithmetic.word_bytes
+        return len(_subsets(self.wanted)) * self.words * self.arithmetic.word_bytes
 
     def bound(self, free: Sequence[bytes], other: bytes) -> bytes:
-        factors = self.arithmetic.add(*map(self.read_factors, free))
-        found = self.arithmetic.subtract(self.products(factors, factors), self.read_products(other))
-        return found.tobytes()
+        masks = self.arithmetic.add(*map(self.read_factors, free))
+        made: dict[tuple[int, ...], np.ndarray] = dict(self.each_factor(masks))
+        for subset in _subsets(self.wanted):  # shorter ones come first
+            made[subset] = self.arithmetic.multiply(made[subset[:-1]], made[subset[-1:]])
+        found = np.concatenate([made[subset] for subset in _subsets(self.wanted)])
+        return self.arithmetic.subtract(found, self.read_products(other)).tobytes()
 
     def read_factors(self, data: bytes) -> np.ndarray:
         return self.arithmetic.from_bytes(data, self.factors * self.words)
 
     def read_products(self, data: bytes) -> np.ndarray:
-        return self.arithmetic.from_bytes(data, len(self.pairs) * self.words)
+        return self.arithmetic.from_bytes(data, len(_subsets(self.wanted)) * self.words)
 
-    def products(self, lefts: np.ndarray, rights: np.ndarray) -> np.ndarray:
-        """The product of each pair's first among the `lefts` and its second among the `rights`."""
-        first, second = np.array(self.pairs, np.intp).reshape(-1, 2).T
-        return self.arithmetic.multiply(self._each(lefts, first), self._each(rights, second))
+    def each_factor(self, vector: np.ndarray) -> dict[tuple[int, ...], np.ndarray]:
+        """The part of each factor, by its place as a subset of one."""
+        return {(place,): part for place, part in enumerate(np.split(vector, self.factors))}
 
-    def _each(self, factors: np.ndarray, which: np.ndarray) -> np.ndarray:
-        limbs = factors.shape[1:]
-        each = factors.reshape(self.factors, self.words, *limbs)
-        return np.asarray(each[which].reshape(-1, *limbs))
+    def shares(self, opened: np.ndarray, masks: np.ndarray, bound: np.ndarray, *, leads: bool) -> np.ndarray:
+        """A party's shares of the wanted products, from what is opened and its shares of what is dealt."""
+        known, dealt = self.each_factor(opened), self.each_factor(masks)
+        dealt |= zip(_subsets(self.wanted), np.split(bound, len(_subsets(self.wanted))), strict=True)
+
+        @functools.cache
+        def share(factors: tuple[int, ...], masked: tuple[int, ...]) -> np.ndarray:
+            """Of the product of some factors, and of the masks of others behind them."""
+            if not factors:
+                return dealt[masked]
+            others, last = factors[:-1], factors[-1:]
+            found = share(others, last + masked)
+            if others or masked:
+                return self.arithmetic.add(
+                    found, self.arithmetic.multiply(known[last], share(others, masked))
+                )
+            return self.arithmetic.add(found, known[last]) if leads else found
+
+        return np.concatenate([share(each, ()) for each in self.wanted])
+
+
+@functools.cache
+def _subsets(wanted: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+    """Of the factors of each product, two and more: shorter ones first."""
+    found = {
+        subset
+        for factors in wanted
+        for size in range(2, len(factors) + 1)
+        for subset in itertools.combinations(factors, size)
+    }
+    return tuple(sorted(found, key=lambda subset: (len(subset), subset)))
 
 
 @dataclass(frozen=True)
@@ -174,18 +214,12 @@ class Party:
         return dealt, free, bound
 
     def multiply(self, factors: np.ndarray) -> Layers[np.ndarray]:
-        """Shares of the products of the layer's pairs: all factors, one behind the other, in one vector."""
+        """Shares of the layer's products: all factors, one behind the other, in one vector."""
         dealt, free, bound = self._next(Products)
         arithmetic, masks = dealt.arithmetic, dealt.read_factors(free)
         own = arithmetic.subtract(factors, masks)
         opened = arithmetic.add(own, dealt.read_factors((yield own.tobytes())))
-        terms = [dealt.products(opened, masks), dealt.products(masks, opened)]
-        if self.leads:
-            terms.append(dealt.products(opened, opened))
-        total = dealt.read_products(bound)
-        for term in terms:
-            total = arithmetic.add(total, term)
-        return total
+        return dealt.shares(opened, masks, dealt.read_products(bound), leads=self.leads)
 
     def multiply_planes(self, factors: Sequence[np.ndarray]) -> Layers[np.ndarray]:
         """The same of planes, (n, words) each: the products as planes."""
@@ -200,31 +234,40 @@ class Party:
         opened = dealt.ring.add(own, dealt.read((yield own.tobytes())))
         known, masks = planes_of(opened, dealt.ring), dealt.read_planes(bound)
         # Of a bit: it borrows if it is 0 and that of the mask 1; it passes a borrow on if both are equal.
-        borrows, passes = masks[:-1] & ~known[:-1], masks[1:-1] ^ self._public(~known[1:-1])
-        borrow = yield from self._last_borrow(borrows, passes)
+        borrows, passes = masks[:-1] & ~known[:-1], masks[:-1] ^ self._public(~known[:-1])
+        # Nothing is below the lowest bit: a place that neither borrows nor passes on makes their number even.
+        nothing = np.zeros_like(known[:1])
+        places = np.concatenate([nothing, borrows]), np.concatenate([nothing, passes])
+        borrow = yield from self._last_borrow(*places, dealt.words)
         return np.asarray(masks[-1:] ^ self._public(~known[-1:]) ^ borrow)
 
-    def _last_borrow(self, borrows: np.ndarray, passes: np.ndarray) -> Layers[np.ndarray]:
-        """Neighbours become one, until one is left. Nothing is below the lowest: it passes nothing on."""
-        while len(borrows) > 1:
-            pairs = len(borrows) // 2
-            upper, low_borrows, low_passes = (
-                passes[0 : 2 * pairs : 2],
-                borrows[0 : 2 * pairs : 2],
-                passes[1 : 2 * pairs - 1 : 2],
-            )
-            products = yield from self.multiply_planes([upper, low_borrows, low_passes])
-            borrows = np.concatenate([borrows[1 : 2 * pairs : 2] ^ products[:pairs], borrows[2 * pairs :]])
-            passes = np.concatenate([products[pairs:], passes[2 * pairs - 1 :]])
+    def _last_borrow(self, borrows: np.ndarray, passes: np.ndarray, count: int) -> Layers[np.ndarray]:
+        """Neighbours become one, until one is left."""
+        for joined in _levels(len(borrows), count):
+            shape = (-1, joined, borrows.shape[1])
+            borrows, passes = borrows.reshape(shape), passes.reshape(shape)
+            is_last = len(borrows) == 1
+            factors = [*passes[:, 1:].swapaxes(0, 1), *borrows[:, :-1].swapaxes(0, 1)]
+            factors += [] if is_last else [passes[:, 0]]
+            products = yield from self.multiply_planes(factors)
+            found = products.reshape(-1, *borrows[:, 0].shape)
+            borrows = np.bitwise_xor.reduce(found[: joined - 1], axis=0) ^ borrows[:, -1]
+            passes = found[-1]
         return borrows
 
     def running(self, planes: np.ndarray) -> Layers[np.ndarray]:
         """Each plane becomes the AND of itself and all planes before it."""
-        for bases, others in _running_levels(len(planes)):
-            products = yield from self.multiply_planes([planes[bases], planes[others]])
-            planes = planes.copy()
-            planes[others] = products
-        return planes
+        count, (block, blocks) = len(planes), _blocks(len(planes))
+        padding = np.zeros((block * blocks - count, planes.shape[1]), planes.dtype)
+        found = np.concatenate([planes, padding]).reshape(blocks, block, -1)
+        if block > 1:  # first within each block
+            own = found.swapaxes(0, 1)
+            products = yield from self.multiply_planes([*own])
+            found = np.concatenate([own[:1], products.reshape(block - 1, *own[0].shape)]).swapaxes(0, 1)
+        if blocks > 1:  # then with the whole of all blocks before
+            products = yield from self.multiply_planes([found[:-1, -1], *found[1:]])
+            found = np.concatenate([found[0], products])
+        return found.reshape(-1, planes.shape[1])[:count]
 
     def _public(self, planes: np.ndarray) -> np.ndarray:
         """What both know, as shares."""
@@ -234,40 +277,49 @@ class Party:
 def dealt_for_signs(ring: Ring, words: int) -> list[Dealt]:
     """What `Party.not_negative` takes."""
     dealt: list[Dealt] = [Bits(ring, words)]
-    left = ring.bits - 1
-    while left > 1:
-        pairs = left // 2
-        each = [(k, pairs + k) for k in range(pairs)]
-        passes = [(k, 2 * pairs + k - 1) for k in range(1, pairs)]
-        dealt.append(Products(Bitwise(), 3 * pairs - 1, (*each, *passes), plane_words(words)))
-        left -= pairs
+    places = ring.bits
+    for joined in _levels(places, words):
+        places //= joined
+        # Factors: which of the upper places pass a borrow on, which of the lower ones borrow, and at last
+        # whether the lowest passes one on; whether the group does is of no use at the top.
+        borrows = [(*range(k, joined - 1), joined - 1 + k) for k in range(joined - 1)]
+        passes = [(*range(joined - 1), 2 * joined - 2)] if places > 1 else []
+        factors = 2 * joined - 2 + len(passes)
+        dealt.append(Products(Bitwise(), factors, (*borrows, *passes), places * plane_words(words)))
     return dealt
+
+
+def _levels(places: int, words: int) -> list[int]:
+    """How many neighbours become one at each level of a tree over so many places, a power of two.
+
+    Joining four halves the turns, and deals nearly four times as much: two are joined at a level that is left
+    over, and at all where planes are long.
+    """
+    levels = places.bit_length() - 1
+    if words > _LONG_PLANE:
+        return [2] * levels
+    return [2] * (levels % 2) + [4] * (levels // 2)
 
 
 def dealt_for_running(planes: int, words: int) -> list[Dealt]:
     """What `Party.running` takes."""
-    return [
-        Products(
-            Bitwise(),
-            len(bases) + len(others),
-            tuple((bases.index((k & -distance) - 1), len(bases) + place) for place, k in enumerate(others)),
-            plane_words(words),
-        )
-        for distance, (bases, others) in zip(_powers_below(planes), _running_levels(planes), strict=True)
-    ]
+    (block, blocks), dealt = _blocks(planes), list[Dealt]()
+    within = tuple(tuple(range(k + 1)) for k in range(1, block))
+    # Factors: the whole of each block but the last, then each plane of all blocks but the first.
+    across = tuple(
+        (*range(own + 1), blocks - 1 + own * block + k) for own in range(blocks - 1) for k in range(block)
+    )
+    if within:
+        dealt.append(Products(Bitwise(), block, within, blocks * plane_words(words)))
+    if across:
+        dealt.append(Products(Bitwise(), blocks - 1 + len(across), across, plane_words(words)))
+    return dealt
 
 
-def _powers_below(count: int) -> list[int]:
-    return [1 << power for power in range((count - 1).bit_length())]
-
-
-def _running_levels(count: int) -> list[tuple[list[int], list[int]]]:
-    """Of each level of Sklansky's tree, the places that are read, and those that they are ANDed to."""
-    levels = []
-    for distance in _powers_below(count):
-        others = [k for k in range(count) if k & distance]
-        levels.append((sorted({(k & -distance) - 1 for k in others}), others))
-    return levels
+def _blocks(planes: int) -> tuple[int, int]:
+    """Into how many blocks of how many planes these are split: as many as each has, or one fewer."""
+    block = math.isqrt(planes - 1) + 1
+    return block, -(-planes // block)
 
 
 def plane_words(count: int) -> int:

@@ -8,6 +8,7 @@ import { plural, t } from "../../words/language";
 import {
   columnsFrom,
   hasClasses,
+  hasLimits,
   isByHash,
   levelsIn,
   newColumn,
@@ -96,9 +97,38 @@ function ColumnEntry({ row, name, onChange, onRemove }: EntryProps) {
       ) : row.type === "category" && row.role === "feature" ? (
         <Words row={row} set={set} />
       ) : (
-        <TextField label={t("Unit")} value={row.unit} onChange={(unit) => set({ unit })} autoComplete="off" />
+        <>
+          <TextField
+            label={t("Unit")}
+            value={row.unit}
+            onChange={(unit) => set({ unit })}
+            autoComplete="off"
+          />
+          {hasLimits(row) && <Limits row={row} set={set} />}
+        </>
       )}
     </Entry>
+  );
+}
+
+function Limits({ row, set }: { row: Column; set: (changes: Partial<Column>) => void }) {
+  const about = { inputMode: "decimal", autoComplete: "off" } as const;
+  return (
+    <>
+      <TextField
+        label={t("Lowest value that can be")}
+        hint={t("May be empty. A client with a value beyond sends nothing and says where it stands.")}
+        value={row.low}
+        onChange={(low) => set({ low })}
+        {...about}
+      />
+      <TextField
+        label={t("Highest value that can be")}
+        value={row.high}
+        onChange={(high) => set({ high })}
+        {...about}
+      />
+    </>
   );
 }
 

@@ -1,5 +1,6 @@
 /** Columns of the cohorts' tables, as a form has them: words of a plan, and lines of a file. */
 import type { Schemas } from "../../api/client";
+import { SCHEMA_FIELDS } from "../../words/schemaFile";
 
 type PlanColumn = Schemas["PlanColumnRequest"];
 
@@ -12,6 +13,9 @@ export interface Column {
   type: Schemas["ColumnType"];
   role: Schemas["ColumnRole"];
   unit: string;
+  /** Of numbers: no value may be less than one, or more than the other. Empty for no limit. */
+  low: string;
+  high: string;
   encoding: Encoding;
   /** What stands behind the colon of an encoding. */
   argument: string;
@@ -26,6 +30,8 @@ export const newColumn = (name = ""): Column => ({
   type: "number",
   role: "feature",
   unit: "",
+  low: "",
+  high: "",
   encoding: "one-hot",
   argument: "",
   levels: "",
@@ -36,9 +42,18 @@ export const isByHash = ({ encoding }: Pick<Column, "encoding">): boolean =>
   encoding === "hash" || encoding === "ngrams";
 
 /** A column of a plan for the form. */
-export const columnFrom = ({ encoding = "", levels = [], most, ...column }: PlanColumn): Column => ({
+export const columnFrom = ({
+  encoding = "",
+  levels = [],
+  most,
+  low,
+  high,
+  ...column
+}: PlanColumn): Column => ({
   ...newColumn(),
   ...column,
+  low: String(low ?? ""),
+  high: String(high ?? ""),
   ...read(encoding),
   levels: levels.join("\n"),
   most: most ? String(most) : "",
@@ -51,6 +66,7 @@ export const hasClasses = ({ type, role }: Pick<Column, "type" | "role">): boole
 /** A column of the form for a plan. */
 export function columnTo({ name, type, role, unit, ...words }: Column): PlanColumn {
   const column = { name: name.trim(), type, unit: unit.trim(), ...(role !== "feature" && { role }) };
+  if (hasLimits({ type })) return { ...column, ...limitsOf(words) };
   if (type !== "category") return column;
   if (role === "outcome") return { ...column, levels: levelsIn(words.levels) };
   if (role !== "feature") return column;
@@ -61,6 +77,18 @@ export function columnTo({ name, type, role, unit, ...words }: Column): PlanColu
   const coded = isPlain ? encoding : `${encoding}:${argument.trim()}`;
   return { ...column, encoding: coded, levels, ...(most && { most }) };
 }
+
+/** Whether it may have a lowest and a highest value. */
+export const hasLimits = ({ type }: Pick<Column, "type">): boolean => type === "number" || type === "integer";
+
+/** The first limit that is no number, if there is one. */
+export const wrongLimit = ({ type, low, high }: Column): string | undefined =>
+  hasLimits({ type }) ? [low, high].find((limit) => !Number.isFinite(Number(limit))) : undefined;
+
+const limitsOf = ({ low, high }: Pick<Column, "low" | "high">) => ({
+  ...(low.trim() && { low: Number(low) }),
+  ...(high.trim() && { high: Number(high) }),
+});
 
 /** The values in lines of text; what follows a tab is a remark. */
 export const levelsIn = (text: string): string[] =>
@@ -75,7 +103,6 @@ function read(encoding: string): Pick<Column, "encoding" | "argument"> {
   return known ? { encoding: known, argument: argument.join(":") } : { encoding: "one-hot", argument: "" };
 }
 
-const FIELDS = ["name", "type", "unit", "role", "encoding", "values"];
 const TYPES = ["number", "integer", "category", "text"] as const;
 const ROLES = ["feature", "outcome", "patient", "ignored"] as const;
 
@@ -84,7 +111,7 @@ export function columnsFrom(text: string): Column[] {
   const lines = text.split(/\r?\n/).filter((line) => line.trim());
   const [first = ""] = lines;
   const heads = cells(first);
-  const isSchema = heads[0] === FIELDS[0] && heads.every((head) => FIELDS.includes(head));
+  const isSchema = heads[0] === SCHEMA_FIELDS[0] && heads.every((head) => SCHEMA_FIELDS.includes(head));
   if (!isSchema) return heads.map((name) => newColumn(name));
   return lines.slice(1).map((line) => {
     const row = cells(line);
@@ -95,6 +122,8 @@ export function columnsFrom(text: string): Column[] {
       type: TYPES.find((each) => each === cell("type")) ?? "number",
       role: ROLES.find((each) => each === cell("role")) ?? "feature",
       unit: cell("unit"),
+      low: cell("low"),
+      high: cell("high"),
       ...read(cell("encoding")),
       // A schema names a file of values by `levels=`; a browser must be given that file by itself.
       levels: values.startsWith("levels=") || isNumber(values) ? "" : values.split("|").join("\n"),

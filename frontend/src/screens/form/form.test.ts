@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 
 import { method, option } from "./examples";
-import { columnFrom, columnTo, columnsFrom, levelsIn, newColumn } from "./columns";
+import { schemaLines } from "../../words/schemaFile";
+import { columnFrom, columnTo, columnsFrom, levelsIn, newColumn, wrongLimit } from "./columns";
 import { fresh, fromStudy, isForm, problems, problemsSoFar, toPlan, withMethod } from "./form";
 
 const MAF = option("maf", "number", { place: "filters", wanted: "a number from 0 to 0.5" });
@@ -224,6 +225,22 @@ test.each([
   ['id,"weight, kg" , "said ""well""",', ["id", "weight, kg", 'said "well"', ""]],
 ])("columns of %j", (text, names) => {
   expect(columnsFrom(text).map((column) => column.name)).toEqual(names);
+});
+
+test("limits go to the plan as numbers and come back; a schema's lines can be read again", () => {
+  const lines = [
+    "name,type,unit,role,encoding,values,low,high",
+    '"age, years",integer,,,,,0,120',
+    "ph,number,,,,,,14",
+  ];
+  const [age, ph] = columnsFrom(lines.join("\n"));
+  if (!age || !ph) throw new Error("no columns");
+  expect(columnTo(age)).toEqual({ name: "age, years", type: "integer", unit: "", low: 0, high: 120 });
+  expect(columnTo(ph)).toEqual({ name: "ph", type: "number", unit: "", high: 14 });
+  expect(columnFrom(columnTo(age))).toEqual(age);
+  expect(schemaLines([age, ph].map(columnTo))).toEqual(lines);
+  expect(wrongLimit({ ...age, low: "none" })).toBe("none");
+  expect(wrongLimit({ ...age, type: "text", low: "none" })).toBeUndefined();
 });
 
 test("types and units of a schema's file", () => {

@@ -1,7 +1,7 @@
 /** What the form for a study holds, and how it becomes a plan. Numbers are kept as they are typed. */
 import type { Method, Schemas, Study } from "../../api/client";
 import { t } from "../../words/language";
-import { columnFrom, columnTo, newColumn, type Column } from "./columns";
+import { columnFrom, columnTo, newColumn, wrongLimit, type Column } from "./columns";
 import { like, problem, problemSoFar, read, words, write, type Option, type Typed } from "./options";
 
 type Plan = Schemas["PlanFieldsRequest"];
@@ -122,8 +122,20 @@ export function problems(form: Form, method: Method): Record<string, string> {
     ...Object.fromEntries(
       numbers.map((name) => [`plan.${name}`, t("a number, not “{{typed}}”", { typed: form.numbers[name] })]),
     ),
+    ...(method.of_tables && wrongLimits(form)),
     ...wrongOptions(form, method, problem),
   };
+}
+
+function wrongLimits({ columns }: Form): Record<string, string> {
+  for (const column of columns) {
+    const typed = wrongLimit(column);
+    if (typed !== undefined)
+      return {
+        "plan.schema": t("{{column}}: want a number, not “{{typed}}”", { column: column.name, typed }),
+      };
+  }
+  return {};
 }
 
 /** What is wrong with the lists: said while they are typed. */

@@ -28,7 +28,7 @@ _DEFAULTS: dict[str, Any] = {"phenotype": "", "cohorts": MIN_COHORTS} | {
 def _usual(method: Algorithm) -> dict[str, Any]:
     """The plan of somebody who says nothing."""
     options = {option.name: option.to_json(option.default) for option in method.options}
-    return {**_DEFAULTS, **usual(method.name), **options, "test": method.name}
+    return {**_DEFAULTS, **options, **usual(method.name), "test": method.name}
 
 
 def _file(name: str, method: Algorithm) -> dict[str, str]:

@@ -29,6 +29,12 @@ class PlanColumn(serializers.Serializer[Any]):
         "`text` is neither read nor changed",
     )
     unit = serializers.CharField(max_length=40, required=False)
+    low = serializers.FloatField(
+        required=False,
+        allow_null=True,
+        help_text="of numbers: no value may be less; each client checks it before anything is sent",
+    )
+    high = serializers.FloatField(required=False, allow_null=True, help_text="likewise, more")
     encoding = serializers.CharField(required=False, help_text=f"of a category: {encodings.WANTED}")
     levels = serializers.ListField(
         child=serializers.CharField(max_length=LONGEST_WORD),

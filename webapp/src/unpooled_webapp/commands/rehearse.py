@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from unpooled.algorithms import ALGORITHMS, FITS, METHODS, TESTS
+from unpooled.algorithms.polygenic import POLYGENIC
 from unpooled.errors import listed
 from unpooled.plan import NOT_REPORTED
 from unpooled.protocol.messages import MIN_COHORTS
@@ -44,7 +45,7 @@ FLAGS = {"--1": "zero_one", "--one-class": "one_class"}
 """What every client is told as it is."""
 
 ENCODE = next(name for name, method in METHODS.items() if method.column_type == CATEGORY)
-MODELS = {name.removesuffix("-model"): name for name in FITS}
+MODELS = {name.removesuffix("-model"): name for name in FITS} | {POLYGENIC.name: POLYGENIC.name}
 """A test of variants and a model may be called the same."""
 NORMALIZE = [name for name in METHODS if name != ENCODE and name not in FITS]
 FOR_TABLES = {"normalize", "encode", "fit", "outcome", "table", "schema"}
@@ -123,10 +124,13 @@ class _WithDeclared(click.Command):
 @click.option("--normalize", type=click.Choice(NORMALIZE),
               help="No test: normalize tables.")  # fmt: skip
 @click.option("--encode", is_flag=True, help="No test: encode the columns of words of tables.")
-@click.option("--fit", type=click.Choice(list(MODELS)), help="No test: fit a model to tables.")
+@click.option("--fit", type=click.Choice(list(MODELS)),
+              help="No test: fit a model to tables; of PLINK files polygenic, a score.")  # fmt: skip
 @click.option(
     "--outcome", metavar="NAME", help="The column that the model predicts; else the schema names it."
 )
+@click.option("--trait", type=click.Choice(POLYGENIC.traits),
+              help="What the phenotype is, of a score.  [quantitative]")  # fmt: skip
 @click.option("--table", multiple=True, type=EXISTING, metavar="FILE",
               help="The CSV or Parquet table of one cohort; give it three times or more.")  # fmt: skip
 @click.option("--schema", type=EXISTING, metavar="FILE",
@@ -206,8 +210,12 @@ def _settings(options: dict[str, Any]) -> Settings:
     typed = _typed()
     options = study_templates.begun(options, typed)
     options["normalize"] = _method_of_tables(options)
+    if options["fit"] == POLYGENIC.name:
+        options |= _of_a_score(options)
     kind = "table" if options["normalize"] else "bfile"
-    _refuse_options_of_the_other(kind, typed)
+    _refuse_options_of_the_other(
+        kind, typed - {"fit", "outcome"} if options["fit"] == POLYGENIC.name else typed
+    )
     data = options[kind]
     if len(data) < MIN_COHORTS:
         raise click.UsageError(
@@ -232,17 +240,25 @@ def _method_of_tables(options: dict[str, Any]) -> str | None:
     given: dict[str, str | None] = {
         "--normalize": options["normalize"],
         "--encode": ENCODE if options["encode"] else None,
-        "--fit": MODELS.get(options["fit"]),
+        "--fit": MODELS.get(options["fit"]) if options["fit"] != POLYGENIC.name else None,
     }
     asked = {flag: method for flag, method in given.items() if method}
     if len(set(asked.values())) > 1:
         raise click.UsageError(f"{' and '.join(asked)} cannot be combined")
     method = next(iter(asked.values()), None)
-    if options["outcome"] and method not in FITS:
+    if options["outcome"] and not options["fit"]:
         raise click.UsageError("--outcome goes with --fit")
     if method == ENCODE and not options["schema"]:
         raise click.UsageError("--encode needs --schema, which says how each column of words is encoded")
     return method
+
+
+def _of_a_score(options: dict[str, Any]) -> dict[str, Any]:
+    """What --fit polygenic says of a study of variants."""
+    if options["outcome"] and options["pheno_name"]:
+        raise click.UsageError("--outcome and --pheno-name cannot be combined: a score has one outcome")
+    outcome = [options["outcome"]] if options["outcome"] else options["pheno_name"]
+    return {"test": POLYGENIC.name, "pheno_name": outcome}
 
 
 def _typed() -> set[str]:
@@ -329,7 +345,7 @@ def _plan(options: dict[str, Any]) -> dict[str, Any]:
         **_common(options),
         **_conditions(options),
         "test": options["test"],
-        "trait": TESTS[options["test"]].traits[0],
+        "trait": options["trait"] or TESTS[options["test"]].traits[0],
         **_phenotypes(options),
         "cohorts": len(options["bfile"]),
         "build": options["build"],
@@ -390,7 +406,9 @@ def _client_arguments(options: dict[str, Any], cohort: int, cohorts: int) -> lis
             raise click.UsageError(f"--{name} is given {len(given)} times; want once, or once per --bfile")
         if given:
             arguments += [f"--{name}", str(given[cohort % len(given)])]
-    if options["pheno_name"]:
+    if options["pheno_name"] and (
+        options["pheno"] or not options["outcome"]
+    ):  # a name for that of .fam files
         arguments += ["--pheno-name", ",".join(options["pheno_name"])]
     for name in ("mpheno", "missing_phenotype"):
         if options[name] is not None:

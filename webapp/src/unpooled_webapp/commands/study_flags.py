@@ -58,7 +58,7 @@ def _flag(option: Option) -> click.Option:
             answers = {answer.value: answer.label for answer in option.answers}
             shown |= {"type": click.Choice(list(answers))}
             meant = "; ".join(f"{value}: {label[0].lower()}{label[1:]}" for value, label in answers.items())
-            shown["help"] = f"{option.label}. {meant}.  [{option.as_plink or option.default}]"
+            shown["help"] = f"{option.label}. {meant}.  [{option.as_plink or option.usual or option.default}]"
         case Number():
             shown |= {"type": float, "metavar": "X"}
         case Whole():

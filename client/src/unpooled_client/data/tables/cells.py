@@ -14,7 +14,7 @@ import numpy as np
 
 from unpooled.schema import INTEGER, Column
 from unpooled_client.data.report import Code
-from unpooled_client.data.tables.columns import features_of, places_of
+from unpooled_client.data.tables.columns import features_of, is_outside, places_of
 from unpooled_client.data.tables.faults import Faults, Tally
 
 LONGEST = 1 << 26
@@ -40,7 +40,7 @@ def read(
             if cell not in missing and (problem := _problem(value, column)):
                 tally.add(problem, place, line, row[place])
             values.append(value)
-    tally.tell(header)
+    tally.tell(header, schema)
     return np.frombuffer(values, np.float64).reshape(count, len(wanted)) if faults.report.ok else None
 
 
@@ -108,4 +108,6 @@ def _problem(value: float, column: Column) -> Code | None:
         return Code.VALUE_TEXT
     if np.isinf(value):
         return Code.VALUE_INFINITE
-    return Code.VALUE_FRACTION if column.type == INTEGER and value != np.floor(value) else None
+    if column.type == INTEGER and value != np.floor(value):
+        return Code.VALUE_FRACTION
+    return Code.VALUE_OUTSIDE if is_outside(np.array([value]), column).any() else None

@@ -62,6 +62,13 @@ def has_fraction(values: np.ndarray, column: Column) -> np.ndarray:
     return np.asarray((values != np.floor(values)) & ~np.isnan(values) & (column.type == INTEGER))
 
 
+def is_outside(values: np.ndarray, column: Column) -> np.ndarray:
+    """Where values are beyond the column's limits: bool (n,). A missing value is not."""
+    low = -np.inf if column.low is None else column.low
+    high = np.inf if column.high is None else column.high
+    return np.asarray((values < low) | (values > high))
+
+
 def counted(column: pa.ChunkedArray) -> tuple[dict[bytes, int], int]:
     """The different cells of a column as they are written, in order, with their counts; and the missing."""
     import pyarrow as pa

@@ -23,6 +23,7 @@ from unpooled_client.data.tables.columns import (
     counted,
     features_of,
     has_fraction,
+    is_outside,
     places_of,
     warn_of_empty,
 )
@@ -169,7 +170,7 @@ def _quickly(path: Path, start: Start, schema: Sequence[Column]) -> np.ndarray |
         _fill(values[:, k], cells_of)
         # NaN beside what is missing: a word that the library takes for it and a person may not mean so.
         odd = np.isinf(values[:, k]).any() or np.isnan(values[:, k]).sum() != cells_of.null_count
-        if odd or has_fraction(values[:, k], column).any():
+        if odd or has_fraction(values[:, k], column).any() or is_outside(values[:, k], column).any():
             return None
     return values
 

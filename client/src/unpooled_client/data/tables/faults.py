@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from unpooled.schema import Column
 from unpooled_client.data.report import EXAMPLES, Code, Report, Severity, shown
 
 WHAT = "the table"
@@ -83,6 +84,12 @@ FAULTS = {
         "the column {title} contains a fraction",
         "whole numbers, because the plan says integer",
         "Correct the value, or ask the coordinator to declare the column as a number.",
+    ),
+    Code.VALUE_OUTSIDE: Words(
+        "the column {title} contains a value outside the plan's limits",
+        "values {limits}",
+        "Correct the value, or leave the cell empty if it stands for a missing one, such as 999. Is it in "
+        "the plan's unit? If it is right, ask the coordinator to widen the limits.",
     ),
     Code.COLUMN_EMPTY: Words(
         "every value of {title} is missing here",
@@ -190,8 +197,9 @@ class Tally:
         if len(seen) < EXAMPLES:
             seen.append((row, cell))
 
-    def tell(self, header: Sequence[str]) -> None:
+    def tell(self, header: Sequence[str], schema: Sequence[Column]) -> None:
         """Tell all of them."""
+        limits = {column.title: column.limits for column in schema}
         for (code, place), seen in self._seen.items():
             row, cell = seen[0]
             self.faults.tell(
@@ -203,6 +211,7 @@ class Tally:
                 examples=[f"{self.unit} {row}: {shown(cell)}" for row, cell in seen],
                 remedy=_remedy(code, cell),
                 title=header[place],
+                limits=limits[header[place]],
             )
 
 

@@ -21,6 +21,7 @@ from unpooled_client.data.tables.columns import (
     counted,
     features_of,
     has_fraction,
+    is_outside,
     places_of,
     warn_of_empty,
 )
@@ -232,11 +233,12 @@ def _check_values(
         for code, bad in (
             (Code.VALUE_INFINITE, infinite),
             (Code.VALUE_FRACTION, has_fraction(values[:, k], column) & ~infinite),
+            (Code.VALUE_OUTSIDE, is_outside(values[:, k], column) & ~infinite),
         ):
             for rank, row in enumerate(rows := np.flatnonzero(bad)[:EXAMPLES]):
                 count = int(bad.sum()) - len(rows) + 1 if rank == 0 else 1
                 tally.add(code, place, int(row) + 1, repr(float(values[row, k])), count)
-    tally.tell(header)
+    tally.tell(header, schema)
 
 
 def _as_floats(fields: pa.Schema, places: Sequence[int]) -> pa.Schema:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unpooled import spelling
+from unpooled.algorithms.tables.encoding.reading import is_looked_for
 from unpooled.schema import LONGEST_WORD, Column
 from unpooled.words import Words, normal, text_of
 from unpooled_client.data.report import EXAMPLES, Code, shown
@@ -143,7 +144,7 @@ class _Look:
 
     def _tell_of_search(self) -> None:
         """What keeps a cohort from taking part in the search for a dictionary, or a word from being in it."""
-        different, most = len({word for word in self.normal if spelling.fits(word)}), self.column.most
+        different, most = len({word for word in self.normal if is_looked_for(word)}), self.column.most
         if different > most:
             everything = range(len(self.normal))
             self._tell(Code.WORDS_TOO_MANY, everything, different=f"{different:,}", most=f"{most:,}")

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from unpooled.algorithms.algorithm import AboutFile, Algorithm
+from unpooled.algorithms.algorithm import AboutFile, Algorithm, Writer
 from unpooled.algorithms.learning.card import write_card
-from unpooled.algorithms.learning.fit import ELASTIC_NET, FEDHEONN, LASSO, LINEAR, MODEL, RIDGE, fit
+from unpooled.algorithms.learning.fit import MODEL, fit
+from unpooled.algorithms.learning.logistic import fit_logistic
+from unpooled.algorithms.learning.logistic_questions import Differentiate
+from unpooled.algorithms.learning.names import ELASTIC_NET, FEDHEONN, LASSO, LINEAR, LOGISTIC_MODEL, RIDGE
 from unpooled.algorithms.learning.options import L1_SHARE, MISSING_CELLS, MODEL_PENALTIES, VALIDATION_FOLDS
 from unpooled.algorithms.learning.questions import (
     CountLevelsByFold,
@@ -21,6 +24,7 @@ from unpooled.algorithms.learning.questions import (
 )
 from unpooled.algorithms.learning.reading import examples_of
 from unpooled.algorithms.learning.result import columns_of, shown, write_coefficients, write_model
+from unpooled.algorithms.learning.scores import AverageScores, SiftScores, SumScores
 from unpooled.algorithms.learning.stored import FEWEST_COHORTS, write_sums
 from unpooled.algorithms.tables.census import CountValues
 from unpooled.algorithms.tables.encoding.options import HOLDERS, IGNORE_CASE, MISSING_WORDS, PEOPLE
@@ -28,6 +32,8 @@ from unpooled.algorithms.tables.moments import Average, FindMagnitude, MeasureSp
 from unpooled.encodings import FREQUENCY, ONE_HOT, ORDINAL
 from unpooled.options import Option
 from unpooled.plan import MODEL_FILE, NONE, SUMS_FILE, Plan
+from unpooled.procedure import Procedure
+from unpooled.question import Question
 from unpooled.schema import Column
 from unpooled.templates import Template
 
@@ -104,7 +110,16 @@ def _fit(
     options: tuple[Option, ...] = (*_BEFORE, *_AFTER),
     templates: tuple[Template, ...] = (),
     rules: Callable[[Plan], Mapping[str, str]] = _rules,
+    procedure: Procedure[[], None] = fit,
+    more: tuple[type[Question], ...] = (),
 ) -> Algorithm:
+    files: dict[str, Writer] = {
+        MODEL_FILE: write_model,
+        COEFFICIENTS_FILE: write_coefficients,
+        CARD_FILE: write_card,
+    }
+    if procedure is fit:  # from products alone a cohort can fit what the others would have had
+        files[SUMS_FILE] = write_sums
     return Algorithm(
         name=name,
         title=title,
@@ -120,14 +135,12 @@ def _fit(
             MeasureSpread,
             CountSides,
             SumProducts,
+            *more,
+            SiftScores,
+            SumScores,
         ),
-        procedure=fit,
-        files={
-            MODEL_FILE: write_model,
-            COEFFICIENTS_FILE: write_coefficients,
-            CARD_FILE: write_card,
-            SUMS_FILE: write_sums,
-        },
+        procedure=procedure,
+        files=files,
         usual_files=(MODEL_FILE, COEFFICIENTS_FILE, CARD_FILE),
         about_files={
             MODEL_FILE: AboutFile("Model", "to predict with, as JSON"),
@@ -153,6 +166,22 @@ def _fit(
 _CHOSEN = "with the penalty of the least error by cross-validation."
 
 FITS = (
+    _fit(
+        LOGISTIC_MODEL,
+        "Logistic model",
+        "A logistic model (multinomial, if there were more than two classes) with a ridge penalty was fitted "
+        f"by Newton's method to the standardised features of all cohorts, {_CHOSEN}",
+        templates=(
+            Template(
+                "risk",
+                "Risk model: logistic",
+                "Predicts how likely each class of an outcome is, from columns of a table. Name them below.",
+            ),
+        ),
+        rules=_with_classes,
+        procedure=fit_logistic,
+        more=(Differentiate, AverageScores),
+    ),
     _fit(
         LINEAR,
         "Linear regression of an outcome",

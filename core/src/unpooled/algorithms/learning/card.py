@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
-from unpooled.algorithms.learning.result import model_of, variance_explained
+from unpooled.algorithms.learning.described import lines
+from unpooled.algorithms.learning.names import SQUARED_ERROR
+from unpooled.algorithms.learning.result import model_of, share_explained, variance_explained
 from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.question import Arrays
@@ -56,11 +58,26 @@ def _missing(plan: Plan) -> str:
 def _performance(model: Mapping[str, Any], plan: Plan) -> Iterator[str]:
     """The error in folds that a fit has not seen, by which the penalty was chosen."""
     error = f"{model['error']:.6g} (standard error {model['error_deviation']:.2g})"
-    yield f"- Mean squared error, {plan.validation_folds}-fold cross-validation by person: {error}."
-    yield f"- Share of the variance explained there: {variance_explained(model):.4g}."
+    loss = str(model["loss"]).capitalize()
+    yield f"- {loss}, {plan.validation_folds}-fold cross-validation by person: {error}."
+    yield f"- {share_explained(model)}: {variance_explained(model):.4g}."
+    for name, said in lines(model):
+        yield f"- {_text(name)}: {said}."
     yield "- The penalty was chosen by this error: on new people expect a little more."
-    if "classes" in model["outcome"]:
-        yield "- The error is that of the scores, and not a share of people; no probability was calibrated."
+    if "classes" in model["outcome"] and model["loss"] == SQUARED_ERROR:
+        yield "- The error is that of the scores, and not a share of people."
+    for score in model.get("performance", {"scores": []})["scores"]:
+        yield from _calibration(score)
+
+
+def _calibration(score: Mapping[str, Any]) -> Iterator[str]:
+    """What was expected and seen, by group of the score."""
+    if score["calibration"]:
+        of = f" of {_text(score['of'])}" if score["of"] else ""
+        yield from ("", f"Calibration{of}, in rows that were left out:", "")
+        yield from ("| Rows | Expected | Observed |", "| --: | --: | --: |")
+        for group in score["calibration"]:
+            yield f"| {group['rows']:,} | {group['expected']:.4g} | {group['observed']:.4g} |"
 
 
 def _text(words: str) -> str:

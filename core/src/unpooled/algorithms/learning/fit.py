@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from unpooled.algorithms.learning.names import ELASTIC_NET, FEDHEONN, LASSO, LINEAR, RIDGE
+from unpooled.algorithms.learning.performance import measure_path
 from unpooled.algorithms.learning.pool import Folds, folds_of
 from unpooled.algorithms.learning.procedure import Sums, sum_products
 from unpooled.algorithms.learning.solve import (
@@ -26,8 +28,6 @@ from unpooled.procedure import Asks, Rows, Study, procedure
 
 PATH, COEFFICIENTS, MODEL = "path", "coefficients", "model"
 """The result tables of a fit: each penalty, each column of the design, and the model as a whole."""
-
-LINEAR, RIDGE, LASSO, ELASTIC_NET, FEDHEONN = "linear-model", "ridge", "lasso", "elastic-net", "fedheonn"
 
 _MOST_INFLATION = 1e10
 """Of a variance: beyond, rounding decides a coefficient."""
@@ -52,13 +52,18 @@ def times_of(plan: Plan) -> float:
 
 @procedure("model/fit")
 def fit(study: Study) -> Asks[None]:
-    """Sum products; then report the model of the penalty with the least error in the folds left out."""
+    """Sum products; then report the model of the penalty with the least error in the folds left out.
+
+    And how well such models do there.
+    """
     sums = yield from sum_products(study)
-    yield from fit_sums(study.plan, sums)
+    folds, path, rows = fit_sums(study.plan, sums)
+    yield from rows
+    yield from measure_path(study, sums.question, folds, path, sums.folds["rows"])
 
 
-def fit_sums(plan: Plan, sums: Sums) -> Iterator[Rows]:
-    """The tables of the model that these sums give."""
+def fit_sums(plan: Plan, sums: Sums) -> tuple[Folds, Path, Iterator[Rows]]:
+    """The folds, the fit, and the tables of the model that these sums give."""
     solver = solver_of(plan, sums)
     design = sums.design["centre"], sums.design["exponent"]
     folds = folds_of(sums.folds, *design, sums.targets, times_of(plan))
@@ -66,7 +71,9 @@ def fit_sums(plan: Plan, sums: Sums) -> Iterator[Rows]:
     errors = standard_errors(folds, path, solver) if isinstance(solver, LeastSquares) else None
     if errors is not None and not plan.alone:
         refuse_determined(sums, errors)
-    yield from report(folds, path, sums, errors, log_odds=isinstance(solver, OneLayer))
+    whole = folds.but()
+    variance = float(np.trace(whole.covariance[-whole.targets :, -whole.targets :]))
+    return folds, path, report(folds, path, sums, errors, variance)
 
 
 def refuse_determined(sums: Sums, errors: Errors) -> None:
@@ -79,8 +86,11 @@ def refuse_determined(sums: Sums, errors: Errors) -> None:
         )
 
 
-def report(folds: Folds, path: Path, sums: Sums, errors: Errors | None, *, log_odds: bool) -> Iterator[Rows]:
-    """Report a path and its model, with coefficients per unit of the files."""
+def report(folds: Folds, path: Path, sums: Sums, errors: Errors | None, variance: float) -> Iterator[Rows]:
+    """Report a path and its model, with coefficients per unit of the files.
+
+    `variance` is the error of a model without features.
+    """
     count = path.errors.shape[1]
     index = np.arange(len(path.penalties))
     yield Rows(
@@ -104,7 +114,6 @@ def report(folds: Folds, path: Path, sums: Sums, errors: Errors | None, *, log_o
             **more,
         },
     )
-    whole = folds.but()
     last = (
         {}
         if errors is None
@@ -115,10 +124,9 @@ def report(folds: Folds, path: Path, sums: Sums, errors: Errors | None, *, log_o
         {
             "index": np.zeros(1, np.int64),
             "intercept": (folds.origin + path.intercept)[None, :],
-            "log_odds": np.array([log_odds]),
             "people": np.array([sums.folds["people"].sum()]),
             "rows": np.array([sums.folds["rows"].sum()]),
-            "variance": np.array([np.trace(whole.covariance[-whole.targets :, -whole.targets :])]),
+            "variance": np.array([variance]),
             **last,
         },
     )

@@ -6,6 +6,10 @@ from unpooled.options import Answer, Choice, Number, Numbers, Place, Whole
 
 PENALTIES = 50
 """How many are tried where the plan names none."""
+LOGISTIC_PENALTIES = 8
+"""Of a logistic model, of which each takes turns of its own."""
+MOST_TURNS = 30
+"""Of Newton's method, and of its halved steps."""
 POOLED_MEAN, COMPLETE = "mean", "complete"
 
 VALIDATION_FOLDS = Whole(

@@ -70,6 +70,8 @@ class Sums:
     """Of its other columns"""
     references: tuple[int, ...]
     """The first column of each category that has one for each value."""
+    question: SumProducts
+    """What was asked for them."""
 
 
 def sum_products(study: Study) -> Asks[Sums]:
@@ -91,7 +93,7 @@ def sum_products(study: Study) -> Asks[Sums]:
     yield Rows(DESIGN, design)
     yield Rows(FOLDS, folds | sums)
     yield from report_levels(plan, levels, question.rows)
-    return Sums(folds | sums, design, question.targets, *names_of(plan, levels))
+    return Sums(folds | sums, design, question.targets, *names_of(plan, levels), question)
 
 
 def question_of(

@@ -41,7 +41,7 @@ def people_in(cells: np.ndarray, patients: np.ndarray | None, size: int) -> np.n
     return np.asarray(np.bincount(pairs // (patients.max() + 1), minlength=size))
 
 
-def _of_rows(patients: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+def of_rows(patients: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
     return None if patients is None else patients[rows]
 
 
@@ -124,7 +124,7 @@ class _ByFold:
         found = self.columns_of(table)  # type: ignore[attr-defined]
         patients = examples(table).patients
         return [
-            people_in(cells, _of_rows(patients, rows), (size + 1) * folds).reshape(size + 1, folds)
+            people_in(cells, of_rows(patients, rows), (size + 1) * folds).reshape(size + 1, folds)
             for (rows, cells), size, folds in self._cells_of(found)
         ]
 
@@ -226,7 +226,7 @@ class CountSides(Question):
         found, counts = examples(table), []
         for values, centre in zip(found.values.T, self.centre, strict=True):
             rows = values > centre if side > 0 else values < centre
-            counts.append(people_in(found.folds[rows], _of_rows(found.patients, rows), self.folds))
+            counts.append(people_in(found.folds[rows], of_rows(found.patients, rows), self.folds))
         return np.concatenate(counts)
 
 
@@ -291,10 +291,10 @@ class SumProducts(Question):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls._widest(plan)], exact=not plan.categories)
+        return Foreseen([cls.widest(plan)], exact=not plan.categories)
 
     @classmethod
-    def _widest(cls, plan: Plan) -> SumProducts:
+    def widest(cls, plan: Plan) -> SumProducts:
         """The question if every level of every category is kept."""
         encodings = tuple(column.encoding for column in plan.dictionaries)
         levels = sizes_of(plan)
@@ -334,7 +334,7 @@ class SumProducts(Question):
         return 2 * self.rows  # twice: a deviation is rounded
 
     def agrees(self, plan: Plan) -> bool:
-        widest = self._widest(plan)
+        widest = self.widest(plan)
         same = ("folds", "classes", "outcome", "encodings")
         return (
             all(getattr(self, name) == getattr(widest, name) for name in same)
@@ -360,18 +360,24 @@ class SumProducts(Question):
 
     def local(self, table: Table) -> Arrays:
         found = examples(table)
-        if self.columns != self._width(found.values.shape[1]):
-            raise ProtocolError("the question has another number of columns than this cohort's table")
-        rows, upper = AT_ONCE // (self.columns + 1) + 1, np.triu_indices(self.columns)
+        upper = np.triu_indices(self.columns)
         sums = np.zeros((self.folds, self.columns))
         products = np.zeros((self.folds, self.columns, self.columns))
+        for fold, _, z in self.blocks(found):
+            sums[fold] += z.sum(axis=0)
+            products[fold] += z.T @ z
+        return {"sums": sums, "products": products[:, upper[0], upper[1]]}
+
+    def blocks(self, found: Examples) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """The table by blocks of rows: the fold, the rows' places, and their design with the outcome."""
+        if self.columns != self._width(found.values.shape[1]):
+            raise ProtocolError("the question has another number of columns than this cohort's table")
+        most = AT_ONCE // (self.columns + 1) + 1
         for fold in range(self.folds):
             own = np.flatnonzero(found.folds == fold)
-            for first in range(0, len(own), rows):
-                z = self._standardised(found, own[first : first + rows])
-                sums[fold] += z.sum(axis=0)
-                products[fold] += z.T @ z
-        return {"sums": sums, "products": products[:, upper[0], upper[1]]}
+            for first in range(0, len(own), most):
+                rows = own[first : first + most]
+                yield fold, rows, self._standardised(found, rows)
 
     def _standardised(self, found: Examples, rows: np.ndarray) -> np.ndarray:
         """Some rows of the design with the outcome, float64 (rows, columns)."""

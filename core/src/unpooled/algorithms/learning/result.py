@@ -8,18 +8,21 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from unpooled.algorithms.learning import described
+from unpooled.algorithms.learning.described import performance_of
 from unpooled.algorithms.learning.fit import COEFFICIENTS, MODEL, PATH
+from unpooled.algorithms.learning.names import SQUARED_ERROR, link_of, loss_of
 from unpooled.algorithms.learning.reading import class_names
 from unpooled.algorithms.tables.encoding.procedure import ROWS
 from unpooled.algorithms.tables.encoding.result import columns_of, content
 from unpooled.encoder import outputs_of
 from unpooled.errors import listed
-from unpooled.model import FORMAT, LOGISTIC, NUMBER, SIGN, VERSION
+from unpooled.model import FORMAT, VERSION
 from unpooled.page import Html, facts, joined, section, table
 from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.question import Arrays
-from unpooled.statistics import p_value, t_neg_log10_p
+from unpooled.statistics import normal_neg_log10_p, p_value, t_neg_log10_p
 
 _SHOWN = 200
 """Coefficients that the report shows: the largest ones."""
@@ -39,7 +42,6 @@ def model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
         raise AssertionError("a plan without an outcome")
     encoding = content(found, plan) if f"{ROWS}.rows" in found else None
     classes = class_names(plan)
-    link = NUMBER if not classes else LOGISTIC if found[f"{MODEL}.log_odds"][0] else SIGN
     of = {name: np.asarray(found[f"{COEFFICIENTS}.{name}"]) for name in ("mean", "deviation", "coefficient")}
     errors = found.get(f"{COEFFICIENTS}.error")  # of least squares only
     features = [
@@ -59,7 +61,7 @@ def model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "method": plan.test,
-        "link": link,
+        "link": link_of(plan),
         "outcome": outcome | ({"classes": list(classes)} if classes else {}),
         "features": features,
         "intercept": found[f"{MODEL}.intercept"][0].tolist(),
@@ -67,17 +69,22 @@ def model_of(found: Arrays, plan: Plan) -> dict[str, Any]:
         "people": int(found[f"{MODEL}.people"][0]),
         "rows": int(found[f"{MODEL}.rows"][0]),
         "cohorts": plan.cohorts,
+        "loss": loss_of(plan),
         **_validation(found),
+        **performance_of(found, plan),
         **(_of_least_squares(found) if errors is not None else {}),
     }
 
 
 def _of_least_squares(found: Arrays) -> dict[str, float | None]:
-    """Standard error of the intercept where all features are 0, null if there is none; degrees of freedom."""
-    error = float(found[f"{MODEL}.error"][0])
+    """Standard error of the intercept where all features are 0, null if there is none; degrees of freedom.
+
+    Of maximum likelihood these are null: its tests are by the normal distribution.
+    """
+    error, freedom = float(found[f"{MODEL}.error"][0]), float(found[f"{MODEL}.freedom"][0])
     return {
         "intercept_error": error if np.isfinite(error) else None,
-        "freedom": float(found[f"{MODEL}.freedom"][0]),
+        "freedom": freedom if np.isfinite(freedom) else None,
     }
 
 
@@ -112,7 +119,7 @@ def write_coefficients(out: BinaryIO, panel: Panel, columns: Arrays, plan: Plan)
     """
     model = model_of(columns, plan)
     scores = _scores(model)
-    of_errors = ["standard error", "t", "P"] if "freedom" in model else []
+    of_errors = ["standard error", "t" if model.get("freedom") else "z", "P"] if "freedom" in model else []
     heads = ["name", "mean", "deviation", *(f"coefficient{of}" for of in scores), *of_errors]
     lines = [_intercept(model), *(_feature(feature, model) for feature in model["features"])]
     text = ("\t".join("NA" if cell is None else str(cell) for cell in line) for line in [heads, *lines])
@@ -144,9 +151,9 @@ def _tested(coefficient: float, error: float | None, model: Mapping[str, Any]) -
     """Standard error, t and two-sided P."""
     if error is None or not error > 0:
         return [error, None, None]
-    t = np.array([coefficient / error])
-    p = p_value(t_neg_log10_p(t, np.array([model["freedom"]])))
-    return [error, float(t[0]), float(p[0])]
+    t, freedom = np.array([coefficient / error]), model["freedom"]
+    found = normal_neg_log10_p(t) if freedom is None else t_neg_log10_p(t, np.array([freedom]))
+    return [error, float(t[0]), float(p_value(found)[0])]
 
 
 def shown(tables: Mapping[str, Arrays], plan: Plan) -> Html:
@@ -157,13 +164,14 @@ def shown(tables: Mapping[str, Arrays], plan: Plan) -> Html:
         ("People", f"{model['people']:,}"),
         ("Features", f"{len(model['features']):,}"),
         ("Penalty", f"{model['penalty']:.6g}"),
-        ("Mean squared error of left-out folds", f"{model['error']:.6g} (± {model['error_deviation']:.2g})"),
-        ("Share of the variance explained there", f"{variance_explained(model):.4g}"),
+        (f"{_loss(model)} of left-out folds", f"{model['error']:.6g} (± {model['error_deviation']:.2g})"),
+        (share_explained(model), f"{variance_explained(model):.4g}"),
     ]
     classes = model["outcome"].get("classes", [])
     if classes:
         numbers.insert(1, ("Classes", listed(classes)))
-    return joined([section("Model", facts(numbers)), _coefficients(model), _path(tables[PATH])])
+    parts = [section("Model", facts(numbers)), *described.shown(model), _coefficients(model)]
+    return joined([*parts, _path(tables[PATH], model)])
 
 
 def _coefficients(model: Mapping[str, Any]) -> Html:
@@ -177,7 +185,17 @@ def _coefficients(model: Mapping[str, Any]) -> Html:
     return section("Coefficients", table(caption, heads, rows, numbers=range(1, len(heads))))
 
 
-def _path(path: Arrays) -> Html:
+def _loss(model: Mapping[str, Any]) -> str:
+    return str(model["loss"]).capitalize()
+
+
+def share_explained(model: Mapping[str, Any]) -> str:
+    """What R² is called: of a likelihood that of the deviance."""
+    of = "variance" if model["loss"] == SQUARED_ERROR else "deviance"
+    return f"Share of the {of} explained there"
+
+
+def _path(path: Arrays, model: Mapping[str, Any]) -> Html:
     """The penalties that were tried."""
     rows = [
         [f"{penalty:.6g}", f"{error:.6g}", f"{deviation:.2g}", "chosen" if chosen else ""]
@@ -185,6 +203,6 @@ def _path(path: Arrays) -> Html:
             path["penalty"], path["error"], path["error_deviation"], path["chosen"], strict=True
         )
     ]
-    caption = "The mean squared error of the folds that were left out, and its standard error."
+    caption = f"The {model['loss']} of the folds that were left out, and its standard error."
     heads = ["Penalty", "Error", "Standard error", ""]
     return section("Penalties", table(caption, heads, rows, numbers=(0, 1, 2)))

@@ -43,18 +43,20 @@ class Path:
     """float64 (m, t), of the chosen one, fitted to all folds: per deviation of the feature"""
     intercept: np.ndarray
     """float64 (t,): where every feature is at its mean"""
+    held_out: tuple[np.ndarray, np.ndarray]
+    """Of the chosen penalty, fitted without each fold: coefficients (folds, m, t), intercepts (folds, t)."""
 
 
 def fit_path(folds: Folds, solver: Solver, penalties: tuple[float, ...] = ()) -> Path:
     """Fit every penalty to all folds but one, for each in turn, and the best of them to all."""
     whole = folds.but()
     tried = np.array(sorted(penalties, reverse=True)) if penalties else solver.path(whole)
-    errors = np.column_stack(
-        [fold.error(*solver.fit(folds.but(k), tried)) for k, fold in enumerate(folds.folds)]
-    )
+    models = [solver.fit(folds.but(k), tried) for k in range(len(folds.folds))]
+    errors = np.column_stack([fold.error(*model) for fold, model in zip(folds.folds, models, strict=True)])
     chosen = int(np.argmin(errors.mean(axis=1)))
     w, b = solver.fit(whole, tried[: chosen + 1])  # those before it, as each begins where the last one ended
-    return Path(tried, errors, chosen, w[-1], b[-1])
+    held_out = np.stack([w[chosen] for w, _ in models]), np.stack([b[chosen] for _, b in models])
+    return Path(tried, errors, chosen, w[-1], b[-1], held_out)
 
 
 @dataclass(frozen=True)

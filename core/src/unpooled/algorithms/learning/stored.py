@@ -20,8 +20,7 @@ from unpooled.algorithms.learning.procedure import (
     question_of,
     report_levels,
 )
-from unpooled.algorithms.learning.questions import examples, targets_of
-from unpooled.algorithms.learning.reading import class_names
+from unpooled.algorithms.learning.questions import examples
 from unpooled.algorithms.learning.result import columns_of, model_of
 from unpooled.algorithms.learning.solve import fit_path
 from unpooled.algorithms.tables.encoding.procedure import LEVELS
@@ -92,8 +91,9 @@ class Stored:
         folds = {
             name: self.arrays[name] - less.get(name, 0) for name in ("people", "rows", "sums", "products")
         }
-        targets = targets_of(len(class_names(plan)))
-        return Sums(folds, self.arrays, targets, *names_of(plan, self.levels))
+        design = self.arrays["centre"], self.arrays["exponent"]
+        question = question_of(plan, self.levels, int(folds["rows"].sum()), *design)
+        return Sums(folds, self.arrays, question.targets, *names_of(plan, self.levels), question)
 
 
 def error_without(content: Mapping[str, Any], table: ArrayTable, plan: Plan) -> float:
@@ -126,7 +126,7 @@ def refitted(contents: Sequence[Mapping[str, Any]], plan: Plan) -> dict[str, Any
     sums = first.sums(plan)
     tables: dict[str, Arrays] = {}
     rows = int(sums.folds["rows"].sum())
-    for table in (*report_levels(plan, first.levels, rows), *fit_sums(plan, sums)):
+    for table in (*report_levels(plan, first.levels, rows), *fit_sums(plan, sums)[2]):
         tables[table.table] = table.columns
     return model_of(columns_of("", tables), plan)
 

@@ -9,6 +9,7 @@ import { Table, type Column } from "../../../ui/Table";
 import { count } from "../../../words/format";
 import { measured } from "../../../words/genetics";
 import { t } from "../../../words/language";
+import { PerformanceOf } from "./Performance";
 import { readModel, type Coefficients, type ModelFile } from "./model";
 
 const SHOWN = 50;
@@ -22,6 +23,7 @@ export function Model({ study, file }: { study: Study; file: string }) {
             <Facts facts={numbers(model)} />
             <Features model={model} />
           </Section>
+          {model.performance && <PerformanceOf performance={model.performance} name={study.name} />}
         </Card>
       )}
     </Loaded>
@@ -32,8 +34,17 @@ const numbers = (model: ModelFile): [string, string][] => [
   [t("People"), count(model.people)],
   [t("Features"), count(model.features.length)],
   [t("Penalty"), measured(model.penalty, 6)],
+  ...(model.loss === "log loss" ? ofLikelihood(model) : ofSquares(model)),
+];
+
+const ofSquares = (model: ModelFile): [string, string][] => [
   [t("Mean squared error of the folds left out"), measured(model.error, 6)],
   [t("Share of the variance explained there"), measured(model.explained, 4)],
+];
+
+const ofLikelihood = (model: ModelFile): [string, string][] => [
+  [t("Log loss of the folds left out"), measured(model.error, 6)],
+  [t("Share of the deviance explained there"), measured(model.explained, 4)],
 ];
 
 function Features({ model: { features, scores } }: { model: ModelFile }) {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { readModel } from "./model";
+import { readModel, rocBand, rocPoints } from "./model";
 
 const file = (outcome: object, ...coefficients: number[][]) =>
   JSON.stringify({
@@ -21,4 +21,20 @@ test("features come by the size of their coefficients per deviation", () => {
 test("more than two classes have a coefficient each", () => {
   expect(readModel(file({ classes: ["a", "b", "c"] }, [1, 2, 3])).scores).toEqual(["a", "b", "c"]);
   expect(readModel(file({ classes: ["no", "yes"] }, [1])).scores).toEqual([""]);
+});
+
+test("the ROC curve goes through the ends of ranges, and its band around them", () => {
+  const points = rocPoints({ rows: [4, 4, 2], observed: [1, 2, 2] });
+  expect(points).toEqual([
+    [0, 0],
+    [0, 0.4],
+    [0.4, 0.8],
+    [1, 1],
+  ]);
+  const area = rocBand(points).reduce(
+    (total, [x, y], k, all) =>
+      total + x * (all[(k + 1) % all.length]?.[1] ?? 0) - y * (all[(k + 1) % all.length]?.[0] ?? 0),
+    0,
+  );
+  expect(Math.abs(area) / 2).toBeCloseTo((2 * 0 + 2 * 2 + 1 * 3) / (5 * 5)); // pairs within a range, of all pairs
 });

@@ -4,14 +4,46 @@ export interface ModelFile {
   outcome: string;
   people: number;
   penalty: number;
-  /** Mean squared, of the folds that were left out. */
+  /** What the error is. */
+  loss: "mean squared error" | "log loss";
+  /** The mean, of the folds that were left out. */
   error: number;
-  /** The share of the variance that the model explains there; null where there is none. */
+  /** The share of the variance, or of the deviance, that the model explains there; null where there is none. */
   explained: number | null;
   /** What each score is of: a class, or nothing where there is only one. */
   scores: string[];
   /** The largest per standard deviation first. */
   features: Coefficients[];
+  performance: Performance | null;
+}
+
+/** How well models of the same penalty do on the folds that they have not seen. */
+export interface Performance {
+  /** The mean of (p − y)²; null where a model gives no probabilities. */
+  brier: number | null;
+  scores: Score[];
+}
+
+export interface Score {
+  /** The class that the score is of; empty of a number. */
+  of: string;
+  /** Of each range of the score, the lowest first. */
+  rows: number[];
+  /** How many of them are of the class; of a number the sum of the outcome. */
+  observed: number[];
+  auc?: number | null;
+  auc_low?: number | null;
+  auc_high?: number | null;
+  /** Some ten groups by the score: shares of the class, or means of the outcome. */
+  calibration: Group[];
+}
+
+export interface Group {
+  rows: number;
+  expected: number;
+  observed: number;
+  low: number | null;
+  high: number | null;
 }
 
 export interface Coefficients {
@@ -22,13 +54,21 @@ export interface Coefficients {
 
 /** The model in a file; an Error if it is none. */
 export function readModel(text: string): ModelFile {
-  const { outcome, features, variance, ...model } = JSON.parse(text) as {
+  const {
+    outcome,
+    features,
+    variance,
+    performance = null,
+    ...model
+  } = JSON.parse(text) as {
     outcome: { name: string; classes?: string[] };
     features: Coefficients[];
     people: number;
     penalty: number;
+    loss: ModelFile["loss"];
     error: number;
     variance: number;
+    performance?: Performance;
   };
   const { classes = [] } = outcome;
   return {
@@ -37,8 +77,40 @@ export function readModel(text: string): ModelFile {
     explained: variance > 0 ? 1 - model.error / variance : null,
     scores: classes.length > 2 ? classes : [""],
     features: features.toSorted((a, b) => size(b) - size(a)),
+    performance,
   };
 }
+
+type Point = readonly [x: number, y: number];
+
+/** (1 − specificity, sensitivity) at the ends of ranges, the highest scores first; from (0, 0). */
+export function rocPoints({ rows, observed }: Pick<Score, "rows" | "observed">): Point[] {
+  const cases = sum(observed);
+  const others = sum(rows) - cases;
+  const found: Point[] = [[0, 0]];
+  let [ofOthers, ofCases] = [0, 0];
+  for (let k = rows.length - 1; k >= 0; k--) {
+    ofCases += observed[k] ?? 0;
+    ofOthers += (rows[k] ?? 0) - (observed[k] ?? 0);
+    found.push([ofOthers / others, ofCases / cases]);
+  }
+  return found;
+}
+
+/** Around the curve: all cases of each range first, and back with all others first. */
+export function rocBand(points: readonly Point[]): Point[] {
+  const high = points.slice(1).flatMap(([x, y], k): Point[] => [
+    [points[k]?.[0] ?? 0, y],
+    [x, y],
+  ]);
+  const low = points.slice(1).flatMap(([x, y], k): Point[] => [
+    [x, points[k]?.[1] ?? 0],
+    [x, y],
+  ]);
+  return [[0, 0], ...high, ...low.toReversed()];
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 
 const size = ({ deviation, coefficients }: Coefficients): number =>
   deviation * Math.max(...coefficients.map(Math.abs));

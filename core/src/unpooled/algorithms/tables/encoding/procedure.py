@@ -65,6 +65,8 @@ def sift(study: Study, about: About, ask: type[Sift] = Sift) -> Asks[np.ndarray]
     many, and nothing else decides what is kept.
     """
     plan, (sizes, folds, _) = study.plan, about
+    if not sizes.any():  # no word was found, and of none there is nothing to compare
+        return np.zeros(0, bool)
     kept = (yield ask(*about, *floors(plan)))["kept"]
     return np.concatenate([part.all(axis=1) for part in split(kept, sizes, folds)])
 

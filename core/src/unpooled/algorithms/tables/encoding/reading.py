@@ -13,7 +13,7 @@ from unpooled.algorithms.tables.encoding.options import MISSING_IN_REST, MISSING
 from unpooled.cohort import Categories
 from unpooled.plan import Plan
 from unpooled.schema import Column
-from unpooled.words import MISSING, Words, normal
+from unpooled.words import MISSING, REST, Words, normal
 
 _INFO = b"unpooled/folds/1"
 
@@ -54,15 +54,22 @@ def _levels_of(words: Words, column: Column, plan: Plan) -> np.ndarray:
     return words.taken([place.get(word, len(place)) if word else missing for word in known], missing)
 
 
+def is_looked_for(word: str) -> bool:
+    """Whether a word may be found: it can be spelled, and stands for nothing else in a dictionary."""
+    return spelling.fits(word) and word not in (REST, MISSING)
+
+
 def _own_words(words: Words, plan: Plan) -> tuple[np.ndarray, tuple[str, ...]]:
     """For each row which of the different words of this table it has, and these, in the form of comparisons.
 
-    A word that is too long to be spelled is of the rest.
+    A word that is not looked for is of the rest; but `(missing)` is a missing one, where that is a level.
     """
     known = [normal(word, ignore_case=plan.ignore_case) for word in words.values]
-    own = tuple(sorted({word for word in known if spelling.fits(word)}))
+    own = tuple(sorted({word for word in known if is_looked_for(word)}))
     place = {word: k for k, word in enumerate(own)}
     missing = {MISSING_IN_REST: len(own), MISSING_IS_VALUE: len(own) + 1}.get(plan.missing_words, -1)
+    if plan.missing_words == MISSING_IS_VALUE:
+        place[MISSING] = missing
     return words.taken([place.get(word, len(own)) if word else missing for word in known], missing), own
 
 

@@ -1,0 +1,311 @@
+"""Logistic and multinomial models with a ridge penalty, by Newton's method on the likelihood of the pool.
+
+Of n rows, features in units of their deviations, coefficients w and intercepts b have the least
+
+    -1/n sum of log likelihoods + penalty w'w / 2
+
+as in scikit-learn's LogisticRegression with C = 1 / (n penalty). For each penalty a model is fitted without
+each fold, all side by side; the penalty that does best on what its models have not seen is then fitted to
+all rows. With the one penalty 0 that is maximum likelihood, with the standard errors of the inverse
+Hessian.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.learning.fit import refuse_determined, report
+from unpooled.algorithms.learning.logistic_questions import (
+    MOST_NUMBERS,
+    Differentiate,
+    penalties_of,
+    triangle,
+)
+from unpooled.algorithms.learning.options import MOST_TURNS
+from unpooled.algorithms.learning.performance import measure_path
+from unpooled.algorithms.learning.pool import Folds, folds_of
+from unpooled.algorithms.learning.procedure import Sums, sum_products
+from unpooled.algorithms.learning.questions import SumProducts
+from unpooled.algorithms.learning.solve import Errors, Path
+from unpooled.errors import Refuse
+from unpooled.procedure import Asks, Go, Study, procedure
+from unpooled.question import Arrays
+
+_NEAR = 1e-8
+"""Of a step, in standard errors: one that is no longer is the last, for what is left is about its square."""
+_SETTLED = 1e-3
+"""By which share coefficients change at most then: where a likelihood has no maximum, it flattens out while
+they grow on."""
+_MOST_HALVINGS = 30
+_NOISE = 1e-10
+"""By which share a likelihood may fall for rounding."""
+_DETERMINED = 1e-14
+"""Of the largest eigenvalue of a Hessian: below, columns determine one another."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What the fit stands on: the sums of the products of columns."""
+
+    name: ClassVar[str] = "model/ground"
+
+    question: SumProducts
+    people: np.ndarray
+    rows: np.ndarray
+    sums: np.ndarray
+    products: np.ndarray
+    names: tuple[str, ...]
+    references: tuple[int, ...]
+
+    @classmethod
+    def of(cls, sums: Sums) -> Ground:
+        folds = {name: np.asarray(sums.folds[name]) for name in ("people", "rows", "sums", "products")}
+        return cls(sums.question, **folds, names=sums.names, references=sums.references)
+
+    @property
+    def as_sums(self) -> Sums:
+        folds = {name: getattr(self, name) for name in ("people", "rows", "sums", "products")}
+        design = {"centre": self.question.centre, "exponent": self.question.exponent}
+        return Sums(folds, design, self.question.targets, self.names, self.references, self.question)
+
+    @property
+    def folds(self) -> Folds:
+        design = self.question.centre, self.question.exponent
+        return folds_of(self.as_sums.folds, *design, self.question.targets)
+
+
+@dataclass(frozen=True, eq=False)
+class Climb:
+    """Where several models are: coefficients per deviation, float64 (models, scores, m + 1)."""
+
+    name: ClassVar[str] = "model/climb"
+
+    penalty: np.ndarray
+    """float64 (models,)"""
+    without: np.ndarray
+    """int64 (models,): the fold that each leaves out; -1 for none"""
+    taken: np.ndarray
+    step: np.ndarray
+    """From there to what is tried."""
+    height: np.ndarray
+    """float64 (models,): the penalised log likelihood where a model is; -inf before the first turn"""
+    halvings: np.ndarray
+    """int64 (models,): of the step, since it was made"""
+    ended: np.ndarray
+    """bool (models,)"""
+    held_out: np.ndarray
+    """float64 (models,): the log likelihood of the fold left out, where a model is"""
+    hessian: np.ndarray
+    """float64 (models, width, width), where a model is; (0, 0, 0) where it is not kept"""
+    iteration: int
+
+    @classmethod
+    def begin(cls, penalty: np.ndarray, without: np.ndarray, start: np.ndarray, *, keeps: bool) -> Climb:
+        models, width = len(penalty), start[0].size if len(start) else 0
+        return cls(
+            penalty,
+            without,
+            start,
+            np.zeros_like(start),
+            np.full(models, -np.inf),
+            np.zeros(models, np.int64),
+            np.zeros(models, bool),
+            np.zeros(models),
+            np.zeros((models, width, width) if keeps else (0, 0, 0)),
+            1,
+        )
+
+    @property
+    def running(self) -> np.ndarray:
+        """int64: the models that have not ended."""
+        return np.flatnonzero(~self.ended)
+
+
+@procedure("model/logistic")
+def fit_logistic(study: Study) -> Asks[None]:
+    """Sum products, for the scale of the columns; then fit every penalty without each fold."""
+    ground = Ground.of((yield from sum_products(study)))
+    penalties, folds = penalties_of(study.plan), np.flatnonzero(ground.rows)
+    models = np.repeat(penalties, len(folds)), np.tile(folds, len(penalties)).astype(np.int64)
+    scores, columns = ground.question.targets, ground.question.columns - ground.question.targets
+    refuse_much(len(models[0]) * triangle(scores * (columns + 1)))
+    start = np.zeros((len(models[0]), scores, columns + 1))
+    nothing = Climb.begin(np.zeros(0), np.zeros(0, np.int64), start[:0], keeps=False)
+    yield from Go(climb(study, ground, nothing, Climb.begin(*models, start, keeps=False)))
+
+
+@procedure("model/climb")
+def climb(study: Study, ground: Ground, tested: Climb, at: Climb) -> Asks[None]:
+    """Try the next step of all models that have not ended.
+
+    `tested` are the models without a fold once they have ended; none before that.
+    """
+    some = at.running
+    design = ground.folds
+    beta = (at.taken + at.step)[some] @ _to_standard(design)
+    sums = yield Differentiate(ground.question, beta, at.without[some], at.iteration)
+    following = advance(ground, design, at, sums)
+    if len(following.running) and following.iteration <= MOST_TURNS:
+        yield from Go(climb(study, ground, tested, following))
+    if len(following.running) and not study.plan.alone:
+        refuse_unfinished(following)
+    if not len(tested.penalty):
+        yield from Go(climb(study, ground, following, best(following)))
+    yield from Go(tell(study, ground, tested, following))
+
+
+def best(tested: Climb) -> Climb:
+    """The model of all rows with the penalty that does best, from the mean of those without a fold."""
+    penalty = tested.penalty[np.argmax(_by_penalty(tested).mean(axis=1)) * _folds(tested)]
+    start = tested.taken[tested.penalty == penalty].mean(axis=0, keepdims=True)
+    return Climb.begin(np.array([penalty]), np.array([-1]), start, keeps=True)
+
+
+def _folds(tested: Climb) -> int:
+    return int(np.sum(tested.penalty == tested.penalty[0]))
+
+
+def _by_penalty(tested: Climb) -> np.ndarray:
+    """Of each penalty and fold the log likelihood of what was left out: float64 (penalties, folds)."""
+    return tested.held_out.reshape(-1, _folds(tested))
+
+
+def _to_standard(folds: Folds) -> np.ndarray:
+    """The matrix that takes (1, z), as columns are sent, to (1, x), x in deviations from the mean."""
+    m = len(folds.mean)
+    shift, scale = folds.standard.shift[:m], folds.standard.scale[:m]
+    found = np.diag(np.append(1.0, scale))
+    found[1:, 0] = -shift * scale
+    return found
+
+
+def advance(ground: Ground, folds: Folds, at: Climb, sums: Arrays) -> Climb:
+    """Take the steps that were tried, or halve them; and make the next ones."""
+    new = replace(
+        at,
+        **{
+            name: getattr(at, name).copy()
+            for name in ("taken", "step", "height", "halvings", "ended", "held_out", "hessian")
+        },
+        iteration=at.iteration + 1,
+    )
+    to = _to_standard(folds)
+    for place, k in enumerate(at.running.tolist()):
+        rows = ground.rows.sum() - (ground.rows[at.without[k]] if at.without[k] >= 0 else 0)
+        tried, weight = at.taken[k] + at.step[k], at.penalty[k] * float(rows)
+        height = float(sums["likelihood"][place]) - weight * np.sum(tried[:, 1:] ** 2) / 2
+        if height < at.height[k] - _NOISE * (1 + abs(height)) and at.halvings[k] < _MOST_HALVINGS:
+            new.step[k] /= 2
+            new.halvings[k] += 1
+            continue
+        gradient, hessian = _standardised(sums, place, to, tried.shape[0])
+        penalised = np.tile(np.append(0.0, np.full(tried.shape[1] - 1, weight)), len(tried))
+        free = _free(ground, folds, at.penalty[k])
+        step = _solved(hessian + np.diag(penalised), gradient - penalised * tried.ravel(), free)
+        new.taken[k], new.height[k], new.held_out[k] = tried, height, sums["held_out"][place]
+        new.step[k], new.halvings[k] = step.reshape(tried.shape), 0
+        if len(new.hessian):
+            new.hessian[k] = hessian
+        # The square of the step in standard errors, by which the likelihood still grows.
+        is_near = abs(float(step @ (gradient - penalised * tried.ravel()))) <= _NEAR**2
+        if is_near and np.abs(step).max() <= _SETTLED * (1 + np.abs(tried).max()):
+            new.taken[k], new.ended[k] = tried + new.step[k], True
+    return new
+
+
+def _standardised(sums: Arrays, place: int, to: np.ndarray, scores: int) -> tuple[np.ndarray, np.ndarray]:
+    """Gradient, float64 (width,), and Hessian, (width, width), of a model by coefficients per deviation."""
+    size, width = len(to), scores * len(to)
+    full = np.zeros((width, width))
+    full[np.triu_indices(width)] = sums["hessian"][place]
+    full += np.triu(full, 1).T
+    blocks = full.reshape(scores, size, scores, size)
+    hessian = np.einsum("ij,ajbk,lk->aibl", to, blocks, to, optimize=True).reshape(width, width)
+    return (sums["gradient"][place].reshape(scores, size) @ to.T).ravel(), hessian
+
+
+def _free(ground: Ground, folds: Folds, penalty: float) -> np.ndarray:
+    """Which coefficients are fitted, bool (width,): without a penalty not those of the reference levels."""
+    fitted = np.append(True, folds.varies)
+    if penalty == 0:
+        fitted[1 + np.array(ground.references, np.int64)] = False
+    return np.tile(fitted, ground.question.targets)
+
+
+def _solved(hessian: np.ndarray, gradient: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """The Newton step; along directions in which nothing changes none."""
+    step = np.zeros(len(gradient))
+    values, vectors = np.linalg.eigh(hessian[np.ix_(free, free)])
+    along = vectors.T @ gradient[free]
+    good = values > values.max(initial=0) * _DETERMINED
+    step[free] = vectors[:, good] @ (along[good] / values[good])
+    return step
+
+
+@procedure("model/tell")
+def tell(study: Study, ground: Ground, tested: Climb, fitted: Climb) -> Asks[None]:
+    """Report the model of all rows; and how well those without a fold do."""
+    folds, sums = ground.folds, ground.as_sums
+    path = path_of(ground, tested, fitted)
+    of_one = len(path.penalties) == 1 and path.penalties[0] == 0 and ground.question.targets == 1
+    errors = errors_of(ground, folds, fitted) if of_one else None
+    if errors is not None and not study.plan.alone:
+        refuse_determined(sums, errors)
+    yield from report(folds, path, sums, errors, _null(folds))
+    yield from measure_path(study, ground.question, folds, path, ground.rows)
+
+
+def path_of(ground: Ground, tested: Climb, fitted: Climb) -> Path:
+    """The fit as one from products would be told; the error is the mean negative log likelihood."""
+    errors = -_by_penalty(tested) / ground.rows[ground.rows > 0]
+    chosen = int(np.argmin(-_by_penalty(tested).mean(axis=1)))
+    own = tested.taken[tested.penalty == fitted.penalty[0]]
+    held_out = own[:, :, 1:].swapaxes(1, 2), own[:, :, 0]
+    w = fitted.taken[0]
+    return Path(tested.penalty[:: _folds(tested)], errors, chosen, w[:, 1:].T, w[:, 0], held_out)
+
+
+def errors_of(ground: Ground, folds: Folds, fitted: Climb) -> Errors:
+    """Standard errors of maximum likelihood: roots of the diagonal of the inverse Hessian."""
+    free = _free(ground, folds, 0.0)
+    hessian = fitted.hessian[0][np.ix_(free, free)]
+    inverse = np.linalg.pinv(hessian, hermitian=True, rcond=1e-15)
+    found, inflation = np.full(len(free), np.nan), np.ones(len(free))
+    found[free] = np.sqrt(np.maximum(np.diagonal(inverse), 0))
+    inflation[free] = np.diagonal(inverse) * np.diagonal(hessian)
+    zero = np.append(1.0, -folds.mean / folds.deviation)[free]
+    of_intercept = float(np.sqrt(zero @ inverse @ zero))
+    return Errors(found[1:], of_intercept, np.inf, inflation[1:])
+
+
+def _null(folds: Folds) -> float:
+    """The mean negative log likelihood of a model without features."""
+    pool = folds.but()
+    shares = (1 + pool.mean[-pool.targets :]) / 2
+    shares = np.array([1 - shares[0], shares[0]]) if len(shares) == 1 else shares
+    return float(-np.sum(shares * np.log(np.where(shares > 0, shares, 1.0))))
+
+
+def refuse_much(numbers: int) -> None:
+    """Refuse what no share can hold."""
+    if numbers > MOST_NUMBERS:
+        raise Refuse(
+            "penalties",
+            f"so many columns, folds and penalties make shares of {numbers:,} numbers, and "
+            f"{MOST_NUMBERS:,} is the most",
+            "Name fewer penalties, choose fewer folds, or declare some features as ignored.",
+        )
+
+
+def refuse_unfinished(at: Climb) -> None:
+    """Refuse a likelihood that has no maximum: of classes that the features tell apart without an error."""
+    without = float(at.penalty[at.running].min())
+    raise Refuse(
+        "penalties",
+        f"the likelihood has no maximum at the penalty {without:g}: the features tell the classes apart "
+        "without an error",
+        "Name penalties above 0, such as 0.001, or leave the field empty.",
+    )

@@ -1,0 +1,168 @@
+"""How well a model does on rows that it has not seen, from masked counts by range of score.
+
+    AUC        the share of pairs of a case and another row in which the case has the higher score. Of pairs
+               in different ranges that is known; of those in one range none, half or all may be so
+    Brier      the mean of (p - y)^2, p the predicted probability and y 1 or 0; over several classes summed
+    expected   beside what was seen in each range: the calibration
+
+Ranges are equally likely ones of a normal distribution with the scores' mean and variance, which follow from
+the sums that the models were fitted to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from unpooled.algorithms.learning.names import link_of
+from unpooled.algorithms.learning.pool import Folds
+from unpooled.algorithms.learning.questions import SumProducts
+from unpooled.algorithms.learning.scores import MOST_RANGES, AverageScores, SiftScores, SumScores
+from unpooled.algorithms.learning.solve import Path
+from unpooled.model import SOFTMAX
+from unpooled.procedure import Asks, Go, Rows, Study, procedure
+from unpooled.question import Arrays
+
+PERFORMANCE, RANGES = "performance", "ranges"
+"""The result tables: of each score, and of each of its ranges."""
+
+_ROWS_A_RANGE = 20
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """The models of the chosen penalty, each fitted without a fold, on the columns that were asked for."""
+
+    weights: np.ndarray
+    """float64 (folds, columns before the outcome, scores)"""
+    intercepts: np.ndarray
+    """float64 (folds, scores)"""
+
+    @classmethod
+    def of(cls, folds: Folds, path: Path, rows: np.ndarray) -> HeldOut:
+        """`rows`, int64 (all folds,): those of an empty fold have no model."""
+        w, b = path.held_out
+        m, some = w.shape[1], rows > 0
+        weights, intercepts = np.zeros((len(rows), *w.shape[1:])), np.zeros((len(rows), b.shape[1]))
+        shift, scale = folds.standard.shift[:m], folds.standard.scale[:m]
+        weights[some] = w * scale[:, None]
+        intercepts[some] = folds.origin + b - (shift * scale) @ w
+        return cls(weights, intercepts)
+
+
+def edges(mean: np.ndarray, deviation: np.ndarray, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where ranges of the scores end, given mean and deviation of each; and how many ranges each has."""
+    ranges = int(np.clip(rows // _ROWS_A_RANGE, 2, MOST_RANGES))
+    normal = np.array([NormalDist().inv_cdf(k / ranges) for k in range(1, ranges)])
+    found = [np.unique(m + s * normal) for m, s in zip(mean, deviation, strict=True)]
+    return np.concatenate(found), np.array([len(each) + 1 for each in found], np.int64)
+
+
+def _moments(folds: Folds, path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and deviation of each score over all rows, each scored without its fold: float64 (scores,)."""
+    total, squares, n = np.zeros(path.held_out[1].shape[1]), 0.0, 0.0
+    for fold, w, b in zip(folds.folds, *path.held_out, strict=True):
+        m = len(w)
+        own = fold.sums[:m] @ w
+        total += fold.rows * b + own
+        squares = (
+            squares + fold.rows * b**2 + 2 * b * own + np.einsum("mt,mk,kt->t", w, fold.products[:m, :m], w)
+        )
+        n += fold.rows
+    mean = total / n
+    return folds.origin + mean, np.sqrt(np.maximum(squares / n - mean**2, 0))
+
+
+def measure_path(
+    study: Study, question: SumProducts, folds: Folds, path: Path, rows: np.ndarray
+) -> Asks[None]:
+    """Go on by testing the chosen penalty on what its models have not seen."""
+    held_out, total = HeldOut.of(folds, path, rows), int(rows.sum())
+    weights, intercepts = held_out.weights, held_out.intercepts
+    if link_of(study.plan) == SOFTMAX:
+        yield from Go(measure_odds(study, question, weights, intercepts, total))
+    yield from Go(measure(study, question, weights, intercepts, *edges(*_moments(folds, path), total)))
+
+
+@procedure("model/measure-odds")
+def measure_odds(
+    study: Study, design: SumProducts, weights: np.ndarray, intercepts: np.ndarray, rows: int
+) -> Asks[None]:
+    """Ask for mean and spread of log odds; then as for other scores."""
+    scores = weights.shape[2]
+    about = design, SOFTMAX, weights, intercepts, np.zeros(0), np.ones(scores, np.int64)
+    sums = yield AverageScores(*about)
+    mean = sums["sums"] / rows
+    deviation = np.sqrt(np.maximum(sums["squares"] / rows - mean**2, 0))
+    yield from Go(measure(study, design, weights, intercepts, *edges(mean, deviation, rows)))
+
+
+@procedure("model/measure")
+def measure(
+    study: Study,
+    design: SumProducts,
+    weights: np.ndarray,
+    intercepts: np.ndarray,
+    ends: np.ndarray,
+    sizes: np.ndarray,
+) -> Asks[None]:
+    """Count rows by range of score, and report how well the models do. Reads no range of few people."""
+    fields = design, link_of(study.plan), weights, intercepts
+    if not study.plan.alone:
+        sifted = SiftScores(*fields, ends, sizes)
+        ends, sizes = joined(sifted, (yield sifted)["enough"])
+    question = SumScores(*fields, ends, sizes)
+    sums = yield question
+    yield from _report(question, sums)
+
+
+def joined(question: SiftScores, enough: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Edges and sizes of ranges of which each has enough people: those that do not join their neighbours."""
+    found = []
+    of = np.split(enough, np.cumsum(question.sizes)[:-1])
+    for ends, is_enough in zip(question.edges_of, of, strict=True):
+        # Each range that has enough begins a new one, and those between go with the one before.
+        found.append(ends[np.flatnonzero(is_enough)[1:] - 1])
+    return np.concatenate(found), np.array([len(each) + 1 for each in found], np.int64)
+
+
+def _report(question: SumScores, sums: Arrays) -> Iterator[Rows]:
+    scores = np.repeat(np.arange(len(question.sizes)), question.sizes)
+    yield Rows(RANGES, {"index": np.arange(question.cells), "score": scores, **_of_ranges(question, sums)})
+    if not question.design.classes:
+        return
+    found = [
+        auc(sums["cases"][scores == k], (sums["rows"] - sums["cases"])[scores == k])
+        for k in range(len(question.sizes))
+    ]
+    least, point, most = np.array(found).T
+    n = sums["rows"][scores == 0].sum()
+    columns = {"index": np.arange(len(found)), "auc": point, "auc_low": least, "auc_high": most}
+    brier = np.full(len(found), sums["squares"][0] / n if question.is_likely else np.nan)
+    yield Rows(PERFORMANCE, {**columns, "brier": brier})
+
+
+def _of_ranges(question: SumScores, sums: Arrays) -> Arrays:
+    """What is told of each range, in units of the files. What is not asked for is NaN."""
+    unknown = np.full(question.cells, np.nan)
+    if question.design.classes:
+        expected = sums["expected"] if question.likely else unknown
+        return {"rows": sums["rows"], "observed": sums["cases"].astype(float), "expected": expected}
+    centre, exponent = question.design.centre[-1], int(question.design.exponent[-1])
+    expected, observed = (
+        np.ldexp(sums[array], exponent) + sums["rows"] * centre for array in ("predictions", "outcomes")
+    )
+    return {"rows": sums["rows"], "observed": observed, "expected": expected}
+
+
+def auc(cases: np.ndarray, others: np.ndarray) -> tuple[float, float, float]:
+    """The least that the AUC may be, what it is if ties count half, and the most; from counts by range."""
+    pairs = float(cases.sum()) * float(others.sum())
+    if not pairs:
+        return np.nan, np.nan, np.nan
+    below = np.cumsum(others) - others
+    apart, within = float(cases @ below.astype(float)), float(cases.astype(float) @ others)
+    return apart / pairs, (apart + within / 2) / pairs, (apart + within) / pairs

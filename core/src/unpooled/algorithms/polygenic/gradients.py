@@ -1,0 +1,95 @@
+"""Conjugate gradients for (A + shift) x = b and several shifts at once, from one product A p a turn.
+
+A is symmetric and positive. The residuals of all shifts lie along one another (van den Eshof and Sleijpen,
+Accurate conjugate gradient methods for families of shifted systems, Appl Numer Math 2004; the recurrence
+follows from the one of three terms between residuals), so that whichever shift is solved, the product is that
+of the first. Its system, with the smallest shift, is the last to be solved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+TOLERANCE = 1e-6
+"""Of a residual's length by that of b. What is predicted then has 6 digits and more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gradients:
+    """The systems of s shifts in m unknowns."""
+
+    name: ClassVar[str] = "polygenic/gradients"
+
+    shifts: np.ndarray
+    """float64 (s,), rising"""
+    start: float
+    """The squared length of b."""
+    residual: np.ndarray
+    """float64 (m,), of the first system"""
+    along: np.ndarray
+    """float64 (s,): by what to multiply it for each system"""
+    along_before: np.ndarray
+    step: float
+    """The last one, of the first system."""
+    turned: float
+    """How much of the last direction the present one of the first system has."""
+    solutions: np.ndarray
+    """float64 (s, m)"""
+    directions: np.ndarray
+    """float64 (s, m)"""
+
+    @classmethod
+    def begin(cls, shifts: np.ndarray, b: np.ndarray) -> Gradients:
+        """At zero. `shifts` rise, and are above 0."""
+        one, several = np.ones(len(shifts)), (len(shifts), len(b))
+        directions = np.broadcast_to(b, several).copy()
+        return cls(shifts, dot(b, b), b, one, one, 1.0, 0.0, np.zeros(several), directions)
+
+    @property
+    def solved(self) -> np.ndarray:
+        """Which systems are solved: bool (s,)."""
+        lengths = np.square(self.along) * dot(self.residual, self.residual)
+        return np.asarray(lengths <= TOLERANCE**2 * self.start)
+
+    @property
+    def has_ended(self) -> bool:
+        return bool(self.solved.all())
+
+    @property
+    def direction(self) -> np.ndarray:
+        """What to multiply A with: float64 (m,)."""
+        return np.asarray(self.directions[0])
+
+    def advance(self, product: np.ndarray) -> Gradients:
+        """One turn, given A times the direction: float64 (m,)."""
+        before = dot(self.residual, self.residual)
+        whole = product + self.shifts[0] * self.direction
+        step = before / dot(self.direction, whole)
+        residual = self.residual - step * whole
+        turned = dot(residual, residual) / before
+        echo = step * self.turned / self.step
+        beyond = self.shifts - self.shifts[0]
+        along = self.along / (1 + step * beyond + echo * (1 - self.along / self.along_before))
+        solutions, directions = self.solutions.copy(), self.directions.copy()
+        for k in np.flatnonzero(~self.solved).tolist():  # the others stay: their numbers would only underflow
+            ratio = along[k] / self.along[k]
+            solutions[k] += (step * ratio) * directions[k]
+            directions[k] = along[k] * residual + (turned * ratio**2) * directions[k]
+        return replace(
+            self,
+            residual=residual,
+            along=along,
+            along_before=self.along,
+            step=step,
+            turned=turned,
+            solutions=solutions,
+            directions=directions,
+        )
+
+
+def dot(a: np.ndarray, b: np.ndarray) -> float:
+    """Not by BLAS, whose last bit goes with the processor: what follows from it is asked of others."""
+    return float(np.einsum("i,i->", a, b))

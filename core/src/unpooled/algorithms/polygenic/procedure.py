@@ -1,0 +1,207 @@
+"""A polygenic score: ridge regression of the phenotype on all genotypes, by conjugate gradients.
+
+    (X'MX + k I) b = X'My,    k = m (1 - h) / h
+
+with X the standardised genotypes of m variants, M what takes away the covariates, and h the share of the
+phenotype's variance that the variants explain: the best linear unbiased prediction if each variant explains
+as much (Meuwissen, Hayes and Goddard, Genetics 2001). Two fits run side by side: without some people, by whom
+h is chosen, and to everyone, which is the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from unpooled.algorithms.polygenic.gradients import Gradients, dot
+from unpooled.algorithms.polygenic.ground import OF_ALL, OF_SOME, Ground, Part
+from unpooled.algorithms.polygenic.options import HELD_OUT, MOST_ROUNDS, ROUNDS_PER_PERSON, SHARES
+from unpooled.algorithms.polygenic.people import FITTED, LEFT_OUT
+from unpooled.algorithms.polygenic.questions import (
+    GROUPS,
+    CountCarriers,
+    CountLeftOut,
+    Project,
+    SumColumns,
+    SumScores,
+    SumWithAlleles,
+    carriers,
+    shares_of,
+)
+from unpooled.algorithms.polygenic.result import rows_of, score
+from unpooled.algorithms.regression.dependent import about_means, refuse_dependent
+from unpooled.algorithms.regression.pool import Calls, Pool, count_genotypes, count_people
+from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chunks_of
+from unpooled.algorithms.shared.groups import CASE, COMPLETE
+from unpooled.algorithms.shared.standardise import standardise
+from unpooled.errors import Refuse
+from unpooled.kernels.least_squares import MOST_INFLATED
+from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
+from unpooled.procedure import Asks, Each, Go, Study, procedure
+from unpooled.question import Arrays
+from unpooled.shared_options import COVARIATES, MAF
+
+
+@procedure("polygenic")
+def polygenic(study: Study) -> Asks[None]:
+    """Count and standardise; sum genotypes with the phenotype chunk by chunk; then fit."""
+    plan = study.plan
+    pool = yield from count_people(study)
+    found = yield CountLeftOut.of(plan)
+    if not plan.alone:
+        refuse_few_left_out(plan, found)
+    design = yield from _columns(study, pool)
+    products = (yield design)["products"]
+    if not plan.alone:
+        _refuse_dependent(plan, design, products)
+    chunks = [chunk for chunk in chunks_of(study) if chunk.chromosome == DIPLOID]
+    parts = yield Each(about_chunk(study, chunk, pool, design, _left_out(found)) for chunk in chunks)
+    if not any(part.kept.any() for part in parts):
+        refuse_no_variant()
+    ground = Ground.of(design, [chunk.start for chunk in chunks], parts, products)
+    yield from Go(begin(study, ground))
+
+
+def _left_out(found: Arrays) -> int:
+    return int(found["people"][LEFT_OUT].sum())
+
+
+def _columns(study: Study, pool: Pool) -> Asks[SumColumns]:
+    """The question about covariates and phenotype; of cases and controls the phenotype is 1 and 0."""
+    plan, people = study.plan, pool.of(COMPLETE)
+    columns = yield from standardise(study, people)
+    centre, exponent = columns.centre, columns.exponent
+    if plan.trait != "quantitative":
+        centre = np.append(centre, pool.of(COMPLETE, CASE) / people)
+        exponent = np.append(exponent, 0)
+    return replace(SumColumns.none(plan), people=people, centre=centre, exponent=exponent)
+
+
+def refuse_few_left_out(plan: Plan, found: Arrays) -> None:
+    """Refuse a draw in which too few people are fitted to or left out, or have a level of a covariate."""
+    remedy = "Choose fewer groups of people, or invite further cohorts"
+    if found["people"].min() < FEWEST_AT_A_LEVEL:
+        raise Refuse(
+            HELD_OUT.name,
+            f"fewer than {FEWEST_AT_A_LEVEL} people, cases or controls of the pool are left out, and sums "
+            "over so few would reveal single people",
+            f"{remedy}.",
+        )
+    levels = [(level, covariate.title) for covariate in plan.covariates for level in covariate.levels]
+    for (level, title), people in zip(levels, found["levels"].min(axis=0).tolist(), strict=True):
+        if people < FEWEST_AT_A_LEVEL:
+            raise Refuse(
+                COVARIATES.name,
+                f"fewer than {FEWEST_AT_A_LEVEL} of the people that are left out, or of the others, have the "
+                f"level {level} of the covariate {title}, and sums over so few would reveal single people",
+                f"Merge the level with another, leave the covariate out, or: {remedy.lower()}.",
+            )
+
+
+def refuse_no_variant() -> None:
+    """Refuse a study in which nothing is left to fit."""
+    raise Refuse(
+        MAF.name,
+        f"no variant of the autosomes passes the plan's filters and has {FEWEST_AT_A_LEVEL} carriers of "
+        "each allele among the people that are fitted to and among those left out",
+        "Choose other filters, or invite further cohorts.",
+    )
+
+
+def _refuse_dependent(plan: Plan, design: SumColumns, products: np.ndarray) -> None:
+    """Refuse covariates that determine one another, among the people of either fit."""
+    width = design.width
+    i, _ = np.triu_indices(width)
+    for sums in (products[FITTED], products.sum(axis=0)):
+        of_columns = about_means(sums[1:width], sums[i > 0], sums[0])
+        refuse_dependent(plan, of_columns, MOST_INFLATED)
+
+
+@procedure("polygenic/chunk")
+def about_chunk(study: Study, chunk: Chunk, pool: Pool, design: SumColumns, left_out: int) -> Asks[Part]:
+    """Count the genotypes of a chunk; sum those that pass the filters and are carried by enough people."""
+    counted, _ = yield from count_genotypes(study, chunk, pool)
+    of_some = yield CountCarriers(chunk.start, chunk.stop, design.key, design.one_in, left_out)
+    table = counted.table
+    calls = Calls.of(table.counts, table.groups, chunk.chromosome, pool, exact=False)
+    n, total, squares = (each[:, 0].astype(float) for each in (calls.called, calls.copies, calls.squares))
+    least = _fewest_carriers(
+        carriers(calls.genotypes[:, 0]), of_some["carriers"][counted.variants - chunk.start]
+    )
+    good = (least >= (1 if study.plan.alone else FEWEST_AT_A_LEVEL)) & (n * squares > total**2)
+    kept = np.zeros(chunk.variants, bool)
+    kept[counted.variants[good] - chunk.start] = True
+    n, mean = n[good], total[good] / np.maximum(n[good], 1)
+    # A missing call is the mean, so that it adds nothing to the squares about it.
+    scale = np.sqrt(pool.of(COMPLETE) / (squares[good] - n * mean**2))
+    sums = np.zeros((0, GROUPS, design.width))
+    if kept.any():
+        sums = (yield SumWithAlleles(chunk.start, chunk.stop, kept, mean, design))["sums"]
+    first, tied = counted.order()
+    return Part(kept, mean, scale, (first | tied)[good], sums * scale[:, None, None])
+
+
+def _fewest_carriers(of_all: np.ndarray, left_out: np.ndarray) -> np.ndarray:
+    """Of each variant, of either allele, among those that are fitted to and those left out: int64 (m,)."""
+    return np.asarray(np.minimum(left_out, of_all - left_out).min(axis=1))
+
+
+@procedure("polygenic/begin")
+def begin(study: Study, ground: Ground) -> Asks[None]:
+    """Both fits at zero."""
+    shares = np.array(shares_of(study.plan)[::-1])
+    penalties = len(ground.mean) * (1 - shares) / shares
+    fits = [Gradients.begin(penalties, ground.target(fit)) for fit in (OF_SOME, OF_ALL)]
+    yield from Go(climb(study, ground, fits[OF_SOME], fits[OF_ALL], 1))
+
+
+def most_rounds(plan: Plan, people: float) -> int:
+    """How many directions of both fits may be asked about: each is a sum over the people."""
+    return MOST_ROUNDS if plan.alone else min(MOST_ROUNDS, int(people) // (2 * ROUNDS_PER_PERSON))
+
+
+@procedure("polygenic/climb")
+def climb(study: Study, ground: Ground, of_some: Gradients, of_all: Gradients, turn: int) -> Asks[None]:
+    """One turn of both fits."""
+    fits = [of_some, of_all]
+    running = [fit for fit in (OF_SOME, OF_ALL) if not fits[fit].has_ended]
+    if not running or turn > most_rounds(study.plan, ground.people[OF_ALL]):
+        yield from Go(choose(study, ground, of_some, of_all, turn - 1))
+    lengths = [float(np.sqrt(dot(fits[fit].direction, fits[fit].direction))) for fit in running]
+    sums = yield Project(
+        ground.kept,
+        ground.mean,
+        np.array([fits[fit].direction / n * ground.scale for fit, n in zip(running, lengths, strict=True)]),
+        tuple(fit == OF_ALL for fit in running),
+        ground.design,
+        turn,
+    )
+    for place, (fit, length) in enumerate(zip(running, lengths, strict=True)):
+        product = sums["genotypes"][place] * ground.scale
+        product = ground.without_columns(fit, product, sums["columns"][place])
+        fits[fit] = fits[fit].advance(length * product)
+    yield from Go(climb(study, ground, fits[OF_SOME], fits[OF_ALL], turn + 1))
+
+
+@procedure("polygenic/choose")
+def choose(study: Study, ground: Ground, of_some: Gradients, of_all: Gradients, rounds: int) -> Asks[None]:
+    """Test the scores of all shares of variance, and report the best."""
+    solved = np.flatnonzero(of_some.solved & of_all.solved)
+    if not len(solved):
+        refuse_unsolved(ground, rounds)
+    scores = [score(ground, of_some.shifts[k], of_some.solutions[k]) for k in solved.tolist()]
+    weights = np.array([each.weights / each.deviation for each in scores])
+    sums = yield SumScores(ground.kept, ground.mean, weights * ground.scale, ground.design)
+    shares = np.array(shares_of(study.plan)[::-1])[solved]
+    yield from rows_of(ground, shares, scores, sums, of_all.solutions[solved], rounds)
+
+
+def refuse_unsolved(ground: Ground, rounds: int) -> None:
+    """Refuse a pool in which no share of variance could be solved."""
+    raise Refuse(
+        SHARES.name,
+        f"{int(ground.people[OF_ALL]):,} people allow {rounds:,} rounds, since each tells a sum over them, "
+        "and no share of variance that is tried is solved by then",
+        "Try smaller shares, or invite further cohorts.",
+    )

@@ -1,0 +1,600 @@
+"""What a study of a polygenic score asks: who is left out, sums with the genotypes, and their products.
+
+With X the genotypes of everyone, (people, variants), each variant about its mean and a missing call 0, and
+C the columns 1 and the covariates,
+
+    people, levels       how many people are fitted to and how many are left out, before anything is summed
+    columns              C'C, C'y, y'y
+    alleles              X'C, X'y
+    projections          X'(X p) and C'(X p) for directions p, of which the conjugate gradients are made
+    scores               s's, C's, y's of a score s = X b
+
+each apart for the people that are fitted to and those that are left out. X'X is never formed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.polygenic.options import MOST_ROUNDS, USUAL_SHARES
+from unpooled.algorithms.polygenic.people import FITTED, columns_of, groups, key_of
+from unpooled.algorithms.regression.pool import at_each_level
+from unpooled.algorithms.shared import plausible
+from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chromosome_class, foreseen_chunks
+from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
+from unpooled.algorithms.shared.groups import CASE, CONTROL
+from unpooled.algorithms.shared.groups import members as members_of
+from unpooled.algorithms.shared.standardise import fraction_bits
+from unpooled.cohort import Cohort, blocks
+from unpooled.kernels import products as kernel
+from unpooled.kernels.counts import count_genotypes, group_masks
+from unpooled.kernels.scores import add_scores
+from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
+from unpooled.question import Arrays, Asking, Count, Filled, Foreseen, Question, Real
+from unpooled.sizes import Sizes
+
+GROUPS = 2
+"""People that are fitted to, and people that are left out."""
+_MOST_COPIES = 4
+"""No sum of copies about their mean, times a standardised column, is beyond this times the people."""
+
+
+class _OfDrawn(Question):
+    """About both groups of people. Who is in which is drawn by the plan's key, not as the server likes."""
+
+    key: bytes
+    one_in: int
+
+    def members(self, cohort: Cohort) -> list[np.ndarray]:
+        return groups(cohort.samples, self.key, self.one_in)
+
+    def is_drawn_by(self, plan: Plan) -> bool:
+        return (self.key, self.one_in) == (key_of(plan), plan.held_out)
+
+
+@dataclass(frozen=True)
+class CountLeftOut(_OfDrawn):
+    """How many people are fitted to and how many left out, also at each level of a categorical covariate."""
+
+    name: ClassVar[str] = "polygenic/people"
+    title: ClassVar[str] = "Count people left out"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "people",
+            (GROUPS, "classes"),
+            MOST_PEOPLE,
+            "number of people with complete data that are fitted to, and that are left out; of case/control "
+            "traits cases and controls apart",
+            "how many people of the pool are fitted to, and how many are left out",
+        ),
+        Count(
+            "levels",
+            (GROUPS, "level_count"),
+            MOST_PEOPLE,
+            "the same at each level of a categorical covariate",
+            f"how many people of the pool have each level; fewer than {FEWEST_AT_A_LEVEL} end the study",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"classes": "class of the trait", "level_count": "level"}
+    ring_bits: ClassVar[int] = 64
+
+    key: bytes
+    one_in: int
+    is_number: bool
+    dummies: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, plan: Plan) -> CountLeftOut:
+        return cls(key_of(plan), plan.held_out, plan.trait == "quantitative", plan.dummies)
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
+        return cls.sends if plan.dummies else cls.sends[:1]
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls.of(plan)])
+
+    @property
+    def classes(self) -> int:
+        return 1 if self.is_number else 2
+
+    @property
+    def level_count(self) -> int:
+        return sum(1 + len(columns) for columns in self.dummies)
+
+    def agrees(self, plan: Plan) -> bool:
+        return self == self.of(plan)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        words = [()] if self.is_number else [(CASE,), (CONTROL,)]
+        apart = [members_of(word, cohort.samples) for word in words]
+        parts = self.members(cohort)
+        levels = [at_each_level(cohort.samples.covariates[part], self.dummies) for part in parts]
+        return {
+            "people": np.array([[np.count_nonzero(part & one) for one in apart] for part in parts]),
+            "levels": np.array(levels).reshape(GROUPS, self.level_count),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class SumColumns(_OfDrawn):
+    """Sums of the products of one, the standardised covariates and the phenotype."""
+
+    name: ClassVar[str] = "polygenic/columns"
+    title: ClassVar[str] = "Sum covariates and phenotype"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "products",
+            (GROUPS, "pairs"),
+            "bound",
+            "bits",
+            "sums of covariates and phenotype, and of products of two of these, of the people that are "
+            "fitted to, and of those that are left out",
+            "how covariates and phenotype are associated in the pool, in both groups of people",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"pairs": "pair of columns"}
+    ring_bits: ClassVar[int] = 128
+
+    key: bytes
+    one_in: int
+    people: int
+    cohorts: int
+    centre: np.ndarray
+    """float64 (columns,), the phenotype last"""
+    exponent: np.ndarray
+    """int64 (columns,)"""
+
+    def __post_init__(self) -> None:
+        good = plausible.pool(self.people, self.cohorts) and plausible.columns(self.centre, self.exponent)
+        plausible.require(good and len(self.centre) > 0, "covariates and phenotype")
+
+    @classmethod
+    def none(cls, plan: Plan) -> SumColumns:
+        """Of no people, as wide as the plan's columns are."""
+        columns = len(plan.covariate_columns) + 1
+        return cls(
+            key_of(plan), plan.held_out, 1, plan.cohorts, np.zeros(columns), np.zeros(columns, np.int64)
+        )
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls.none(plan)])
+
+    def agrees(self, plan: Plan) -> bool:
+        same = self.is_drawn_by(plan) and self.cohorts == plan.cohorts
+        return same and len(self.centre) == len(plan.covariate_columns) + 1
+
+    @property
+    def width(self) -> int:
+        """One, covariates and phenotype."""
+        return len(self.centre) + 1
+
+    @property
+    def pairs(self) -> int:
+        return self.width * (self.width + 1) // 2
+
+    @property
+    def bound(self) -> int:
+        return 2 * self.people  # a deviation is rounded
+
+    @property
+    def bits(self) -> int:
+        return fraction_bits(self.bound, self.cohorts)
+
+    def values(self, cohort: Cohort) -> np.ndarray:
+        return columns_of(cohort.samples, self.centre, self.exponent)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        z, (i, j) = self.values(cohort), np.triu_indices(self.width)
+        parts = self.members(cohort)
+        return {"products": np.array([np.einsum("ni,ni->i", z[p][:, i], z[p][:, j]) for p in parts])}
+
+
+class _AboutChunk(Question):
+    """About the variants of a chunk on the autosomes."""
+
+    start: int
+    stop: int
+
+    @property
+    def variants(self) -> int:
+        return self.stop - self.start
+
+    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
+        codes = np.unique(chromosomes[self.start : self.stop]).tolist()
+        places = {chromosome_class(code, plan.autosomes) for code in codes}
+        return super().fits_panel(chromosomes, plan) and places <= {DIPLOID}
+
+
+def _chunks(plan: Plan, sizes: Sizes | None) -> list[Chunk] | None:
+    """Those that can be asked about."""
+    found = foreseen_chunks(plan, sizes)
+    return None if found is None else [chunk for chunk in found if chunk.chromosome == DIPLOID]
+
+
+@dataclass(frozen=True)
+class CountCarriers(_AboutChunk, _OfDrawn):
+    """How many of the people left out carry each allele: nothing is summed of fewer than ten."""
+
+    name: ClassVar[str] = "polygenic/carriers"
+    title: ClassVar[str] = "Count carriers left out"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "carriers",
+            ("variants", 2),
+            "people",
+            "per variant: how many of the people that are left out carry each allele",
+            "the same of the pool; of a variant that one of these people carries, that there is one",
+            of_one=True,
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"variants": "variant"}
+
+    start: int
+    stop: int
+    key: bytes
+    one_in: int
+    people: int
+
+    def __post_init__(self) -> None:
+        good = 0 <= self.start <= self.stop and 0 <= self.people <= MOST_PEOPLE
+        plausible.require(good, "carriers")
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        chunks, key = _chunks(plan, sizes), key_of(plan)
+        if chunks is None:
+            return None
+        return Foreseen([cls(chunk.start, chunk.stop, key, plan.held_out, 0) for chunk in chunks])
+
+    def agrees(self, plan: Plan) -> bool:
+        return self.is_drawn_by(plan)
+
+    def asking(self) -> Asking:
+        return Asking(items=np.arange(self.start, self.stop))
+
+    def local(self, cohort: Cohort) -> Arrays:
+        mask = group_masks(self.members(cohort)[1][None])
+        found = []
+        for part in blocks(self.variants, len(cohort.samples)):
+            packed = cohort.packed(slice(self.start + part.start, self.start + part.stop))
+            counts = count_genotypes(packed.words, mask)[:, 0]
+            counts[packed.swapped] = counts[packed.swapped, ::-1]
+            found.append(carriers(counts))
+        return {"carriers": np.concatenate([np.zeros((0, 2), np.int64), *found])}
+
+
+def carriers(counts: np.ndarray) -> np.ndarray:
+    """Who carries the first allele, and the second, from counts (..., 3): int64 (..., 2)."""
+    two, one, none = np.moveaxis(counts, -1, 0)
+    return np.stack([two + one, one + none], axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class SumWithAlleles(_AboutChunk):
+    """Sums of genotype times one, covariate and phenotype, for some variants of a chunk."""
+
+    name: ClassVar[str] = "polygenic/alleles"
+    title: ClassVar[str] = "Sum genotypes, covariates and phenotype"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "sums",
+            ("count", GROUPS, "width"),
+            "bound",
+            "bits",
+            "per variant, of the people that are fitted to and of those that are left out: sums of the "
+            "genotype, and of genotype times covariate and times phenotype",
+            "means of covariates and phenotype by genotype in both groups of the pool; none of fewer than "
+            f"{FEWEST_AT_A_LEVEL} carriers",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"count": "variant", "width": "column"}
+    ring_bits: ClassVar[int] = 64
+
+    start: int
+    stop: int
+    kept: np.ndarray
+    """bool (variants of the chunk,)"""
+    mean: np.ndarray
+    """float64 (kept,): copies of the panel's first allele in the pool"""
+    design: SumColumns
+
+    def __post_init__(self) -> None:
+        good = 0 <= self.start <= self.stop and self.kept.dtype == np.bool_
+        good = good and self.kept.shape == (self.variants,)
+        plausible.require(good and plausible.copies(self.mean, (self.count,)), "genotypes")
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        chunks, design = _chunks(plan, sizes), SumColumns.none(plan)
+        if chunks is None:
+            return None
+        all_of = [(chunk, np.ones(chunk.variants, bool), np.zeros(chunk.variants)) for chunk in chunks]
+        questions = [cls(chunk.start, chunk.stop, kept, mean, design) for chunk, kept, mean in all_of]
+        return Foreseen(questions, exact=False)
+
+    def agrees(self, plan: Plan) -> bool:
+        return self.design.agrees(plan)
+
+    @property
+    def items(self) -> np.ndarray:
+        """Panel indices: int64 (kept,)."""
+        return np.asarray(self.start + np.flatnonzero(self.kept))
+
+    def asking(self) -> Asking:
+        return Asking(items=self.items)
+
+    def filled(self) -> Filled:
+        return taken_for(self.items, self.mean)
+
+    @property
+    def count(self) -> int:
+        return int(np.count_nonzero(self.kept))
+
+    @property
+    def width(self) -> int:
+        return self.design.width
+
+    @property
+    def bound(self) -> int:
+        return _MOST_COPIES * self.design.people
+
+    @property
+    def bits(self) -> int:
+        return fraction_bits(self.bound, self.design.cohorts, 64)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        z = self.design.values(cohort)
+        columns = np.concatenate([z * part[:, None] for part in self.design.members(cohort)], axis=1)
+        sums = times_genotypes(cohort, self.items, self.mean, columns)
+        return {"sums": sums.reshape(self.count, GROUPS, self.width)}
+
+
+def taken_for(variants: np.ndarray, mean: np.ndarray) -> Filled:
+    """A missing call is the mean: with another mean in another question sums would tell of who lacks it."""
+    values = np.zeros((len(variants), 3))
+    values[:, 1] = mean / 2
+    return Filled(variants, values)
+
+
+def times_genotypes(
+    cohort: Cohort, variants: np.ndarray, mean: np.ndarray, columns: np.ndarray
+) -> np.ndarray:
+    """X' times columns, float64 (n, c), for some variants, by panel index: float64 (m, c)."""
+    found, total = np.empty((len(variants), columns.shape[1])), columns.sum(axis=0)
+    for part in blocks(len(variants), len(cohort.samples)):
+        packed = cohort.packed(variants[part])
+        called = total - kernel.over_missing(packed.words, columns)
+        found[part] = kernel.products(packed.words, packed.swapped, columns) - mean[part, None] * called
+    return found
+
+
+def scores_of(cohort: Cohort, variants: np.ndarray, mean: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """X times weights, float64 (m, s), for some variants, by panel index: float64 (n, s)."""
+    found = np.zeros((len(cohort.samples), weights.shape[1]))
+    for part in blocks(len(variants), len(cohort.samples)):
+        packed = cohort.packed(variants[part])
+        add_scores(packed.words, packed.swapped, mean[part], weights[part], found)
+    return found
+
+
+class _AboutMany(Question):
+    """About all variants of the score at once."""
+
+    kept: np.ndarray
+    mean: np.ndarray
+    design: SumColumns
+
+    @property
+    def reach(self) -> int:
+        return len(self.kept)
+
+    def filled(self) -> Filled:
+        return taken_for(np.flatnonzero(self.kept), self.mean)
+
+    @property
+    def variants(self) -> int:
+        return int(np.count_nonzero(self.kept))
+
+    def is_plausible(self, weights: np.ndarray, sets: int) -> bool:
+        good = self.kept.dtype == np.bool_ and self.kept.ndim == 1
+        good = good and plausible.copies(self.mean, (self.variants,))
+        return good and plausible.real(weights, (sets, self.variants))
+
+    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
+        if self.reach > len(chromosomes):
+            return False
+        codes = np.unique(chromosomes[: self.reach][self.kept]).tolist()
+        return {chromosome_class(code, plan.autosomes) for code in codes} <= {DIPLOID}
+
+    def scores(self, cohort: Cohort, weights: np.ndarray) -> np.ndarray:
+        """float64 (n, sets)"""
+        return scores_of(cohort, np.flatnonzero(self.kept), self.mean, np.ascontiguousarray(weights.T))
+
+    @classmethod
+    def widest(cls, plan: Plan, sizes: Sizes | None) -> tuple[np.ndarray, np.ndarray] | None:
+        """What is kept, and the means, if all variants of the autosomes are."""
+        chunks = _chunks(plan, sizes)
+        if chunks is None:
+            return None
+        kept = np.zeros(max((chunk.stop for chunk in chunks), default=0), bool)
+        for chunk in chunks:
+            kept[chunk.start : chunk.stop] = True
+        return kept, np.zeros(np.count_nonzero(kept))
+
+
+@dataclass(frozen=True, eq=False)
+class Project(_AboutMany):
+    """X'(X p) and C'(X p) for one direction p of each fit that has not ended.
+
+    A direction has length 1 where each variant is divided by its deviation: so no product is beyond the
+    number of people times the root of the number of variants.
+    """
+
+    name: ClassVar[str] = "polygenic/projections"
+    title: ClassVar[str] = "Project the genotypes"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "genotypes",
+            ("fits", "variants"),
+            "bound",
+            "bits",
+            "per fit and variant: the sum of genotype times the score in this round's direction",
+            "one projection of the genotypes' covariances in the pool for each fit",
+        ),
+        Real(
+            "columns",
+            ("fits", "width"),
+            "bound",
+            "bits",
+            "per fit: the sums of that score, and of it times each covariate",
+            "how that score goes with the covariates in the pool",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"fits": "fit", "variants": "variant", "width": "column"}
+    ring_bits: ClassVar[int] = 64
+
+    kept: np.ndarray
+    """bool (variants of the panel,)"""
+    mean: np.ndarray
+    """float64 (kept,): copies of the panel's first allele in the pool"""
+    directions: np.ndarray
+    """float64 (fits, kept): what a copy counts"""
+    is_of_all: tuple[bool, ...]
+    """Of each fit whether it is to everyone; else it is without the people that are left out"""
+    design: SumColumns
+    iteration: int
+
+    def __post_init__(self) -> None:
+        good = self.is_of_all in ((False, True), (False,), (True,)) and 1 <= self.iteration <= MOST_ROUNDS
+        plausible.require(good and self.is_plausible(self.directions, self.fits), "projections")
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        if (found := cls.widest(plan, sizes)) is None:
+            return None
+        both = (False, True)
+        directions = np.zeros((len(both), len(found[1])))
+        asked = cls(*found, directions, both, SumColumns.none(plan), 1)
+        return Foreseen([asked], MOST_ROUNDS, exact=False)
+
+    def agrees(self, plan: Plan) -> bool:
+        return self.design.agrees(plan)
+
+    def asking(self) -> Asking:
+        return Asking(most=MOST_ROUNDS)
+
+    @classmethod
+    def most_turns(cls, plan: Plan) -> int:
+        return MOST_ROUNDS
+
+    @property
+    def turn(self) -> int:
+        return self.iteration
+
+    @property
+    def fits(self) -> int:
+        return len(self.is_of_all)
+
+    @property
+    def width(self) -> int:
+        return self.design.width - 1
+
+    @property
+    def bound(self) -> int:
+        return 2 * self.design.people * (math.isqrt(self.variants) + 1)
+
+    @property
+    def bits(self) -> int:
+        return fraction_bits(self.bound, self.design.cohorts, 64)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        fitted, left_out = self.design.members(cohort)
+        inside = np.column_stack([fitted | left_out if of_all else fitted for of_all in self.is_of_all])
+        scores = self.scores(cohort, self.directions) * inside
+        z = self.design.values(cohort)[:, :-1]
+        found = times_genotypes(cohort, np.flatnonzero(self.kept), self.mean, scores)
+        return {"genotypes": np.ascontiguousarray(found.T), "columns": np.einsum("nf,nc->fc", scores, z)}
+
+
+@dataclass(frozen=True, eq=False)
+class SumScores(_AboutMany):
+    """How the scores of the people that are left out go with what is known of them."""
+
+    name: ClassVar[str] = "polygenic/scores"
+    title: ClassVar[str] = "Test the scores"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "squares",
+            ("count",),
+            "bound",
+            "bits",
+            "per share of variance: the sum of the squared scores of the people that are left out",
+            "how much these scores vary in the pool",
+        ),
+        Real(
+            "products",
+            ("count", "width"),
+            "bound",
+            "bits",
+            "per share of variance: the sums of these scores, and of them times covariate and phenotype",
+            "how well these scores predict people of the pool that they were not fitted to",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"count": "share of variance", "width": "column"}
+    ring_bits: ClassVar[int] = 128
+
+    kept: np.ndarray
+    mean: np.ndarray
+    weights: np.ndarray
+    """float64 (scores, kept): what a copy counts; so that scores have a deviation near 1"""
+    design: SumColumns
+
+    def __post_init__(self) -> None:
+        plausible.require(self.is_plausible(self.weights, self.count), "scores")
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        if (found := cls.widest(plan, sizes)) is None:
+            return None
+        weights = np.zeros((len(shares_of(plan)), len(found[1])))
+        return Foreseen([cls(*found, weights, SumColumns.none(plan))], exact=False)
+
+    def agrees(self, plan: Plan) -> bool:
+        return self.design.agrees(plan) and self.count <= len(shares_of(plan))
+
+    @property
+    def count(self) -> int:
+        return len(self.weights)
+
+    @property
+    def width(self) -> int:
+        return self.design.width
+
+    @property
+    def bound(self) -> int:
+        return self.design.people << 20  # far beyond scores of deviation 1
+
+    @property
+    def bits(self) -> int:
+        return fraction_bits(self.bound, self.design.cohorts)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        left_out = self.design.members(cohort)[1 - FITTED]
+        scores = self.scores(cohort, self.weights)[left_out]
+        z = self.design.values(cohort)[left_out]
+        return {
+            "squares": np.einsum("ns,ns->s", scores, scores),
+            "products": np.einsum("ns,nc->sc", scores, z),
+        }
+
+
+def shares_of(plan: Plan) -> tuple[float, ...]:
+    """The shares of variance to try, rising."""
+    return tuple(sorted(plan.shares)) or USUAL_SHARES

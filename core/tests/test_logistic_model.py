@@ -1,0 +1,207 @@
+"""Logistic and multinomial models beside scikit-learn and statsmodels on the pooled table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from models import cells_of, coefficient_table, coefficients, fit, plan_of, schema_of, tables_of
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.linear_model import LogisticRegression
+
+from unpooled.errors import Refuse
+from unpooled.formats import onnx_model
+from unpooled.model import Model
+from unpooled.schema import Column
+
+METHOD = "logistic-model"
+
+
+def standardised(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    deviation = x.std(axis=0)
+    deviation[deviation == 0] = 1
+    return (x - x.mean(axis=0)) / deviation, deviation
+
+
+def wanted(x: np.ndarray, y: np.ndarray, penalty: float) -> Any:
+    """scikit-learn's fit of the pooled, standardised table."""
+    solver = "newton-cholesky" if len(np.unique(y)) == 2 else "newton-cg"
+    fitted = LogisticRegression(C=1 / (len(x) * penalty), tol=1e-13, max_iter=10_000, solver=solver)
+    return fitted.fit(standardised(x)[0], y)
+
+
+def dealt(x: np.ndarray, y: np.ndarray, how: str, cohorts: int) -> list[dict[str, Any]]:
+    """The rows to cohorts: at random, sorted by class, or nearly all to one."""
+    random = np.random.default_rng(4)
+    order = np.argsort(y, kind="stable") if how == "sorted" else random.permutation(len(y))
+    ends = np.round(np.arange(1, cohorts) / cohorts * len(y)).astype(int)
+    if how == "unequal":  # all but the first have as few as may take part
+        ends = len(y) - 12 * np.arange(cohorts - 1, 0, -1)
+    return [cells_of(x[rows], y[rows].astype(str)) for rows in np.split(order, ends)]
+
+
+@pytest.mark.parametrize(
+    ("load", "names", "how", "cohorts"),
+    [
+        (load_breast_cancer, "0|1", "random", 3),
+        (load_breast_cancer, "0|1", "sorted", 20),
+        (load_breast_cancer, "0|1", "unequal", 3),
+        (load_iris, "0|1|2", "sorted", 3),
+        (load_wine, "0|1|2", "random", 15),
+        (load_wine, "0|1|2", "unequal", 4),
+    ],
+)
+def test_it_is_the_fit_of_the_pooled_table(load: Any, names: str, how: str, cohorts: int) -> None:
+    x, y = load(return_X_y=True)
+    plan = plan_of(METHOD, schema_of(x.shape[1], names), cohorts, validation_folds=3)
+    found = fit(plan, dealt(x, y, how, cohorts))
+    right = wanted(x, y, found["penalty"])
+    own = coefficients(found).T * standardised(x)[1]
+    assert np.abs(own - right.coef_).max() <= 1e-8 * np.abs(right.coef_).max()
+    probabilities = Model(found).predict_proba(x)
+    np.testing.assert_allclose(probabilities, right.predict_proba(standardised(x)[0]), atol=1e-9)
+    assert Model(found).predict(x).tolist() == right.predict(standardised(x)[0]).astype(str).tolist()
+
+
+def test_ten_classes_of_digits() -> None:
+    x, y = load_digits(return_X_y=True)
+    x = x[:, x.std(axis=0) > 4][:, ::3]  # a few pixels that vary everywhere
+    names = "|".join(map(str, range(10)))
+    plan = plan_of(METHOD, schema_of(x.shape[1], names), 3, validation_folds=2, penalties=(0.01,))
+    found = fit(plan, dealt(x, y, "random", 3))
+    right = wanted(x, y, 0.01)
+    own = coefficients(found).T * standardised(x)[1]
+    assert np.abs(own - right.coef_).max() <= 1e-8 * np.abs(right.coef_).max()
+
+
+def test_the_penalty_is_that_of_the_least_log_loss_in_the_folds_left_out() -> None:
+    x, y = load_breast_cancer(return_X_y=True)
+    x = x[:, :8]
+    plan = plan_of(METHOD, schema_of(8, "0|1"), 4, validation_folds=3)
+    parts = dealt(x, y, "random", 4)
+    path = tables_of(plan, parts)["path"]
+    assert len(path["penalty"]) == 8 and path["chosen"].sum() == 1
+    assert path["error"][path["chosen"]] == path["error"].min()
+    from models import table_of
+
+    tables = [table_of(part, plan) for part in parts]
+    pooled, classes, folds = (
+        np.concatenate([getattr(table, name) for table in tables]) for name in ("values", "classes", "folds")
+    )
+    z = standardised(pooled)[0]
+    for penalty, error in zip(path["penalty"][::3], path["error"][::3], strict=True):
+        losses = []
+        for fold in range(3):
+            rest, own = folds != fold, folds == fold
+            C = 1 / (rest.sum() * penalty)
+            one = LogisticRegression(C=C, tol=1e-13, max_iter=10_000, solver="newton-cholesky")
+            p = one.fit(z[rest], classes[rest]).predict_proba(z[own])
+            losses.append(-np.log(p[np.arange(len(p)), classes[own]]).mean())
+        assert error == pytest.approx(np.mean(losses), rel=1e-7)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.1, 0.02])
+def test_without_a_penalty_it_is_maximum_likelihood_with_standard_errors(share: float) -> None:
+    """Also of few cases."""
+    random = np.random.default_rng(6)
+    x = random.normal(size=(4000, 3)) * [1, 1e-3, 1e4] + [0, 5, -1e6]
+    risk = (x - x.mean(axis=0)) / x.std(axis=0) @ [1.0, -0.5, 0.2] + random.logistic(size=4000)
+    y = (risk > np.quantile(risk, 1 - share)).astype(int)
+    plan = plan_of(METHOD, schema_of(3, "0|1"), 3, penalties=(0.0,), validation_folds=2)
+    lines = coefficient_table(plan, dealt(x, y, "sorted", 3))
+    z, deviation = standardised(x)
+    right = sm.Logit(y, sm.add_constant(z)).fit(disp=0, tol=1e-14, maxiter=100)
+    for line, b, se, p, scale in zip(
+        lines[1:], right.params[1:], right.bse[1:], right.pvalues[1:], deviation, strict=True
+    ):
+        assert float(line["coefficient of 1"]) * scale == pytest.approx(b, rel=1e-8)
+        assert float(line["standard error"]) * scale == pytest.approx(se, rel=1e-8)
+        assert float(line["z"]) == pytest.approx(b / se, rel=1e-8)
+        assert float(line["P"]) == pytest.approx(p, rel=1e-6, abs=1e-300)
+    zero = np.append(1.0, -x.mean(axis=0) / deviation)
+    assert float(lines[0]["standard error"]) == pytest.approx(
+        np.sqrt(zero @ right.cov_params() @ zero), rel=1e-7
+    )
+
+
+def test_the_first_value_of_a_category_is_the_reference_without_a_penalty() -> None:
+    random = np.random.default_rng(7)
+    word = random.choice(["a", "b", "c"], 900)
+    x = random.normal(size=900)
+    y = (x + (word == "b") + random.logistic(size=900) > 0).astype(int)
+    words = Column("w", "category", encoding="one-hot", levels=("a", "b", "c"))
+    plan = plan_of(METHOD, schema_of(1, "0|1", words), 3, penalties=(0.0,), validation_folds=2)
+    parts = [{"x0": x[k::3], "w": word[k::3], "y": y[k::3].astype(str)} for k in range(3)]
+    lines = {line["name"]: line for line in coefficient_table(plan, parts)}
+    design = np.column_stack([np.ones(900), x, word == "b", word == "c"]).astype(float)
+    right = sm.Logit(y, design).fit(disp=0, tol=1e-14, maxiter=100)
+    for name, b, se in zip(["x0", "w=b", "w=c"], right.params[1:], right.bse[1:], strict=True):
+        assert float(lines[name]["coefficient of 1"]) == pytest.approx(b, rel=1e-8)
+        assert float(lines[name]["standard error"]) == pytest.approx(se, rel=1e-8)
+    assert float(lines["w=a"]["coefficient of 1"]) == 0
+
+
+def test_classes_that_can_be_told_apart_are_refused_without_a_penalty_only() -> None:
+    x = np.linspace(-1, 1, 300)[:, None]
+    y = (x[:, 0] > 0).astype(int)
+    parts = dealt(x, y, "random", 3)
+    separated = plan_of(METHOD, schema_of(1, "0|1"), 3, penalties=(0.0,), validation_folds=2)
+    with pytest.raises(Refuse, match="the likelihood has no maximum at the penalty 0"):
+        fit(separated, parts)
+    found = fit(plan_of(METHOD, schema_of(1, "0|1"), 3, penalties=(1e-6,), validation_folds=2), parts)
+    right = wanted(x, y, 1e-6)
+    assert coefficients(found)[0, 0] * x.std() == pytest.approx(right.coef_[0, 0], rel=1e-8)
+
+
+def test_columns_that_determine_one_another_are_refused_without_a_penalty() -> None:
+    random = np.random.default_rng(2)
+    x = random.normal(size=(600, 2))
+    x = np.column_stack([x, x.sum(axis=1)])
+    y = (x[:, 0] + random.logistic(size=600) > 0).astype(int)
+    plan = plan_of(METHOD, schema_of(3, "0|1"), 3, penalties=(0.0,), validation_folds=2)
+    with pytest.raises(Refuse, match="determine one another"):
+        fit(plan, dealt(x, y, "random", 3))
+
+
+def test_too_many_columns_for_one_share_are_refused_before_they_are_asked_for() -> None:
+    x = np.random.default_rng(3).normal(size=(6200, 600))
+    y = (x[:, 0] > 0).astype(int)
+    plan = plan_of(METHOD, schema_of(600, "0|1"), 3, validation_folds=20)
+    with pytest.raises(Refuse, match="make shares of"):
+        fit(plan, dealt(x, y, "random", 3))
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_random_studies(seed: int) -> None:
+    """Rare, tied, far off, missing, unequal; of two and more classes."""
+    random = np.random.default_rng(seed)
+    n, m, classes = int(random.integers(500, 1500)), int(random.integers(1, 7)), 2 + seed % 3
+    x = (random.normal(size=(n, m)) + 10.0 ** random.integers(-3, 4, m)) * 10.0 ** random.integers(-8, 8, m)
+    if seed % 4 == 1:
+        x = np.round(random.normal(size=(n, m)))
+    z = standardised(x)[0]
+    score = z @ random.normal(size=(m, classes)) + random.gumbel(size=(n, classes))
+    score[:, -1] -= 1.5 * (seed % 2)  # rarer
+    y = score.argmax(axis=1)
+    names = "|".join(map(str, range(classes)))
+    how, cohorts = ("random", "sorted", "unequal")[seed % 3], int(random.integers(3, 12))
+    penalty = float(10.0 ** -random.integers(0, 6))
+    plan = plan_of(METHOD, schema_of(m, names), cohorts, validation_folds=2, penalties=(penalty,))
+    found = fit(plan, dealt(x, y, how, cohorts))
+    right = wanted(x, y, penalty)
+    own = coefficients(found).T * standardised(x)[1]
+    assert np.abs(own - right.coef_).max() <= 1e-8 * max(np.abs(right.coef_).max(), 1e-3)
+
+
+@pytest.mark.parametrize(("load", "names"), [(load_breast_cancer, "0|1"), (load_wine, "0|1|2")])
+def test_onnx_gives_the_same_probabilities(load: Any, names: str) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    x, y = load(return_X_y=True)
+    plan = plan_of(METHOD, schema_of(x.shape[1], names), 3, validation_folds=2, penalties=(0.01,))
+    model = Model(fit(plan, dealt(x, y, "random", 3)))
+    session = runtime.InferenceSession(onnx_model.encoded(model))
+    outcome, probabilities = session.run(["outcome", "probabilities"], {"X": x})
+    np.testing.assert_allclose(probabilities, model.predict_proba(x), atol=1e-12)
+    assert list(outcome) == model.predict(x).tolist()

@@ -1,0 +1,392 @@
+"""A polygenic score from sums, beside the ridge regression of scikit-learn on the pooled genotypes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression, Ridge
+
+from unpooled.algorithms import check
+from unpooled.algorithms.polygenic import procedure
+from unpooled.algorithms.polygenic.gradients import TOLERANCE, Gradients
+from unpooled.algorithms.polygenic.people import groups, key_of
+from unpooled.algorithms.polygenic.questions import Project, SumWithAlleles, scores_of
+from unpooled.algorithms.polygenic.result import FIT, PATH, Performance, columns_of, write_performance
+from unpooled.cohort import ArrayCohort, Cohort, Packed, Samples
+from unpooled.errors import Refuse, UnpooledError
+from unpooled.formats.scoring_file import ScoringFile, write_scoring_file
+from unpooled.kernels.scores import add_scores
+from unpooled.panel import Panel, canonical_order
+from unpooled.plan import Covariate, Plan, PlanError
+from unpooled.question import Arrays
+from unpooled.run import run, run_alone
+
+Tables = dict[str, dict[str, np.ndarray]]
+MOUSE = Path("/usr/share/doc/gemma/example")
+
+
+@dataclass(frozen=True, eq=False)
+class InMemory:
+    """A cohort whose genotypes are packed once."""
+
+    samples: Samples
+    genotypes: Packed
+
+    @classmethod
+    def of(cls, samples: Samples, copies: np.ndarray, swapped: np.ndarray) -> InMemory:
+        return cls(samples, ArrayCohort(samples, copies, swapped).packed(slice(0, len(copies))))
+
+    def packed(self, variants: slice | np.ndarray) -> Packed:
+        return Packed(self.genotypes.words[variants], self.genotypes.swapped[variants])
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """The people of all cohorts, n, and m variants of the autosomes and one of X."""
+
+    plan: Plan
+    panel: Panel
+    copies: np.ndarray
+    """int8 (m, n)"""
+    samples: Samples
+    of_cohort: np.ndarray
+    """int64 (n,)"""
+
+    @property
+    def cohorts(self) -> list[Cohort]:
+        swapped = np.random.default_rng(0).random(len(self.panel)) < 0.5
+        found: list[Cohort] = []
+        for number in range(self.plan.cohorts):
+            inside = self.of_cohort == number
+            each = (getattr(self.samples, name)[inside] for name in ("phenotype", "sex", "founder", "kept"))
+            samples = Samples(*each, self.samples.covariates[inside])
+            found.append(InMemory.of(samples, self.copies[:, inside], swapped))
+        return found
+
+    def study(self) -> Tables:
+        check(self.plan)
+        return run(self.plan, self.panel, self.cohorts)
+
+    def drawn(self) -> list[np.ndarray]:
+        """Who is fitted to, and who is left out, of all people: bool (n,) each."""
+        found = np.zeros((2, len(self.samples)), bool)
+        for number, cohort in enumerate(self.cohorts):
+            found[:, self.of_cohort == number] = groups(cohort.samples, key_of(self.plan), self.plan.held_out)
+        return list(found)
+
+    def genotypes(self, variants: np.ndarray) -> np.ndarray:
+        """About the means of everyone with complete data, a missing call 0: float64 (n, m)."""
+        inside = np.logical_or(*self.drawn())
+        copies = np.where(self.copies < 0, np.nan, self.copies.astype(float))[variants]
+        return np.asarray(np.nan_to_num(copies - np.nanmean(copies[:, inside], axis=1, keepdims=True)).T)
+
+    def ridge(self, variants: np.ndarray, share: float, who: np.ndarray) -> tuple[Any, Any, np.ndarray]:
+        """The regression of what covariates leave, that on covariates, and the genotypes in deviations."""
+        x, inside = self.genotypes(variants), np.logical_or(*self.drawn())
+        x /= x[inside].std(axis=0)
+        c, y = self.samples.covariates, self.samples.phenotype
+        columns = np.column_stack([x, y])
+        on_c = LinearRegression().fit(c[who], columns[who]) if c.shape[1] else _Mean(columns[who])
+        left = columns - on_c.predict(c)
+        penalty = len(variants) * (1 - share) / share
+        model = Ridge(penalty, fit_intercept=False, solver="cholesky").fit(left[who, :-1], left[who, -1])
+        return model, on_c, x
+
+
+class _Mean:
+    """A regression on no columns."""
+
+    def __init__(self, columns: np.ndarray) -> None:
+        self.mean = columns.mean(axis=0)
+
+    def predict(self, c: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(self.mean, (len(c), len(self.mean)))
+
+
+def pooled(
+    people: int = 600,
+    variants: int = 200,
+    cohorts: int = 3,
+    covariates: int = 0,
+    missing: float = 0.0,
+    least: float = 0.1,
+    weights: np.ndarray | None = None,
+    **more: Any,
+) -> Pooled:
+    """Neighbouring variants go together; a tenth of them has an effect. `weights` are the cohorts' sizes."""
+    random = np.random.default_rng(people + variants + cohorts)
+    base = random.random((variants // 4 + 1, 2, people))
+    frequency = random.uniform(least, 0.5, variants)[:, None]
+    haplotypes = np.where(random.random((variants, 2, people)) < 0.7, base[np.arange(variants) // 4], 0.5)
+    copies = ((haplotypes + random.random((variants, 2, people))) / 2 < frequency[:, None]).sum(axis=1)
+    effects = np.where(random.random(variants) < 0.1, random.normal(size=variants), 0)
+    c = random.normal(size=(people, covariates)) @ np.diag(10.0 ** np.arange(covariates))
+    risk = effects @ copies + c.sum(axis=1) / 10 + random.normal(size=people)
+    trait = more.setdefault("trait", "quantitative")
+    phenotype = 1e4 + 50 * risk if trait == "quantitative" else (risk > np.median(risk)).astype(float)
+    phenotype[::31] = np.nan
+    copies = np.where(random.random(copies.shape) < missing, -1, copies).astype(np.int8)
+    panel = Panel.of([(1 + k % 22, 1000 + k, b"rs%d" % k, b"A", b"G") for k in range(variants)])
+    order = canonical_order(panel.chromosome, panel.position, panel.name)
+    assert (order == np.arange(variants)).all()
+    plan = Plan(
+        "polygenic",
+        "height",
+        cohorts,
+        bytes(32),
+        files=("score", "card"),
+        covariates=tuple(Covariate(f"c{k}") for k in range(covariates)),
+        **more,
+    )
+    everyone = np.ones(people, bool)
+    samples = Samples(phenotype, np.ones(people, np.uint8), everyone, everyone, c)
+    of_cohort = random.choice(cohorts, people, p=None if weights is None else weights / np.sum(weights))
+    return Pooled(plan, panel, copies, samples, of_cohort)
+
+
+REGIMES: dict[str, dict[str, Any]] = {
+    "even": {},
+    "unequal": {"weights": np.array([100, 100, 1])},
+    "of twenty cohorts": {"cohorts": 20, "people": 900},
+    "with covariates of far scales": {"covariates": 4},
+    "missing calls": {"missing": 0.1, "covariates": 1},
+    "rare": {"least": 0.03, "people": 1200},
+    "more people than variants": {"variants": 40},
+    "more variants than people": {"variants": 1500, "people": 500},
+    "cases and controls": {"trait": "case/control", "covariates": 2},
+    "half left out": {"held_out": 2},
+}
+
+
+@pytest.mark.parametrize("regime", REGIMES)
+def test_the_score_is_the_ridge_regression_of_the_pool(regime: str) -> None:
+    one = pooled(**REGIMES[regime])
+    found = one.study()
+    fitted, left_out = one.drawn()
+    variants, path = found["variants"]["variant"], found[PATH]
+    assert len(variants) > 20
+    for share, r_squared, explained in zip(path["share"], path["r_squared"], path["explained"], strict=True):
+        model, on_c, x = one.ridge(variants, share, fitted)
+        c, y = one.samples.covariates[left_out], one.samples.phenotype[left_out]
+        score = model.predict(x[left_out])
+        error = y - model.predict((x - on_c.predict(one.samples.covariates)[:, :-1])[left_out])
+        error -= on_c.predict(c)[:, -1]
+        alone = y - on_c.predict(c)[:, -1]
+        assert explained == pytest.approx(1 - error @ error / (alone @ alone), abs=1e-5)
+        both = np.column_stack([score, y])
+        both = both - (LinearRegression().fit(c, both).predict(c) if c.shape[1] else both.mean(axis=0))
+        assert r_squared == pytest.approx(np.corrcoef(both.T)[0, 1] ** 2, abs=1e-5)
+
+    share = path["share"][path["chosen"]].item()
+    model, _, x = one.ridge(variants, share, fitted | left_out)
+    wanted = model.coef_ / one.genotypes(variants)[fitted | left_out].std(axis=0)
+    signs = np.where(found["variants"]["first_is_a1"], 1, -1)
+    np.testing.assert_allclose(
+        signs * found["variants"]["weight"], wanted, atol=2e-5 * np.abs(wanted).max(), rtol=0
+    )
+
+
+def test_the_largest_share_is_chosen_by_the_least_error() -> None:
+    found = pooled().study()
+    path = found[PATH]
+    assert path["chosen"].sum() == 1 and path["chosen"][np.argmin(path["error"])]
+    assert (np.diff(path["share"]) > 0).all()
+
+
+def test_conjugate_gradients_of_several_shifts() -> None:
+    random = np.random.default_rng(3)
+    x = random.normal(size=(300, 500)) * random.gamma(0.5, size=500)
+    a, b = x.T @ x, x.T @ random.normal(size=300)
+    shifts = np.array([50.0, 300.0, 3000.0])
+    found = Gradients.begin(shifts, b)
+    for _ in range(150):
+        if found.has_ended:
+            break
+        found = found.advance(a @ found.direction)
+    assert found.has_ended
+    for solution, shift in zip(found.solutions, shifts, strict=True):
+        left = b - a @ solution - shift * solution
+        assert np.linalg.norm(left) <= 2 * TOLERANCE * np.linalg.norm(b)
+        wanted = np.linalg.solve(a + shift * np.eye(500), b)
+        np.testing.assert_allclose(solution, wanted, rtol=0, atol=1e-5 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("phenotype", [0, 5])
+def test_mice(phenotype: int) -> None:
+    """R² to 1e-6 of the direct solution, within 70 rounds (`gemma-doc`: 1,410 and 1,580 mice)."""
+    one = mice(phenotype)
+    found = one.study()
+    fitted, left_out = one.drawn()
+    variants, path = found["variants"]["variant"], found[PATH]
+    assert found[FIT]["rounds"][0] <= 70 and len(path["share"]) >= 6
+    x = one.genotypes(variants)
+    x /= x[fitted | left_out].std(axis=0)
+    centred, y = x[fitted] - x[fitted].mean(axis=0), one.samples.phenotype
+    values, vectors = np.linalg.eigh(centred @ centred.T)
+    along = vectors.T @ (y[fitted] - y[fitted].mean())
+    for share, r_squared in zip(path["share"], path["r_squared"], strict=True):
+        dual = vectors @ (along / (values + len(variants) * (1 - share) / share))
+        score = x[left_out] @ (centred.T @ dual)
+        assert r_squared == pytest.approx(np.corrcoef(score, y[left_out])[0, 1] ** 2, abs=1e-6)
+    assert 0.2 < path["r_squared"].max() < 0.65
+
+
+def mice(phenotype: int) -> Pooled:
+    if not (MOUSE / "mouse_hs1940.bed.gz").exists():
+        pytest.skip("needs the Debian package gemma-doc")
+
+    def lines(name: str) -> list[list[bytes]]:
+        return [line.split() for line in gzip.decompress((MOUSE / name).read_bytes()).splitlines()]
+
+    bim, values = lines("mouse_hs1940.bim.gz"), lines("mouse_hs1940.pheno.txt.gz")
+    n = len(values)
+    raw = np.frombuffer(gzip.decompress((MOUSE / "mouse_hs1940.bed.gz").read_bytes()), np.uint8)[3:]
+    codes = (raw.reshape(len(bim), -1, 1) >> np.array([0, 2, 4, 6], np.uint8)) & 3
+    copies = np.array([2, -1, 1, 0], np.int8)[codes.reshape(len(bim), -1)[:, :n]]
+    # Places that PLINK skips are on no chromosome here either.
+    kept = [k for k, row in enumerate(bim) if int(row[3]) >= 0]
+    rows = [(int(row[0]), int(row[3]), row[1], row[4], row[5]) for row in (bim[k] for k in kept)]
+    chromosome, position, name = (np.array([row[k] for row in rows]) for k in range(3))
+    order = canonical_order(chromosome.astype(np.uint8), position.astype(np.int32), name)
+    copies, rows = copies[kept][order], [rows[k] for k in order]
+    first = np.array([row[3] < row[4] for row in rows])
+    copies = np.where(first[:, None] | (copies < 0), copies, 2 - copies).astype(np.int8)
+    y = np.array([np.nan if row[phenotype] == b"NA" else float(row[phenotype]) for row in values])
+    plan = Plan(
+        "polygenic", "y", 3, bytes(32), trait="quantitative", autosomes=19, files=("score",), maf=0.01
+    )
+    everyone = np.ones(n, bool)
+    samples = Samples(y, np.ones(n, np.uint8), everyone, everyone, np.zeros((n, 0)))
+    return Pooled(plan, Panel.of(rows), copies, samples, np.random.default_rng(5).integers(0, 3, n))
+
+
+@pytest.mark.parametrize("sums", [1, 2, 7])
+@pytest.mark.parametrize(("people", "variants"), [(1, 1), (31, 5), (32, 4), (33, 7), (5000, 9)])
+def test_the_kernel_of_scores(people: int, variants: int, sums: int) -> None:
+    random = np.random.default_rng(people + variants)
+    copies = random.integers(-1, 3, (variants, people)).astype(np.int8)
+    swapped, mean = random.random(variants) < 0.5, random.uniform(0, 2, variants)
+    weights, out = random.normal(size=(variants, sums)), random.normal(size=(people, sums))
+    x = np.where(copies < 0, 0, copies - mean[:, None])
+    wanted = out + x.T @ weights
+    everyone = np.ones(people, bool)
+    samples = Samples(np.ones(people), np.ones(people, np.uint8), everyone, everyone, np.zeros((people, 0)))
+    packed = ArrayCohort(samples, copies, swapped).packed(slice(0, variants))
+    add_scores(packed.words, packed.swapped, mean, weights, out)
+    np.testing.assert_allclose(out, wanted, rtol=1e-12, atol=1e-12)
+
+
+def test_no_sum_is_of_few_carriers() -> None:
+    """A variant that eleven carry, of whom some are left out, has no sum but the counts."""
+    one = pooled(variants=60)
+    before = one.study()["variants"]["variant"].tolist()
+    copies = one.copies.copy()
+    copies[before[3]] = 0
+    copies[before[3], :11] = 1
+    found = Pooled(one.plan, one.panel, copies, one.samples, one.of_cohort).study()
+    assert found["variants"]["variant"].tolist() == before[:3] + before[4:]
+
+
+def test_what_the_performance_file_says() -> None:
+    one, out = pooled(variants=60), io.BytesIO()
+    tables = one.study()
+    write_performance(out, one.panel, columns_of("performance", tables), one.plan)
+    found = json.loads(out.getvalue())
+    assert (found["phenotype"], found["trait"], found["people"]) == ("height", "quantitative", 580)
+    assert [each["share"] for each in found["shares"]] == tables[PATH]["share"].tolist()
+    (chosen,) = (each for each in found["shares"] if each["chosen"])
+    assert (found["share"], found["r_squared"]) == (chosen["share"], chosen["r_squared"])
+
+
+def test_one_cohort_alone_has_no_floors() -> None:
+    one = pooled(people=300, variants=60)
+    tables = run_alone(one.plan, one.panel, one.cohorts[0])
+    assert len(tables["variants"]["variant"]) > 50 and np.isfinite(tables["variants"]["weight"]).all()
+
+
+def test_rounds_are_few_where_people_are() -> None:
+    assert procedure.most_rounds(pooled().plan, 1410) == 70
+    assert procedure.most_rounds(pooled().plan, 600) == 30
+    with pytest.raises(Refuse, match="allow 8 rounds"):
+        pooled(people=170, variants=900, shares=(0.9,)).study()
+
+
+def test_shares_that_are_not_solved_are_left_out() -> None:
+    one = pooled(people=330, variants=900, shares=(0.02, 0.95))
+    assert one.study()[PATH]["share"].tolist() == [0.02]
+
+
+def test_who_is_left_out_goes_with_the_plan_alone() -> None:
+    samples = Samples(*(np.ones(100) for _ in range(4)), np.zeros((100, 0)))
+    samples = Samples(
+        samples.phenotype, np.ones(100, np.uint8), *[np.ones(100, bool)] * 2, np.zeros((100, 0))
+    )
+    one, other = pooled().plan, pooled(maf=0.01).plan
+    fitted, left_out = groups(samples, key_of(one), 5)
+    assert left_out.sum() == 20 and (fitted ^ left_out).all()
+    assert (groups(samples, key_of(one), 5)[1] == left_out).all()
+    assert (groups(samples, key_of(other), 5)[1] != left_out).any()
+
+
+def test_a_question_of_another_draw_is_refused() -> None:
+    one = pooled()
+    honest = procedure.CountLeftOut.of(one.plan)
+    assert honest.agrees(one.plan)
+    assert not type(honest)(bytes(32), honest.one_in, honest.is_number, honest.dummies).agrees(one.plan)
+
+
+def test_means_of_missing_calls_are_kept_to() -> None:
+    """What a book compares: questions about the same variants with the same means say the same."""
+    one = pooled(variants=40, missing=0.1)
+    mean = np.linspace(0.2, 1.8, 40)
+    design = procedure.SumColumns.none(one.plan)
+    kept = np.ones(40, bool)
+    alleles = SumWithAlleles(0, 40, kept, mean, design).filled()
+    project = Project(kept, mean, np.zeros((1, 40)), (True,), design, 1).filled()
+    assert (alleles.variants == project.variants).all() and (alleles.values == project.values).all()
+
+
+def test_normal_masks_are_refused() -> None:
+    with pytest.raises(PlanError, match="modular only"):
+        check(pooled(masking="gaussian").plan)
+
+
+def written(one: Pooled) -> tuple[bytes, Arrays]:
+    columns, out = columns_of("score", one.study()), io.BytesIO()
+    write_scoring_file(out, one.panel, columns, one.plan)
+    return out.getvalue(), columns
+
+
+def test_a_scoring_file_comes_back() -> None:
+    one = pooled(variants=60, missing=0.05)
+    data, columns = written(one)
+    lines = data.decode().splitlines()
+    assert lines[0].startswith("###PGS CATALOG SCORING FILE") and lines[1] == "#format_version=2.0"
+    assert f"#variants_number={len(columns['variant'])}" in lines
+    found = ScoringFile.read(data, 22)
+    variants = columns["variant"]
+    assert found.panel.name.tolist() == one.panel.name[variants].tolist()
+    signs = np.where(columns["first_is_a1"], 1, -1)
+    assert (found.weight == signs * columns["weight"]).all()
+    scores = sum(
+        scores_of(cohort, variants, found.mean, found.weight[:, None]).sum() for cohort in one.cohorts
+    )
+    x = one.genotypes(variants)
+    assert scores == pytest.approx((x @ found.weight).sum(), rel=1e-6, abs=1e-3)
+    assert Performance.of(columns).variants == len(variants)
+
+
+@pytest.mark.parametrize("line", ["rs1\t1\t5\tA\tG\tx\t0.5", "rs1\t1\t5\tA\tG"])
+def test_a_scoring_file_that_is_none(line: str) -> None:
+    head = "rsID\tchr_name\tchr_position\teffect_allele\tother_allele\teffect_weight\tallelefrequency_effect"
+    with pytest.raises(UnpooledError, match="variant 1"):
+        ScoringFile.read(f"{head}\n{line}\n".encode(), 22)
+    with pytest.raises(UnpooledError, match="want the columns"):
+        ScoringFile.read(b"SNP\tA1\n", 22)

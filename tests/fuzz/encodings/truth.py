@@ -1,0 +1,162 @@
+"""The dictionary of a pooled column, and the numbers for its words: plain counting, and rational numbers."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from unpooled.plan import Plan
+from unpooled.schema import Column
+
+REST, MISSING = "(rest)", "(missing)"
+MISSING_IN_CSV = ("NA", "N/A", "NaN", "nan", "null")
+LONGEST_FOUND = 48
+"""Bytes of a word that can be found; of one in a plan, letters are counted."""
+LONGEST_LISTED = 200
+
+
+def form(word: str, ignore_case: bool) -> str:
+    """In which two words are equal if they are the same."""
+    found = unicodedata.normalize("NFC", word).strip()
+    return unicodedata.normalize("NFC", found.casefold()) if ignore_case else found
+
+
+def is_name(word: str) -> bool:
+    """Whether a plan may list such a word."""
+    return word not in (REST, MISSING) and len(word) <= LONGEST_LISTED
+
+
+def is_missing(cell: str | None, is_csv: bool) -> bool:
+    return cell is None or not cell.strip() or (is_csv and cell.strip() in MISSING_IN_CSV)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A column of words over all cohorts, row by row."""
+
+    words: list[str]
+    """In the form in which they are compared; empty where one is missing."""
+    cohorts: np.ndarray
+    folds: np.ndarray
+    targets: np.ndarray
+    """NaN where it is missing; 0 throughout, if the column is encoded by none."""
+
+
+@dataclass(frozen=True)
+class Dictionary:
+    """The values that stand for themselves."""
+
+    values: tuple[str, ...]
+    """As the study names them."""
+    keys: tuple[str, ...]
+    """The same in the form in which words are compared."""
+    counts: tuple[int, ...]
+    rest: int
+    folded: frozenset[str]
+
+    @property
+    def known(self) -> int:
+        """How many rows count."""
+        return sum(self.counts) + self.rest
+
+    def place(self, key: str | None) -> int | None:
+        """Of a row: of its value, of the rest behind them, or none."""
+        if key is None:
+            return None
+        return self.keys.index(key) if key in self.keys else len(self.keys)
+
+
+def keys(rows: Rows, missing_words: str) -> list[str | None]:
+    """What each row counts as: a word, `(missing)`, `(rest)`; None if as nothing."""
+    if_missing = {"missing": None, "rest": REST, "value": MISSING}[missing_words]
+    return [word or if_missing for word in rows.words]
+
+
+def counted(rows: Rows, missing_words: str) -> list[tuple[str, int, int]]:
+    """Of the rows that count, what each counts as, fold and cohort."""
+    found = zip(
+        keys(rows, missing_words), rows.targets, rows.folds.tolist(), rows.cohorts.tolist(), strict=True
+    )
+    return [(key, fold, cohort) for key, y, fold, cohort in found if key is not None and not np.isnan(y)]
+
+
+def refusal(plan: Plan, column: Column, rows: Rows) -> str:
+    """Why no study can be made of a column, or nothing."""
+    for cohort in range(plan.cohorts):
+        here = {word for word, of in zip(rows.words, rows.cohorts, strict=True) if word and of == cohort}
+        if column.levels and here and here.isdisjoint(form(each, plan.ignore_case) for each in column.levels):
+            return "no value"
+        if column.most and sum(_can_be_found(word) for word in here) > column.most:
+            return "different words"
+    known = Counter(cohort for *_, cohort in counted(rows, plan.missing_words))
+    return "fewer than 3 cohorts" if known and sum(n >= 10 for n in known.values()) < 3 else ""
+
+
+def dictionary(plan: Plan, column: Column, rows: Rows, name: Callable[[str], str]) -> Dictionary:
+    """What a study finds of a column. `name`: how a word that is looked for is called."""
+    every, folds = counted(rows, plan.missing_words), max(1, int(rows.folds.max()) + 1)
+    listed = {form(level, plan.ignore_case): level for level in column.levels}
+    if column.most:
+        passing = {key for key, _, _ in every if _can_be_found(key) and _passes(plan, every, {key}, [None])}
+        listed = {key: name(key) for key in sorted(passing, key=name)}
+    if plan.missing_words == "value":
+        listed[MISSING] = MISSING
+    within: Sequence[int | None] = range(folds) if folds > 1 else [None]
+    kept = [key for key in listed if _passes(plan, every, {key}, within)]
+    others = {key for key, _, _ in every} - set(kept)
+    counts = Counter(key for key, _, _ in every)
+    if kept and not _passes(plan, every, others, within, or_nobody=True):
+        least = min(counts[key] for key in kept)
+        kept.remove([key for key in kept if counts[key] == least][-1])  # of several the last
+    return Dictionary(
+        tuple(listed[key] for key in kept),
+        tuple(kept),
+        tuple(counts[key] for key in kept),
+        len(every) - sum(counts[key] for key in kept),
+        frozenset(listed[key] for key in listed if key not in kept),
+    )
+
+
+def _can_be_found(word: str) -> bool:
+    return is_name(word) and len(word.encode()) <= LONGEST_FOUND
+
+
+def _passes(
+    plan: Plan,
+    every: Sequence[tuple[str, int, int]],
+    of: set[str],
+    folds: Iterable[int | None],
+    or_nobody: bool = False,
+) -> bool:
+    """Whether enough people in enough cohorts have one of these words, in each fold; None is all of them."""
+    for fold in folds:
+        held = [cohort for key, at, cohort in every if key in of and fold in (None, at)]
+        if or_nobody and not held:
+            continue
+        if len(held) < plan.people or len(set(held)) < plan.holders:
+            return False
+    return True
+
+
+def smoothed(smooth: str, targets: Sequence[Sequence[Fraction]]) -> tuple[Fraction, list[Fraction]]:
+    """The mean of all, and the number for each value, whose targets are given. There is at least one."""
+    every = [y for of in targets for y in of]
+    mean = sum(every, Fraction()) / len(every)
+    variance = sum(((y - mean) ** 2 for y in every), Fraction()) / len(every)
+    return mean, [mean + _drawn(smooth, [y - mean for y in of], variance) for of in targets]
+
+
+def _drawn(smooth: str, offsets: Sequence[Fraction], variance: Fraction) -> Fraction:
+    """How far the number for a value is off the mean of all, if its targets are so far off."""
+    n, total = len(offsets), sum(offsets, Fraction())
+    if not n or not total:
+        return Fraction()
+    if smooth != "auto":
+        return total / (n + Fraction(smooth))
+    own = sum((z * z for z in offsets), Fraction()) - total * total / n
+    return variance * n / (variance * n + own / n) * total / n
