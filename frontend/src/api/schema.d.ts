@@ -1335,6 +1335,10 @@ export interface components {
             tolerance?: number;
             /** @description Log odds ratios (--beta). The report has regression coefficients instead of odds ratios. */
             beta?: boolean;
+            /** @description People left out: one in. The share of variance is chosen by how well these people are predicted, whom the fit has not seen. */
+            held_out?: number;
+            /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
+            shares?: number[];
             /**
              * @description The server reads.
              *
@@ -1929,6 +1933,10 @@ export interface components {
             tolerance?: number;
             /** @description Log odds ratios (--beta). The report has regression coefficients instead of odds ratios. */
             beta?: boolean;
+            /** @description People left out: one in. The share of variance is chosen by how well these people are predicted, whom the fit has not seen. */
+            held_out?: number;
+            /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
+            shares?: number[];
             /**
              * @description The server reads.
              *
@@ -2257,6 +2265,10 @@ export interface components {
             tolerance?: number;
             /** @description Log odds ratios (--beta). The report has regression coefficients instead of odds ratios. */
             beta?: boolean;
+            /** @description People left out: one in. The share of variance is chosen by how well these people are predicted, whom the fit has not seen. */
+            held_out?: number;
+            /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
+            shares?: number[];
             /**
              * @description The server reads.
              *
@@ -2450,6 +2462,10 @@ export interface components {
             tolerance?: number;
             /** @description Log odds ratios (--beta). The report has regression coefficients instead of odds ratios. */
             beta?: boolean;
+            /** @description People left out: one in. The share of variance is chosen by how well these people are predicted, whom the fit has not seen. */
+            held_out?: number;
+            /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
+            shares?: number[];
             /**
              * @description The server reads.
              *

@@ -16,7 +16,7 @@ from unpooled.plan import Plan
 
 log = logging.getLogger(__name__)
 
-_PEOPLE, _COHORTS = 8, 4
+_PEOPLE, _COHORTS = 40, 4
 
 
 def warm_up() -> None:
@@ -47,7 +47,7 @@ def _run(test: Algorithm) -> None:
 def _cohort(variants: int) -> ArrayCohort:
     everybody = np.arange(_PEOPLE)
     people = Samples(
-        phenotype=(everybody % 2).astype(np.float64),
+        phenotype=(everybody // 2 % 2).astype(np.float64),
         sex=(1 + everybody % 2).astype(np.uint8),
         founder=np.ones(_PEOPLE, bool),
         kept=np.ones(_PEOPLE, bool),

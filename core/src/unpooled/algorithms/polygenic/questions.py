@@ -79,7 +79,7 @@ class CountLeftOut(_OfDrawn):
             f"how many people of the pool have each level; fewer than {FEWEST_AT_A_LEVEL} end the study",
         ),
     )
-    each: ClassVar[dict[str, str]] = {"classes": "class of the trait", "level_count": "level"}
+    each: ClassVar[dict[str, str]] = {"classes": "outcome", "level_count": "level"}
     ring_bits: ClassVar[int] = 64
 
     key: bytes
