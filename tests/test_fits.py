@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -55,6 +56,11 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return paths
 
 
+def client(*arguments: object) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-m", "unpooled_client", *map(str, arguments)]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
 def read(path: Path) -> pd.DataFrame:
     return pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
 
@@ -87,3 +93,44 @@ def test_a_model_is_that_of_the_pool(rehearse_alone: Rehearse, tables: list[Path
         lines = pd.read_csv(path, sep="\t").set_index(["COLUMN", "WHAT"])
         without = lines.loc[("(model)", "mean squared error here of the model without this cohort"), "POOL"]
         assert 0.5 < without < 2  # the noise of the outcome has variance 1
+
+
+def test_rows_of_a_later_study_are_added(rehearse: Rehearse, tables: list[Path], tmp_path: Path) -> None:
+    random, schema = np.random.default_rng(8), tables[0].with_name("schema.csv")
+    later = [tmp_path / f"{name}.csv" for name in "aefg"]
+    for path in later:
+        cohort(random, 150).to_csv(path, index=False)
+    for name, of in {"first": tables, "later": later}.items():
+        flags = [word for table in of for word in ("--table", table)]
+        rehearse(
+            *(
+                "--fit",
+                "ridge",
+                "--outcome",
+                "risk",
+                "--schema",
+                schema,
+                "--missing-cells",
+                "complete",
+                *flags,
+            ),
+            *("--penalties", "0.1", "--files", "model,sums", "--out", tmp_path / name),
+        )
+    manifests = [tmp_path / "first.manifest.json", tmp_path / "later.manifest.json"]
+    said = client("refit", *manifests, "--out", tmp_path / "both")
+    assert said.returncode == 0 and "In several of these studies: cohort1, cohort2" in said.stderr
+
+    pooled = pd.concat([read(table) for table in (*tables, *later)], ignore_index=True).dropna()
+    found = Model.from_file(tmp_path / "both.model.json")
+    x = found.table(pooled)
+    z = StandardScaler().fit_transform(x)
+    wanted = Ridge(0.1 * len(x), solver="svd").fit(z, pooled["risk"]).predict(z)
+    np.testing.assert_allclose(found.predict(x), wanted, rtol=1e-9)
+    lines = (tmp_path / "both.coefficients.tsv").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 2 + len(found.feature_names_in_)
+
+    sums = tmp_path / "later.sums.json"
+    sums.write_bytes(sums.read_bytes() + b" ")
+    refused = client("refit", *manifests, "--out", tmp_path / "none")
+    assert refused.returncode == 1 and "its SHA-256 is another" in refused.stderr
+    assert f"{sums}: " in refused.stderr and not (tmp_path / "none.model.json").exists()

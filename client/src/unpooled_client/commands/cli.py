@@ -44,6 +44,10 @@ _COMMANDS = {
         "unpooled_client.commands.pictures:pictures",
         "Genomic inflation and loci of a study that is done.",
     ),
+    "refit": (
+        "unpooled_client.commands.refit:refit",
+        "One model from the sums of several studies.",
+    ),
     "doctor": (
         "unpooled_client.commands.doctor:doctor",
         "What is wrong with this computer, or on the way to the server.",

@@ -115,6 +115,14 @@ def error_without(content: Mapping[str, Any], table: ArrayTable, plan: Plan) -> 
 def refitted(contents: Sequence[Mapping[str, Any]], plan: Plan) -> dict[str, Any]:
     """The content of the model file that the sums of several studies give together, as if they were one.
 
+    As `refitted_columns` has it.
+    """
+    return model_of(refitted_columns(contents, plan), plan)
+
+
+def refitted_columns(contents: Sequence[Mapping[str, Any]], plan: Plan) -> Arrays:
+    """What the files of a model are written from, from the sums of several studies.
+
     `plan` is that of the first, whose columns, levels and folds all must have; ValueError if one has others.
     Each row must be in one study only. A missing cell counts as the mean of its own study.
     """
@@ -128,7 +136,7 @@ def refitted(contents: Sequence[Mapping[str, Any]], plan: Plan) -> dict[str, Any
     rows = int(sums.folds["rows"].sum())
     for table in (*report_levels(plan, first.levels, rows), *fit_sums(plan, sums)[2]):
         tables[table.table] = table.columns
-    return model_of(columns_of("", tables), plan)
+    return columns_of("", tables)
 
 
 def _added(first: Stored, other: Stored) -> Stored:

@@ -1,0 +1,130 @@
+"""`unpooled-client refit`: one model from the sums of several studies, as if all rows had been in one."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unpooled.algorithms import algorithm
+from unpooled.algorithms.learning import COEFFICIENTS_FILE
+from unpooled.algorithms.learning.stored import refitted_columns
+from unpooled.algorithms.result_files import report_name
+from unpooled.errors import DataProblem, Refuse
+from unpooled.panel import Panel
+from unpooled.plan import MODEL_FILE, SUMS_FILE, Plan, PlanError
+from unpooled_client.state.files import write_atomically
+from unpooled_client.study.failures import UsageProblem
+
+FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
+_MANIFEST = "manifest.json"
+_SAME = {"test": "the same method", "schema": "the same columns", "validation_folds": "as many folds"}
+"""In what the plans of all studies must agree."""
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """A study that is done."""
+
+    manifest: Path
+    plan: Plan
+    cohorts: frozenset[str]
+    sums: Mapping[str, Any]
+
+
+@click.command()
+@click.argument("manifests", type=FILE, nargs=-1, required=True, metavar="MANIFEST MANIFEST...")
+@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="PREFIX", help="The model's.")
+def refit(manifests: tuple[Path, ...], out: Path) -> None:
+    """Fit one model to the rows of several studies, out of their files.
+
+    Of each study give its manifest; its file of sums lies beside it. Columns and folds are those of the
+    first. No row may be in two of them. Nothing leaves this computer.
+    """
+    if len(manifests) < 2:
+        raise UsageProblem("of several studies, one was given.", "Name the manifest of each.")
+    first, *others = studies = [_read(path) for path in manifests]
+    for other in others:
+        _require_alike(first, other)
+    for name, path in _write(studies, out).items():
+        click.echo(f"{name}: {path}")
+    if again := _in_several(studies):
+        click.echo(f"In several of these studies: {', '.join(again)}. Their rows must differ.", err=True)
+
+
+def _read(path: Path) -> Earlier:
+    """A study by its manifest; DataProblem if it is none, or if the sums are not those of the study."""
+    try:
+        found = json.loads(path.read_bytes())
+        plan = Plan.from_json(found["plan"])
+        cohorts = frozenset(member["name"] for member in found["roster"])
+        digests = {file["name"]: file["sha256"] for file in found["files"]}
+    except (ValueError, KeyError, TypeError, PlanError) as error:
+        raise DataProblem(
+            f"this is not the manifest of a study ({error})",
+            file=path,
+            remedy="Give the file manifest.json of its results.",
+        ) from error
+    return Earlier(path, plan, cohorts, _sums(path, digests.get(report_name(SUMS_FILE, plan))))
+
+
+def _sums(manifest: Path, digest: str | None) -> Mapping[str, Any]:
+    if digest is None:
+        raise DataProblem(
+            "this study gave no sums",
+            file=manifest,
+            remedy="Only a study whose plan writes the file of sums can be added to.",
+        )
+    path = manifest.with_name(f"{manifest.name.removesuffix(_MANIFEST)}{SUMS_FILE}.json")
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise DataProblem(
+            "no such file", file=path, remedy="Put the study's sums beside its manifest."
+        ) from None
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise DataProblem(
+            "these are not the sums that the manifest names: its SHA-256 is another",
+            file=path,
+            remedy="Fetch the results of the study once more.",
+        )
+    found: Mapping[str, Any] = json.loads(data)
+    return found
+
+
+def _require_alike(first: Earlier, other: Earlier) -> None:
+    for field, wanted in _SAME.items():
+        if getattr(first.plan, field) != getattr(other.plan, field):
+            raise DataProblem(
+                f"this study does not have {wanted} as {first.manifest}",
+                file=other.manifest,
+                remedy="Only studies that ask for the same are added: repeat the first one's plan.",
+            )
+
+
+def _write(studies: Sequence[Earlier], out: Path) -> dict[str, Path]:
+    """Write model and coefficients; the path of each."""
+    everybody = frozenset[str]().union(*(study.cohorts for study in studies))
+    plan = Plan.from_json(studies[0].plan.to_json() | {"cohorts": len(everybody)})
+    try:
+        columns = refitted_columns([study.sums for study in studies], plan)
+    except (ValueError, Refuse) as error:
+        raise DataProblem(f"these studies do not add up: {error}", file=studies[0].manifest) from error
+    fit, found = algorithm(plan.test), {}
+    for file in (MODEL_FILE, COEFFICIENTS_FILE):
+        fit.files[file](written := io.BytesIO(), Panel.of([]), columns, plan)
+        found[file] = out.with_name(f"{out.name}.{fit.file_name(file, plan)}")
+        write_atomically(found[file], written.getvalue())
+    return found
+
+
+def _in_several(studies: Sequence[Earlier]) -> list[str]:
+    """The cohorts of more than one study."""
+    everybody = [name for study in studies for name in study.cohorts]
+    return sorted(name for name in set(everybody) if everybody.count(name) > 1)
