@@ -15,6 +15,7 @@ import { resultsOf, summaryOf } from "./results/phenotype";
 import { Pictures } from "./results/Pictures";
 import { Encoding } from "./results/Encoding";
 import { Model } from "./results/Model";
+import { Polygenic } from "./results/Polygenic";
 import { Parameters, SummaryOfTable } from "./results/Tables";
 import styles from "./Results.module.css";
 import { useStudy } from "./StudyLayout";
@@ -51,7 +52,7 @@ export function Results() {
           <Pictures key={shown.phenotype} study={shown} />
         </div>
       )}
-      <OfTables study={study} />
+      <FromFiles study={study} />
       <Files study={study} />
     </>
   );
@@ -62,18 +63,20 @@ function NotYet({ study }: { study: Study }) {
   return <Muted>{t("The results will be here once the study is done.")}</Muted>;
 }
 
-/** Of a study of tables, what its files have. */
-function OfTables({ study }: { study: Study }) {
+/** Of a study without pictures of variants, what its files have. */
+function FromFiles({ study }: { study: Study }) {
   const { data: files = [] } = useQuery(results(study.id));
   const named = (end: string) => files.find(({ name }) => name.endsWith(end))?.name;
   const [parameters, summary] = [named(".parameters.json"), named(".summary.tsv")];
   const [encoding, model] = [named(".encoding.json"), named(".model.json")];
+  const score = named(".performance.json");
   return (
     <>
       {parameters && <Parameters study={study} file={parameters} />}
       {summary && <SummaryOfTable study={study} file={summary} />}
       {encoding && <Encoding study={study} file={encoding} />}
       {model && <Model study={study} file={model} />}
+      {score && <Polygenic study={study} file={score} />}
     </>
   );
 }
@@ -86,7 +89,7 @@ function Top({ study, shown }: { study: Study; shown: ResultsOf }) {
   const summary = summaryOf(study, shown);
   return (
     <section className={styles.top} aria-label={t("In numbers")}>
-      {summary && <Facts facts={numbers(summary)} />}
+      {summary && <Facts facts={numbers(summary, study.has_pictures)} />}
       <Row>
         {report && <DownloadLink href={address(study, report)}>{t("Report")}</DownloadLink>}
         <DownloadLink href={`/api/v1/studies/${study.id}/results.zip`}>{t("Download all")}</DownloadLink>
@@ -105,12 +108,14 @@ function Generated() {
   );
 }
 
-const numbers = (summary: Schemas["Summary"]): [string, string][] => [
+const numbers = (summary: Schemas["Summary"], areTested: boolean): [string, string][] => [
   [t("People"), count(summary.people)],
   ...known(t("Cases"), summary.cases),
   ...known(t("Controls"), summary.controls),
   [t("Variants"), count(summary.variants)],
-  [t("Genomic inflation λ"), inflation(summary.genomic_inflation)],
+  ...(areTested
+    ? [[t("Genomic inflation λ"), inflation(summary.genomic_inflation)] as [string, string]]
+    : []),
 ];
 
 const address = (study: Study, file: string): string => `/api/v1/studies/${study.id}/results/${file}`;

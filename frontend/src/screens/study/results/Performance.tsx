@@ -5,15 +5,12 @@ import { SelectField } from "../../../ui/Field";
 import { Facts, Muted, Section } from "../../../ui/Layout";
 import { Table, type Column } from "../../../ui/Table";
 import { fileName } from "../../../words/files";
-import { count, decimal } from "../../../words/format";
+import { count } from "../../../words/format";
 import { measured } from "../../../words/genetics";
 import { t } from "../../../words/language";
-import { SaveFigure, useFrame, useWidth } from "./Figure";
-import figure from "./Figure.module.css";
-import styles from "./Performance.module.css";
+import { Plot } from "./Plot";
+import styles from "./Plot.module.css";
 import { rocBand, rocPoints, type Group, type Performance, type Score } from "./model";
-
-const MARGIN = { left: 52, right: 16, top: 26, bottom: 44 };
 
 export function PerformanceOf({ performance, name }: { performance: Performance; name: string }) {
   const [shown, setShown] = useState(0);
@@ -70,12 +67,12 @@ function Roc({ score, name }: { score: Score; name: string }) {
   const points = rocPoints(score);
   const about = t("ROC curve");
   return (
-    <Square
+    <Plot
       about={about}
       name={name}
       summary={t("ROC curve: AUC {{auc}}.", { auc: aucInWords(score) })}
-      limits={[0, 1]}
-      titles={[t("1 − specificity"), t("Sensitivity")]}
+      x={{ title: t("1 − specificity"), limits: [0, 1] }}
+      y={{ title: t("Sensitivity"), limits: [0, 1] }}
       caption={t("Shaded: where the curve may run within a range of scores. Dashed: by chance.")}
       draw={(path) => (
         <>
@@ -107,12 +104,12 @@ function Calibration({ score, name }: { score: Score; name: string }) {
   const limits: [number, number] = most > least ? [least, most] : [least - 1, least + 1];
   const about = t("Calibration");
   return (
-    <Square
+    <Plot
       about={about}
       name={name}
       summary={`${about}. ${groups.map(({ expected, observed }) => `${measured(expected, 3)}: ${measured(observed, 3)}`).join("; ")}.`}
-      limits={limits}
-      titles={[t("Expected"), t("Observed")]}
+      x={{ title: t("Expected"), limits }}
+      y={{ title: t("Observed"), limits }}
       caption={
         score.of
           ? t("Groups of about as many rows, with intervals of 95 %. Dashed: as expected.")
@@ -145,68 +142,6 @@ function Calibration({ score, name }: { score: Score; name: string }) {
       )}
     />
   );
-}
-
-interface SquareProps {
-  about: string;
-  name: string;
-  summary: string;
-  limits: readonly [number, number];
-  titles: readonly [string, string];
-  caption: string;
-  /** Draws with a function that makes a path of points in the values of the axes. */
-  draw: (path: (points: readonly (readonly [number, number])[]) => string) => React.ReactNode;
-}
-
-/** A plot whose two axes are alike. */
-function Square({ about, name, summary, limits: [least, most], titles, caption, draw }: SquareProps) {
-  const frame = useFrame();
-  const width = useWidth(frame, 400);
-  const side = width - MARGIN.left - MARGIN.right;
-  const at = (value: number) => ((value - least) / (most - least)) * side;
-  const path = (points: readonly (readonly [number, number])[]) =>
-    `M${points.map(([x, y]) => `${at(x).toFixed(1)} ${(side - at(y)).toFixed(1)}`).join("L")}`;
-  const ticks = ticksOf(least, most);
-  return (
-    <figure className={figure.figure}>
-      <SaveFigure frame={frame} name={name} about={about} />
-      <div ref={frame} className={figure.frame}>
-        <svg role="img" aria-label={summary} viewBox={`0 0 ${width} ${side + MARGIN.top + MARGIN.bottom}`}>
-          <g transform={`translate(${MARGIN.left} ${MARGIN.top})`}>
-            <path className={figure.grid} d={ticks.map((tick) => `M0 ${side - at(tick)}H${side}`).join("")} />
-            {draw(path)}
-            <path className={figure.axis} d={`M0 0V${side}H${side}`} />
-            {ticks.map((tick) => (
-              <g key={tick}>
-                <text className={figure.tick} x={-8} y={side - at(tick)} dy="0.32em" textAnchor="end">
-                  {decimal(tick)}
-                </text>
-                <text className={figure.tick} x={at(tick)} y={side + 18} textAnchor="middle">
-                  {decimal(tick)}
-                </text>
-              </g>
-            ))}
-            <text className={figure.title} x={-8} y={-11}>
-              {titles[1]}
-            </text>
-            <text className={figure.title} x={side / 2} y={side + 38} textAnchor="middle">
-              {titles[0]}
-            </text>
-          </g>
-        </svg>
-      </div>
-      <figcaption>{caption}</figcaption>
-    </figure>
-  );
-}
-
-/** About five round numbers from one to the other. */
-function ticksOf(least: number, most: number): number[] {
-  const power = 10 ** Math.floor(Math.log10((most - least) / 5));
-  const step = power * ([1, 2, 5, 10].find((factor) => (most - least) / (power * factor) <= 6) ?? 10);
-  const first = Math.ceil(least / step - 1e-9);
-  const length = Math.floor(most / step + 1e-9) - first + 1;
-  return Array.from({ length }, (_, k) => Number(((first + k) * step).toPrecision(12)));
 }
 
 type Numbered = Group & { number: number };
