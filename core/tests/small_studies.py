@@ -14,13 +14,14 @@ from normalizing import NOBODY, plan_of
 from unpooled.algorithms import ALGORITHMS, FITS, METHODS, with_chunks
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.learning.names import OF_CLASSES
+from unpooled.algorithms.learning.questions import MOST_COLUMNS
 from unpooled.algorithms.learning.reading import Examples
 from unpooled.algorithms.phenotypes import required
 from unpooled.algorithms.shared.conditions import conditioned
 from unpooled.algorithms.tables.encoding.coding import coded
 from unpooled.cohort import FEMALE, MALE, ArrayCohort, ArrayTable, Samples
 from unpooled.panel import Panel
-from unpooled.plan import Covariate, Plan
+from unpooled.plan import SUMS_FILE, Covariate, Plan
 from unpooled.schema import Column
 from unpooled.shared_options import BITS, OPENS
 from unpooled.words import Words
@@ -127,15 +128,15 @@ def rows_of(table: ArrayTable, rows: slice) -> ArrayTable:
     return replace(found, classes=found.classes[rows], patients=patients, folds=found.folds[rows])
 
 
-def of_model(method: str, outcome: str = "number") -> Small:
-    """Two numbers, three categories with a level that nobody has, and patients of two rows each."""
-    levels = ("a", "b", "c", "nobody's")
+def of_model(method: str, outcome: str = "number", nobodys: int = 1) -> Small:
+    """Two numbers, three categories with levels that nobody has, and patients of two rows each."""
+    levels = ("a", "b", "c", *(f"nobody's {k}" for k in range(nobodys)))
     words = [
         Column(f"words {k}", "category", "", encoding, levels)
         for k, encoding in enumerate(("one-hot", "ordinal", "frequency"))
     ]
     columns = [*words, Column("id", "text", role="patient")]
-    files = tuple(ALGORITHMS[method].files)
+    files = tuple(file for file in ALGORITHMS[method].files if nobodys == 1 or file != SUMS_FILE)
     schema = models.schema_of(2, outcome, *columns)
     more = {"validation_folds": 2, "files": files, "missing_words": "rest"}
     plan = models.plan_of(method, schema, COHORTS + 1, **more)
@@ -236,6 +237,8 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "ridge, of classes": lambda: of_model("ridge", "u|v|w"),
     "lasso, of two classes": lambda: of_model("lasso", "u|v"),
     "fedheonn": lambda: of_model("fedheonn", "u|v|w"),
+    "ridge, of very many columns": lambda: of_model("ridge", nobodys=MOST_COLUMNS),
+    "fedheonn, of very many columns": lambda: of_model("fedheonn", "u|v", nobodys=MOST_COLUMNS),
     "logistic-model": lambda: of_model("logistic-model", "u|v"),
     "logistic-model, of three classes": lambda: of_model("logistic-model", "u|v|w"),
     **{

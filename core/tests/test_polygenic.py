@@ -15,10 +15,11 @@ from sklearn.linear_model import LinearRegression, Ridge
 
 from unpooled.algorithms import check
 from unpooled.algorithms.polygenic import procedure
-from unpooled.algorithms.polygenic.gradients import TOLERANCE, Gradients
 from unpooled.algorithms.polygenic.people import groups, key_of
+from unpooled.algorithms.polygenic.procedure import TOLERANCE
 from unpooled.algorithms.polygenic.questions import Project, SumWithAlleles, scores_of
 from unpooled.algorithms.polygenic.result import FIT, PATH, Performance, columns_of, write_performance
+from unpooled.algorithms.shared.gradients import Gradients
 from unpooled.cohort import ArrayCohort, Cohort, Packed, Samples
 from unpooled.errors import Refuse, UnpooledError
 from unpooled.formats.scoring_file import ScoringFile, write_scoring_file
@@ -205,7 +206,7 @@ def test_conjugate_gradients_of_several_shifts() -> None:
     x = random.normal(size=(300, 500)) * random.gamma(0.5, size=500)
     a, b = x.T @ x, x.T @ random.normal(size=300)
     shifts = np.array([50.0, 300.0, 3000.0])
-    found = Gradients.begin(shifts, b)
+    found = Gradients.begin(shifts, b, TOLERANCE)
     for _ in range(150):
         if found.has_ended:
             break

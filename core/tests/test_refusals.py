@@ -16,6 +16,8 @@ import unpooled
 from unpooled import options
 from unpooled import question as questions
 from unpooled.algorithms.learning.procedure import refuse_few_missing
+from unpooled.algorithms.learning.questions import MOST_COLUMNS
+from unpooled.algorithms.learning.wide import refuse_zero
 from unpooled.algorithms.regression.pool import CountGenotypes
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
 from unpooled.algorithms.tables.encoding.dictionary import refuse_many
@@ -73,6 +75,16 @@ def model(x: np.ndarray, y: Any = None, method: str = "ridge", classes: str = "n
     plan = models.plan_of(method, schema, COHORTS, **more)
     y = A if y is None else y
     models.tables_of(plan, [models.cells_of(x[k::COHORTS], y[k::COHORTS]) for k in range(COHORTS)])
+
+
+def few_turns() -> None:
+    """180 people and four fits: each may be asked about in four directions."""
+    ward = Column("ward", "category", "", "one-hot", tuple(f"w{k}" for k in range(MOST_COLUMNS)))
+    schema, more = models.schema_of(9, "number", ward), {"penalties": (0.001,), "validation_folds": 3}
+    x = np.random.default_rng(2).normal(size=(len(A), 9))
+    cells = {**models.cells_of(x, A), "ward": np.full(len(A), "w1")}
+    parts = [{name: of[k::COHORTS] for name, of in cells.items()} for k in range(COHORTS)]
+    models.tables_of(models.plan_of("ridge", schema, COHORTS, **more), parts)
 
 
 def level(people: int, cohorts: int = COHORTS) -> np.ndarray:
@@ -168,6 +180,13 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
         "penalties", "so many columns, folds and penalties make shares of", model,
         (np.random.default_rng(1).normal(size=(6200, 600)), np.arange(6200) % 2),
         {"method": "logistic-model", "classes": "0|1", "validation_folds": 20},
+    ),
+    "a table of very many columns without a penalty": (
+        "penalties", "with so many columns a penalty of 0 is not solved", refuse_zero,
+        (np.array([0, 0.1]),), {},
+    ),
+    "a table of very many columns and too few people": (
+        "penalties", "the penalty 0.001 is not solved in 4 rounds", few_turns, (), {},
     ),
     "few people left out": (
         "held_out", "fewer than 10 people, cases or controls of the pool are left out", study,

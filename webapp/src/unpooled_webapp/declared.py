@@ -20,7 +20,8 @@ import unpooled_server
 import unpooled_webapp
 from unpooled.algorithms import ALGORITHMS, FITS, METHODS, usual
 from unpooled.algorithms.algorithm import Algorithm
-from unpooled.algorithms.learning.names import OF_CLASSES
+from unpooled.algorithms.learning.names import OF_CLASSES, WITHOUT_PRODUCTS
+from unpooled.algorithms.learning.questions import MOST_COLUMNS
 from unpooled.algorithms.phenotypes import CountApart
 from unpooled.algorithms.result_files import about
 from unpooled.encodings import ONE_HOT
@@ -123,7 +124,9 @@ def _plans(method: Algorithm) -> Iterator[Plan]:
 def _columns_of(method: Algorithm, columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Columns that the method is about."""
     if method.name in FITS:
-        words = {"name": f"{_EXAMPLE}-words", "type": CATEGORY, "encoding": ONE_HOT, "levels": [_EXAMPLE]}
+        many = MOST_COLUMNS if method.name in WITHOUT_PRODUCTS and len(columns) > 1 else 1
+        of_words = [f"{_EXAMPLE}-{k}" for k in range(many)]
+        words = {"name": f"{_EXAMPLE}-words", "type": CATEGORY, "encoding": ONE_HOT, "levels": of_words}
         levels = [_EXAMPLE, "other", "third"][: 1 + len(columns)]  # two classes, and several
         classes = {"type": CATEGORY, "levels": levels} if method.name in OF_CLASSES else {}
         return [*columns, words, {"name": f"{_EXAMPLE}-outcome", "role": OUTCOME, **classes}]

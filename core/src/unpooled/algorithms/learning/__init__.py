@@ -10,22 +10,34 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from unpooled.algorithms.algorithm import AboutFile, Algorithm, Writer
 from unpooled.algorithms.learning.card import write_card
-from unpooled.algorithms.learning.fit import MODEL, fit
+from unpooled.algorithms.learning.fit import fit
+from unpooled.algorithms.learning.fit_tables import MODEL
 from unpooled.algorithms.learning.logistic import fit_logistic
 from unpooled.algorithms.learning.logistic_questions import Differentiate
-from unpooled.algorithms.learning.names import ELASTIC_NET, FEDHEONN, LASSO, LINEAR, LOGISTIC_MODEL, RIDGE
+from unpooled.algorithms.learning.names import (
+    ELASTIC_NET,
+    FEDHEONN,
+    LASSO,
+    LINEAR,
+    LOGISTIC_MODEL,
+    RIDGE,
+    WITHOUT_PRODUCTS,
+)
 from unpooled.algorithms.learning.options import L1_SHARE, MISSING_CELLS, MODEL_PENALTIES, VALIDATION_FOLDS
 from unpooled.algorithms.learning.questions import (
+    MOST_COLUMNS,
     CountLevelsByFold,
     CountPeople,
     CountSides,
     SiftByFold,
     SumProducts,
+    is_wide,
 )
 from unpooled.algorithms.learning.reading import examples_of
 from unpooled.algorithms.learning.result import columns_of, shown, write_coefficients, write_model
 from unpooled.algorithms.learning.scores import AverageScores, SiftScores, SumScores
 from unpooled.algorithms.learning.stored import FEWEST_COHORTS, write_sums
+from unpooled.algorithms.learning.wide_questions import ProjectColumns, SumResiduals, SumWithOutcome
 from unpooled.algorithms.tables.census import CountValues
 from unpooled.algorithms.tables.encoding.options import HOLDERS, IGNORE_CASE, MISSING_WORDS, PEOPLE
 from unpooled.algorithms.tables.moments import Average, FindMagnitude, MeasureSpread
@@ -37,6 +49,7 @@ from unpooled.question import Question
 from unpooled.schema import Column
 from unpooled.templates import Template
 
+_WIDE = (SumWithOutcome, ProjectColumns, SumResiduals)
 _ENCODINGS = (ONE_HOT, ORDINAL, FREQUENCY)
 COEFFICIENTS_FILE, CARD_FILE = "coefficients", "card"
 _ENDINGS = {COEFFICIENTS_FILE: "tsv", CARD_FILE: "md"}
@@ -58,6 +71,8 @@ def _rules(plan: Plan) -> Mapping[str, str]:
             f"sums are given to the cohorts from {FEWEST_COHORTS} cohorts on: of three, one that \
 subtracts its own sees those of two"
         )
+    elif SUMS_FILE in plan.files and is_wide(plan):
+        found["files"] = f"no sums: of more than {MOST_COLUMNS:,} columns the products are not asked for"
     if plan.masking != "modular":
         found["masking"] = "modular only: under normal noise covariances lose the digits that a fit needs"
     return found
@@ -135,6 +150,7 @@ def _fit(
             MeasureSpread,
             CountSides,
             SumProducts,
+            *(_WIDE if name in WITHOUT_PRODUCTS else ()),
             *more,
             SiftScores,
             SumScores,

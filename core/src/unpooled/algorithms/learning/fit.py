@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from unpooled.algorithms.learning.fit_tables import report
 from unpooled.algorithms.learning.names import ELASTIC_NET, FEDHEONN, LASSO, LINEAR, RIDGE
 from unpooled.algorithms.learning.performance import measure_path
 from unpooled.algorithms.learning.pool import Folds, folds_of
-from unpooled.algorithms.learning.procedure import Sums, sum_products
+from unpooled.algorithms.learning.procedure import Sums, describe_columns, sum_products
+from unpooled.algorithms.learning.questions import is_wide
 from unpooled.algorithms.learning.solve import (
     LOG_ODDS,
     ElasticNet,
@@ -22,12 +24,10 @@ from unpooled.algorithms.learning.solve import (
     fit_path,
     standard_errors,
 )
+from unpooled.algorithms.learning.wide import fit_wide
 from unpooled.errors import Refuse, listed
 from unpooled.plan import Plan
 from unpooled.procedure import Asks, Rows, Study, procedure
-
-PATH, COEFFICIENTS, MODEL = "path", "coefficients", "model"
-"""The result tables of a fit: each penalty, each column of the design, and the model as a whole."""
 
 _MOST_INFLATION = 1e10
 """Of a variance: beyond, rounding decides a coefficient."""
@@ -56,7 +56,10 @@ def fit(study: Study) -> Asks[None]:
 
     And how well such models do there.
     """
-    sums = yield from sum_products(study)
+    described = yield from describe_columns(study)
+    if is_wide(study.plan):
+        yield from fit_wide(study, described)
+    sums = yield from sum_products(study, described)
     folds, path, rows = fit_sums(study.plan, sums)
     yield from rows
     yield from measure_path(study, sums.question, folds, path, sums.folds["rows"])
@@ -73,7 +76,7 @@ def fit_sums(plan: Plan, sums: Sums) -> tuple[Folds, Path, Iterator[Rows]]:
         refuse_determined(sums, errors)
     whole = folds.but()
     variance = float(np.trace(whole.covariance[-whole.targets :, -whole.targets :]))
-    return folds, path, report(folds, path, sums, errors, variance)
+    return folds, path, report(folds, path, sums.folds, errors, variance)
 
 
 def refuse_determined(sums: Sums, errors: Errors) -> None:
@@ -84,49 +87,3 @@ def refuse_determined(sums: Sums, errors: Errors) -> None:
             f"{listed(names)} determine one another, so that none of them has a coefficient of its own",
             "Declare one of them as ignored, or choose ridge regression.",
         )
-
-
-def report(folds: Folds, path: Path, sums: Sums, errors: Errors | None, variance: float) -> Iterator[Rows]:
-    """Report a path and its model, with coefficients per unit of the files.
-
-    `variance` is the error of a model without features.
-    """
-    count = path.errors.shape[1]
-    index = np.arange(len(path.penalties))
-    yield Rows(
-        PATH,
-        {
-            "index": index,
-            "penalty": path.penalties,
-            "error": path.errors.mean(axis=1),
-            "error_deviation": path.errors.std(axis=1, ddof=min(1, count - 1)) / np.sqrt(count),
-            "chosen": index == path.chosen,
-        },
-    )
-    more = {} if errors is None else {"error": (errors.coefficients / folds.deviation)[:, None]}
-    yield Rows(
-        COEFFICIENTS,
-        {
-            "index": np.arange(len(folds.mean)),
-            "mean": folds.mean,
-            "deviation": np.where(folds.varies, folds.deviation, 0.0),
-            "coefficient": path.coefficients / folds.deviation[:, None],
-            **more,
-        },
-    )
-    last = (
-        {}
-        if errors is None
-        else {"error": np.array([errors.intercept]), "freedom": np.array([errors.freedom])}
-    )
-    yield Rows(
-        MODEL,
-        {
-            "index": np.zeros(1, np.int64),
-            "intercept": (folds.origin + path.intercept)[None, :],
-            "people": np.array([sums.folds["people"].sum()]),
-            "rows": np.array([sums.folds["rows"].sum()]),
-            "variance": np.array([variance]),
-            **last,
-        },
-    )

@@ -17,7 +17,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.algorithms.learning.fit import refuse_determined, report
+from unpooled.algorithms.learning.fit import refuse_determined
+from unpooled.algorithms.learning.fit_tables import report
 from unpooled.algorithms.learning.logistic_questions import (
     MOST_NUMBERS,
     Differentiate,
@@ -27,7 +28,7 @@ from unpooled.algorithms.learning.logistic_questions import (
 from unpooled.algorithms.learning.options import MOST_TURNS
 from unpooled.algorithms.learning.performance import measure_path
 from unpooled.algorithms.learning.pool import Folds, folds_of
-from unpooled.algorithms.learning.procedure import Sums, sum_products
+from unpooled.algorithms.learning.procedure import Sums, describe_columns, sum_products
 from unpooled.algorithms.learning.questions import SumProducts
 from unpooled.algorithms.learning.solve import Errors, Path
 from unpooled.errors import Refuse
@@ -127,7 +128,7 @@ class Climb:
 @procedure("model/logistic")
 def fit_logistic(study: Study) -> Asks[None]:
     """Sum products, for the scale of the columns; then fit every penalty without each fold."""
-    ground = Ground.of((yield from sum_products(study)))
+    ground = Ground.of((yield from sum_products(study, (yield from describe_columns(study)))))
     penalties, folds = penalties_of(study.plan), np.flatnonzero(ground.rows)
     models = np.repeat(penalties, len(folds)), np.tile(folds, len(penalties)).astype(np.int64)
     scores, columns = ground.question.targets, ground.question.columns - ground.question.targets
@@ -254,7 +255,7 @@ def tell(study: Study, ground: Ground, tested: Climb, fitted: Climb) -> Asks[Non
     errors = errors_of(ground, folds, fitted) if of_one else None
     if errors is not None and not study.plan.alone:
         refuse_determined(sums, errors)
-    yield from report(folds, path, sums, errors, _null(folds))
+    yield from report(folds, path, sums.folds, errors, _null(folds))
     yield from measure_path(study, ground.question, folds, path, ground.rows)
 
 

@@ -10,6 +10,8 @@ LINEAR, RIDGE, LASSO, ELASTIC_NET, FEDHEONN = "linear-model", "ridge", "lasso", 
 LOGISTIC_MODEL = "logistic-model"
 OF_CLASSES = (FEDHEONN, LOGISTIC_MODEL)
 """Those whose outcome must have classes."""
+WITHOUT_PRODUCTS = (RIDGE, FEDHEONN)
+"""Those that can be fitted by conjugate gradients, and so to very many columns."""
 SQUARED_ERROR, LOG_LOSS = "mean squared error", "log loss"
 
 

@@ -8,6 +8,12 @@ PENALTIES = 50
 """How many are tried where the plan names none."""
 LOGISTIC_PENALTIES = 8
 """Of a logistic model, of which each takes turns of its own."""
+WIDE_PENALTIES = 20
+"""Of a table of very many columns."""
+MOST_DIRECTIONS = 500
+"""In which such a table is projected for each of its fits."""
+PEOPLE_A_PROJECTION = 10
+"""As each tells a sum over the people."""
 MOST_TURNS = 30
 """Of Newton's method, and of its halved steps."""
 POOLED_MEAN, COMPLETE = "mean", "complete"

@@ -77,14 +77,23 @@ def _moments(folds: Folds, path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def measure_path(
-    study: Study, question: SumProducts, folds: Folds, path: Path, rows: np.ndarray
+    study: Study,
+    question: SumProducts,
+    folds: Folds,
+    path: Path,
+    rows: np.ndarray,
+    of_scores: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Asks[None]:
-    """Go on by testing the chosen penalty on what its models have not seen."""
+    """Go on by testing the chosen penalty on what its models have not seen.
+
+    `of_scores` are mean and deviation of each score, float64 (scores,); not needed of folds with products.
+    """
     held_out, total = HeldOut.of(folds, path, rows), int(rows.sum())
     weights, intercepts = held_out.weights, held_out.intercepts
     if link_of(study.plan) == SOFTMAX:
         yield from Go(measure_odds(study, question, weights, intercepts, total))
-    yield from Go(measure(study, question, weights, intercepts, *edges(*_moments(folds, path), total)))
+    ends = edges(*(of_scores or _moments(folds, path)), total)
+    yield from Go(measure(study, question, weights, intercepts, *ends))
 
 
 @procedure("model/measure-odds")

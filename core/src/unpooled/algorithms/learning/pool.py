@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -113,20 +113,28 @@ def folds_of(
     sums: Arrays, centre: np.ndarray, exponent: np.ndarray, targets: int, times: float = 1.0
 ) -> Folds:
     """The folds from what `SumProducts` asked for; the outcome is taken `times` a number."""
+    upper = np.triu_indices(len(centre))
+    squares = sums["products"][:, upper[0] == upper[1]]
+    found = standardised({**sums, "squares": squares}, centre, exponent, targets, times)
+    return replace(found, folds=[pool for pool in found.standard.pools(sums) if pool.rows > 0])
+
+
+def standardised(
+    sums: Arrays, centre: np.ndarray, exponent: np.ndarray, targets: int, times: float = 1.0
+) -> Folds:
+    """The same from sums and squares of the columns: without folds."""
     m = len(centre) - targets
     n, unit = float(sums["rows"].sum()), np.ldexp(1.0, exponent.astype(np.int32))
     mean = sums["sums"].sum(axis=0)[:m] / n
-    upper = np.triu_indices(len(centre))
-    squares = sums["products"].sum(axis=0)[upper[0] == upper[1]][:m]
+    squares = sums["squares"].sum(axis=0)[:m]
     # Of a column that is constant but for rounding, all that is left of its variance is rounding.
     variance = squares / n - mean**2
     varies = variance > _CONSTANT
     deviation = np.where(varies, np.sqrt(np.maximum(variance, 0)), 1.0)
     scale = np.append(np.where(varies, 1 / deviation, 0.0), times * unit[m:])
     standard = Standard(np.append(mean, np.zeros(targets)), scale, targets)
-    pools = [pool for pool in standard.pools(sums) if pool.rows > 0]
     files = centre[:m] + mean * unit[:m]
-    return Folds(standard, pools, files, deviation * unit[:m], varies, times * centre[m:])
+    return Folds(standard, [], files, deviation * unit[:m], varies, times * centre[m:])
 
 
 def _full(triangle: np.ndarray, columns: int) -> np.ndarray:

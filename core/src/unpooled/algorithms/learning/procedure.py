@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unpooled.algorithms.learning.names import WITHOUT_PRODUCTS
 from unpooled.algorithms.learning.questions import (
     MOST_COLUMNS,
+    MOST_WIDE,
     CountLevelsByFold,
     CountPeople,
     CountSides,
@@ -74,8 +76,38 @@ class Sums:
     """What was asked for them."""
 
 
-def sum_products(study: Study) -> Asks[Sums]:
-    """The products of all columns, by fold; reports them. Refuses what is below a floor."""
+@dataclass(frozen=True, eq=False)
+class Described:
+    """The design, and what was counted before."""
+
+    question: SumProducts
+    counted: Arrays
+    """People and rows of each fold."""
+    levels: Levels
+
+    def names(self, plan: Plan) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        return names_of(plan, self.levels)
+
+    def report(self, plan: Plan, sums: Arrays) -> Iterator[Rows]:
+        """Report how columns are standardised, the folds with their sums, and levels."""
+        asked = self.question
+        design = {"index": np.arange(asked.columns), "centre": asked.centre, "exponent": asked.exponent}
+        yield Rows(DESIGN, design)
+        yield Rows(FOLDS, {"index": np.arange(asked.folds), **self.counted, **sums})
+        yield from report_levels(plan, self.levels, asked.rows)
+
+
+def sum_products(study: Study, described: Described) -> Asks[Sums]:
+    """The products of all columns, by fold; reports them."""
+    question = described.question
+    sums = yield question
+    yield from described.report(study.plan, sums)
+    design = {"centre": question.centre, "exponent": question.exponent}
+    return Sums(described.counted | sums, design, question.targets, *described.names(study.plan), question)
+
+
+def describe_columns(study: Study) -> Asks[Described]:
+    """How columns are standardised, and which levels are kept. Refuses what is below a floor."""
     plan = study.plan
     counted = yield CountPeople.of(plan)
     refuse_few_people(plan, counted)
@@ -87,13 +119,7 @@ def sum_products(study: Study) -> Asks[Sums]:
     centre, spread = design_moments(plan, levels, mean, deviation)
     exponent = np.where(spread > 0, np.frexp(spread * (1 + 1e-6))[1], 0).astype(np.int64)
     question = question_of(plan, levels, int(counted["rows"].sum()), centre, exponent)
-    sums = yield question
-    folds = {"index": np.arange(plan.validation_folds), "people": counted["people"], "rows": counted["rows"]}
-    design = {"index": np.arange(question.columns), "centre": centre, "exponent": question.exponent}
-    yield Rows(DESIGN, design)
-    yield Rows(FOLDS, folds | sums)
-    yield from report_levels(plan, levels, question.rows)
-    return Sums(folds | sums, design, question.targets, *names_of(plan, levels), question)
+    return Described(question, {name: counted[name] for name in ("people", "rows")}, levels)
 
 
 def question_of(
@@ -251,11 +277,12 @@ def refuse_wide(plan: Plan, levels: Levels, people: int) -> None:
     wide = [len(rows) if column.encoded.kind == ONE_HOT else 1
             for column, rows in zip(plan.dictionaries, levels.rows, strict=True)]  # fmt: skip
     columns = len(plan.features) - (outcome_place(plan) is not None) + sum(wide)
-    if columns > MOST_COLUMNS:
+    most = MOST_WIDE if plan.test in WITHOUT_PRODUCTS else MOST_COLUMNS
+    if columns > most:
         raise Refuse(
             "schema",
-            f"the features become {columns:,} columns, and {MOST_COLUMNS:,} is the most",
-            "Declare some of them as ignored.",
+            f"the features become {columns:,} columns, and {most:,} is the most for this method",
+            "Declare some of them as ignored, or choose ridge regression, which takes the most.",
         )
     if people < FEWEST_PEOPLE_A_COLUMN * columns and not plan.alone:
         raise Refuse(

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from unpooled.algorithms.learning.names import WITHOUT_PRODUCTS
 from unpooled.algorithms.learning.reading import Examples, class_names, outcome_place
 from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
@@ -25,7 +26,9 @@ from unpooled.sizes import Sizes
 
 FRACTION_BITS = 60
 MOST_COLUMNS = 2000
-"""Of a design: their products are 16 MB a fold."""
+"""Of a design whose products are asked for: 16 MB a fold."""
+MOST_WIDE = 20_000
+"""Of one that is fitted without them."""
 AT_ONCE = 1 << 23
 """Numbers of a table that are standardised at once."""
 
@@ -287,11 +290,15 @@ class SumProducts(Question):
         good = good and self.kept.dtype == np.bool_ and self.kept.shape == (int(self.sizes.sum()),)
         good = good and plausible.real(self.shares, (int(self.kept.sum()) + len(self.sizes),))
         good = good and plausible.columns(self.centre, self.exponent) and len(self.centre) > self.targets
-        plausible.require(good and len(self.centre) <= MOST_COLUMNS + self.targets, "products")
+        plausible.require(good and len(self.centre) <= MOST_WIDE + self.targets, "products")
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls.widest(plan)], exact=not plan.categories)
+        return Foreseen([] if is_wide(plan) else [cls.widest(plan)], exact=not plan.categories)
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
+        return () if is_wide(plan) else cls.sends
 
     @classmethod
     def widest(cls, plan: Plan) -> SumProducts:
@@ -334,6 +341,10 @@ class SumProducts(Question):
         return 2 * self.rows  # twice: a deviation is rounded
 
     def agrees(self, plan: Plan) -> bool:
+        return self.is_design_of(plan) and self.columns <= MOST_COLUMNS + self.targets
+
+    def is_design_of(self, plan: Plan) -> bool:
+        """Whether the table of the plan becomes these columns, if these levels are kept."""
         widest = self.widest(plan)
         same = ("folds", "classes", "outcome", "encodings")
         return (
@@ -409,6 +420,12 @@ class SumProducts(Question):
             return values[:, [self.outcome]]
         first = self.classes - self.targets  # of two classes the second
         return np.where(found.classes[rows, None] == np.arange(first, self.classes), 1.0, -1.0)
+
+
+def is_wide(plan: Plan) -> bool:
+    """Whether a plan's fit does without the products of all columns: there may be too many."""
+    widest = SumProducts.widest(plan)
+    return plan.test in WITHOUT_PRODUCTS and widest.columns - widest.targets > MOST_COLUMNS
 
 
 def targets_of(classes: int) -> int:

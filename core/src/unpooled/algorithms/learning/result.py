@@ -10,7 +10,7 @@ import numpy as np
 
 from unpooled.algorithms.learning import described
 from unpooled.algorithms.learning.described import performance_of
-from unpooled.algorithms.learning.fit import COEFFICIENTS, MODEL, PATH
+from unpooled.algorithms.learning.fit_tables import COEFFICIENTS, MODEL, PATH
 from unpooled.algorithms.learning.names import SQUARED_ERROR, link_of, loss_of
 from unpooled.algorithms.learning.reading import class_names
 from unpooled.algorithms.tables.encoding.procedure import ROWS

@@ -76,7 +76,7 @@ class OfScores(Question):
         }
 
     def agrees(self, plan: Plan) -> bool:
-        return self.design.agrees(plan) and self.link == link_of(plan)
+        return self.design.is_design_of(plan) and self.link == link_of(plan)
 
     @property
     def cells(self) -> int:

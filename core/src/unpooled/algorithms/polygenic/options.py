@@ -10,6 +10,9 @@ MOST_ROUNDS = 70
 ROUNDS_PER_PERSON = 10
 """People of the pool for each such product, at the least."""
 
+TOLERANCE = 1e-6
+"""Of a residual, by which a share of variance is solved: what is predicted then has 6 digits and more."""
+
 HELD_OUT = Whole(
     name="held_out",
     label="People left out: one in",

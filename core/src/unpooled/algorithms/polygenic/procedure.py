@@ -14,9 +14,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from unpooled.algorithms.polygenic.gradients import Gradients, dot
 from unpooled.algorithms.polygenic.ground import OF_ALL, OF_SOME, Ground, Part
-from unpooled.algorithms.polygenic.options import HELD_OUT, MOST_ROUNDS, ROUNDS_PER_PERSON, SHARES
+from unpooled.algorithms.polygenic.options import HELD_OUT, MOST_ROUNDS, ROUNDS_PER_PERSON, SHARES, TOLERANCE
 from unpooled.algorithms.polygenic.people import FITTED, LEFT_OUT
 from unpooled.algorithms.polygenic.questions import (
     GROUPS,
@@ -33,6 +32,7 @@ from unpooled.algorithms.polygenic.result import rows_of, score
 from unpooled.algorithms.regression.dependent import about_means, refuse_dependent
 from unpooled.algorithms.regression.pool import Calls, Pool, count_genotypes, count_people
 from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chunks_of
+from unpooled.algorithms.shared.gradients import Gradients, dot
 from unpooled.algorithms.shared.groups import CASE, COMPLETE
 from unpooled.algorithms.shared.standardise import standardise
 from unpooled.errors import Refuse
@@ -152,7 +152,7 @@ def begin(study: Study, ground: Ground) -> Asks[None]:
     """Both fits at zero."""
     shares = np.array(shares_of(study.plan)[::-1])
     penalties = len(ground.mean) * (1 - shares) / shares
-    fits = [Gradients.begin(penalties, ground.target(fit)) for fit in (OF_SOME, OF_ALL)]
+    fits = [Gradients.begin(penalties, ground.target(fit), TOLERANCE) for fit in (OF_SOME, OF_ALL)]
     yield from Go(climb(study, ground, fits[OF_SOME], fits[OF_ALL], 1))
 
 

@@ -13,16 +13,15 @@ from typing import ClassVar
 
 import numpy as np
 
-TOLERANCE = 1e-6
-"""Of a residual's length by that of b. What is predicted then has 6 digits and more."""
-
 
 @dataclass(frozen=True, eq=False)
 class Gradients:
     """The systems of s shifts in m unknowns."""
 
-    name: ClassVar[str] = "polygenic/gradients"
+    name: ClassVar[str] = "gradients"
 
+    tolerance: float
+    """Of a residual's length by that of b: a system below is solved."""
     shifts: np.ndarray
     """float64 (s,), rising"""
     start: float
@@ -42,17 +41,17 @@ class Gradients:
     """float64 (s, m)"""
 
     @classmethod
-    def begin(cls, shifts: np.ndarray, b: np.ndarray) -> Gradients:
+    def begin(cls, shifts: np.ndarray, b: np.ndarray, tolerance: float) -> Gradients:
         """At zero. `shifts` rise, and are above 0."""
         one, several = np.ones(len(shifts)), (len(shifts), len(b))
         directions = np.broadcast_to(b, several).copy()
-        return cls(shifts, dot(b, b), b, one, one, 1.0, 0.0, np.zeros(several), directions)
+        return cls(tolerance, shifts, dot(b, b), b, one, one, 1.0, 0.0, np.zeros(several), directions)
 
     @property
     def solved(self) -> np.ndarray:
         """Which systems are solved: bool (s,)."""
         lengths = np.square(self.along) * dot(self.residual, self.residual)
-        return np.asarray(lengths <= TOLERANCE**2 * self.start)
+        return np.asarray(lengths <= self.tolerance**2 * self.start)
 
     @property
     def has_ended(self) -> bool:
