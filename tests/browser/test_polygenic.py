@@ -1,4 +1,4 @@
-"""A polygenic score in the browser: its own questions in the form, and how well it predicts in the results."""
+"""A polygenic score in the browser: its questions in the form, and how well it predicts in the results."""
 
 from __future__ import annotations
 
