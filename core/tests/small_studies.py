@@ -138,7 +138,9 @@ def of_model(method: str, outcome: str = "number", nobodys: int = 1) -> Small:
     columns = [*words, Column("id", "text", role="patient")]
     files = tuple(file for file in ALGORITHMS[method].files if nobodys == 1 or file != SUMS_FILE)
     schema = models.schema_of(2, outcome, *columns)
-    more = {"validation_folds": 2, "files": files, "missing_words": "rest"}
+    more: dict[str, Any] = {"validation_folds": 2, "files": files, "missing_words": "rest"}
+    if nobodys > 1:  # large penalties are solved in the few rounds that so few people allow
+        more["penalties"] = (1e3, 1e4)
     plan = models.plan_of(method, schema, COHORTS + 1, **more)
     random, tables = np.random.default_rng(9), []
     for cohort in range(plan.cohorts):

@@ -230,7 +230,7 @@ class CountCarriers(_AboutChunk, _OfDrawn):
             ("variants", 2),
             "people",
             "per variant: how many of the people that are left out carry each allele",
-            "the same of the pool; of a variant that one of these people carries, that there is one",
+            "the same of the pool; of a variant that one of these people carries, that person's allele",
             of_one=True,
         ),
     )
