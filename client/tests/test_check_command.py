@@ -168,8 +168,8 @@ def read(arguments: list[str]) -> DataOptions:
 def test_every_option_can_be_given() -> None:
     assert read([]) == DataOptions()
     words = (
-        "--bfile A --bed B --bim C --fam D --pheno E --mpheno 2 --pheno-name n --covar F --covar-name a,b-c "
-        "--covar-name d --covar-number 1,2-3 --keep G --remove H --extract I --exclude J "
+        "--bfile A --pfile Z --bed B --bim C --fam D --pheno E --mpheno 2 --pheno-name n --covar F "
+        "--covar-name a,b-c --covar-name d --covar-number 1,2-3 --keep G --remove H --extract I --exclude J "
         "--missing-phenotype -8 --1 --allow-no-sex --chr-set 19 "
         "--min-samples 5 --min-per-class 0 --one-class --trait quantitative --categorical s=x,y"
     )
@@ -177,14 +177,23 @@ def test_every_option_can_be_given() -> None:
     assert options.covar_name == ("a", "b-c", "d")
     assert options.covar_number == ("1", "2-3")
     assert options.covariates == (Covariate("s", ("x", "y")),)
-    assert str(options.file("bed")) == "B"
+    assert str(options.genotypes) == "Z.pgen"
     default = DataOptions()
     same = {
         f.name for f in dataclasses.fields(options) if getattr(options, f.name) == getattr(default, f.name)
     }
     # A plan decides these, or there is a table.
     assert same == {
-        *("build", "chromosomes", "condition", "from_plan", "phenotypes", "require_pheno", "schema"),
+        *(
+            "build",
+            "by_place",
+            "chromosomes",
+            "condition",
+            "from_plan",
+            "phenotypes",
+            "require_pheno",
+            "schema",
+        ),
         *("sexes", "table", "test"),
     }
 

@@ -89,5 +89,5 @@ def test_a_file_that_went_away_is_told(tmp_path: Path) -> None:
 def test_as_an_independent_reader_reads_it(files: Any) -> None:
     """bed-reader, told to count A1, so the codes 00, 10, 11 are 2, 1, 0; samples by variants."""
     expected = open_bed(f"{files.folder / 't'}.bed", count_A1=True).read(dtype="int8").T
-    read = codes(files.open().bed.words(np.arange(3)), 60)
+    read = codes(files.open().genotypes.words(np.arange(3)), 60)
     assert np.array_equal(np.array([2, -127, 1, 0])[read], expected)

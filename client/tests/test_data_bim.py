@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -45,7 +46,7 @@ def rows(variants: Variants) -> list[tuple[Any, ...]]:
             int(panel.position[k]),
             bytes(panel.name[k]),
             *panel.pair(k),
-            int(variants.bed_row[k]),
+            int(variants.row[k]),
             bool(variants.a1_is_first[k]),
         )
         for k in range(len(panel))
@@ -203,7 +204,7 @@ def test_duplicates_and_unnamed_stay_in_the_list_and_are_told(tmp_path: Path) ->
     assert report.ok
     assert variants is not None
     assert variants.panel.name.tolist() == [b"a", b"a", b".", b"b"]
-    assert variants.bed_row.tolist() == [0, 1, 2, 3]
+    assert variants.row.tolist() == [0, 1, 2, 3]
     assert [(f.code, f.count) for f in report.findings] == [
         (Code.VARIANT_UNNAMED, 1),
         (Code.VARIANT_DUPLICATE, 2),
@@ -226,3 +227,33 @@ def test_memory_stays_small(tmp_path: Path) -> None:
     assert variants is not None
     assert np.array_equal(variants.panel.position, np.arange(m))
     assert peak < 200 * m
+
+
+def test_variants_are_called_after_their_places(tmp_path: Path) -> None:
+    long = b"A" * 21
+    text = (
+        b"1 rs9 0 7 G A\n1 . 0 7 C G\nX affx 0 3 A "
+        + long
+        + b"\nMT rs1 0 2 T C\n0 rs2 0 0 A G\nUN u 0 1 A C\n"
+    )
+    variants, report = read(text, tmp_path, by_place=True)
+    assert variants is not None and not report.of(Severity.ERROR)
+    digest = hashlib.sha256(long).hexdigest()[:20].encode()
+    assert variants.panel.name.tolist() == [
+        b"0:0:A:G", b"1:7:A:G", b"1:7:C:G", b"X:3:A:" + digest, b"MT:2:C:T"
+    ]  # fmt: skip
+    assert Code.VARIANT_UNNAMED not in {finding.code for finding in report.findings}
+
+
+def test_two_variants_of_one_place_and_pair_share_a_name(tmp_path: Path) -> None:
+    _, report = read(b"1 a 0 7 G A\n1 b 0 7 A G\n", tmp_path, by_place=True)
+    [told] = [finding for finding in report.findings if finding.code == Code.VARIANT_DUPLICATE]
+    assert told.count == 2 and told.read == "1:7:A:G"
+
+
+def test_an_allele_that_nobody_saw_is_told_where_alleles_name_variants(tmp_path: Path) -> None:
+    text = b"1 a 0 7 0 A\n1 b 0 9 C A\n1 c 0 11 C A\n"
+    told = [finding for finding in read(text, tmp_path, by_place=True)[1].findings
+            if finding.code == Code.ALLELES_UNSEEN]  # fmt: skip
+    assert [finding.count for finding in told] == [1] and "both alleles" in str(told[0].remedy)
+    assert Code.ALLELES_UNSEEN not in {finding.code for finding in read(text, tmp_path)[1].findings}

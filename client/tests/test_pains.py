@@ -128,7 +128,7 @@ def test_ids_that_do_not_match(files: Any, ids: str, remedy: str) -> None:
     assert "    expected: FID and IID as in the .fam, e.g. F0 I0\n" in said.output
     assert f"    remedy: {remedy}\n" in said.output
     matching = "rows with a sample 0, rows without a sample 60, samples without a row 60"
-    assert f"the --pheno file beside the .fam: {matching}\n" in said.output
+    assert f"the --pheno file beside the samples: {matching}\n" in said.output
 
 
 def test_ids_that_match_in_part(files: Any) -> None:

@@ -30,6 +30,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = {
     **{name: f"{name}.md" for name in TESTS},
     **dict.fromkeys(FITS, "learning.md"),
+    "prune": "ld.md",
     "panel": "panel.md",
     "encode": "encodings.md",
 }

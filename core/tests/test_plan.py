@@ -31,6 +31,7 @@ from unpooled.plan import Covariate, Plan, PlanError
         {"chromosomes": ("1-2-3",)},
         {"chromosomes": ("21",), "autosomes": 16},
         {"chromosomes": ("1",), "panel_mode": "list", "panel_digest": bytes(32)},
+        {"by_place": True, "panel_mode": "list", "panel_digest": bytes(32)},
     ],
 )
 def test_a_plan_that_cannot_be_names_its_field(field: dict[str, Any]) -> None:

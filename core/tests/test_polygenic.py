@@ -20,7 +20,7 @@ from unpooled.algorithms.polygenic.procedure import TOLERANCE
 from unpooled.algorithms.polygenic.questions import Project, SumWithAlleles, scores_of
 from unpooled.algorithms.polygenic.result import FIT, PATH, Performance, columns_of, write_performance
 from unpooled.algorithms.shared.gradients import Gradients
-from unpooled.cohort import ArrayCohort, Cohort, Packed, Samples
+from unpooled.cohort import ArrayCohort, Cohort, Dosages, Packed, Samples, dosages_of
 from unpooled.errors import Refuse, UnpooledError
 from unpooled.formats.scoring_file import ScoringFile, write_scoring_file
 from unpooled.kernels.scores import add_scores
@@ -46,6 +46,9 @@ class InMemory:
 
     def packed(self, variants: slice | np.ndarray) -> Packed:
         return Packed(self.genotypes.words[variants], self.genotypes.swapped[variants])
+
+    def dosages(self, variants: slice | np.ndarray) -> Dosages:
+        return dosages_of(self.packed(variants), len(self.samples))
 
 
 @dataclass(frozen=True, eq=False)

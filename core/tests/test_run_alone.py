@@ -31,8 +31,8 @@ BY_FLOORS = (PERFORMANCE, RANGES)
 
 
 @pytest.mark.parametrize(
-    "name",  # of a polygenic score floors decide which variants are in it
-    [name for name in STUDIES if "phenotypes" not in name and "polygenic" not in name],
+    "name",  # of a polygenic score, and of pruning, floors decide which variants are in it
+    [name for name in STUDIES if "phenotypes" not in name and not name.startswith(("polygenic", "prune"))],
 )
 def test_a_cohort_alone_is_a_study_that_nobody_else_is_in(name: str) -> None:
     small = STUDIES[name]()

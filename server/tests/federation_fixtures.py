@@ -47,10 +47,10 @@ class Data:
         )
 
     def aligned(self, index: np.ndarray, swapped: np.ndarray) -> Cohort:
-        return Aligned(self.people, self.genotypes[index], swapped, index >= 0)
+        return Aligned(self.people, self.genotypes[index], swapped, present=index >= 0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Aligned(ArrayCohort):
     present: np.ndarray
 

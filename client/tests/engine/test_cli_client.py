@@ -65,7 +65,7 @@ def test_help_loads_nothing_slow() -> None:
         (["join", " unpooled1:\n abcd "], "cut off"),
         (["join", "x" * 400], "unpooled1:"),
         (["check", "--bfile", "study.vcf.gz"], "plink2 --vcf study.vcf.gz --make-bed --out study"),
-        (["check", "--bfile", "study.pgen"], "plink2 --pfile study --make-bed --out study"),
+        (["check", "--bfile", "study.pgen"], "goes with --pfile study"),
     ],
     ids=str,
 )

@@ -48,7 +48,7 @@ def cohort(files: SimulationReport) -> PlinkCohort:
 
 
 def compute(cluster: Cluster, cohort: PlinkCohort) -> Compute:
-    return cluster.reading(cohort.bed.path, Fingerprint.of(cohort.bed.path))
+    return cluster.reading(cohort.genotypes.path, Fingerprint.of(cohort.genotypes.path))
 
 
 def computed(local: LocalCluster) -> int:
@@ -84,23 +84,23 @@ def test_a_lost_worker_is_made_up_for(cluster: Cluster, cohort: PlinkCohort, loc
 
 
 def test_a_file_that_a_worker_lacks(cluster: Cluster, cohort: PlinkCohort, tmp_path: Path) -> None:
-    asked = cluster.reading(tmp_path / "elsewhere.bed", Fingerprint.of(cohort.bed.path))
+    asked = cluster.reading(tmp_path / "elsewhere.bed", Fingerprint.of(cohort.genotypes.path))
     with pytest.raises(ClusterProblem, match=r"the Dask worker tcp://.*elsewhere\.bed.*Every worker"):
         asked(QUESTION, cohort)
 
 
 def test_another_file_at_a_worker(cluster: Cluster, cohort: PlinkCohort, tmp_path: Path) -> None:
     other = tmp_path / "other.bed"
-    data = bytearray(cohort.bed.path.read_bytes())
+    data = bytearray(cohort.genotypes.path.read_bytes())
     data[-1] ^= 1
     other.write_bytes(data)
-    asked = cluster.reading(other, Fingerprint.of(cohort.bed.path))
+    asked = cluster.reading(other, Fingerprint.of(cohort.genotypes.path))
     with pytest.raises(ClusterProblem, match="has changed since it was accepted"):
         asked(QUESTION, cohort)
 
 
 def test_another_version_at_a_worker(cluster: Cluster, cohort: PlinkCohort) -> None:
-    asked = Task(QUESTION, cohort.bed.path, Fingerprint.of(cohort.bed.path), version="0.0.1")
+    asked = Task(QUESTION, cohort.genotypes.path, Fingerprint.of(cohort.genotypes.path), version="0.0.1")
     with pytest.raises(ClusterProblem, match=r"the Dask worker .* this computer has 0\.0\.1\. Install"):
         cluster._compute(asked, cohort)
 

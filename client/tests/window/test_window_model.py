@@ -28,6 +28,8 @@ from unpooled_client.window import documents
 from unpooled_client.window.form import (
     DataForm,
     covariates_found,
+    genotypes_of,
+    genotypes_text,
     has_covariates,
     likely_phenotype,
     prefix_of,
@@ -115,6 +117,9 @@ def test_the_form_speaks_the_command_line() -> None:
         *("--bfile", "x", "--pheno", "p.txt", "--pheno-name", "bmi", "--missing-phenotype", "-1", "--1")
     ]
     assert "covariates" in form.lacks(PLAN)
+    assert genotypes_of("a/b.fam") == genotypes_of("a/b") == {"bfile": "a/b"}
+    chosen = genotypes_of("a/b.psam")
+    assert chosen == {"pfile": "a/b"} and genotypes_text(DataForm(**chosen)) == "a/b.pgen"
     assert prefix_of("a/b.c.BED") == prefix_of("a/b.c.fam") == prefix_of("a/b.c")
 
 

@@ -34,7 +34,7 @@ def test_columns_are_found_by_name_and_results_are_chosen(
     desk.press(desk.view.join.accept_button)
     desk.at(Stage.DATA)
     data = desk.view.data
-    data.bfile.set_path(str(me.bfile))
+    data.genotypes.set_path(str(me.bfile))
     desk.press(data.check_button)
     desk.reads("the plan asks for several phenotypes")
     data.pheno.set_path(str(table))

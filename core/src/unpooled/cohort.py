@@ -55,6 +55,37 @@ class Packed:
     """bool (m,): the file's A1 is the *second* allele of the panel."""
 
 
+ALL_MISSING = 0x5555555555555555
+"""A word of genotypes without a call."""
+
+COPY = 1 << 14
+"""A whole copy of an allele, in the units in which PLINK 2 keeps dosages."""
+
+NO_DOSAGE = 0xFFFF
+"""What stands for a missing dosage."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dosages:
+    """How many copies of an allele n people have of m variants, as far as is known of imputed genotypes."""
+
+    values: np.ndarray
+    """uint16 (m, n): copies of the file's A1, each of them `COPY`: 0 to 2 COPY; NO_DOSAGE is missing."""
+    swapped: np.ndarray
+    """bool (m,): as in `Packed`."""
+
+
+def dosages_of(packed: Packed, people: int) -> Dosages:
+    """The dosages of so many people of whom there are calls only: whole copies."""
+    fours = packed.words.astype("<u8", copy=False).view(np.uint8)[:, : -(-people // 4)]
+    values = _FOUR_DOSAGES[fours].view(np.uint16)[:, :people]
+    return Dosages(values, packed.swapped)
+
+
+_OF_CODES = np.array([2 * COPY, NO_DOSAGE, COPY, 0], np.uint16)
+# Of the four calls in each byte, as one number: a row is looked up four people at a time.
+_FOUR_DOSAGES = _OF_CODES[np.arange(256)[:, None] >> np.arange(0, 8, 2) & 3].view(np.uint64)[:, 0]
+
 AT_ONCE = 1 << 23
 """Bytes of genotypes that a question is answered from at once: it may be about more than fit memory."""
 
@@ -75,6 +106,9 @@ class Cohort(Protocol):
     def packed(self, variants: slice | np.ndarray) -> Packed:
         """The genotypes of some variants, by panel index."""
 
+    def dosages(self, variants: slice | np.ndarray) -> Dosages:
+        """Their dosages; where there are calls only, these."""
+
 
 @dataclass(frozen=True, eq=False)
 class WithSamples:
@@ -85,6 +119,9 @@ class WithSamples:
 
     def packed(self, variants: slice | np.ndarray) -> Packed:
         return self.cohort.packed(variants)
+
+    def dosages(self, variants: slice | np.ndarray) -> Dosages:
+        return self.cohort.dosages(variants)
 
 
 class Table(Protocol):
@@ -147,6 +184,15 @@ class ArrayCohort:
     """int8 (m, n): copies of the panel's first allele, 0, 1 or 2; -1 is missing."""
     swapped: np.ndarray
     """bool (m,): as in `Packed`; only which allele a file would have called A1."""
+    imputed: np.ndarray | None = None
+    """uint16 (m, n): dosages of the panel's first allele, as in `Dosages`; None if there are calls only."""
+
+    def dosages(self, variants: slice | np.ndarray) -> Dosages:
+        if self.imputed is None:
+            return dosages_of(self.packed(variants), len(self.samples))
+        of_first, swapped = self.imputed[variants], self.swapped[variants]
+        turned = swapped[:, None] & (of_first != NO_DOSAGE)
+        return Dosages(np.where(turned, 2 * COPY - of_first, of_first).astype(np.uint16), swapped)
 
     def packed(self, variants: slice | np.ndarray) -> Packed:
         copies, swapped = self.genotypes[variants], self.swapped[variants]

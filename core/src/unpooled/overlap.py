@@ -61,8 +61,8 @@ class Cause(StrEnum):
     STYLE = (
         "style",
         "Places agree and IDs do not: the variants are named in another way.",
-        "Name the variants as the other cohorts do: all by rs number, for instance, or all by place and "
-        "alleles.",
+        "Name the variants as the other cohorts do, all by rs number, for instance; or ask the coordinator "
+        "for a plan that matches variants by place.",
     )
     ALLELES = (
         "alleles",

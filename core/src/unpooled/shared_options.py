@@ -188,6 +188,21 @@ SEXES = Choice(
         ),
     ),
 )
+BY_PLACE = Switch(
+    name="by_place",
+    came_later=True,
+    label="Match variants by place",
+    hint="By chromosome, position and alleles instead of IDs, which imputed data often lack. Variants are "
+    "called after these, such as 1:12345:A:G.",
+    place=Place.FILTERS,
+    fact="by chromosome, position and alleles, whatever their IDs",
+    methods="Variants were matched by chromosome, position and alleles.",
+    rule=lambda by_place, plan: (
+        "variants of a list are found by their IDs: let the cohorts propose their own"
+        if by_place and plan.panel_mode == "list"
+        else ""
+    ),
+)
 MAF = Number(
     name="maf",
     label="Least frequency of the rarer allele",
@@ -360,6 +375,7 @@ REGRESSION = (
     COHORT_SUMS,
     MISSING,
     SEXES,
+    BY_PLACE,
     *FILTERS,
     CI,
     GLM_COLS,

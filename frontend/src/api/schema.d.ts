@@ -1258,6 +1258,8 @@ export interface components {
              *     * `females` - females
              */
             sexes?: components["schemas"]["SexesEnum"];
+            /** @description Match variants by place. By chromosome, position and alleles instead of IDs, which imputed data often lack. Variants are called after these, such as 1:12345:A:G. */
+            by_place?: boolean;
             /**
              * Format: double
              * @description Most missing calls of a person (--mind). As a share of all variants; 1 for no filter.
@@ -1339,6 +1341,10 @@ export interface components {
             held_out?: number;
             /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
             shares?: number[];
+            /** @description LD pruning (--indep-pairwise). Window, step and largest r², as PLINK takes them: 50 5 0.2 for windows of 50 variants that move on by 5, 1000kb 0.1 for windows of 1,000 kilobases. */
+            indep_pairwise?: string;
+            /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
+            bad_ld?: boolean;
             /**
              * @description The server reads.
              *
@@ -1856,6 +1862,8 @@ export interface components {
              *     * `females` - females
              */
             sexes?: components["schemas"]["SexesEnum"];
+            /** @description Match variants by place. By chromosome, position and alleles instead of IDs, which imputed data often lack. Variants are called after these, such as 1:12345:A:G. */
+            by_place?: boolean;
             /**
              * Format: double
              * @description Most missing calls of a person (--mind). As a share of all variants; 1 for no filter.
@@ -1937,6 +1945,10 @@ export interface components {
             held_out?: number;
             /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
             shares?: number[];
+            /** @description LD pruning (--indep-pairwise). Window, step and largest r², as PLINK takes them: 50 5 0.2 for windows of 50 variants that move on by 5, 1000kb 0.1 for windows of 1,000 kilobases. */
+            indep_pairwise?: string;
+            /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
+            bad_ld?: boolean;
             /**
              * @description The server reads.
              *
@@ -2188,6 +2200,8 @@ export interface components {
              *     * `females` - females
              */
             sexes?: components["schemas"]["SexesEnum"];
+            /** @description Match variants by place. By chromosome, position and alleles instead of IDs, which imputed data often lack. Variants are called after these, such as 1:12345:A:G. */
+            by_place?: boolean;
             /**
              * Format: double
              * @description Most missing calls of a person (--mind). As a share of all variants; 1 for no filter.
@@ -2269,6 +2283,10 @@ export interface components {
             held_out?: number;
             /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
             shares?: number[];
+            /** @description LD pruning (--indep-pairwise). Window, step and largest r², as PLINK takes them: 50 5 0.2 for windows of 50 variants that move on by 5, 1000kb 0.1 for windows of 1,000 kilobases. */
+            indep_pairwise?: string;
+            /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
+            bad_ld?: boolean;
             /**
              * @description The server reads.
              *
@@ -2385,6 +2403,8 @@ export interface components {
              *     * `females` - females
              */
             sexes?: components["schemas"]["SexesEnum"];
+            /** @description Match variants by place. By chromosome, position and alleles instead of IDs, which imputed data often lack. Variants are called after these, such as 1:12345:A:G. */
+            by_place?: boolean;
             /**
              * Format: double
              * @description Most missing calls of a person (--mind). As a share of all variants; 1 for no filter.
@@ -2466,6 +2486,10 @@ export interface components {
             held_out?: number;
             /** @description Shares of variance to try. How much of the phenotype's variance the variants explain: numbers between 0 and 1, between commas. Left empty, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8. */
             shares?: number[];
+            /** @description LD pruning (--indep-pairwise). Window, step and largest r², as PLINK takes them: 50 5 0.2 for windows of 50 variants that move on by 5, 1000kb 0.1 for windows of 1,000 kilobases. */
+            indep_pairwise?: string;
+            /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
+            bad_ld?: boolean;
             /**
              * @description The server reads.
              *

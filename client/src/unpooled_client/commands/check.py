@@ -15,6 +15,7 @@ from rich.console import Console
 from unpooled.page import encoded
 from unpooled.schema import schema_from_file
 from unpooled_client.data.check_page import as_page
+from unpooled_client.data.closer import Closer, look_closer
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import DataOptions, data_options, options_from, plan_options
 from unpooled_client.data.report import Report
@@ -35,8 +36,20 @@ _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
               help="Check for the study in this folder; files that pass are kept for review.")  # fmt: skip
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="The report as a page to keep, too.")  # fmt: skip
+@click.option("--king-cutoff", type=click.FloatRange(0, 0.5, min_open=True), metavar="X",
+              help="Tell of pairs with this kinship or more  [0.354: one person twice].")  # fmt: skip
+@click.option("--read-freq", type=_FILE, metavar="FILE",
+              help="Compare frequencies with a reference's .afreq or .frq.")  # fmt: skip
 @click.option("--json", "to_json", is_flag=True, help="Findings and summary as JSON.")
-def check(to_json: bool, html: Path | None, schema: Path | None, state: Path | None, **given: Any) -> None:
+def check(
+    to_json: bool,
+    html: Path | None,
+    schema: Path | None,
+    state: Path | None,
+    king_cutoff: float | None,
+    read_freq: Path | None,
+    **given: Any,
+) -> None:
     """Check PLINK files, or a table, offline: everything that would stop a study, with file, line and remedy.
 
     Ends with status 1 if there are errors, with 0 otherwise. Nothing leaves this computer.
@@ -45,9 +58,11 @@ def check(to_json: bool, html: Path | None, schema: Path | None, state: Path | N
     if html is not None and options.reads(html):
         raise click.BadParameter(f"{html} is one of the data files", param_hint="--html")
     if state is not None:
-        report = _check_for_study(state, options)
+        report = _check_for_study(state, options, Closer(king_cutoff, read_freq))
     elif options.table is None:
-        report = open_cohort(options)[1]
+        data, report = open_cohort(options)
+        if data is not None:
+            look_closer(data, Closer(king_cutoff, read_freq), report)
     else:
         report = _check_table(options.table, schema, options)
     report.summary = {"files": _sizes(options)} | report.summary
@@ -69,13 +84,13 @@ def _sizes(options: DataOptions) -> dict[str, str]:
     return found
 
 
-def _check_for_study(state: Path, options: DataOptions) -> Report:
+def _check_for_study(state: Path, options: DataOptions, closer: Closer) -> Report:
     from unpooled.protocol.sealing import grouped
     from unpooled_client.state.folder import StateFolder
     from unpooled_client.study.before_run import agreement_of, check_for_study
 
     folder = StateFolder(state)
-    report = check_for_study(folder, options, os.cpu_count() or 1)
+    report = check_for_study(folder, options, os.cpu_count() or 1, closer)
     _, agreement = agreement_of(folder)
     about = {"name": agreement.study, "plan hash": grouped(agreement.plan.hash().hex())}
     report.summary = {"study": about} | report.summary

@@ -116,7 +116,7 @@ def run(invitation: str | None, yes: bool, detach: bool, **options: Any) -> int:
     data = options_from(options)
     if data.table is not None and more["dask"]:
         raise click.UsageError("--dask is for genotypes: a table is computed here")
-    given = data if data.bfile or data.bed or data.table else None
+    given = data if data.prefix or data.bed or data.table else None
     engine = _engine(invitation, options, data=given, **more)
     if given is None and data != DataOptions():
         raise click.UsageError("options about data files go with the files: --bfile PREFIX or --table FILE")

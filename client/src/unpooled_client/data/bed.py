@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from unpooled.cohort import ALL_MISSING, Packed, dosages_of
 from unpooled.errors import DataProblem
 from unpooled_client.data.report import Code, Report
 from unpooled_client.data.source import exists, unreadable
@@ -27,7 +28,6 @@ WHAT = "the .bed file"
 
 WINDOW = 1 << 20  # bytes read at once: few enough to be copied while they are in the cache
 HOLE = 64 << 10  # unwanted bytes between two rows that are rather read over than left out
-_ALL_MISSING = 0x5555555555555555
 
 
 @dataclass(frozen=True)
@@ -48,17 +48,13 @@ class BedFile:
         return HEADER + self.variants * self.row_bytes
 
     def words(self, rows: np.ndarray) -> np.ndarray:
-        """The genotypes of some rows, uint64 (k, ceil(samples/32)), packed as `unpooled.cohort.Packed` says.
-
-        `rows`, int64 (k,), in any order; -1 gives missing calls. What pads a row is arbitrary. Besides the
-        result, at most about 1 MiB is in memory. DataProblem if the file cannot be read or was cut off.
-        """
+        """As `unpooled_client.data.genotypes` says; besides the result, about 1 MiB is in memory."""
         out = np.empty((len(rows), -(-self.samples // 32)), "<u8")
         padded = out.view(np.uint8)[:, : self.row_bytes]
         order = np.argsort(rows, kind="stable")
         wanted = rows[order]
         absent = int(np.searchsorted(wanted, 0))
-        out[order[:absent]] = _ALL_MISSING
+        out[order[:absent]] = ALL_MISSING
         try:
             with self.path.open("rb", buffering=0) as file:
                 for start, stop in self._windows(wanted, absent):
@@ -72,6 +68,14 @@ class BedFile:
         except OSError as error:
             raise DataProblem(f"{WHAT} cannot be read: {error.strerror}", file=self.path) from error
         return out
+
+    @property
+    def has_dosages(self) -> bool:
+        return False
+
+    def dosages(self, rows: np.ndarray) -> np.ndarray:
+        """As `unpooled_client.data.genotypes` says: whole copies."""
+        return dosages_of(Packed(self.words(rows), np.zeros(len(rows), bool)), self.samples).values
 
     def _windows(self, rows: np.ndarray, start: int) -> list[tuple[int, int]]:
         """Cut the ascending `rows[start:]` into stretches that are worth one read each."""
@@ -138,7 +142,7 @@ def _is_snp_major(head: bytes, path: Path, report: Report) -> bool:
             Code.FILE_COMPRESSED, f"{WHAT} is compressed", file=path, remedy="Unpack it with `gunzip`."
         )
         return False
-    pgen = "It is a .pgen file: " if head[:2] == MAGIC else ""
+    pgen = "It is a .pgen file: give it with --pfile, or " if head[:2] == MAGIC else ""
     report.error(
         Code.BED_MAGIC,
         f"{WHAT} does not begin like a PLINK 1 .bed",

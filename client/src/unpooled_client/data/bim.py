@@ -1,8 +1,12 @@
-"""The .bim file: the variants, in the canonical order of a panel.
+"""The .bim or .pvar file: the variants, in the canonical order of a panel.
 
-As plink1.9 reads it (tried with v1.90b6.26): the first line says whether there is a centimorgan column (six
-words or five); lines that begin with `#` are comments; a variant with a negative position is skipped but has
-its row in the .bed; positions end at 2147483646; PLINK stops at a comma in an allele.
+A .bim as plink1.9 reads it (tried with v1.90b6.26): the first line says whether there is a centimorgan column
+(six words or five); lines that begin with `#` are comments; a variant with a negative position is skipped
+but has its row in the .bed; positions end at 2147483646; PLINK stops at a comma in an allele.
+
+A .pvar as plink2 reads it (tried with v2.00a3.7): the line that begins with `#CHROM` names the columns, which
+stand in any order, and ALT is A1; without it, it is a .bim. A variant of several alternate alleles is passed
+over and has its row in the .pgen.
 
 Where PLINK stops at a chromosome that it does not know (without --allow-extra-chr), its variants are skipped.
 Bases in lower case, which PLINK takes for other alleles, are read as capitals.
@@ -25,7 +29,9 @@ from unpooled.alleles import UNSEEN, capital
 from unpooled.chromosomes import HUMAN, chromosome_code, chromosome_name
 from unpooled.panel import UNNAMED, Panel, canonical_order
 from unpooled.text import Bytes, Tokens
+from unpooled_client.data.layout import Layout, called, header_of, kind_of
 from unpooled_client.data.oddities import Listed, look_at
+from unpooled_client.data.places import by_their_places
 from unpooled_client.data.report import Code, Report, Severity, at_lines, shown
 from unpooled_client.data.source import (
     BYTE_ORDER_MARK,
@@ -41,23 +47,24 @@ from unpooled_client.data.source import (
 BLOCK = 1 << 20
 LAST_POSITION = 2**31 - 2
 LONG_ID = 100
-WHAT = "the .bim file"
 
-_UNKNOWN = 255
-"""A chromosome that no study has."""
+_NOWHERE = 255
+"""The chromosome of a variant that is passed over."""
+_NOT_SEEN = {b".": UNSEEN}
+"""What a .pvar writes for an allele that was not seen, beside what a .bim does."""
 
 
 @dataclass(frozen=True, eq=False)
 class Variants:
-    """A cohort's own list of variants: m of the `rows` variants of the .bim, without those passed over."""
+    """A cohort's own list of variants: m of the `rows` variants of the file, without those passed over."""
 
     panel: Panel
-    bed_row: np.ndarray
-    """int64 (m,): row of each variant in the .bed."""
+    row: np.ndarray
+    """int64 (m,): row of each variant in the .bed or .pgen."""
     a1_is_first: np.ndarray
     """bool (m,): the file's A1 is `panel.first`."""
     rows: int
-    """Variants in the .bim, hence rows in the .bed; lines that are too short included."""
+    """Variants in the file, hence rows of genotypes; lines that are too short included."""
     about: dict[str, Any] = field(default_factory=dict)
     """What is to be said of the alleles and the build of the whole file."""
 
@@ -69,7 +76,7 @@ class Variants:
         return dataclasses.replace(
             self,
             panel=self.panel.take(chosen),
-            bed_row=self.bed_row[chosen],
+            row=self.row[chosen],
             a1_is_first=self.a1_is_first[chosen],
         )
 
@@ -87,24 +94,32 @@ class _Block:
 
 
 def read_bim(
-    path: Path, report: Report, autosomes: int = HUMAN, block: int = BLOCK, build: str = ""
+    path: Path,
+    report: Report,
+    autosomes: int = HUMAN,
+    block: int = BLOCK,
+    build: str = "",
+    *,
+    by_place: bool = False,
 ) -> Variants | None:
-    """Read a .bim file, or None where it cannot be read; the report says why and what else is to be seen.
+    """Read a .bim or .pvar file, or None where it cannot be read; the report says why and what else there is.
 
-    `build`: the plan's, to hold the positions against; empty if there is no plan.
+    `build`: the plan's, to hold the positions against; empty if there is no plan. `by_place`: variants
+    are called after their place and alleles, whatever their IDs.
     """
-    if not exists(path, WHAT, report):
+    what = called(path)
+    if not exists(path, what, report):
         return None
     reader = _Reader(path, autosomes, build, report)
     try:
         read = (reader.block(data, line) for data, line in _blocks(path, block, report))
         blocks = [block for block in read if block is not None]
     except OSError as error:
-        unreadable(error, path, WHAT, report)
+        unreadable(error, path, what, report)
         return None
     if not report.ok and not blocks:
         return None
-    return reader.variants(blocks)
+    return reader.variants(blocks, by_place=by_place)
 
 
 def _blocks(path: Path, size: int, report: Report) -> Iterator[tuple[bytes, int]]:
@@ -112,13 +127,14 @@ def _blocks(path: Path, size: int, report: Report) -> Iterator[tuple[bytes, int]
     line = 1
     with path.open("rb") as file:
         head = file.read(4096)
-        if not is_text(head, path, WHAT, report):
+        what = called(path)
+        if not is_text(head, path, what, report):
             return
         if head.startswith(BYTE_ORDER_MARK):
             warn_of_mark(path, report)
         file.seek(len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0)
         for piece in _whole_lines(file, size):
-            if line == 1 and not good_line_ends(piece, path, WHAT, report):
+            if line == 1 and not good_line_ends(piece, path, what, report):
                 return
             yield piece, line
             line += piece.count(b"\n")
@@ -139,48 +155,88 @@ def _whole_lines(file: BinaryIO, size: int) -> Iterator[bytes]:
 
 
 class _Reader:
-    """One reading of a .bim: what is known across its blocks."""
+    """One reading of a file: what is known across its blocks."""
 
     def __init__(self, path: Path, autosomes: int, build: str, report: Report) -> None:
         self.path, self.autosomes, self.build, self.report = path, autosomes, build, report
+        self.what, self.is_pvar = called(path), kind_of(path) == ".pvar"
         self.errors = len(report.of(Severity.ERROR))
-        self.columns = 0
+        self.layout, self.is_laid_out, self.is_unknown = Layout.of_bim(6), False, False
         self.has_centimorgans = False
         self.rows = 0
         self.alleles: dict[bytes, int] = {}
 
     def block(self, data: bytes, first_line: int) -> _Block | None:
         """Read some whole lines; None if there is no variant in them."""
+        if not self.is_laid_out and self.is_pvar:
+            self._read_header(data, first_line)
+        if self.is_unknown:
+            return None
         rows = rows_of(data, first_line)
         if not len(rows):
             return None
         self.rows += len(rows)
-        if not self.columns:
-            self.columns = 5 if rows.widths[0] == 5 else 6
-        names = (
-            "chromosome, ID, cM, position, A1, A2"
-            if self.columns == 6
-            else "chromosome, ID, position, A1, A2"
-        )
-        tokens = enough_columns(rows, self.columns, self.path, WHAT, names, self.report)
+        if not self.is_laid_out:
+            self.layout, self.is_laid_out = Layout.of_bim(int(rows.widths[0])), True
+        layout = self.layout
+        tokens = enough_columns(rows, layout.columns, self.path, self.what, str(layout), self.report)
         if not len(tokens):
             return None
-        position = self._positions(tokens)
-        if self.columns == 6 and not position.any():
-            _, words = text.distinct(tokens.text, *tokens.column(2))
+        position = self._positions(tokens, layout.position)
+        if layout.centimorgans is not None and layout.centimorgans < layout.columns and not position.any():
+            _, words = text.distinct(tokens.text, *tokens.column(layout.centimorgans))
             self.has_centimorgans |= any(word.strip(b"0.") for word in words)
-        a1, a2 = self._alleles(tokens)
+        several = self._several(tokens, layout.a1) if self.is_pvar else np.zeros(len(tokens), bool)
+        a1, a2 = self._alleles(tokens, (layout.a1, layout.a2), several)
         return _Block(
-            self._chromosomes(tokens),
+            np.where(several, np.uint8(_NOWHERE), self._chromosomes(tokens, layout.chromosome)),
             position,
-            text.strings(tokens.text, *tokens.column(1)),
+            text.strings(tokens.text, *tokens.column(layout.name)),
             a1,
             a2,
             tokens.line,
         )
 
-    def _chromosomes(self, tokens: Tokens) -> np.ndarray:
-        code, words = text.distinct(tokens.text, *tokens.column(0))
+    def _read_header(self, data: bytes, first_line: int) -> None:
+        """Take the layout from the line `#CHROM …`, if that is there."""
+        line, words = header_of(data, first_line)
+        if not words:
+            return
+        self.is_laid_out = True
+        if layout := Layout.of_pvar(words):
+            self.layout = layout
+        else:
+            self.is_unknown = True
+            self.report.error(
+                Code.HEADER,
+                f"the header of {self.what} lacks a column",
+                file=self.path,
+                line=line,
+                read=shown(b" ".join(words)),
+                expected="#CHROM POS ID REF ALT",
+                remedy="Write it again with `plink2 --pfile OLD --make-pgen --out NEW`.",
+            )
+
+    def _several(self, tokens: Tokens, column: int) -> np.ndarray:
+        """Which variants have more than one alternate allele, bool (rows,)."""
+        code, words = text.distinct(tokens.text, *tokens.column(column))
+        several = np.array([b"," in word for word in words])[code]
+        if several.any():
+            self._tell(
+                Code.ALLELES_SEVERAL,
+                "a variant has several alternate alleles and is skipped",
+                tokens,
+                column,
+                several,
+                self.report.warning,
+                expected="one alternate allele",
+                remedy="For the study, this cohort lacks it. All cohorts can split such variants "
+                "alike before, e.g. with `bcftools norm -m-`.",
+            )
+        return several
+
+    def _chromosomes(self, tokens: Tokens, column: int) -> np.ndarray:
+        code, words = text.distinct(tokens.text, *tokens.column(column))
         codes = [chromosome_code(word.decode("utf-8", "replace"), self.autosomes) for word in words]
         bad = np.array([c is None for c in codes])[code]
         if bad.any():
@@ -188,17 +244,16 @@ class _Reader:
                 Code.CHROMOSOME,
                 "a variant is on an unknown chromosome, such as an unplaced contig, and is skipped",
                 tokens,
-                0,
+                column,
                 bad,
                 self.report.warning,
                 expected=f"0 to {self.autosomes + 4}, X, Y, XY or MT, with or without chr",
                 remedy="For the study, this cohort lacks it. If it is a chromosome of your species, say how "
                 "many autosomes there are with --chr-set.",
             )
-        return np.array([_UNKNOWN if c is None else c for c in codes], np.uint8)[code]
+        return np.array([_NOWHERE if c is None else c for c in codes], np.uint8)[code]
 
-    def _positions(self, tokens: Tokens) -> np.ndarray:
-        column = self.columns - 3
+    def _positions(self, tokens: Tokens, column: int) -> np.ndarray:
         values, good = text.integers(tokens.text, *tokens.column(column))
         bad = ~good | (values > LAST_POSITION)
         if bad.any():
@@ -214,12 +269,16 @@ class _Reader:
             )
         return np.where(bad, 0, values).clip(-1).astype(np.int32)
 
-    def _alleles(self, tokens: Tokens) -> tuple[np.ndarray, np.ndarray]:
+    def _alleles(
+        self, tokens: Tokens, columns: tuple[int, int], several: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         codes, small = [], np.zeros(len(tokens), bool)
-        for column in (self.columns - 2, self.columns - 1):
+        for column in columns:
             code, words = text.distinct(tokens.text, *tokens.column(column))
+            if self.is_pvar:
+                words = [_NOT_SEEN.get(word, word) for word in words]
             small |= np.array([capital(word) != word for word in words])[code]
-            comma = np.array([b"," in word for word in words])[code]
+            comma = np.array([b"," in word for word in words])[code] & ~several
             if comma.any():
                 self._tell(
                     Code.ALLELE,
@@ -236,7 +295,7 @@ class _Reader:
             codes.append(np.array(known, np.uint32)[code])
         if small.any():
             message = "an allele is in lower case: read as capitals"
-            self._tell(Code.ALLELE_CODES, message, tokens, self.columns - 2, small, self.report.note)
+            self._tell(Code.ALLELE_CODES, message, tokens, columns[0], small, self.report.note)
         return codes[0], codes[1]
 
     def _tell(
@@ -263,22 +322,26 @@ class _Reader:
             **more,
         )
 
-    def variants(self, blocks: list[_Block]) -> Variants | None:
+    def variants(self, blocks: list[_Block], *, by_place: bool) -> Variants | None:
         """Put the blocks together, in canonical order. They are gone then: both would take twice the room."""
         if not blocks:
             if self.report.ok:
                 self.report.error(
-                    Code.FILE_EMPTY, f"{WHAT} has no variants", file=self.path, remedy="Write it again."
+                    Code.FILE_EMPTY, f"{self.what} has no variants", file=self.path, remedy="Write it again."
                 )
             return None
         whole = _joined(blocks)
         blocks.clear()
         here = self._placed(whole)
-        self._check_names(whole, here)
         alleles = sorted(self.alleles)
         rank = np.empty(len(alleles), np.uint32)
         rank[[self.alleles[allele] for allele in alleles]] = np.arange(len(alleles))
         a1, a2 = rank[whole.a1], rank[whole.a2]
+        if by_place:
+            names = by_their_places(whole.chromosome, whole.position, alleles, (a1, a2), self.autosomes)
+            whole = dataclasses.replace(whole, name=names)
+            self._tell_unseen(whole, here, alleles, (a1, a2))
+        self._check_names(whole, here)
         self._check_alleles(whole, a1, a2, alleles)
         about = self._oddities(whole, here, a1, a2, alleles)
         panel = Panel(
@@ -310,7 +373,7 @@ class _Reader:
             a2[rows],
             tuple(alleles),
             whole.line[rows],
-            self.columns - 2,
+            self.layout.position + 1,
             self.autosomes,
             self.has_centimorgans,
         )
@@ -325,15 +388,15 @@ class _Reader:
                 "a variant has a negative position and is skipped, as in PLINK",
                 file=self.path,
                 line=int(line[0]),
-                column=self.columns - 2,
+                column=self.layout.position + 1,
                 count=len(line),
                 examples=at_lines(line, name),
             )
-        here = np.flatnonzero(~negative & (whole.chromosome != _UNKNOWN))
+        here = np.flatnonzero(~negative & (whole.chromosome != _NOWHERE))
         if not len(here) and self.report.ok:
             self.report.error(
                 Code.NO_VARIANT_LEFT,
-                f"{WHAT} has no variant that a study can use",
+                f"{self.what} has no variant that a study can use",
                 file=self.path,
                 expected="a variant on a known chromosome at a position of 0 or more",
                 remedy="Is it the right file? For another species give --chr-set.",
@@ -382,13 +445,30 @@ class _Reader:
                 "--new-id-max-allele-len 20 truncate --make-bed`.",
             )
 
+    def _tell_unseen(
+        self, whole: _Block, here: np.ndarray, alleles: list[bytes], pair: tuple[np.ndarray, np.ndarray]
+    ) -> None:
+        """Tell of variants that cannot be found by their alleles."""
+        unseen = alleles.index(UNSEEN) if UNSEEN in alleles else -1
+        alone = (pair[0][here] == unseen) | (pair[1][here] == unseen)
+        if alone.any():
+            self._listed(
+                Code.ALLELES_UNSEEN,
+                "an allele is 0, and the study matches variants by their alleles: this one is found only "
+                "where other cohorts have a 0, too",
+                whole.line[here][alone],
+                whole.name[here][alone],
+                "Give files with both alleles of each variant, as imputation and `plink2 --make-pgen` write "
+                "them.",
+            )
+
     def _listed(self, code: Code, message: str, line: np.ndarray, name: np.ndarray, remedy: str) -> None:
         self.report.warning(
             code,
             message,
             file=self.path,
             line=int(line[0]),
-            column=2,
+            column=self.layout.name + 1,
             read=shown(name[0]),
             remedy=remedy,
             count=len(line),

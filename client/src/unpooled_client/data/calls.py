@@ -1,4 +1,4 @@
-"""How many genotypes are missing, from a few hundred variants spread evenly over the .bed.
+"""How many genotypes are missing, from a few hundred variants spread evenly over the file.
 
 That takes a moment where reading the whole file may take minutes, and shows a person whose sample failed, a
 file that is nearly empty, and roughly how many calls are missing in all.
@@ -13,9 +13,9 @@ import numpy as np
 
 from unpooled.cohort import Samples
 from unpooled.errors import DataProblem
-from unpooled_client.data.bed import BedFile
 from unpooled_client.data.bim import Variants
 from unpooled_client.data.fam import Fam
+from unpooled_client.data.genotypes import Genotypes
 from unpooled_client.data.report import EXAMPLES, Code, Report, shown
 
 STRETCHES, LENGTH = 64, 8
@@ -33,20 +33,20 @@ _CODES = (np.arange(256)[:, None] >> np.arange(0, 8, 2) & 3).astype(np.uint8)
 
 
 def look_at_calls(
-    fam: Fam, samples: Samples, variants: Variants, bed: BedFile, autosomes: int, report: Report
+    fam: Fam, samples: Samples, variants: Variants, genotypes: Genotypes, autosomes: int, report: Report
 ) -> dict[str, Any]:
     """Count missing calls of some autosomal variants, and tell of people who have hardly any call."""
     chromosome = variants.panel.chromosome
-    rows = np.sort(variants.bed_row[(chromosome >= 1) & (chromosome <= autosomes)])
-    people, per_variant = np.zeros(bed.samples, np.int64), []
+    rows = np.sort(variants.row[(chromosome >= 1) & (chromosome <= autosomes)])
+    people, per_variant = np.zeros(genotypes.samples, np.int64), []
     try:
         for stretch in stretches(len(rows)):
-            missing = codes_of(bed, rows[stretch]) == MISSING
+            missing = codes_of(genotypes, rows[stretch]) == MISSING
             people += missing.sum(axis=0)
             per_variant.append(missing[:, samples.kept].sum(axis=1))
     except DataProblem as problem:
         report.error(
-            Code.FILE_UNREADABLE, str(problem), file=bed.path, remedy=problem.remedy or "Copy it again."
+            Code.FILE_UNREADABLE, str(problem), file=genotypes.path, remedy=problem.remedy or "Copy it again."
         )
         return {}
     looked = sum(map(len, per_variant))
@@ -64,19 +64,21 @@ def look_at_calls(
     }
 
 
-def stretches(rows: int) -> Iterator[slice]:
-    """Stretches of row numbers, evenly spread; all of them where they are few."""
-    starts = np.linspace(0, max(0, rows - LENGTH), STRETCHES).astype(int)
+def stretches(rows: int, number: int = STRETCHES, length: int = LENGTH) -> Iterator[slice]:
+    """A number of stretches of row numbers, evenly spread; all rows where they are few."""
+    starts = np.linspace(0, max(0, rows - length), number).astype(int)
     stop = 0
     for start in starts.tolist():
-        first, stop = max(start, stop), min(start + LENGTH, rows)
+        first, stop = max(start, stop), min(start + length, rows)
         if first < stop:
             yield slice(first, stop)
 
 
-def codes_of(bed: BedFile, rows: np.ndarray) -> np.ndarray:
-    """The calls of some rows of the .bed: uint8 (rows, samples), 3 for two copies of A2."""
-    return np.asarray(_CODES[bed.words(rows).view(np.uint8)].reshape(len(rows), -1)[:, : bed.samples])
+def codes_of(genotypes: Genotypes, rows: np.ndarray) -> np.ndarray:
+    """The calls of some rows: uint8 (rows, samples), 3 for two copies of A2."""
+    return np.asarray(
+        _CODES[genotypes.words(rows).view(np.uint8)].reshape(len(rows), -1)[:, : genotypes.samples]
+    )
 
 
 def _tell(fam: Fam, lacking: np.ndarray, looked: int, report: Report) -> None:

@@ -15,6 +15,8 @@ from unpooled_client.data.bim import Variants, by_chromosome
 from unpooled_client.data.covariates import Covariates
 from unpooled_client.data.estimate import described
 from unpooled_client.data.fam import Fam
+from unpooled_client.data.fam import kind_of as kind_of_samples
+from unpooled_client.data.layout import kind_of as kind_of_variants
 from unpooled_client.data.numbers import mean
 from unpooled_client.data.options import CASE_CONTROL, MIN_PER_CLASS, MIN_SAMPLES, DataOptions
 from unpooled_client.data.phenotype import Phenotype
@@ -146,7 +148,7 @@ def summarise(
 ) -> None:
     """Put into the report what the files hold."""
     report.summary = {
-        "samples": _count_samples(samples),
+        "samples": _count_samples(samples, kind_of_samples(options.samples)),
         **report.summary,
         "phenotypes": [
             _describe(values[samples.kept], phenotype)
@@ -158,7 +160,7 @@ def summarise(
         return
     report.summary |= {
         "variants": {
-            "in the .bim": variants.rows,
+            f"in the {kind_of_variants(options.variants)}": variants.rows,
             "read": len(variants),
             "by chromosome": by_chromosome(variants, options.chr_set),
             **variants.about,
@@ -179,10 +181,10 @@ def _estimate(samples: Samples, trait: str, variants: Variants, options: DataOpt
     )
 
 
-def _count_samples(samples: Samples) -> dict[str, int]:
+def _count_samples(samples: Samples, kind: str) -> dict[str, int]:
     kept = samples.kept
     return {
-        "in the .fam": len(samples),
+        f"in the {kind}": len(samples),
         "removed": int((~kept).sum()),
         "kept": int(kept.sum()),
         "males": int((samples.sex[kept] == MALE).sum()),

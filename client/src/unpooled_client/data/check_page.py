@@ -47,6 +47,8 @@ def as_page(report: Report, when: datetime) -> str:
         *([_covariates(of["covariates"])] if of.get("covariates") else []),
         *([_variants(of["variants"])] if "variants" in of else []),
         *([_calls(of["calls"])] if of.get("calls") else []),
+        *([_people(of["people"])] if of.get("people") else []),
+        *([_frequencies(of["frequencies"])] if of.get("frequencies") else []),
         *([_plain("The table", of["table"])] if "table" in of else []),
         *(_words(about) for about in of.get(WORDS_OF, [])),
         *([_plain("What a study would take here", of["estimate"])] if "estimate" in of else []),
@@ -88,7 +90,7 @@ def _files(files: Summary) -> Html:
 def _samples(samples: Summary, matching: list[Summary]) -> Html:
     names = ("rows with a sample", "rows without a sample", "samples without a row")
     rows = [[part["name"], *(in_words(part[name]) for name in names)] for part in matching]
-    beside = [table("Other files beside the .fam", ["file", *names], rows, {1, 2, 3})] if rows else []
+    beside = [table("Other files beside the samples", ["file", *names], rows, {1, 2, 3})] if rows else []
     return section("Samples", _facts(samples), *beside)
 
 
@@ -150,6 +152,24 @@ def _calls(about: Summary) -> Html:
     others = {key: value for key, value in about.items() if key != name}
     return section(
         "Missing calls", _facts(others), columns("People by their share of missing calls", counts, 480)
+    )
+
+
+def _people(about: Summary) -> Html:
+    counts = list(about["distribution"].items())
+    others = {name: value for name, value in about.items() if name != "distribution"}
+    caption = "People by F, which lacking heterozygous calls raise; below each column is the least F in it"
+    return section("People", _facts(others), columns(caption, counts, 60 * len(counts)))
+
+
+def _frequencies(about: Summary) -> Html:
+    others = {name: value for name, value in about.items() if name != "distribution"}
+    counts = list(about.get("distribution", {}).items())
+    caption = "Variants by the difference of their frequency from the reference's"
+    return section(
+        "Frequencies beside the reference",
+        _facts(others),
+        *([columns(caption, counts, 360)] if counts else []),
     )
 
 

@@ -60,7 +60,7 @@ def warn_of_codes(what: str, column: Column, missing_phenotype: int, path: Path,
             f"{what} has the value {code:g}, which looks like a code for a missing value",
             file=path,
             line=int(column.tokens.line[rows[0]]),
-            column=column.index + 1,
+            column=column.place,
             read=shown(words[0]),
             expected=f"NA or {missing_phenotype} for a missing value",
             remedy=f"It is taken as a number. If it means missing, give --missing-phenotype {code:g}, "

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unpooled.algorithms.phenotypes import have_all
-from unpooled.cohort import Packed, Samples
+from unpooled.cohort import Dosages, Packed, Samples
+from unpooled.filesets import OF_PFILE
 from unpooled.panel import Panel, align
 from unpooled_client.data.bed import BedFile, has_header, has_size
 from unpooled_client.data.bim import Variants, read_bim
@@ -17,8 +18,10 @@ from unpooled_client.data.check import check_floors, check_samples, summarise
 from unpooled_client.data.collinear import check_collinear
 from unpooled_client.data.covariates import Covariates, read_covariates
 from unpooled_client.data.fam import Fam, check_duplicates, read_fam
+from unpooled_client.data.genotypes import Genotypes
 from unpooled_client.data.options import DataOptions, check_options
 from unpooled_client.data.outliers import check_outliers
+from unpooled_client.data.pgen import is_pgen, open_pgen
 from unpooled_client.data.phenotype import Phenotype, read_phenotypes
 from unpooled_client.data.report import Report, Severity
 from unpooled_client.data.selection import check_conditions, read_selection, select_variants
@@ -30,15 +33,18 @@ class PlinkCohort:
     """One cohort's PLINK files, aligned with a panel: an `unpooled.cohort.Cohort`."""
 
     samples: Samples
-    bed: BedFile
+    genotypes: Genotypes
     rows: np.ndarray
-    """int64 (m,): row in the .bed of each of the panel's variants; -1 where the cohort has none."""
+    """int64 (m,): row in the file of each of the panel's variants; -1 where the cohort has none."""
     swapped: np.ndarray
     """bool (m,): the file's A1 is the panel's second allele."""
 
     def packed(self, variants: slice | np.ndarray) -> Packed:
         """The genotypes of some variants, by panel index."""
-        return Packed(self.bed.words(self.rows[variants]), self.swapped[variants])
+        return Packed(self.genotypes.words(self.rows[variants]), self.swapped[variants])
+
+    def dosages(self, variants: slice | np.ndarray) -> Dosages:
+        return Dosages(self.genotypes.dosages(self.rows[variants]), self.swapped[variants])
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +54,7 @@ class PlinkData:
     options: DataOptions
     samples: Samples
     variants: Variants
-    bed: BedFile
+    genotypes: Genotypes
     phenotypes: tuple[str, ...]
     """As the files call them."""
     trait: str
@@ -69,8 +75,8 @@ class PlinkData:
         alignment = align(panel, self.panel, self.variants.a1_is_first)
         rows = np.full(len(panel), -1)
         found = alignment.index >= 0
-        rows[found] = self.variants.bed_row[alignment.index[found]]
-        return PlinkCohort(self.samples, self.bed, rows, alignment.swapped)
+        rows[found] = self.variants.row[alignment.index[found]]
+        return PlinkCohort(self.samples, self.genotypes, rows, alignment.swapped)
 
 
 def open_cohort(options: DataOptions) -> tuple[PlinkData | None, Report]:
@@ -81,9 +87,11 @@ def open_cohort(options: DataOptions) -> tuple[PlinkData | None, Report]:
     report = Report()
     if not check_options(options, report):
         return None, report
-    fam = read_fam(options.file("fam"), report)
-    variants = read_bim(options.file("bim"), report, options.chr_set, build=options.build)
-    bed = _bed(options, fam, variants, report)
+    fam = read_fam(options.samples, report)
+    variants = read_bim(
+        options.variants, report, options.chr_set, build=options.build, by_place=options.by_place
+    )
+    genotypes = _genotypes(options, fam, variants, report)
     if fam is None:
         return None, report
     if variants is not None:
@@ -108,12 +116,12 @@ def open_cohort(options: DataOptions) -> tuple[PlinkData | None, Report]:
         check_floors(samples, names, trait, options, report)
     summarise(samples, phenotypes, covariates, variants, options, report)
     # A line of the .fam that is too short is told already, and shifts the calls.
-    if variants is not None and bed is not None and bed.samples == len(samples):
-        check_sexes(fam, samples, variants, bed, options.chr_set, report)
-        report.summary["calls"] = look_at_calls(fam, samples, variants, bed, options.chr_set, report)
-    if variants is None or bed is None or not report.ok:
+    if variants is not None and genotypes is not None and genotypes.samples == len(samples):
+        check_sexes(fam, samples, variants, genotypes, options.chr_set, report)
+        report.summary["calls"] = look_at_calls(fam, samples, variants, genotypes, options.chr_set, report)
+    if variants is None or genotypes is None or not report.ok:
         return None, report
-    return PlinkData(options, samples, variants, bed, names, trait, covariates.names), report
+    return PlinkData(options, samples, variants, genotypes, names, trait, covariates.names), report
 
 
 def _samples(
@@ -129,10 +137,15 @@ def _samples(
     return Samples(first, fam.sex, fam.founder, kept, covariates.values, covariates.unlisted, tuple(further))
 
 
-def _bed(options: DataOptions, fam: Fam | None, variants: Variants | None, report: Report) -> BedFile | None:
-    """The .bed; its size can be judged only where the other two could be read."""
-    path = options.file("bed")
-    if not has_header(path, report) or fam is None or variants is None:
+def _genotypes(
+    options: DataOptions, fam: Fam | None, variants: Variants | None, report: Report
+) -> Genotypes | None:
+    """The .bed or .pgen; its size can be judged only where the other two could be read."""
+    path, is_pfile = options.genotypes, options.fileset is OF_PFILE
+    begins = is_pgen(path, report) if is_pfile else has_header(path, report)
+    if not begins or fam is None or variants is None:
         return None
+    if is_pfile:
+        return open_pgen(path, fam.rows, variants.rows, report)
     bed = BedFile(path, fam.rows, variants.rows)
     return bed if has_size(bed, report) else None

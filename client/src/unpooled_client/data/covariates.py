@@ -248,7 +248,7 @@ class _Reader:
         levels = [level.encode() for level in covariate.levels]
         # A level that is spelled like a missing code is a level: the plan says so.
         missing &= ~np.isin(words, levels)
-        column = Column(tokens, index, np.zeros(len(words)), ~missing & ~np.isin(words, levels))
+        column = Column(tokens, index, np.zeros(len(words)), ~missing & ~np.isin(words, levels), index + 1)
         self._report_levels(covariate, column)
         for level in levels[1:]:
             dummy = np.where(np.isin(words, levels), (words == level).astype(float), np.nan)
@@ -332,7 +332,7 @@ class _Reader:
             about=covariate.name,
             file=self.table.path,
             line=int(column.tokens.line[bad[0]]),
-            column=column.index + 1,
+            column=column.place,
             read=shown(words[0]),
             expected="a number with a decimal point, or NA",
             remedy=(
@@ -359,7 +359,7 @@ class _Reader:
             about=covariate.name,
             file=self.table.path,
             line=int(column.tokens.line[bad[0]]),
-            column=column.index + 1,
+            column=column.place,
             read=shown(words[0]),
             expected=" or ".join(covariate.levels),
             remedy="Correct it, write NA if it is missing, or ask the coordinator to add the level "

@@ -1,8 +1,13 @@
-"""The .fam file: who the samples are.
+"""The .fam or .psam file: who the samples are.
 
-As plink1.9 reads it (tried with v1.90b6.26): at least six words a line, further ones are ignored; lines that
-begin with `#` are comments; sex is `1` or `2` and anything else unknown; a founder has `0` for both
-parents; an IID may not be `0`.
+A .fam as plink1.9 reads it (tried with v1.90b6.26): at least six words a line, further ones are ignored;
+lines that begin with `#` are comments; sex is `1` or `2` and anything else unknown; a founder has `0` for
+both parents; an IID may not be `0`.
+
+A .psam as plink2 reads it (tried with v2.00a3.5): the line that begins with `#FID` or `#IID` names the
+columns; without FID that is `0`, and whoever has no PAT and MAT is a founder; sex may also be `M` or `F`;
+the first column that is none of these is the phenotype. Without such a line it is a .fam. Its rows are kept
+as those of a .fam.
 """
 
 from __future__ import annotations
@@ -16,11 +21,17 @@ import numpy as np
 
 from unpooled import text
 from unpooled.cohort import FEMALE, MALE, UNKNOWN_SEX
-from unpooled.text import Tokens
+from unpooled.text import Tokens, tokenize
 from unpooled_client.data.report import Code, Report, at_lines, shown
-from unpooled_client.data.source import enough_columns, read_bytes, rows_of, select
+from unpooled_client.data.source import enough_columns, read_bytes, select, without_comments
 
 COLUMNS = "FID, IID, father, mother, sex, phenotype"
+NAMES = (b"FID", b"IID", b"PAT", b"MAT", b"SEX")
+"""The first five of these as a .psam calls them."""
+ABSENT = (b"0", b"0", b"0", b"0", b"NA", b"NA")
+"""What stands for a column that a .psam lacks."""
+_SEXES = ({MALE: [b"1"], FEMALE: [b"2"]}, {MALE: [b"1", b"M", b"m"], FEMALE: [b"2", b"F", b"f"]})
+"""What a .fam and what a .psam writes for them."""
 _ODD = re.compile(rb"[^A-Za-z0-9_.:@#~+\-/*=|()\[\]]")
 
 
@@ -38,12 +49,25 @@ class Fam:
     founder: np.ndarray
     """bool (n,): both parents are `0`."""
     tokens: Tokens
-    """The words of the file; word 5 of a row is the phenotype."""
+    """The words of COLUMNS; word 5 of a row is the phenotype."""
     rows: int
     """Samples in the file, lines that are too short included."""
+    place: tuple[int, ...] = (1, 2, 3, 4, 5, 6)
+    """Which column of the file each of COLUMNS is, from 1; 0 for one that it lacks."""
+    phenotype: str = ""
+    """What the file calls its phenotype, if it does."""
 
     def __len__(self) -> int:
         return len(self.iid)
+
+    @property
+    def kind(self) -> str:
+        return kind_of(self.path)
+
+    @property
+    def what(self) -> str:
+        """What people call the file."""
+        return called(self.path)
 
     @property
     def words_of_sex(self) -> np.ndarray:
@@ -72,22 +96,79 @@ class Fam:
 
 
 def read_fam(path: Path, report: Report) -> Fam | None:
-    """Read a .fam file, or None where it cannot be read; the report says why and what else is to be seen."""
-    data = read_bytes(path, "the .fam file", report)
+    """Read a .fam or .psam file, or None where it cannot be read; the report says why, and what is odd."""
+    what = called(path)
+    data = read_bytes(path, what, report)
     if data is None:
         return None
-    rows = _without_header(rows_of(data), path, report)
-    tokens = enough_columns(rows, 6, path, "the .fam file", COLUMNS, report)
+    words = tokenize(data)
+    header = _header(words) if path.suffix == ".psam" else []
+    rows = _without_header(without_comments(words), path, report)
+    columns = ", ".join(shown(name) for name in header) or COLUMNS
+    tokens = enough_columns(rows, len(header) or 6, path, what, columns, report)
     if not len(tokens):
         if not len(rows):
-            report.error(
-                Code.FILE_EMPTY, "the .fam file has no samples", file=path, remedy=f"Columns: {COLUMNS}."
-            )
+            report.error(Code.FILE_EMPTY, f"{what} has no samples", file=path, remedy=f"Columns: {columns}.")
         return None
+    place = _places(header)
+    if header:
+        tokens = _as_fam(tokens, place)
     fid, iid, father, mother, sex = (text.strings(tokens.text, *tokens.column(j)) for j in range(5))
-    fam = Fam(path, fid, iid, _sex(sex), (father == b"0") & (mother == b"0"), tokens, len(rows))
+    founder = (father == b"0") & (mother == b"0")
+    phenotype = shown(header[place[5]]) if header and place[5] < len(header) else ""
+    numbers = tuple(0 if j == _NONE else j + 1 for j in place)
+    fam = Fam(path, fid, iid, _sex(sex, path), founder, tokens, len(rows), numbers, phenotype)
     _check_ids(fam, report)
     return fam
+
+
+def kind_of(path: Path) -> str:
+    """A .psam by its name, else a .fam."""
+    return ".psam" if path.suffix == ".psam" else ".fam"
+
+
+def called(path: Path) -> str:
+    """What people call the file."""
+    return f"the {kind_of(path)} file"
+
+
+def _header(words: Tokens) -> list[bytes]:
+    """The names of the columns of a .psam, FID for #FID; none if it has no header."""
+    for row in range(len(words)):
+        first = words.word(row, 0)
+        if first in (b"#FID", b"#IID"):
+            return [first[1:], *(words.word(row, j) for j in range(1, int(words.widths[row])))]
+        if not first.startswith(b"#"):
+            break
+    return []
+
+
+_NONE = 1 << 20
+"""The place of a column that is not there."""
+
+
+def _places(header: list[bytes]) -> tuple[int, ...]:
+    """Which word of a row is each of COLUMNS, from 0; the usual ones without a header."""
+    if not header:
+        return tuple(range(6))
+    known = (*NAMES, b"SID")
+    phenotype = next((j for j, name in enumerate(header) if name not in known), _NONE)
+    return (*(header.index(name) if name in header else _NONE for name in NAMES), phenotype)
+
+
+def _as_fam(rows: Tokens, place: tuple[int, ...]) -> Tokens:
+    """The rows of a .psam with the words of COLUMNS; what stands for absent ones is added to the text."""
+    absent = b" ".join(ABSENT)
+    ends = len(rows.text) + np.cumsum([len(word) + 1 for word in ABSENT]) - 1
+    start, end = np.empty((2, len(rows), len(ABSENT)), np.int64)
+    for j, (column, word) in enumerate(zip(place, ABSENT, strict=True)):
+        if column == _NONE:
+            start[:, j], end[:, j] = ends[j] - len(word), ends[j]
+        else:
+            start[:, j], end[:, j] = rows.column(column)
+    longer = np.concatenate([rows.text, np.frombuffer(absent, np.uint8)])
+    longer.flags.writeable = False  # as the text of a file is: one compiled kernel serves both
+    return Tokens(longer, start.ravel(), end.ravel(), np.arange(len(rows) + 1) * len(ABSENT), rows.line)
 
 
 def _without_header(rows: Tokens, path: Path, report: Report) -> Tokens:
@@ -99,7 +180,7 @@ def _without_header(rows: Tokens, path: Path, report: Report) -> Tokens:
         return rows
     report.error(
         Code.HEADER_LINE,
-        "the .fam file has a header line, which PLINK takes for a sample",
+        f"{called(path)} has a header line, which PLINK takes for a sample",
         file=path,
         line=int(rows.line[0]),
         read=shown(b" ".join(rows.word(0, j) for j in range(rows.widths[0]))),
@@ -108,8 +189,9 @@ def _without_header(rows: Tokens, path: Path, report: Report) -> Tokens:
     return select(rows, np.arange(len(rows)) > 0)
 
 
-def _sex(words: np.ndarray) -> np.ndarray:
-    return np.select([words == b"1", words == b"2"], [MALE, FEMALE], UNKNOWN_SEX).astype(np.uint8)
+def _sex(words: np.ndarray, path: Path) -> np.ndarray:
+    male, female = (np.isin(words, _SEXES[path.suffix == ".psam"][sex]) for sex in (MALE, FEMALE))
+    return np.select([male, female], [MALE, FEMALE], UNKNOWN_SEX).astype(np.uint8)
 
 
 def _check_ids(fam: Fam, report: Report) -> None:
@@ -121,7 +203,7 @@ def _check_ids(fam: Fam, report: Report) -> None:
             "a sample has the IID 0, which PLINK does not accept",
             file=fam.path,
             line=int(line[zero[0]]),
-            column=2,
+            column=fam.place[1],
             read="0",
             expected="an ID other than 0",
             remedy="Give each sample an ID of its own.",
@@ -140,7 +222,7 @@ def _check_odd(fam: Fam, report: Report) -> None:
                 f"the {'FID' if column == 1 else 'IID'} of a sample contains unusual characters",
                 file=fam.path,
                 line=int(fam.tokens.line[odd[0]]),
-                column=column,
+                column=fam.place[column - 1],
                 read=shown(words[odd[0]]),
                 expected="ASCII letters, digits, and _ . - : and the like",
                 remedy="They are compared byte by byte: an ID must be written in the same way, quotes and "
@@ -166,7 +248,7 @@ def check_duplicates(fam: Fam, needs_unique: bool, report: Report) -> None:
         "a sample appears more than once (same FID and IID)",
         file=fam.path,
         line=int(fam.tokens.line[again[0]]),
-        column=1,
+        column=fam.place[0] or fam.place[1],
         read=shown(words[0]),
         expected="each pair of FID and IID once",
         remedy="Remove or rename the second one: rows of other files cannot be matched to it."

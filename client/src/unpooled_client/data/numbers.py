@@ -30,18 +30,20 @@ class Column:
     """float64 (rows,); NaN where the word is no finite number."""
     text: np.ndarray
     """bool (rows,): neither a finite number nor a missing code."""
+    place: int
+    """Which column of the file it is, from 1."""
 
     def words(self, rows: np.ndarray) -> list[bytes]:
         return [self.tokens.word(int(row), self.index) for row in rows]
 
 
-def read_numbers(tokens: Tokens, index: int) -> Column:
-    """Read word `index` of every row; every row must have it."""
+def read_numbers(tokens: Tokens, index: int, place: int | None = None) -> Column:
+    """Read word `index` of every row; every row must have it. In the file it is column `place`, if not so."""
     start, end = tokens.column(index)
     code, words = text.distinct(tokens.text, start, end)
     values = np.array([number(word) for word in words], float)
     strange = np.array([np.isnan(v) and not is_missing(w) for v, w in zip(values, words, strict=True)], bool)
-    return Column(tokens, index, values[code], strange[code])
+    return Column(tokens, index, values[code], strange[code], index + 1 if place is None else place)
 
 
 def mean(values: np.ndarray) -> float:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import click
 
 from unpooled.chromosomes import HUMAN, MOST_AUTOSOMES
+from unpooled.filesets import FILESETS, OF_BFILE, OF_PFILE, Fileset
 from unpooled.plan import Plan
 from unpooled.schema import Column
 from unpooled.shared_options import EVERYONE
@@ -39,6 +40,7 @@ class DataOptions:
     table: Path | None = None
     """In a study of tables, and then alone."""
     bfile: Path | None = None
+    pfile: Path | None = None
     bed: Path | None = None
     bim: Path | None = None
     fam: Path | None = None
@@ -62,6 +64,8 @@ class DataOptions:
     """What the plan says; empty for all."""
     condition: tuple[str, ...] = ()
     """IDs of variants that the plan conditions on, where the cohort may say in clear that it lacks one."""
+    by_place: bool = False
+    """What the plan says: variants are called after their place and alleles."""
     sexes: str = EVERYONE
     """What the plan says."""
     build: str = ""
@@ -88,27 +92,50 @@ class DataOptions:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> DataOptions:
-        """The options that `to_json` wrote."""
+        """The options that `to_json` wrote, perhaps of a release that had fewer."""
         paths = {field.name for field in dataclasses.fields(cls) if "Path" in str(field.type)}
         found: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
         }
-        found |= {name: Path(found[name]) for name in paths if found[name] is not None}
+        found |= {name: Path(found[name]) for name in paths if found.get(name) is not None}
         return cls(**found)
 
-    def file(self, kind: str) -> Path:
-        """The .bed, .bim or .fam: as given, else beside --bfile."""
-        given: Path | None = getattr(self, kind)
-        if given is not None:
-            return given
-        return Path(f"{self.bfile}.{kind}")
+    @property
+    def fileset(self) -> Fileset:
+        return OF_BFILE if self.pfile is None else OF_PFILE
+
+    @property
+    def prefix(self) -> Path | None:
+        """What the names of the three files of genotypes have in common, if it was given."""
+        found: Path | None = getattr(self, self.fileset.option)
+        return found
+
+    @property
+    def genotypes(self) -> Path:
+        """The .bed or .pgen."""
+        return self._file(self.fileset.genotypes)
+
+    @property
+    def variants(self) -> Path:
+        """The .bim or .pvar."""
+        return self._file(self.fileset.variants)
+
+    @property
+    def samples(self) -> Path:
+        """The .fam or .psam."""
+        return self._file(self.fileset.samples)
+
+    def _file(self, kind: str) -> Path:
+        """As given, else beside the prefix."""
+        given: Path | None = getattr(self, kind, None)
+        return given if given is not None else Path(f"{self.prefix}.{kind}")
 
     @property
     def paths(self) -> dict[str, Path]:
         """All files that are read, by what they are."""
         if self.table is not None:
             return {"table": self.table}
-        files = {kind: self.file(kind) for kind in ("bed", "bim", "fam")}
+        files = {kind: self._file(kind) for kind in self.fileset.kinds}
         others = {
             name: getattr(self, name) for name in ("pheno", "covar", "keep", "remove", "extract", "exclude")
         }
@@ -136,6 +163,7 @@ class DataOptions:
             chr_set=plan.autosomes,
             chromosomes=plan.chromosomes,
             condition=plan.condition if plan.panel_mode == "names" else (),
+            by_place=plan.by_place,
             sexes=plan.sexes,
             build=plan.build,
             test=plan.test,
@@ -155,9 +183,15 @@ def check_options(options: DataOptions, report: Report) -> bool:
     """Whether the options go together; the report says which do not."""
     rules = [
         (
-            options.bfile is not None or None not in (options.bed, options.bim, options.fam),
+            options.prefix is not None or None not in (options.bed, options.bim, options.fam),
             "no genotypes given",
-            "Give --bfile PREFIX, or --bed, --bim and --fam.",
+            "Give --bfile PREFIX, or --bed, --bim and --fam; or --pfile PREFIX.",
+        ),
+        (
+            options.pfile is None
+            or all(given is None for given in (options.bfile, options.bed, options.bim, options.fam)),
+            "--pfile cannot be combined with --bfile, --bed, --bim and --fam",
+            "Give the one or the others.",
         ),
         (
             not (options.mpheno is not None and options.pheno_name is not None),
@@ -243,28 +277,32 @@ def _levels(context: click.Context, option: click.Parameter, given: tuple[str, .
     return tuple(covariates)
 
 
-_TO_BED = {
-    ".vcf": "plink2 --vcf {file}",
-    ".vcf.gz": "plink2 --vcf {file}",
-    ".bcf": "plink2 --bcf {file}",
-    ".bgen": "plink2 --bgen {file} ref-first",
-    ".pgen": "plink2 --pfile {prefix}",
-    ".ped": "plink1.9 --file {prefix}",
+_CONVERTED = {
+    ".vcf": "plink2 --vcf {file} {make}",
+    ".vcf.gz": "plink2 --vcf {file} {make}",
+    ".bcf": "plink2 --bcf {file} {make}",
+    ".bgen": "plink2 --bgen {file} ref-first {make}",
+    ".ped": "plink1.9 --file {prefix} --make-bed",
 }
-"""How files of other formats become a .bed, by their ending."""
+"""How files of other formats are converted, by their ending."""
 
 
 def _prefix(context: click.Context, option: click.Parameter, given: Path | None) -> Path | None:
-    """--bfile, also where the name of one of the files was given instead of what they have in common."""
-    if given is None or Path(f"{given}.bed").exists():
+    """--bfile or --pfile, also where one of the files was given instead of what all names begin with."""
+    fileset = next(each for each in FILESETS if each.option == option.name)
+    if given is None or Path(f"{given}.{fileset.genotypes}").exists():
         return given
-    if given.suffix in (".bed", ".bim", ".fam"):
+    if given.suffix[1:] in fileset.kinds:
         return given.with_suffix("")
-    for ending, command in _TO_BED.items():
+    for other in FILESETS:
+        if given.suffix[1:] in other.kinds:
+            raise click.BadParameter(f"{given} goes with --{other.option} {given.with_suffix('')}")
+    for ending, command in _CONVERTED.items():
         prefix = str(given).removesuffix(ending)
         if prefix != str(given):
-            how = f"{command.format(file=given, prefix=prefix)} --make-bed --out {prefix}"
-            raise click.BadParameter(f"{given} is not a .bed file. Make one: {how}")
+            make = f"--make-{fileset.genotypes}"
+            how = f"{command.format(file=given, prefix=prefix, make=make)} --out {prefix}"
+            raise click.BadParameter(f"{given} is not a .{fileset.genotypes} file. Make one: {how}")
     return given
 
 
@@ -275,6 +313,13 @@ _OPTIONS = [
         callback=_prefix,
         metavar="PREFIX",
         help="PREFIX.bed, PREFIX.bim and PREFIX.fam.",
+    ),
+    click.option(
+        "--pfile",
+        type=_FILE,
+        callback=_prefix,
+        metavar="PREFIX",
+        help="Instead: PREFIX.pgen, PREFIX.pvar and PREFIX.psam.",
     ),
     click.option("--bed", type=_FILE, metavar="FILE", help="Genotypes, if not beside --bfile."),
     click.option("--bim", type=_FILE, metavar="FILE", help="Variants, if not beside --bfile."),

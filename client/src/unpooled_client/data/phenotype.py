@@ -1,4 +1,4 @@
-"""The phenotype, or several: from the .fam or from --pheno, and whether it is case/control.
+"""The phenotype, or several: from the .fam or .psam or from --pheno, and whether it is case/control.
 
 As plink1.9 decides (tried with v1.90b6.26): a phenotype is case/control iff it has no values but 0, 1, 2
 and missing ones; 0 is then missing too. With --1 it is always case/control with 0 for controls and 1 for
@@ -51,11 +51,8 @@ class Phenotype:
 def read_phenotypes(fam: Fam, options: DataOptions, report: Report) -> tuple[Phenotype, ...]:
     """The phenotypes that the options name, in their order; none where one cannot be read: see the report."""
     if options.pheno is None:
-        column = read_numbers(fam.tokens, 5)
-        source = _Source(
-            fam.path, column, np.arange(len(fam)), "the .fam file", "phenotype of the .fam", True
-        )
-        return (_decide(source, len(fam), options, report),)
+        source = _in_fam(fam, report)
+        return (_decide(source, len(fam), options, report),) if source else ()
     table = read_table(options.pheno, "the --pheno file", fam, report)
     if table is None or not len(table.sample):
         return ()
@@ -67,6 +64,24 @@ def read_phenotypes(fam: Fam, options: DataOptions, report: Report) -> tuple[Phe
     ]
     found = [_of_table(table, index, about, fam, options, report) for index, about in chosen if index]
     return tuple(found) if len(found) == len(chosen) else ()
+
+
+def _in_fam(fam: Fam, report: Report) -> _Source | None:
+    """The phenotype beside the sexes; None, and an error, if a .psam has none."""
+    place = fam.place[5]
+    if not place:
+        report.error(
+            Code.COLUMN_UNKNOWN,
+            f"{fam.what} has no phenotype",
+            file=fam.path,
+            line=1,
+            expected="a column after SEX",
+            remedy="Give --pheno FILE, with the phenotype of each sample.",
+        )
+        return None
+    column = read_numbers(fam.tokens, 5, place)
+    name = fam.phenotype or "phenotype of the .fam"
+    return _Source(fam.path, column, np.arange(len(fam)), fam.what, name, fam.path.suffix != ".psam")
 
 
 def _of_table(
@@ -178,7 +193,7 @@ def _report_few_values(source: _Source, values: np.ndarray, options: DataOptions
         f"the phenotype {source.name} has only {len(known)} different values and is taken as quantitative",
         file=source.path,
         about=source.about,
-        column=source.column.index + 1,
+        column=source.column.place,
         read=_listed(known),
         remedy="Cases and controls are 2 and 1 (or 1 and 0 with --1), and everything else must be missing: "
         "write NA, or say --missing-phenotype N.",
@@ -196,7 +211,7 @@ def _report_text(source: _Source, report: Report) -> None:
             file=source.path,
             about=source.about,
             line=int(column.tokens.line[bad[0]]),
-            column=column.index + 1,
+            column=column.place,
             read=shown(words[0]),
             expected="a number with a decimal point, or NA",
             remedy=_text_remedy(words[0]),
@@ -213,7 +228,7 @@ def _report_text(source: _Source, report: Report) -> None:
             file=source.path,
             about=source.about,
             line=int(column.tokens.line[nan[0]]),
-            column=column.index + 1,
+            column=column.place,
             read="nan",
             expected="NA",
             remedy="Write NA or -9.",
@@ -248,7 +263,7 @@ def _trait(source: _Source, values: np.ndarray, options: DataOptions, report: Re
             f"the phenotype {source.name} looks like case/control, but the plan says quantitative",
             file=source.path,
             about=source.about,
-            column=source.column.index + 1,
+            column=source.column.place,
             read=_listed(known),
             remedy="They are taken as numbers, 0 included. Is it the right column?",
         )
@@ -260,7 +275,7 @@ def _trait(source: _Source, values: np.ndarray, options: DataOptions, report: Re
         file=source.path,
         about=source.about,
         line=int(source.column.tokens.line[row]),
-        column=source.column.index + 1,
+        column=source.column.place,
         read=shown(source.column.words(np.array([row]))[0]),
         expected="1 control, 2 case, 0, NA or -9 missing (with --1: 0 control, 1 case)",
         remedy="Choose the right column (--pheno-name, --mpheno); name another missing code with "
@@ -283,7 +298,7 @@ def _report_not_as_codes(source: _Source, row: int, report: Report) -> None:
         file=source.path,
         about=source.about,
         line=int(source.column.tokens.line[row]),
-        column=source.column.index + 1,
+        column=source.column.place,
         read=shown(source.column.words(np.array([row]))[0]),
         expected="1 or 2",
         remedy="Write 1 and 2 without a decimal point or zeros, or give the phenotype with --pheno.",
@@ -311,7 +326,7 @@ def _report_beyond_one(source: _Source, values: np.ndarray, report: Report) -> N
         file=source.path,
         about=source.about,
         line=int(source.column.tokens.line[other[0]]),
-        column=source.column.index + 1,
+        column=source.column.place,
         read=shown(words[0]),
         expected="0 control, 1 case, NA or -9 missing",
         remedy="PLINK silently treats other values as missing. Is the coding 1/2? Then leave --1 out.",
@@ -332,7 +347,7 @@ def _report_zero_one(source: _Source, values: np.ndarray, options: DataOptions, 
         file=source.path,
         about=source.about,
         line=int(source.column.tokens.line[int(np.argmax(zero))]),
-        column=source.column.index + 1,
+        column=source.column.place,
         read=f"0 ({zero.sum()} times), 1 ({one.sum()} times), never 2",
         expected="1 for controls and 2 for cases",
         remedy="If 0 is a control and 1 a case, use --1. If this cohort has only controls and 0 is missing, "

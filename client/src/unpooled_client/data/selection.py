@@ -94,7 +94,7 @@ def check_conditions(variants: Variants, options: DataOptions, report: Report) -
                 f"the plan conditions on the variant {name}, which is not among those that are read"
                 if not times
                 else f"the plan conditions on the variant {name}, and several have this ID",
-                file=options.file("bim"),
+                file=options.variants,
                 expected=name,
                 remedy="Look whether it has another ID in this file, or was left out by --extract, --exclude "
                 "or the plan's chromosomes. If this cohort lacks it, tell the coordinator.",

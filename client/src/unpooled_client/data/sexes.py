@@ -12,10 +12,10 @@ from unpooled.builds import PSEUDO_AUTOSOMAL
 from unpooled.chromosomes import HUMAN
 from unpooled.cohort import FEMALE, MALE, Samples
 from unpooled.errors import DataProblem
-from unpooled_client.data.bed import BedFile
 from unpooled_client.data.bim import Variants
 from unpooled_client.data.calls import HETEROZYGOUS, HOMOZYGOUS_A1, MISSING, codes_of, stretches
 from unpooled_client.data.fam import Fam
+from unpooled_client.data.genotypes import Genotypes
 from unpooled_client.data.report import EXAMPLES, Code, Report, shown
 
 FEWEST = 30
@@ -25,12 +25,12 @@ LEAST, MOST = 0.2, 0.5
 
 
 def check_sexes(
-    fam: Fam, samples: Samples, variants: Variants, bed: BedFile, autosomes: int, report: Report
+    fam: Fam, samples: Samples, variants: Variants, genotypes: Genotypes, autosomes: int, report: Report
 ) -> None:
     """Tell of men who have heterozygous calls on X as women have, and of women who have hardly any."""
     if autosomes != HUMAN:
         return
-    found, expected = _heterozygous(variants, bed)
+    found, expected = _heterozygous(variants, genotypes)
     share = found / np.where(expected > 0, expected, 1)
     judged = samples.kept & (expected >= FEWEST)
     sex = samples.sex
@@ -47,7 +47,7 @@ def check_sexes(
         "the sex of a sample does not fit its genotypes on X",
         file=fam.path,
         line=int(fam.tokens.line[rows[0]]),
-        column=5,
+        column=fam.place[4],
         read=who[0],
         expected="of the heterozygous calls that a woman would have, a man has none and a woman about 100%",
         remedy="Was a sample mixed up? Look at all variants with `plink1.9 --check-sex`.",
@@ -56,21 +56,21 @@ def check_sexes(
     )
 
 
-def _heterozygous(variants: Variants, bed: BedFile) -> tuple[np.ndarray, np.ndarray]:
+def _heterozygous(variants: Variants, genotypes: Genotypes) -> tuple[np.ndarray, np.ndarray]:
     """Of each sample, how many calls on X are heterozygous, and of a woman would be; float64 (n,) each."""
     starts, ends = zip(*PSEUDO_AUTOSOMAL.values(), strict=True)
     at = variants.panel.position
     on_x = (variants.panel.chromosome == HUMAN + 1) & (at > max(starts)) & (at < min(ends))
-    rows = np.sort(variants.bed_row[on_x])
-    found, expected = np.zeros(bed.samples), np.zeros(bed.samples)
+    rows = np.sort(variants.row[on_x])
+    found, expected = np.zeros(genotypes.samples), np.zeros(genotypes.samples)
     try:
         for stretch in stretches(len(rows)):
-            codes = codes_of(bed, rows[stretch])
+            codes = codes_of(genotypes, rows[stretch])
             called, heterozygous = codes != MISSING, codes == HETEROZYGOUS
             copies = 2 * (codes == HOMOZYGOUS_A1).sum(axis=1) + heterozygous.sum(axis=1)
             frequency = copies / np.maximum(2 * called.sum(axis=1), 1)
             found += heterozygous.sum(axis=0)
             expected += (2 * frequency * (1 - frequency)) @ called
     except DataProblem:  # what is wrong with the file is told where all chromosomes are looked at
-        return np.zeros(bed.samples), np.zeros(bed.samples)
+        return np.zeros(genotypes.samples), np.zeros(genotypes.samples)
     return found, expected

@@ -18,7 +18,7 @@ from unpooled_client.data.tables.words import WORDS as WORDS_OF
 HEADINGS = {
     "phenotypes": "phenotype {name}",
     "covariates": "covariate {name}",
-    MATCHING: "{name} beside the .fam",
+    MATCHING: "{name} beside the samples",
     WORDS_OF: "words of {name}",
 }
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from unpooled.filesets import FILESETS, OF_BFILE, Fileset
 from unpooled.text import Bytes, Tokens, tokenize
 from unpooled_client.data.report import EXAMPLES, Code, Report
 
@@ -173,12 +174,10 @@ def enough_columns(tokens: Tokens, columns: int, path: Path, what: str, names: s
 
 def _where_to_look(path: Path) -> str:
     """What to do about a file that is not there."""
-    if path.suffix in _GENOTYPES and (others := [each for each in _of_three(path) if each.exists()]):
-        return (
-            f"Genotypes are three files of one name, and of these {_names(others)} {_is(others)} here. Copy "
-            f"{path.name} to them from where they came from. If it has another name, choose it by that "
-            f"(--{path.suffix[1:]}); if it is lost, write all three anew (plink --make-bed)."
-        )
+    if (packed := path.with_name(f"{path.name}.zst")).exists():
+        return f"{packed.name} is here: unpack it with `unzstd {packed.name}`."
+    if path.suffix in _GENOTYPES and (hint := _of_others(path)):
+        return hint
     beside = _beside(path)
     hint = (
         f"In the same folder: {', '.join(beside)}." if beside else "Look at the path: it is taken as typed."
@@ -186,15 +185,31 @@ def _where_to_look(path: Path) -> str:
     if path.suffix in _GENOTYPES:
         prefixes = sorted({name.rpartition(".")[0] for name in beside if name.endswith(_GENOTYPES)})
         meant = f" Did you mean {prefixes[0]}?" if prefixes else ""
-        return f"{hint}{meant} The name is given without .bed, .bim or .fam."
+        *first, last = (f".{kind}" for kind in _fileset(path).kinds)
+        return f"{hint}{meant} The name is given without {', '.join(first)} or {last}."
     return hint
 
 
-_GENOTYPES = (".bed", ".bim", ".fam")
+_GENOTYPES = tuple(f".{kind}" for fileset in FILESETS for kind in fileset.kinds)
 
 
-def _of_three(path: Path) -> list[Path]:
-    return [path.with_suffix(suffix) for suffix in _GENOTYPES]
+def _fileset(path: Path) -> Fileset:
+    """The files of which this one is one."""
+    return next(fileset for fileset in FILESETS if path.suffix[1:] in fileset.kinds)
+
+
+def _of_others(path: Path) -> str:
+    """What to do about one of three files if others of them are there; else empty."""
+    fileset = _fileset(path)
+    others = [each for kind in fileset.kinds if (each := path.with_suffix(f".{kind}")).exists()]
+    if not others:
+        return ""
+    renamed = f"If it has another name, choose it by that (--{path.suffix[1:]}); if"
+    return (
+        f"Genotypes are three files of one name, and of these {_names(others)} {_is(others)} here. Copy "
+        f"{path.name} to them from where they came from. {renamed if fileset is OF_BFILE else 'If'} it is "
+        f"lost, write all three anew (plink2 --make-{fileset.genotypes})."
+    )
 
 
 def _names(paths: Sequence[Path]) -> str:

@@ -132,12 +132,12 @@ def _report_matches(
         tell = report.warning if partial else report.error
         tell(
             Code.NOBODY_MATCHED,
-            f"no row of {table.what} belongs to a sample of the .fam",
+            f"no row of {table.what} belongs to a sample of the {fam.kind}",
             file=table.path,
             line=int(rows.line[0]) if len(rows) else 1,
             column=1,
             read=", ".join(shown(i) for i in ids) or "no rows",
-            expected=f"FID and IID as in the .fam, e.g. {_example(fam, 0)}",
+            expected=f"FID and IID as in the {fam.kind}, e.g. {_example(fam, 0)}",
             remedy=_why_not(rows, table.ids, fam),
             count=max(1, len(strangers)),
         )
@@ -145,7 +145,7 @@ def _report_matches(
     if len(strangers):
         report.note(
             Code.ROWS_UNMATCHED,
-            f"a row of {table.what} has no sample in the .fam and is dropped",
+            f"a row of {table.what} has no sample in the {fam.kind} and is dropped",
             file=table.path,
             line=int(rows.line[strangers[0]]),
             column=1,
@@ -157,7 +157,7 @@ def _report_matches(
     if len(without) and not partial:
         report.warning(
             Code.SAMPLES_UNMATCHED,
-            f"a sample of the .fam has no row in {table.what}: its values there are missing",
+            f"a sample of the {fam.kind} has no row in {table.what}: its values there are missing",
             file=fam.path,
             line=int(fam.tokens.line[without[0]]),
             column=1,
@@ -176,7 +176,7 @@ def _why_not(strangers: Tokens, ids: int, fam: Fam) -> str:
     """What would make most of some unmatched rows match."""
     usual = "FID and IID must be the same in both files, letter by letter."
     if ids == 1:
-        return "The IID must be the same in both files, letter by letter, and appear once in the .fam."
+        return f"The IID must be the same in both files, letter by letter, and appear once in the {fam.kind}."
     pairs = [(strangers.word(k, 0), strangers.word(k, 1)) for k in range(min(1000, len(strangers)))]
     iids = set(fam.iid.tolist())
     folded = {(fid.lower(), iid.lower()) for fid, iid in fam.index}
@@ -194,11 +194,11 @@ def _why_not(strangers: Tokens, ids: int, fam: Fam) -> str:
             sum((fid.strip(b'"'), iid.strip(b'"')) in fam.index for fid, iid in pairs),
             "The IDs are in quotes: write the file without them.",
         ),
-        (sum(iid in joined for _, iid in pairs), "The IID is FID_IID of the .fam: split it again."),
+        (sum(iid in joined for _, iid in pairs), f"The IID is FID_IID of the {fam.kind}: split it again."),
         (
             sum(iid in iids for _, iid in pairs),
-            f"The IIDs match but the FIDs do not: use the .fam's FID (e.g. {_example(fam, 0)}), or begin the "
-            "header with #IID and leave the FID out.",
+            f"The IIDs match but the FIDs do not: use the {fam.kind}'s FID (e.g. {_example(fam, 0)}), or "
+            "begin the header with #IID and leave the FID out.",
         ),
         (
             sum(fid in iids for fid, _ in pairs),

@@ -68,7 +68,8 @@ class Work:
             raise AssertionError("nothing was accepted")
         compute: Compute = compute_here
         if self.cluster is not None:
-            compute = self.cluster.reading(self.options.file("bed"), self.session.saved.files["bed"])
+            accepted = self.session.saved.files[self.options.fileset.genotypes]
+            compute = self.cluster.reading(self.options.genotypes, accepted)
         book = open_book(self.session.folder, acceptance.seed, self.terms.plan, self.session.saved.sizes)
         self.answerer = Answerer(self.terms, acceptance.seed, book, compute, acceptance.own)
         self.last_pass = last_pass(self.terms.plan)

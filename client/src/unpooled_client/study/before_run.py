@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from unpooled.errors import DataProblem
+from unpooled_client.data.closer import AS_USUAL, Closer, look_closer
+from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.report import Report
 from unpooled_client.state.files import StateError
@@ -31,8 +33,10 @@ def agreement_of(folder: StateFolder) -> tuple[Saved, Agreement]:
     return saved, saved.agreement
 
 
-def check_for_study(folder: StateFolder, options: DataOptions, threads: int) -> Report:
-    """Check the files as the study wants them, and remember them if they pass.
+def check_for_study(
+    folder: StateFolder, options: DataOptions, threads: int, closer: Closer = AS_USUAL
+) -> Report:
+    """Check the files as the study wants them, and the people in them, and remember them if they pass.
 
     If what leaves was released for other files, and nothing was answered yet, that is withdrawn. Raises
     StateError, or DataChanged if it is too late for other files.
@@ -43,6 +47,8 @@ def check_for_study(folder: StateFolder, options: DataOptions, threads: int) -> 
         same_options(DataOptions.from_json(saved.options), options, agreement.plan)
         guard(saved.files, options.paths)
     data, report = open_under(agreement.plan, options, threads)
+    if isinstance(data, PlinkData):
+        look_closer(data, closer, report)
     if data is None or is_fixed:
         return report
     try:

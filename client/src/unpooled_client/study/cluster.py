@@ -1,8 +1,8 @@
 """The cohort's own Dask cluster: questions are answered at its workers.
 
 A worker is handed the question, and the cohort as aligned with the panel: the people's phenotypes
-and covariates, and which rows of the .bed belong to which variants. It reads the .bed by its path, and gives
-the arrays back. Keys, seed, masks and shares stay on this computer, which packs, masks and sends.
+and covariates, and which rows of the .bed or .pgen belong to which variants. It reads that by its path,
+and gives the arrays back. Keys, seed, masks and shares stay on this computer, which packs, masks and sends.
 """
 
 from __future__ import annotations
@@ -100,12 +100,12 @@ class Cluster:
                     _other_version(f"{place} of the Dask cluster at {self.address}", version, wanted)
                 )
 
-    def reading(self, bed: Path, accepted: Fingerprint) -> Compute:
-        """Computes there, at workers that find the .bed at `bed` as it was accepted.
+    def reading(self, genotypes: Path, accepted: Fingerprint) -> Compute:
+        """Computes there, at workers that find the file `genotypes` as it was accepted.
 
         A worker that is lost is made up for by another. Raises ClusterProblem, and what `local` raises.
         """
-        return lambda question, cohort: self._compute(Task(question, bed, accepted, _version()), cohort)
+        return lambda question, cohort: self._compute(Task(question, genotypes, accepted, _version()), cohort)
 
     def _compute(self, task: Task, cohort: Cohort) -> Arrays:
         from distributed import KilledWorker
@@ -152,10 +152,10 @@ class Held:
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker does for a question, if it has this version and finds the .bed as it was accepted."""
+    """What a worker does for a question, if it has this version and finds the file as it was accepted."""
 
     question: Question
-    bed: Path
+    genotypes: Path
     accepted: Fingerprint
     version: str
 
@@ -163,20 +163,21 @@ class Task:
         if _version() != self.version:
             raise ClusterProblem(_other_version(_worker(), _version(), self.version))
         try:
-            status = self.bed.stat()
-            _check_once(self.bed, self.accepted, status.st_size, status.st_mtime_ns)
+            status = self.genotypes.stat()
+            _check_once(self.genotypes, self.accepted, status.st_size, status.st_mtime_ns)
             return questions.answer(self.question, cohort)
         except (DataProblem, OSError) as error:
             raise ClusterProblem(
-                f"{_worker()} cannot use the .bed file. {error} "
-                f"Every worker must find the file of this cohort at {self.bed}, e.g. on a shared file system."
+                f"{_worker()} cannot use the {self.genotypes.suffix} file. {error} "
+                f"Every worker must find the file of this cohort at {self.genotypes}, e.g. on a shared file "
+                "system."
             ) from error
 
 
 @functools.lru_cache(maxsize=4)
-def _check_once(bed: Path, accepted: Fingerprint, size: int, modified: int) -> None:
-    """DataProblem unless the .bed, of this size and time now, is the accepted one."""
-    check_unchanged({"bed": accepted}, {"bed": bed})
+def _check_once(genotypes: Path, accepted: Fingerprint, size: int, modified: int) -> None:
+    """DataProblem unless the file, of this size and time now, is the accepted one."""
+    check_unchanged({genotypes.suffix: accepted}, {genotypes.suffix: genotypes})
 
 
 def _key(name: str) -> str:

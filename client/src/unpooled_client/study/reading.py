@@ -16,8 +16,9 @@ from unpooled import check, leaving, sizes
 from unpooled.algorithms import algorithm
 from unpooled.algorithms.presence import Presence
 from unpooled.algorithms.shared.conditions import places_of, with_copies
-from unpooled.cohort import ArrayTable, Cohort, Packed, Samples
+from unpooled.cohort import ArrayTable, Cohort, Dosages, Packed, Samples
 from unpooled.errors import DataProblem, ProtocolError, UnpooledError
+from unpooled.filesets import FILESETS
 from unpooled.leaving import Form
 from unpooled.overlap import Overlap, beside
 from unpooled.panel import Panel, align
@@ -145,7 +146,8 @@ def sizes_of(data: PlinkData | ArrayTable, autosomes: int) -> dict[str, int]:
 def same_options(accepted: DataOptions, given: DataOptions, plan: Plan) -> None:
     """DataChanged if files are to be read, under this plan, in another way than was accepted."""
     accepted, given = accepted.under(plan), given.under(plan)
-    ignored = {"bfile", "min_samples", "min_per_class", *accepted.paths, *given.paths}
+    prefixes = (fileset.option for fileset in FILESETS)
+    ignored = {*prefixes, "min_samples", "min_per_class", *accepted.paths, *given.paths}
     other = [
         "--1" if name == "one" else f"--{name.replace('_', '-')}"
         for name, value in vars(accepted).items()
@@ -207,6 +209,9 @@ class ListedCohort:
 
     def packed(self, variants: slice | np.ndarray) -> Packed:
         return self.aligned.packed(variants)
+
+    def dosages(self, variants: slice | np.ndarray) -> Dosages:
+        return self.aligned.dosages(variants)
 
 
 @dataclass

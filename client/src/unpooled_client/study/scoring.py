@@ -31,7 +31,7 @@ def score(
     origin stands in the new one's place.
     """
     guard(session.saved.files, options.paths)
-    target = Path(f"{options.bfile}.{plan.test}.tsv")
+    target = Path(f"{options.prefix}.{plan.test}.tsv")
     with Written(session.folder, "Move it away and start again.").draft(target) as part:
         yield from session.wait_for(write_to, part, options, plan, folder / report_name(SCORE_FILE, plan))
     yield Transformed(str(target), "scores of this cohort's people")
@@ -40,7 +40,7 @@ def score(
 def write_to(target: Path, options: DataOptions, plan: Plan, scoring_file: Path) -> None:
     """FID, IID and SCORE of everybody who was not removed. Raises DataProblem if the files cannot be read."""
     data, report = open_under(plan, options, 1)
-    fam = read_fam(options.file("fam"), Report())
+    fam = read_fam(options.samples, Report())
     if not isinstance(data, PlinkData) or fam is None:
         raise report.problem()
     found = ScoringFile.read(scoring_file.read_bytes(), plan.autosomes)

@@ -21,16 +21,18 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from unpooled.filesets import FILESETS
 from unpooled.plan import Plan
 from unpooled_client.window.child import Ended
 from unpooled_client.window.form import (
     DataForm,
     covariates_found,
+    genotypes_of,
+    genotypes_text,
     has_covariates,
     likely_phenotype,
     option_of,
     phenotypes_found,
-    prefix_of,
     table_columns_found,
 )
 from unpooled_client.window.look.icons import icon
@@ -51,6 +53,7 @@ _FLAGS = {
     "allow_no_sex": "Keep phenotypes of samples of un&known sex",
     "one_class": "This cohort has only cases, o&r only controls",
 }
+_PATTERN = " ".join(f"*.{kind}" for fileset in FILESETS for kind in fileset.kinds)
 _TEXT = "Text files (*.txt *.tsv *.csv *.pheno *.phen *.cov *.covar)"
 
 
@@ -87,9 +90,9 @@ class DataPage(Page):
     def _make_fields(self) -> None:
         self.table = FileChoice("Table, CSV or Parquet", "Tables (*.csv *.parquet)", self._look)
         self.table_note = label(kind="small")
-        self.bfile = FileChoice("Genotypes", "PLINK files (*.bed *.bim *.fam)", self._take_prefix)
+        self.genotypes = FileChoice("Genotypes", f"PLINK files ({_PATTERN})", self._take_prefix)
         self.pheno = FileChoice("Phenotype file", _TEXT, self._look)
-        self.pheno.edit.setPlaceholderText("leave empty to take the sixth column of the .fam")
+        self.pheno.edit.setPlaceholderText("leave empty to take that of the .fam or .psam")
         self.pheno_name = QComboBox()
         self.pheno_name.setEditable(True)
         self.pheno_name.setAccessibleName("Phenotype column")
@@ -99,7 +102,7 @@ class DataPage(Page):
         self.covar_note = label(kind="small")
         self._add("&Table (CSV, Parquet)", self.table)
         self._add("", self.table_note)
-        self._add("&Genotypes (PLINK)", self.bfile)
+        self._add("&Genotypes (PLINK)", self.genotypes)
         self._add("&Phenotype file", self.pheno)
         self._add("Phenotype c&olumn", self.pheno_name)
         self._add("", self.pheno_note)
@@ -146,7 +149,7 @@ class DataPage(Page):
 
     def focus(self) -> None:
         """Begin with the first file."""
-        (self.table if self._plan is not None and self._plan.of_tables else self.bfile).setFocus()
+        (self.table if self._plan is not None and self._plan.of_tables else self.genotypes).setFocus()
 
     def refresh(self) -> None:
         """Show the fields that the plan needs; fill them in once."""
@@ -160,7 +163,7 @@ class DataPage(Page):
 
     def _fill(self, form: DataForm) -> None:
         self.table.edit.setText(form.table)
-        self.bfile.edit.setText(form.bfile)
+        self.genotypes.edit.setText(genotypes_text(form))
         self.pheno.edit.setText(form.pheno)
         self.pheno_name.setEditText(form.pheno_name)
         self.covar.edit.setText(form.covar)
@@ -178,9 +181,8 @@ class DataPage(Page):
             return DataForm(table=self.table.path)
         lists = {name: choice.path for name, choice in self.lists.items()}
         flags = {name: box.isChecked() for name, box in self.flags.items()}
-        more: dict[str, Any] = lists | flags
+        more: dict[str, Any] = lists | flags | genotypes_of(self.genotypes.path)
         return DataForm(
-            bfile=prefix_of(self.bfile.path),
             pheno=self.pheno.path,
             pheno_name=self.pheno_name.currentText().strip() if self._chooses_column else "",
             covar=self.covar.path,
@@ -196,7 +198,7 @@ class DataPage(Page):
         shown = {
             self.table: tables,
             self.table_note: tables,
-            self.bfile: not tables,
+            self.genotypes: not tables,
             self.pheno: not tables,
             self.pheno_name: not tables and self._chooses_column,
             self.pheno_note: not tables,
@@ -213,9 +215,10 @@ class DataPage(Page):
             self.flags["allow_no_sex"].setEnabled(True)
 
     def _take_prefix(self) -> None:
-        """A chosen .bed, .bim or .fam stands for all three."""
-        if (prefix := prefix_of(self.bfile.path)) != self.bfile.path:
-            self.bfile.edit.setText(prefix)
+        """One of the three files stands for all."""
+        chosen = genotypes_text(DataForm(**genotypes_of(self.genotypes.path)))
+        if chosen != self.genotypes.path:
+            self.genotypes.edit.setText(chosen)
         self._look()
 
     def _look(self) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from unpooled.errors import listed
+from unpooled.filesets import FILESETS, OF_BFILE, OF_PFILE
 from unpooled.plan import Plan
 
 MOST_NAMES = 12
-_GENOTYPES = (".bed", ".bim", ".fam")
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,7 @@ class DataForm:
 
     table: str = ""
     bfile: str = ""
+    pfile: str = ""
     pheno: str = ""
     pheno_name: str = ""
     covar: str = ""
@@ -47,8 +48,8 @@ class DataForm:
         """What must be given before the data can be checked, in words; empty if nothing."""
         if plan.of_tables:
             return "" if self.table else "Choose the file with this cohort's table."
-        if not self.bfile:
-            return "Choose the genotypes: any one of the three files .bed, .bim and .fam."
+        if not (self.bfile or self.pfile):
+            return f"Choose the genotypes: any one of the three files {_KINDS}."
         if plan.phenotypes and not self.pheno:
             return "Choose the phenotype file: the plan asks for several phenotypes."
         if self.pheno and not self.pheno_name and not plan.phenotypes:
@@ -78,9 +79,32 @@ _NO_VALUE = {"missing_phenotype": -9}
 
 
 def prefix_of(file: str) -> str:
-    """The PLINK prefix that a chosen .bed, .bim or .fam belongs to; any other text as it is."""
+    """What the names of the three files have in common of which one was chosen; any other text as it is."""
     path = Path(file)
-    return str(path.with_suffix("")) if path.suffix.lower() in _GENOTYPES else file
+    kinds = [kind for fileset in FILESETS for kind in fileset.kinds]
+    return str(path.with_suffix("")) if path.suffix.lower()[1:] in kinds else file
+
+
+def genotypes_of(text: str) -> dict[str, Any]:
+    """The field of the form that a chosen file of genotypes, or what their names have in common, belongs to.
+
+    Without an ending, the files that are there say which.
+    """
+    suffix, prefix = Path(text).suffix.lower()[1:], prefix_of(text)
+    is_pfile = suffix in OF_PFILE.kinds or (
+        suffix not in OF_BFILE.kinds
+        and Path(f"{prefix}.{OF_PFILE.genotypes}").exists()
+        and not Path(f"{prefix}.{OF_BFILE.genotypes}").exists()
+    )
+    return {(OF_PFILE if is_pfile else OF_BFILE).option: prefix}
+
+
+_KINDS = "; or ".join(", ".join(f".{kind}" for kind in fileset.kinds) for fileset in FILESETS)
+
+
+def genotypes_text(form: DataForm) -> str:
+    """What stands in the field: what the names of the three files have in common, or the .pgen."""
+    return f"{form.pfile}.{OF_PFILE.genotypes}" if form.pfile else form.bfile
 
 
 Columns = Sequence[Mapping[str, Any]]

@@ -11,6 +11,7 @@ import re
 FIELDS = {
     "--table": "the table",
     "--bfile": "the genotypes",
+    "--pfile": "the genotypes",
     "--bed": "the genotypes",
     "--bim": "the genotypes",
     "--fam": "the genotypes",

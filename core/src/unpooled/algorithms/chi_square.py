@@ -157,7 +157,7 @@ CHI_SQUARE = Algorithm(
     procedure=chi_square,
     files={**plink.WRITERS, "adjusted": write_adjusted},
     usual_files=FILES,
-    options=(*options.SEVERAL, options.SEXES, *options.FILTERS, options.CI),
+    options=(*options.SEVERAL, options.SEXES, options.BY_PLACE, *options.FILTERS, options.CI),
     templates=(
         Template(
             "chi-square-qc",

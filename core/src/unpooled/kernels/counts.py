@@ -37,7 +37,7 @@ def _ctpop(context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-_population: Any = _ctpop  # the number of bits set in a word: LLVM's own instruction
+population: Any = _ctpop  # the number of bits set in a word: LLVM's own instruction
 
 
 def group_masks(members: NDArray[np.bool_]) -> Words:
@@ -73,7 +73,7 @@ def _count(words: Any, masks: Any, counts: Any) -> None:
     sizes = np.zeros(masks.shape[0], np.int64)
     for group in range(masks.shape[0]):
         for w in range(half):
-            sizes[group] += np.int64(_population(masks[group, w]))
+            sizes[group] += np.int64(population(masks[group, w]))
     for variant in range(words.shape[0]):
         # Two slices with one index: an index `w + half` would keep LLVM from vectorising.
         first, second = words[variant, :half], words[variant, half:]
@@ -83,15 +83,15 @@ def _count(words: Any, masks: Any, counts: Any) -> None:
             for w in range(second.shape[0]):
                 low_bits = ((first[w] & _EVEN) | ((second[w] & _EVEN) << _ONE)) & mask[w]
                 high_bits = (((first[w] >> _ONE) & _EVEN) | (second[w] & _ODD)) & mask[w]
-                low += _population(low_bits)
-                high += _population(high_bits)
-                both += _population(low_bits & high_bits)
+                low += population(low_bits)
+                high += population(high_bits)
+                both += population(low_bits & high_bits)
             for w in range(second.shape[0], half):  # the middle word of an odd number of words
                 low_bits = first[w] & _EVEN & mask[w]
                 high_bits = (first[w] >> _ONE) & _EVEN & mask[w]
-                low += _population(low_bits)
-                high += _population(high_bits)
-                both += _population(low_bits & high_bits)
+                low += population(low_bits)
+                high += population(high_bits)
+                both += population(low_bits & high_bits)
             missing, het = np.int64(low - both), np.int64(high - both)
             counts[variant, group, 0] = sizes[group] - missing - het - np.int64(both)
             counts[variant, group, 1] = het

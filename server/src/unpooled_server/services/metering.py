@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict, deque
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
 from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
@@ -10,53 +15,92 @@ from unpooled_server.compensator_client import Meter
 from unpooled_server.models import Cohort, Traffic
 from unpooled_server.names import COMPENSATOR, Phase
 
+Link = tuple[str, str, Phase]
+"""A study's id, a party and a phase."""
 
-def count(study_id: str, party: str, phase: Phase, received: int, sent: int, content: int = 0) -> None:
-    """Add to the bytes that the server received from, and sent to, a party.
 
-    `content` is what the request brought, without its headers.
-    """
-    row = Traffic.objects.filter(study_id=study_id, party=party, phase=phase)
-    more = {
-        "received": received,
-        "sent": sent,
-        "requests": 1,
-        "content": content,
-        "messages": int(content > 0),
-    }
-    added = {name: F(name) + number for name, number in more.items()}
-    if row.update(**added):
-        return
-    try:
-        with transaction.atomic():
-            Traffic.objects.create(study_id=study_id, party=party, phase=phase, **more)
-    except IntegrityError:  # created by somebody else in the meantime, or the study was deleted
-        row.update(**added)
+@dataclass(frozen=True)
+class _Visit:
+    """A cohort's request that is answered."""
+
+    cohort: int
+    told: dict[str, Any]
+    """What the cohort's row says from now on."""
+    link: Link
+    counted: Counter[str]
+
+
+_unwritten: deque[_Visit] = deque()
+_writing = Lock()
+
+
+def count(study_id: str, party: str, phase: Phase, received: int, sent: int) -> None:
+    """Add to the bytes that the server received from, and sent to, a party."""
+    _add((study_id, party, phase), _counted(received, sent, content=0))
 
 
 def heard(
     cohort: Cohort, instance: str, doing: str, phase: Phase, received: int, sent: int, content: int
 ) -> None:
-    """A cohort's request is answered."""
-    with transaction.atomic():
-        _is_at(cohort, doing, instance=instance)
-        count(cohort.study_id, cohort.name, phase, received, sent, content)
+    """A cohort's request is answered; `content` is what it brought, without its headers.
+
+    Whoever is writing takes what the others have left with its own, and they do not wait: with a transaction
+    for each request the threads of a process mostly wait for each other's lock on the database.
+    """
+    told = _told(cohort, doing) | {"instance": instance}
+    link = (cohort.study_id, cohort.name, phase)
+    _unwritten.append(_Visit(cohort.pk, told, link, _counted(received, sent, content)))
+    # Looked at again after each release: what came in between was left to the one who wrote.
+    while _unwritten and _writing.acquire(blocking=False):
+        try:
+            _write([_unwritten.popleft() for _ in range(len(_unwritten))])
+        finally:
+            _writing.release()
 
 
 def is_at(cohort: Cohort, doing: str) -> None:
     """A cohort's client has told what it is doing, with a request that takes long."""
     if doing != cohort.doing:
-        _is_at(cohort, doing)
-
-
-def _is_at(cohort: Cohort, doing: str, **changes: str) -> None:
-    now = timezone.now()
-    is_news = bool(doing) and doing != cohort.doing
-    told = {"doing": doing, "doing_at": now} if is_news else {}
-    Cohort.objects.filter(pk=cohort.pk).update(heard_at=now, **told, **changes)
-    cohort.doing = doing or cohort.doing
+        Cohort.objects.filter(pk=cohort.pk).update(**_told(cohort, doing))
 
 
 def compensator_meter(study_id: str, phase: Phase) -> Meter:
     """Counts what passes between the server and the compensator."""
     return lambda sent, received: count(study_id, COMPENSATOR, phase, received, sent)
+
+
+def _told(cohort: Cohort, doing: str) -> dict[str, Any]:
+    now = timezone.now()
+    is_news = bool(doing) and doing != cohort.doing
+    cohort.doing = doing or cohort.doing
+    return {"heard_at": now} | ({"doing": doing, "doing_at": now} if is_news else {})
+
+
+def _counted(received: int, sent: int, content: int) -> Counter[str]:
+    return Counter(received=received, sent=sent, requests=1, content=content, messages=int(content > 0))
+
+
+def _write(visits: list[_Visit]) -> None:
+    told: defaultdict[int, dict[str, Any]] = defaultdict(dict)
+    counted: defaultdict[Link, Counter[str]] = defaultdict(Counter)
+    for visit in visits:
+        told[visit.cohort] |= visit.told
+        counted[visit.link] += visit.counted
+    with transaction.atomic():
+        for cohort, fields in told.items():
+            Cohort.objects.filter(pk=cohort).update(**fields)
+        for link, numbers in counted.items():
+            _add(link, numbers)
+
+
+def _add(link: Link, numbers: Counter[str]) -> None:
+    study_id, party, phase = link
+    row = Traffic.objects.filter(study_id=study_id, party=party, phase=phase)
+    added = {name: F(name) + number for name, number in numbers.items()}
+    if row.update(**added):
+        return
+    try:
+        with transaction.atomic():
+            Traffic.objects.create(study_id=study_id, party=party, phase=phase, **numbers)
+    except IntegrityError:  # created by somebody else in the meantime, or the study was deleted
+        row.update(**added)

@@ -14,6 +14,7 @@ import click
 from unpooled.algorithms import ALGORITHMS, FITS, METHODS, TESTS
 from unpooled.algorithms.polygenic import POLYGENIC
 from unpooled.errors import listed
+from unpooled.filesets import FILESETS
 from unpooled.plan import NOT_REPORTED
 from unpooled.protocol.messages import MIN_COHORTS
 from unpooled.schema import (
@@ -64,13 +65,14 @@ FOR_BOTH = {
 
 
 def _paths(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> list[Path]:
-    """--bfile prefixes whose three files exist."""
+    """--bfile or --pfile prefixes whose three files exist."""
     prefixes = [Path(value) for value in values]
+    fileset = next(each for each in FILESETS if each.option == parameter.name)
     missing = [
-        f"{prefix}{suffix}"
+        f"{prefix}.{kind}"
         for prefix in prefixes
-        for suffix in (".bed", ".bim", ".fam")
-        if not Path(f"{prefix}{suffix}").is_file()
+        for kind in fileset.kinds
+        if not Path(f"{prefix}.{kind}").is_file()
     ]
     if missing:
         raise click.BadParameter(f"no such file: {', '.join(missing)}", context, parameter)
@@ -121,6 +123,8 @@ class _WithDeclared(click.Command):
               help="The association test.")  # fmt: skip
 @click.option("--bfile", multiple=True, callback=_paths, metavar="PREFIX",
               help="PLINK files of one cohort; give it three times or more.")  # fmt: skip
+@click.option("--pfile", multiple=True, callback=_paths, metavar="PREFIX",
+              help="PLINK 2 files of one cohort; after those of --bfile.")  # fmt: skip
 @click.option("--normalize", type=click.Choice(NORMALIZE),
               help="No test: normalize tables.")  # fmt: skip
 @click.option("--encode", is_flag=True, help="No test: encode the columns of words of tables.")
@@ -216,23 +220,32 @@ def _settings(options: dict[str, Any]) -> Settings:
     _refuse_options_of_the_other(
         kind, typed - {"fit", "outcome"} if options["fit"] == POLYGENIC.name else typed
     )
-    data = options[kind]
+    data = _cohorts(options, kind)
     if len(data) < MIN_COHORTS:
-        raise click.UsageError(
-            f"a study needs at least {MIN_COHORTS} cohorts; --{kind} is given {len(data)} times"
-        )
+        names = [f"--{name}" for name in _data_options(kind)]
+        given = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} given {len(data)} times"
+        raise click.UsageError(f"a study needs at least {MIN_COHORTS} cohorts; {given}")
     if not options["out"].parent.is_dir():
         raise click.BadParameter(f"no such folder: {options['out'].parent}", param_hint="--out")
     return Settings(
         plan=_plan_of_tables(options) if kind == "table" else _plan(options),
         arguments=[
-            [*_client_arguments(options, cohort, len(data)), f"--{kind}", str(path)]
-            for cohort, path in enumerate(data)
+            [*_client_arguments(options, cohort, len(data)), *files] for cohort, files in enumerate(data)
         ],
         panel_list=options["panel_list"],
         out=options["out"],
         home=options["keep_home"],
     )
+
+
+def _cohorts(options: dict[str, Any], kind: str) -> list[list[str]]:
+    """Of each cohort the option that gives its data: its table, or its genotypes."""
+    return [[f"--{name}", str(path)] for name in _data_options(kind) for path in options[name]]
+
+
+def _data_options(kind: str) -> list[str]:
+    """The options that give a cohort's data."""
+    return [kind] if kind == "table" else [fileset.option for fileset in FILESETS]
 
 
 def _method_of_tables(options: dict[str, Any]) -> str | None:
@@ -347,7 +360,7 @@ def _plan(options: dict[str, Any]) -> dict[str, Any]:
         "test": options["test"],
         "trait": options["trait"] or TESTS[options["test"]].traits[0],
         **_phenotypes(options),
-        "cohorts": len(options["bfile"]),
+        "cohorts": len(_cohorts(options, "bfile")),
         "build": options["build"],
         "autosomes": options["chr_set"],
         "chromosomes": options["chromosomes"],
@@ -403,7 +416,7 @@ def _client_arguments(options: dict[str, Any], cohort: int, cohorts: int) -> lis
     for name in PER_COHORT:
         given = options[name]
         if len(given) not in (0, 1, cohorts):
-            raise click.UsageError(f"--{name} is given {len(given)} times; want once, or once per --bfile")
+            raise click.UsageError(f"--{name} is given {len(given)} times; want once, or once per cohort")
         if given:
             arguments += [f"--{name}", str(given[cohort % len(given)])]
     if options["pheno_name"] and (

@@ -26,6 +26,10 @@ from unpooled_webapp.rehearsal.screen import Screen
 ADMINISTRATOR = "admin"
 START_SECONDS = 120.0
 POLL_SECONDS = 0.25
+REMEDY = (
+    "If their IDs are of different styles, match variants by place (--by-place). If they are of different "
+    "arrays, give the IDs that all have with --extract."
+)
 STOPPED = ("failed", "aborted")  # a pause of the platform's ends by itself, or one of the clients has ended
 
 
@@ -171,6 +175,10 @@ def _watch(
         for cohort, client in clients.items():
             if client.exit_status not in (None, 0):
                 raise RehearsalError(f"{cohort} stopped:\n{client.last_words()}")
+        if state == "open" and (said := coordinator.study(study)["lists_said"]):
+            raise RehearsalError(
+                f"the cohorts' lists of variants do not fit together. {' '.join(said)} {REMEDY}"
+            )
         if state in STOPPED:
             raise RehearsalError(f"the study is {state}: {progress['reason']}")
         if process.exit_status is not None:

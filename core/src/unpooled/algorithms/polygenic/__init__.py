@@ -25,7 +25,7 @@ from unpooled.algorithms.regression.pool import Census, CountGenotypes
 from unpooled.algorithms.shared.standardise import Magnitude, Mean, Spread
 from unpooled.formats.scoring_file import write_scoring_file
 from unpooled.plan import SCORE_FILE, Plan
-from unpooled.shared_options import COHORT_SUMS, COVARIATES, FILTERS, SEXES
+from unpooled.shared_options import BY_PLACE, COHORT_SUMS, COVARIATES, FILTERS, SEXES
 from unpooled.templates import QUALITY, Template
 
 POLYGENIC_SCORE = "polygenic"
@@ -66,7 +66,7 @@ POLYGENIC = Algorithm(
         PERFORMANCE_FILE: AboutFile("Performance", "of each share of variance that was tried, as JSON"),
         CARD_FILE: AboutFile("Card", "people, performance, and what the score is not for"),
     },
-    options=(COVARIATES, COHORT_SUMS, HELD_OUT, SHARES, SEXES, *FILTERS),
+    options=(COVARIATES, COHORT_SUMS, HELD_OUT, SHARES, SEXES, BY_PLACE, *FILTERS),
     templates=(
         Template(
             "polygenic",

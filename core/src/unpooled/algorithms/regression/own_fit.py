@@ -11,7 +11,7 @@ from unpooled.algorithms.shared.chunks import DIPLOID, MT, X, Y
 from unpooled.algorithms.shared.groups import complete
 from unpooled.algorithms.shared.telling import telling
 from unpooled.alone import Alone, tables
-from unpooled.cohort import Cohort, Packed, Samples
+from unpooled.cohort import Cohort, Dosages, Packed, Samples
 from unpooled.kernels.least_squares import REFUSED
 from unpooled.options import Covariate
 from unpooled.panel import Panel
@@ -61,6 +61,9 @@ class _Some:
 
     def packed(self, variants: slice | np.ndarray) -> Packed:
         return self.cohort.packed(self.variants[variants])
+
+    def dosages(self, variants: slice | np.ndarray) -> Dosages:
+        return self.cohort.dosages(self.variants[variants])
 
 
 def own_estimates(

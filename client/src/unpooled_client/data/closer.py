@@ -1,0 +1,31 @@
+"""What is looked at once, before a study, beyond what every opening of the files checks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from unpooled_client.data.cohort import PlinkData
+from unpooled_client.data.frequencies import check_frequencies
+from unpooled_client.data.people import check_people
+from unpooled_client.data.report import Report
+
+
+@dataclass(frozen=True)
+class Closer:
+    """How it is looked at. None stands for "not given"."""
+
+    king_cutoff: float | None = None
+    """Pairs of people of this kinship or more are told."""
+    read_freq: Path | None = None
+    """A reference's frequencies."""
+
+
+AS_USUAL = Closer()
+
+
+def look_closer(data: PlinkData, closer: Closer, report: Report) -> None:
+    """Look at people and frequencies; the report hears what is odd."""
+    check_people(data, closer.king_cutoff, report)
+    if closer.read_freq is not None:
+        check_frequencies(data, closer.read_freq, report)

@@ -1,0 +1,151 @@
+"""A cohort's frequencies beside a reference's: as plink1.9 and plink2 write them, and otherwise."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy.stats import chi2_contingency
+
+from unpooled_client.commands.check import check
+from unpooled_client.data.cohort import PlinkData, open_cohort
+from unpooled_client.data.frequencies import (
+    _expected,
+    _in_both,
+    _observed,
+    _read,
+    _standard_error,
+    check_frequencies,
+)
+from unpooled_client.data.options import DataOptions
+from unpooled_client.data.report import Code, Finding, Report
+
+PEOPLE = 400
+PAIRS = ["A G", "C T", "A T", "G C", "A C", "T G", "T A", "C G"] * 3
+FREQUENCY = np.array([0.03, 0.2, 0.1, 0.9, 0.45, 0.8, 0.3, 0.6] * 3)
+WRITERS = {"plink2": "afreq", "plink1.9": "frq"}
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    prefix = tmp_path_factory.mktemp("frequencies") / "t"
+    rng = np.random.default_rng(5)
+    copies = rng.binomial(2, FREQUENCY[:, None], (len(PAIRS), PEOPLE))
+    copies[rng.random(copies.shape) < 0.05] = 3
+    quads = np.array([3, 2, 0, 1], np.uint8)[copies].reshape(len(PAIRS), -1, 4)
+    bed = np.bitwise_or.reduce(quads << np.array([0, 2, 4, 6], np.uint8), axis=2)
+    prefix.with_suffix(".bed").write_bytes(b"\x6c\x1b\x01" + bed.tobytes())
+    lines = (f"{1 + k // 6} rs{k} 0 {1000 + k} {pair}\n" for k, pair in enumerate(PAIRS))
+    prefix.with_suffix(".bim").write_text("".join(lines))
+    people = (f"F{k} I{k} 0 0 {1 + k % 2} {1 + k % 3 // 2}\n" for k in range(PEOPLE))
+    prefix.with_suffix(".fam").write_text("".join(people))
+    return prefix
+
+
+@pytest.fixture
+def opened(prefix: Path) -> PlinkData:
+    data, report = open_cohort(DataOptions(bfile=prefix))
+    assert data is not None, report.findings
+    return data
+
+
+def reference(path: Path, lines: list[str], header: str = "#CHROM ID REF ALT ALT_FREQS OBS_CT") -> Path:
+    path.write_text("\n".join([header, *lines]) + "\n")
+    return path
+
+
+def compared(data: PlinkData, path: Path) -> Report:
+    report = Report()
+    check_frequencies(data, path, report)
+    return report
+
+
+def found(report: Report, code: Code) -> list[Finding]:
+    return [finding for finding in report.findings if finding.code == code]
+
+
+def truly(k: int, other: bool = False) -> float:
+    return float(1 - FREQUENCY[k] if other else FREQUENCY[k])
+
+
+@pytest.mark.parametrize("program", WRITERS)
+def test_frequencies_are_those_of_plink(
+    prefix: Path, opened: PlinkData, program: str, tmp_path: Path
+) -> None:
+    if shutil.which(program) is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"missing: apt-get install {program}")
+    command = [program, "--bfile", prefix, "--freq", "--out", tmp_path / "t"]
+    subprocess.run([str(word) for word in command], check=True, capture_output=True)
+    path = tmp_path / f"t.{WRITERS[program]}"
+    read = _read(path, Report())
+    assert read is not None
+    mine, theirs = _in_both(opened, read)
+    expected, has_same = _expected(opened.variants, mine, read, theirs)
+    assert len(mine) == len(PAIRS) and has_same.all()
+    assert _observed(opened, mine)[0] == pytest.approx(expected, abs=6e-5)
+    report = compared(opened, path)
+    assert not report.findings
+    assert report.summary["frequencies"]["distribution"]["to 0.01"] == len(PAIRS)
+
+
+def test_other_strands_and_alleles(opened: PlinkData, tmp_path: Path) -> None:
+    lines = [
+        f"1 rs0 C T {truly(0)} 99",  # A/G on the other strand: the same
+        f"1 rs1 C T {truly(1, other=True)} 99",  # of T, where the file has that of C
+        f"1 rs2 A T {truly(2)} 99",  # T has A's: the other strand
+        f"1 rs3 C G {truly(3)} 99",
+        "1 rs4 C A 0.95 99",  # far
+        "1 rs5 C A 0.5 99",  # T/G is A/C on the other strand, and far
+        "1 rs8 A C 0.5 99",  # other alleles
+        "1 rs9 C T,G 0.2,0.1 99",  # several
+        "1 rs10 T A nan 99",
+        "1 rs99 A C 0.5 99",  # not here
+        "1 rs11 C G 0.5 99",
+        "1 rs11 C G 0.5 99",  # twice
+    ]
+    report = compared(opened, reference(tmp_path / "r.afreq", lines))
+    [other] = found(report, Code.ALLELES_DIFFER)
+    assert (other.count, other.read) == (1, "rs8 A/G")
+    [strand] = found(report, Code.STRAND)
+    assert strand.count == 1 and "rs2 A/T: 0.1" in str(strand.read) and "--flip" in str(strand.remedy)
+    [far] = found(report, Code.FREQUENCY)
+    assert far.count == 2 and [example.split()[0] for example in far.examples] == ["rs4", "rs5"]
+    about = report.summary["frequencies"]
+    assert about["autosomal variants in both"] == 7
+    assert about["that differ by more than 5 standard errors"] == 3
+
+
+def test_standard_errors_are_those_of_two_proportions() -> None:
+    ours, theirs, n, m = 0.3, 0.36, 400.0, 1000.0
+    table = np.array([[ours * n, n - ours * n], [theirs * m, m - theirs * m]])
+    statistic = chi2_contingency(table, correction=False).statistic
+    error = _standard_error(*(np.array([value]) for value in (ours, n, theirs, m)))
+    assert ((ours - theirs) / error[0]) ** 2 == pytest.approx(statistic)
+
+
+@pytest.mark.parametrize(
+    ("header", "code"), [("CHR SNP A1 A2 F NCHROBS", Code.HEADER), ("", Code.FILE_EMPTY)]
+)
+def test_what_is_no_list_of_frequencies(opened: PlinkData, tmp_path: Path, header: str, code: Code) -> None:
+    [finding] = found(compared(opened, reference(tmp_path / "r", [], header)), code)
+    assert finding.remedy
+
+
+def test_a_short_line_is_told(opened: PlinkData, tmp_path: Path) -> None:
+    report = compared(opened, reference(tmp_path / "r", ["1 rs0 C T"]))
+    [finding] = found(report, Code.TOO_FEW_COLUMNS)
+    assert finding.line == 2
+
+
+def test_the_command(prefix: Path, tmp_path: Path) -> None:
+    path, page = reference(tmp_path / "r", ["1 rs4 C A 0.95 99"]), tmp_path / "check.html"
+    arguments: list[Any] = ["--bfile", prefix, "--read-freq", path, "--html", page]
+    done = CliRunner().invoke(check, [str(word) for word in arguments])
+    assert done.exit_code == 0 and "more than 0.2 from the reference's" in done.output
+    assert "Frequencies beside the reference" in page.read_text()

@@ -1,0 +1,96 @@
+"""The variants that can be pruned, and their linkage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.ld.questions import weights
+from unpooled.algorithms.shared.genotype_counts import Counted
+from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
+
+_MORE = 1 + 2.0**-44
+"""PLINK's tolerance."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """m variants of one class of chromosomes, of which each allele has enough carriers among founders.
+
+    A genotype x counts -1, 0, 1 for none, one and two copies of the panel's first allele, and a missing call
+    as the mean.
+    """
+
+    name: ClassVar[str] = "ld/candidates"
+
+    variants: np.ndarray
+    """Panel indices, rising: uint32 (m,)."""
+    chromosome: str
+    called: np.ndarray
+    """float64 (m,): founders with a call, on X others than men twice."""
+    total: np.ndarray
+    """float64 (m,): sum of x of these."""
+    squares: np.ndarray
+    """float64 (m,)"""
+    majority: np.ndarray
+    """float64 (m,): frequency of the more frequent allele."""
+
+    @classmethod
+    def of(cls, counted: Counted, plan: Plan) -> Candidates:
+        """Those that can be asked about, of variants with counts in the groups of `weights`."""
+        table = counted.table
+        weight = np.array([weights(table.chromosome)[group] for group in table.groups])
+        two, one, none = np.moveaxis(table.counts, 2, 0)
+        carriers = np.minimum((two + one).sum(axis=1), (one + none).sum(axis=1))
+        first, second = table.frequency_alleles()
+        called, total, squares = (
+            (each @ weight).astype(float) for each in (two + one + none, two - none, two + none)
+        )
+        good = carriers >= (1 if plan.alone else FEWEST_AT_A_LEVEL)
+        good &= called * squares > total * total
+        some = np.flatnonzero(good)
+        with np.errstate(invalid="ignore"):
+            majority = np.maximum(first, second) / (first + second)
+        return cls(
+            counted.variants[some].astype(np.uint32),
+            table.chromosome,
+            called[some],
+            total[some],
+            squares[some],
+            majority[some],
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Candidates]) -> Candidates:
+        """Those of one or more chunks of one class of chromosomes."""
+        names = ("called", "total", "squares", "majority")
+        each = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        return cls(np.concatenate([part.variants for part in parts]), parts[0].chromosome, *each)
+
+    def some(self, which: np.ndarray) -> Candidates:
+        """Some of them: their places, or bool (m,)."""
+        names = ("called", "total", "squares", "majority")
+        each = (getattr(self, name)[which] for name in names)
+        return Candidates(self.variants[which], self.chromosome, *each)
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Copies of the panel's first allele: float64 (m,)."""
+        return np.asarray((self.called + self.total) / self.called)
+
+    def linked(
+        self, first: np.ndarray, second: np.ndarray, products: np.ndarray, people: float, r2: float
+    ) -> np.ndarray:
+        """Whether the squared correlation of pairs is above r2, as PLINK compares it: bool (pairs,).
+
+        `first` and `second` are places of variants, `people` is how often everybody counts.
+        """
+        missing = people - self.called
+        total = self.total + missing * (self.total / self.called)
+        squares = self.squares + missing * (self.total / self.called) ** 2
+        variance = squares * people - total * total
+        covariance = products * people - total[first] * total[second]
+        return np.asarray(covariance * covariance > r2 * _MORE * variance[first] * variance[second])

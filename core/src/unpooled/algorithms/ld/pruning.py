@@ -1,0 +1,169 @@
+"""LD pruning of the pool: which variants remain, as `plink2 --indep-pairwise` finds them on pooled files.
+
+    kept = yield from prune(study)          # panel indices, rising
+
+A study that prunes lists `PRUNING_ASKS` among its questions and `PRUNING` among its options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from unpooled.algorithms.ld.candidates import Candidates
+from unpooled.algorithms.ld.greedy import LINKED, UNLINKED, Band, walk
+from unpooled.algorithms.ld.options import BAD_LD, FEWEST_FOUNDERS, INDEP_PAIRWISE, MOST_AHEAD, Windows
+from unpooled.algorithms.ld.questions import (
+    EVERY_FOUNDER,
+    MOST_ROUNDS,
+    PAIRS_AT_ONCE,
+    CountFounders,
+    CountGenotypes,
+    SumPairs,
+    weights,
+)
+from unpooled.algorithms.shared import filters
+from unpooled.algorithms.shared.chunks import Chunk, chunks_of
+from unpooled.algorithms.shared.genotype_counts import Counted
+from unpooled.algorithms.shared.genotype_table import GenotypeTable
+from unpooled.errors import Refuse
+from unpooled.plan import FEWEST_AT_A_LEVEL
+from unpooled.procedure import Asks, Each, Go, Study, procedure
+
+_FIRST_AHEAD = 8
+"""Pairs of each variant that are asked about first; in each further round twice as many."""
+_FEW = 1 << 17
+"""Pairs of a chromosome that are worth no further round."""
+
+
+def prune(study: Study) -> Asks[np.ndarray]:
+    """The variants that remain, of those that pass the filters: panel indices, rising, uint32 (k,)."""
+    founders = yield from count_founders(study)
+    compared = yield from candidates(study, founders)
+    return (yield from pruned(study, founders, compared))
+
+
+def candidates(study: Study, founders: np.ndarray) -> Asks[list[Candidates]]:
+    """The variants that are compared, of each chromosome."""
+    parts = yield Each(count_chunk(study, chunk, founders) for chunk in chunks_of(study))
+    places = [place for part in parts for place in _by_chromosome(study, part)]
+    return [_joined(study, parts, code) for code in dict.fromkeys(places)]
+
+
+def pruned(study: Study, founders: np.ndarray, compared: Sequence[Candidates]) -> Asks[np.ndarray]:
+    """Those of them that remain: panel indices, rising, uint32 (k,)."""
+    kept = yield Each(prune_chromosome(study, each, founders) for each in compared)
+    return np.concatenate([np.zeros(0, np.uint32), *kept])
+
+
+def _by_chromosome(study: Study, part: Candidates) -> list[int]:
+    found: list[int] = np.unique(study.panel.chromosome[part.variants]).tolist()
+    return [code for code in found if code]  # PLINK prunes no unplaced variant
+
+
+def _joined(study: Study, parts: Sequence[Candidates], code: int) -> Candidates:
+    """Those on one chromosome."""
+    here = [part.some(study.panel.chromosome[part.variants] == code) for part in parts]
+    return Candidates.joined([part for part in here if len(part.variants)])
+
+
+def count_founders(study: Study) -> Asks[np.ndarray]:
+    """How many founders there are, in the groups of `EVERY_FOUNDER`; refuses a pool with few."""
+    founders = (yield CountFounders())["people"]
+    people, least = int(founders.sum()), FEWEST_AT_A_LEVEL if study.plan.bad_ld else FEWEST_FOUNDERS
+    if people < least and not study.plan.alone:
+        raise Refuse(
+            BAD_LD.name,
+            f"the pool has fewer than {least} founders, people neither of whose parents is named, and "
+            "correlations of so few are mostly chance",
+            "Have the cohorts set the parents of their people to 0, or invite further cohorts.",
+        )
+    return np.asarray(founders)
+
+
+@procedure("ld/chunk")
+def count_chunk(study: Study, chunk: Chunk, founders: np.ndarray) -> Asks[Candidates]:
+    """Count the genotypes of a chunk; what passes the filters and has enough carriers can be compared."""
+    wanted = tuple(weights(chunk.chromosome))
+    sizes = [_size(group, founders) for group in wanted]
+    sums = yield CountGenotypes(chunk.start, chunk.stop, wanted, max(sizes), chunk.chromosome)
+    table = GenotypeTable(sums["genotypes"], wanted, sum(sizes), chunk.chromosome, ())
+    found = Counted.of(chunk, table)
+    return Candidates.of(found.some(filters.passing(table, study.plan)), study.plan)
+
+
+def _size(group: tuple[str, ...], founders: np.ndarray) -> int:
+    named = zip(EVERY_FOUNDER, founders.tolist(), strict=True)
+    return sum(size for finest, size in named if set(group) <= set(finest))
+
+
+@procedure("ld/chromosome")
+def prune_chromosome(study: Study, candidates: Candidates, founders: np.ndarray) -> Asks[np.ndarray]:
+    """The variants of a chromosome that remain: panel indices, uint32 (k,)."""
+    _, band = _windows(study, candidates)
+    if band.widest > MOST_AHEAD:
+        raise Refuse(
+            INDEP_PAIRWISE.name,
+            f"a window holds more than {MOST_AHEAD:,} variants",
+            "Choose a smaller window, or thin out variants by --maf first.",
+        )
+    known = np.zeros(band.pairs, np.uint8)
+    most = max(_FIRST_AHEAD, _FEW // max(1, len(candidates.variants)))
+    return (yield from Go(walk_on(study, candidates, founders, known, most, 1)))
+
+
+def _windows(study: Study, candidates: Candidates) -> tuple[tuple[np.ndarray, np.ndarray], Band]:
+    bounds = Windows.read(study.plan.indep_pairwise).bounds(study.panel.position[candidates.variants])
+    return bounds, Band.of(*bounds, len(candidates.variants))
+
+
+@procedure("ld/walk")
+def walk_on(
+    study: Study, candidates: Candidates, founders: np.ndarray, known: np.ndarray, most: int, turn: int
+) -> Asks[np.ndarray]:
+    """Prune by the pairs that are known, and ask about those that were met; again until all are known."""
+    windows, band = _windows(study, candidates)
+    # In the last round whatever may still be met.
+    found = walk(windows, band, known, candidates.majority, most if turn < MOST_ROUNDS else MOST_AHEAD)
+    if not len(found.first):
+        return np.asarray(candidates.variants[~found.removed])
+    if turn > MOST_ROUNDS:
+        raise AssertionError("each round makes more pairs known")
+    ends = _ends_of_parts(found.first)
+    linked = yield Each(
+        compare(study, candidates, founders, found.first[part], found.second[part])
+        for part in np.split(np.arange(len(found.first)), ends)
+    )
+    known = known.copy()
+    known[band.at(found.first, found.second)] = np.where(np.concatenate(linked), LINKED, UNLINKED)
+    return (yield from Go(walk_on(study, candidates, founders, known, 2 * most, turn + 1)))
+
+
+def _ends_of_parts(first: np.ndarray) -> np.ndarray:
+    """Where to part pairs, so that those of one variant stay together."""
+    at = np.arange(PAIRS_AT_ONCE, len(first), PAIRS_AT_ONCE)
+    return np.unique(np.searchsorted(first, first[at]))
+
+
+@procedure("ld/compare")
+def compare(
+    study: Study, candidates: Candidates, founders: np.ndarray, first: np.ndarray, second: np.ndarray
+) -> Asks[np.ndarray]:
+    """Which pairs are linked, `first` and `second` being places of variants: bool (pairs,)."""
+    named = np.unique(np.concatenate([first, second]))
+    places = np.searchsorted(named, first), np.searchsorted(named, second)
+    some = candidates.some(named)
+    sums = yield SumPairs(
+        some.variants,
+        some.mean,
+        np.bincount(places[0], minlength=len(named)).astype(np.uint32),
+        (places[1] - places[0]).astype(np.uint32),
+        int(founders.sum()),
+        study.plan.cohorts,
+        candidates.chromosome,
+    )
+    of_group = weights(candidates.chromosome)
+    people = float(sum(weight * _size(group, founders) for group, weight in of_group.items()))
+    r2 = Windows.read(study.plan.indep_pairwise).r2
+    return some.linked(*places, sums["products"], people, r2)

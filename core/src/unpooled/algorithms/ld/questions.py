@@ -1,0 +1,219 @@
+"""What is asked for linkage disequilibrium: founders, their genotypes, and products of two variants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.ld.options import MOST_AHEAD, Windows
+from unpooled.algorithms.shared import genotype_counts, groups, plausible
+from unpooled.algorithms.shared.chunks import DIPLOID, MT, X, Y, chromosome_class, foreseen_chunks
+from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
+from unpooled.algorithms.shared.groups import FOUNDER, MEN, NOT_MEN, Group
+from unpooled.algorithms.shared.standardise import fraction_bits
+from unpooled.cohort import AT_ONCE, Cohort
+from unpooled.kernels import pairs as kernel
+from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
+from unpooled.question import Arrays, Asking, Count, Filled, Foreseen, Question, Real
+from unpooled.sizes import Sizes
+
+EVERY_FOUNDER: tuple[Group, ...] = ((FOUNDER, MEN), (FOUNDER, NOT_MEN))
+PAIRS_AT_ONCE = 1 << 20
+"""In one question: four megabytes of answers."""
+MOST_ROUNDS = 40
+"""In which pairs of one variant are asked about."""
+MOST_QUESTIONS = 2 * MOST_ROUNDS + MOST_AHEAD**2 // PAIRS_AT_ONCE + 1
+"""That name one variant: in each round one in which it is the first of pairs, and one or more before that."""
+_USUALLY_AHEAD = 50
+"""Variants behind another that it is compared with, of large windows of kilobases."""
+
+
+CLASSES = (DIPLOID, X, Y, MT)
+
+
+def weights(chromosome: str) -> dict[Group, int]:
+    """Who counts in products on a class of chromosomes, and how often: a man once on X, others twice."""
+    men, others = EVERY_FOUNDER
+    if chromosome == X:
+        return {men: 1, others: 2}
+    return {men: 1} if chromosome == Y else {(FOUNDER,): 1}
+
+
+@dataclass(frozen=True)
+class CountFounders(Question):
+    """How many founders there are."""
+
+    name: ClassVar[str] = "ld/founders"
+    title: ClassVar[str] = "Count founders"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "people",
+            (len(EVERY_FOUNDER),),
+            MOST_PEOPLE,
+            "number of founders, male or not",
+            "how many founders the pool has",
+        ),
+    )
+    ring_bits: ClassVar[int] = 64
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls()])
+
+    def local(self, cohort: Cohort) -> Arrays:
+        people = [np.count_nonzero(groups.members(group, cohort.samples)) for group in EVERY_FOUNDER]
+        return {"people": np.array(people)}
+
+
+@dataclass(frozen=True)
+class CountGenotypes(genotype_counts.CountGenotypes):
+    """Genotype counts of founders."""
+
+    name: ClassVar[str] = "ld/genotypes"
+
+    @classmethod
+    def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
+        return tuple(weights(chromosome))
+
+
+@dataclass(frozen=True, eq=False)
+class SumPairs(Question):
+    """Sums of products of the genotypes of two variants, for pairs that lie near one another."""
+
+    name: ClassVar[str] = "ld/pairs"
+    title: ClassVar[str] = "Compare variants"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "products",
+            ("pairs",),
+            "bound",
+            "bits",
+            "per pair of variants: sum over founders of the product of their copies, less one each; a "
+            "missing call is the pool's mean",
+            "how two variants go together in the pool; only of variants of which each allele has at least "
+            f"{FEWEST_AT_A_LEVEL} carriers there",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"pairs": "pair of variants"}
+    ring_bits: ClassVar[int] = 32
+    fills_apart: ClassVar[str] = "ld"
+
+    variants: np.ndarray
+    """Panel indices, rising: uint32 (v,)."""
+    mean: np.ndarray
+    """float64 (v,): mean copies of the panel's first allele, which stand for missing calls."""
+    ahead: np.ndarray
+    """uint32 (v,): of how many pairs each is the first."""
+    lag: np.ndarray
+    """uint32 (pairs,): how many variants the second of each pair is behind the first."""
+    people: int
+    """Founders of the pool."""
+    cohorts: int
+    chromosome: str
+    """The class of chromosomes that the variants are on."""
+
+    def __post_init__(self) -> None:
+        good = plausible.pool(self.people, self.cohorts) and plausible.copies(self.mean, self.variants.shape)
+        good &= {self.variants.dtype, self.ahead.dtype, self.lag.dtype} == {np.dtype(np.uint32)}
+        good = good and self.ahead.shape == self.variants.shape == (len(self.variants),)
+        good = good and bool((np.diff(self.variants.astype(np.int64)) > 0).all())
+        good = good and self.lag.shape == (int(self.ahead.sum(dtype=np.int64)),) and self._has_seconds()
+        plausible.require(good, "pairs of variants")
+
+    def _has_seconds(self) -> bool:
+        _, second = self.places()
+        return bool((self.lag > 0).all() and (second < len(self.variants)).all())
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        """All pairs that can share a window, each asked about once; as a rule it is far fewer."""
+        chunks = foreseen_chunks(plan, sizes)
+        if chunks is None:
+            return None
+        most = Windows.read(plan.indep_pairwise).most_ahead if plan.indep_pairwise else 0
+        each = min(most, _USUALLY_AHEAD)
+        whole, rest = divmod(each * sum(chunk.variants for chunk in chunks), PAIRS_AT_ONCE)
+        # Of each chromosome the last question of a round may be about few pairs.
+        last = [_none(0)] * ((plan.autosomes + len(CLASSES)) * MOST_ROUNDS)
+        questions = [*([_none(PAIRS_AT_ONCE)] * whole), _none(rest), *last]
+        return Foreseen(questions, rounds=-(-most // each) if each else 1, exact=False, usual_rounds=1)
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Real, ...]:
+        return cls.sends if plan.indep_pairwise else ()
+
+    @property
+    def pairs(self) -> int:
+        return len(self.lag)
+
+    @property
+    def bound(self) -> int:
+        return max(weights(self.chromosome).values()) * self.people
+
+    @property
+    def bits(self) -> int:
+        return max(0, fraction_bits(self.bound, self.cohorts, self.ring_bits))
+
+    @property
+    def reach(self) -> int:
+        return int(self.variants[-1]) + 1 if len(self.variants) else 0
+
+    def agrees(self, plan: Plan) -> bool:
+        """Only pairs that can share a window."""
+        if not plan.indep_pairwise or self.cohorts != plan.cohorts:
+            return False
+        return int(self.lag.max(initial=0)) <= Windows.read(plan.indep_pairwise).most_ahead
+
+    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
+        """All on one chromosome of that class."""
+        if not super().fits_panel(chromosomes, plan):
+            return False
+        codes = np.unique(chromosomes[self.variants]).tolist()
+        return [chromosome_class(code, plan.autosomes) for code in codes] == [self.chromosome]
+
+    def asking(self) -> Asking:
+        return Asking(items=self.variants.astype(np.int64), most=MOST_QUESTIONS)
+
+    def filled(self) -> Filled:
+        values = np.zeros((len(self.variants), 3))
+        values[:, 1] = self.mean / 2
+        return Filled(self.variants.astype(np.int64), values)
+
+    def places(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of each pair the places of both among the variants: int64 (pairs,)."""
+        first = np.repeat(np.arange(len(self.variants)), self.ahead)
+        return first, first + self.lag
+
+    def local(self, cohort: Cohort) -> Arrays:
+        inside = [(groups.members(group, cohort.samples), w) for group, w in weights(self.chromosome).items()]
+        first, second = self.places()
+        found, done = np.zeros(self.pairs), 0
+        rows = max(1, AT_ONCE // max(1, len(cohort.samples) // 4), 2 * int(self.lag.max(initial=0)))
+        for start in range(0, len(self.variants), rows):
+            upto = done + int(self.ahead[start : start + rows].sum(dtype=np.int64))
+            some = slice(done, upto)
+            stop = int(second[some].max(initial=start)) + 1
+            packed = cohort.packed(self.variants[start:stop].astype(np.int64))
+            sign = np.where(
+                packed.swapped, 1.0, -1.0
+            )  # copies of A2 are those of the panel's first if swapped
+            for members, weight in inside:
+                bits = kernel.planes(packed.words, members)
+                sums = kernel.products(
+                    bits, sign, self.mean[start:stop] - 1, first[some] - start, second[some] - start
+                )
+                found[some] += weight * sums
+            done = upto
+        return {"products": found}
+
+
+def _none(pairs: int) -> SumPairs:
+    """About so many pairs: only the size is meant."""
+    one, variants = np.ones(pairs, np.uint32), np.arange(pairs + 1, dtype=np.uint32)
+    return SumPairs(variants, np.zeros(pairs + 1), np.append(one, np.uint32(0)), one, 1, 1, MT)
+
+
+PRUNING_ASKS: tuple[type[Question], ...] = (CountFounders, CountGenotypes, SumPairs)
+"""What pruning may ask, in this order."""

@@ -1,0 +1,44 @@
+"""Cohorts with files of PLINK 2 and of PLINK 1 in one study: the bytes are those of PLINK 1's files alone."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from .conftest import Rehearse
+
+MICE = ("--chr-set", 19, "--allow-no-sex", "--nonfounders", "--min-samples", 20, "--min-per-class", 1)
+FILES = ("assoc", "frq", "lmiss", "hwe")
+
+
+def test_pgens_among_beds_give_the_same_bytes(
+    few: Path,
+    split: Callable[..., list[Path]],
+    plink: Callable[..., str],
+    plink2: Callable[..., str],
+    rehearse: Rehearse,
+    tmp_path: Path,
+) -> None:
+    bed, *rest = split(few, (4, 3, 3), tmp_path, "--chr-set", "19")
+    pfiles: list[object] = []
+    for part in rest:
+        # Other names, so that nothing can be read from the .bed by mistake.
+        prefix = tmp_path / f"{part.name}-2"
+        plink2("--bfile", part, "--chr-set", 19, "--make-pgen", "--out", prefix)
+        pfiles += ["--pfile", prefix]
+    plink(
+        "--bfile", few, *MICE[:4], "--assoc", "--freq", "--missing", "--hardy", "--out", tmp_path / "pooled"
+    )
+    said = rehearse("--bfile", bed, *pfiles, *MICE, "--out", tmp_path / "ours").stdout
+    assert said
+    for file in FILES:
+        ours, pooled = (Path(f"{tmp_path}/{name}.{file}").read_bytes() for name in ("ours", "pooled"))
+        assert ours == pooled, file
+
+
+def test_rehearsal_wants_all_three_files(few: Path, rehearse: Rehearse, tmp_path: Path) -> None:
+    shutil.copy(f"{few}.bed", tmp_path / "x.pgen")
+    done = rehearse("--pfile", tmp_path / "x", "--out", tmp_path / "ours", check=False)
+    assert done.returncode == 2
+    assert "x.pvar" in done.stderr and "x.psam" in done.stderr
