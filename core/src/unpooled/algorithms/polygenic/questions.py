@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from unpooled.algorithms.polygenic.counts import GROUPS, OfDrawn
+from unpooled.algorithms.polygenic.counts import GROUPS, CountLeftOut, OfDrawn
 from unpooled.algorithms.polygenic.options import MOST_ROUNDS, USUAL_SHARES
 from unpooled.algorithms.polygenic.people import FITTED, columns_of, key_of
+from unpooled.algorithms.regression.pool import Census
 from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chromosome_class, foreseen_chunks
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
@@ -31,9 +32,11 @@ from unpooled.kernels import products as kernel
 from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.kernels.scores import add_scores
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
-from unpooled.question import Arrays, Asking, Count, Filled, Foreseen, Question, Real
+from unpooled.question import Arrays, Asking, Count, Filled, Foreseen, Question, Real, encode
 from unpooled.sizes import Sizes
 
+LINE = "polygenic"
+"""Of all questions about covariates and phenotype: in one study these are standardised in one way."""
 _MOST_COPIES = 4
 """No sum of copies about their mean, times a standardised column, is beyond this times the people."""
 
@@ -43,6 +46,7 @@ class SumColumns(OfDrawn):
     """Sums of the products of one, the standardised covariates and the phenotype."""
 
     name: ClassVar[str] = "polygenic/columns"
+    line: ClassVar[str] = LINE
     title: ClassVar[str] = "Sum covariates and phenotype"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
@@ -87,6 +91,12 @@ class SumColumns(OfDrawn):
         same = self.is_drawn_by(plan) and self.cohorts == plan.cohorts
         return same and len(self.centre) == len(plan.covariate_columns) + 1
 
+    def follows(self) -> tuple[str, ...]:
+        return (Census.name, CountLeftOut.name)
+
+    def goes_on_from(self, earlier: Any) -> bool:
+        return encode(self) == encode(earlier)
+
     @property
     def width(self) -> int:
         """One, covariates and phenotype."""
@@ -111,6 +121,23 @@ class SumColumns(OfDrawn):
         z, (i, j) = self.values(cohort), np.triu_indices(self.width)
         parts = self.members(cohort)
         return {"products": np.array([np.einsum("ni,ni->i", z[p][:, i], z[p][:, j]) for p in parts])}
+
+
+class _OfColumns(Question):
+    """About genotypes with covariates and phenotype."""
+
+    line: ClassVar[str] = LINE
+
+    design: SumColumns
+
+    def follows(self) -> tuple[str, ...]:
+        return (*self.design.follows(), CountCarriers.name)
+
+    def stands_on(self) -> Question:
+        return self.design
+
+    def goes_on_from(self, earlier: Any) -> bool:
+        return self.design.goes_on_from(earlier)
 
 
 class _AboutChunk(Question):
@@ -194,7 +221,7 @@ def carriers(counts: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class SumWithAlleles(_AboutChunk):
+class SumWithAlleles(_OfColumns, _AboutChunk):
     """Sums of genotype times one, covariate and phenotype, for some variants of a chunk."""
 
     name: ClassVar[str] = "polygenic/alleles"
@@ -301,12 +328,11 @@ def scores_of(cohort: Cohort, variants: np.ndarray, mean: np.ndarray, weights: n
     return found
 
 
-class _AboutMany(Question):
+class _AboutMany(_OfColumns):
     """About all variants of the score at once."""
 
     kept: np.ndarray
     mean: np.ndarray
-    design: SumColumns
 
     @property
     def reach(self) -> int:
