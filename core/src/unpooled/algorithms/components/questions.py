@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from unpooled.algorithms.shared.groups import FOUNDER, NONFOUNDER, Group
 from unpooled.algorithms.shared.standardise import fraction_bits
 from unpooled.cohort import Cohort
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
-from unpooled.question import Arrays, Asking, Count, Filled, Foreseen, Question, Real
+from unpooled.question import Arrays, Asking, Count, Filled, Foreseen, Question, Real, encode
 from unpooled.sizes import Sizes
 
 MOST_BOUND = 1 << 60
@@ -199,6 +199,16 @@ class Multiply(Question):
 
     def asking(self) -> Asking:
         return Asking(items=np.flatnonzero(self.kept), most=MOST_ROUNDS)
+
+    def follows(self) -> tuple[str, ...]:
+        return (CountPeople.name, CountGenotypes.name)
+
+    def stands_on(self) -> Question:
+        return replace(self, directions=np.zeros((0, self.variants)), round=1)
+
+    def goes_on_from(self, earlier: Any) -> bool:
+        """Always about the same variants: the people who lack a call are others elsewhere."""
+        return encode(self.stands_on()) == encode(earlier)
 
     def filled(self) -> Filled:
         return taken_for(np.flatnonzero(self.kept), self.mean)
