@@ -163,6 +163,9 @@ class Question:
     each: ClassVar[Mapping[str, str]] = {}
     """For people, what there is one of along a dimension in `sends`: "variants" is of a "variant"."""
     ring_bits: ClassVar[int] = 32
+    fills_apart: ClassVar[str] = ""
+    """Questions for which this differs may take missing calls of a variant for different numbers: what they
+    sum is so different that no two of them can be subtracted from one another."""
 
     @property
     def reach(self) -> int:

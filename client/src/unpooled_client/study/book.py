@@ -128,7 +128,8 @@ class Book:
         self.rounds: dict[int, bytes] = {}
         self.dealt: dict[int, Dealt] = {}
         self._asked: dict[tuple[str, str], np.ndarray] = {}
-        self._fills, self._filled = np.zeros(0, np.uint32), np.zeros(0, bool)
+        self._fills: dict[str, np.ndarray] = {}
+        self._filled: dict[str, np.ndarray] = {}
         self._sent: dict[str, int] = {}
         self._earlier: dict[str, list[Question]] = {}
         for entry in _lines(path, seed):
@@ -202,16 +203,16 @@ class Book:
         filled = question.filled()
         if filled is None:
             return True
-        known = filled.variants < len(self._filled)
-        known[known] = self._filled[filled.variants[known]]
-        before = self._fills[filled.variants[known]]
+        known = ~self._is_new(question.fills_apart, filled.variants)
+        before = self._fills.get(question.fills_apart, np.zeros(0, np.uint32))[filled.variants[known]]
         return np.array_equal(before, _digests(filled.values[known], self._keys))
 
     def _entry(self, asked: Asked) -> Entry:
         asking, filled = asked.question.asking(), asked.question.filled()
         fills = np.zeros(0, np.uint32)
         if filled is not None:
-            fills = _digests(filled.values[self._is_new(filled.variants)], self._keys)
+            new = self._is_new(asked.question.fills_apart, filled.variants)
+            fills = _digests(filled.values[new], self._keys)
         start, items = 0, b""
         if asking.items is not None and len(asking.items):
             start = int(asking.items.min())
@@ -232,11 +233,11 @@ class Book:
             message=asked.message if compared else b"",
         )
 
-    def _is_new(self, variants: np.ndarray) -> np.ndarray:
-        """Which of these have never been filled: bool (m,)."""
-        new = np.ones(len(variants), bool)
-        known = variants < len(self._filled)
-        new[known] = ~self._filled[variants[known]]
+    def _is_new(self, apart: str, variants: np.ndarray) -> np.ndarray:
+        """Which of these have never been filled by questions of this kind: bool (m,)."""
+        new, filled = np.ones(len(variants), bool), self._filled.get(apart, np.zeros(0, bool))
+        known = variants < len(filled)
+        new[known] = ~filled[variants[known]]
         return new
 
     def _take(self, entry: Entry) -> None:
@@ -252,9 +253,11 @@ class Book:
         self._asked[key] = _grown(self._asked.get(key, np.zeros(0, np.uint8)), items)
         self._asked[key][items] += 1
         if len(entry.fills):
-            new = items[self._is_new(items)]
-            self._fills, self._filled = _grown(self._fills, items), _grown(self._filled, items)
-            self._fills[new], self._filled[new] = entry.fills, True
+            apart = self._kinds[entry.kind].fills_apart
+            new = items[self._is_new(apart, items)]
+            self._fills[apart] = _grown(self._fills.get(apart, np.zeros(0, np.uint32)), items)
+            self._filled[apart] = _grown(self._filled.get(apart, np.zeros(0, bool)), items)
+            self._fills[apart][new], self._filled[apart][new] = entry.fills, True
         if entry.message:
             question = codec.decode(entry.message, list(self._kinds.values()))  # one may hold another
             self._earlier.setdefault(entry.kind, []).append(question)
