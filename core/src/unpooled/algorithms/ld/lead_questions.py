@@ -53,6 +53,11 @@ class CountFounders(questions.CountFounders):
     def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
         return cls.sends if CLUMPED in plan.files else ()
 
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        """Only if there are leads."""
+        return Foreseen([cls()], exact=False)
+
 
 @dataclass(frozen=True, eq=False)
 class CountAround(Question):
