@@ -1,4 +1,4 @@
-"""`.clumped` of rehearsed studies, and what plink1.9 --clump makes of the same report and the pooled files."""
+"""`.clumped` of rehearsed studies, and what plink1.9 --clump makes of the same report and pooled files."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ def beside_nobody(small: Small) -> list[Any]:
 
 
 BY_FLOORS = (PERFORMANCE, RANGES, LINKAGE)
-"""Result tables of ranges of scores, which are wider where few people are in one, and of pairs of variants, of
-which rare ones are in none."""
+"""Result tables of ranges of scores, which are wider where few people are in one, and of pairs of variants,
+among which no rare ones are."""
 
 
 @pytest.mark.parametrize(
