@@ -40,8 +40,7 @@ def score(
 def write_to(target: Path, options: DataOptions, plan: Plan, scoring_file: Path) -> None:
     """FID, IID and SCORE of everybody who was not removed. Raises DataProblem if the files cannot be read."""
     data, report = open_under(plan, options, 1)
-    fam = read_fam(options.samples, Report())
-    if not isinstance(data, PlinkData) or fam is None:
+    if not isinstance(data, PlinkData) or (fam := read_fam(data.options.samples, Report())) is None:
         raise report.problem()
     found = ScoringFile.read(scoring_file.read_bytes(), plan.autosomes)
     cohort = data.align(found.panel)
