@@ -38,6 +38,7 @@ from unpooled.plan import Plan
 from unpooled.protocol import codec
 from unpooled.protocol.problems import Problem
 from unpooled.question import Question
+from unpooled.question import encode as encoded
 from unpooled.sizes import Sizes
 from unpooled_client.state.files import StateError, write_atomically
 from unpooled_client.state.folder import Saved, StateFolder
@@ -82,7 +83,7 @@ class Entry:
     fills: np.ndarray
     """uint32: keyed digests of what missing calls count, of the items that were never filled before."""
     message: bytes
-    """The question, if it must agree with those before it in more than this."""
+    """What the question stands on, if later ones are compared with that and it is new."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,6 @@ class Asked:
     round: int
     digest: bytes
     question: Question
-    message: bytes
     panel: bytes
     size: int
 
@@ -180,15 +180,21 @@ class Book:
             raise _distrust(asked, "asks about something that does not exist")
         if len(items) and (self._times(question.name, asking.search, items) >= asking.most).any():
             raise _distrust(asked, "asks again what was answered")
-        if not all(question.goes_on_from(earlier) for earlier in self._earlier.get(question.name, [])):
+        if not all(kind in self._sent for kind in question.follows()):
+            raise _distrust(asked, "asks for sums before it has counted whose they are")
+        if not all(question.goes_on_from(earlier) for earlier in self._before(question)):
             raise _distrust(
-                asked, "asks for other values than it began with: each reveals more single values"
+                asked, "asks for other values than it began with: each reveals more of single people"
             )
         if not self._fills_as_before(question):
             raise _distrust(asked, "asks again what it has asked, but counts missing calls differently")
         most = self._most_bytes(type(question))
         if most is None or self._sent.get(question.name, 0) + asked.size > most:
             raise _distrust(asked, "asks for more than was released")
+
+    def _before(self, question: Question | type[Question]) -> list[Question]:
+        """What earlier questions of the same line stood on."""
+        return self._earlier.setdefault(question.line or question.name, [])
 
     def _times(self, kind: str, search: str, items: np.ndarray) -> np.ndarray:
         """How often each item was asked about: uint8 (items,)."""
@@ -218,7 +224,6 @@ class Book:
             bits = np.zeros(int(asking.items.max()) - start + 1, bool)
             bits[asking.items - start] = True
             items = zlib.compress(np.packbits(bits).tobytes())
-        compared = type(asked.question).goes_on_from is not Question.goes_on_from
         return Entry(
             round=asked.round,
             digest=asked.digest,
@@ -229,8 +234,14 @@ class Book:
             panel=asked.panel,
             size=asked.size,
             fills=fills,
-            message=asked.message if compared else b"",
+            message=self._message(asked.question),
         )
+
+    def _message(self, question: Question) -> bytes:
+        if type(question).goes_on_from is Question.goes_on_from:
+            return b""
+        message = encoded(question.stands_on())
+        return b"" if message in map(encoded, self._before(question)) else message
 
     def _is_new(self, variants: np.ndarray) -> np.ndarray:
         """Which of these have never been filled: bool (m,)."""
@@ -257,7 +268,7 @@ class Book:
             self._fills[new], self._filled[new] = entry.fills, True
         if entry.message:
             question = codec.decode(entry.message, list(self._kinds.values()))  # one may hold another
-            self._earlier.setdefault(entry.kind, []).append(question)
+            self._before(self._kinds[entry.kind]).append(question)
 
     def _append(self, entry: Entry | Dealt) -> None:
         data = codec.encode(entry)

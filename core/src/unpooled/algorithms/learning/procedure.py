@@ -1,7 +1,8 @@
 """From counts to products: what a study of models asks, and which tables the model is computed from.
 
 Nothing but counts is asked before the floors have been looked at: enough people in each fold, of each class,
-with each level, and beside the mean of each column.
+with each level, and for each column. Then one sum of each column, its mean, is asked for, and how many people
+are beside that mean: nothing more before these are enough.
 """
 
 from __future__ import annotations
@@ -27,7 +28,13 @@ from unpooled.algorithms.tables.census import count_values
 from unpooled.algorithms.tables.encoding import procedure as encoding
 from unpooled.algorithms.tables.encoding.procedure import ROWS, sift, with_rest
 from unpooled.algorithms.tables.encoding.questions import merged, no_codes, sizes_of, split
-from unpooled.algorithms.tables.moments import Average, FindMagnitude, MeasureSpread, find_moments
+from unpooled.algorithms.tables.moments import (
+    Average,
+    FindMagnitude,
+    MeasureSpread,
+    find_means,
+    find_spread,
+)
 from unpooled.encoder import outputs_of
 from unpooled.encodings import ONE_HOT, ORDINAL
 from unpooled.errors import Refuse
@@ -113,9 +120,10 @@ def describe_columns(study: Study) -> Asks[Described]:
     refuse_few_people(plan, counted)
     n = yield from count_values(study)
     levels = yield from keep_levels(study, counted["rows"])
-    mean, deviation = yield from find_moments(study, n, FindMagnitude, Average, MeasureSpread)
     refuse_wide(plan, levels, int(counted["people"].sum()))
-    refuse_lone_values(plan, (yield CountSides(np.nan_to_num(mean), plan.validation_folds)))
+    means = yield from find_means(study, n, FindMagnitude, Average)
+    refuse_lone_values(plan, (yield CountSides(means.centre, plan.validation_folds)))
+    mean, deviation = yield from find_spread(study, n, means, MeasureSpread)
     centre, spread = design_moments(plan, levels, mean, deviation)
     exponent = np.where(spread > 0, np.frexp(spread * (1 + 1e-6))[1], 0).astype(np.int64)
     question = question_of(plan, levels, int(counted["rows"].sum()), centre, exponent)

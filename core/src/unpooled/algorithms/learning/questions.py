@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from unpooled.cohort import Categories, Table
 from unpooled.encodings import ONE_HOT, ORDINAL
 from unpooled.errors import ProtocolError
 from unpooled.plan import Plan
-from unpooled.question import Arrays, Count, Foreseen, Question, Real, Sent
+from unpooled.question import Arrays, Count, Foreseen, Question, Real, Sent, encode
 from unpooled.sizes import Sizes
 
 FRACTION_BITS = 60
@@ -29,6 +29,8 @@ MOST_COLUMNS = 2000
 """Of a design whose products are asked for: 16 MB a fold."""
 MOST_WIDE = 20_000
 """Of one that is fitted without them."""
+LINE = "model"
+"""Of all questions about the columns of a design, and of that about the levels that are kept."""
 AT_ONCE = 1 << 23
 """Numbers of a table that are standardised at once."""
 
@@ -149,6 +151,7 @@ class SiftByFold(_ByFold, Sift):
 @dataclass(frozen=True, eq=False)
 class CountLevelsByFold(_ByFold, CountLevels):
     name: ClassVar[str] = "model/levels"
+    line: ClassVar[str] = LINE
     title: ClassVar[str] = "Count values"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
@@ -173,6 +176,9 @@ class CountLevelsByFold(_ByFold, CountLevels):
             merged(count, kept) for count, kept in zip(self.rows_counted(table), self.kept_of, strict=True)
         ]
         return {**super().local(table), "of_rows": np.concatenate([part.ravel() for part in rows])}
+
+    def goes_on_from(self, earlier: Any) -> bool:
+        return isinstance(earlier, CountLevelsByFold)
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,6 +249,7 @@ class SumProducts(Question):
     """
 
     name: ClassVar[str] = "model/products"
+    line: ClassVar[str] = LINE
     title: ClassVar[str] = "Sum products of columns"
     sends: ClassVar[tuple[Sent, ...]] = (
         Real(
@@ -343,6 +350,22 @@ class SumProducts(Question):
     def agrees(self, plan: Plan) -> bool:
         return self.is_design_of(plan) and self.columns <= MOST_COLUMNS + self.targets
 
+    def follows(self) -> tuple[str, ...]:
+        levels = (CountLevelsByFold.name,) if len(self.sizes) else ()
+        return (CountPeople.name, *levels, CountSides.name)
+
+    def goes_on_from(self, earlier: Any) -> bool:
+        """With levels that were counted, and of a category at most one of these less: the rest was too small.
+
+        And in one study all questions are about the same columns.
+        """
+        if not isinstance(earlier, CountLevelsByFold):
+            return encode(self) == encode(earlier)
+        return np.array_equal(self.sizes, earlier.sizes) and all(
+            not (now & ~before).any() and before.sum() - now.sum() <= 1
+            for now, before in zip(self._kept, earlier.kept_of, strict=True)
+        )
+
     def is_design_of(self, plan: Plan) -> bool:
         """Whether the table of the plan becomes these columns, if these levels are kept."""
         widest = self.widest(plan)
@@ -420,6 +443,23 @@ class SumProducts(Question):
             return values[:, [self.outcome]]
         first = self.classes - self.targets  # of two classes the second
         return np.where(found.classes[rows, None] == np.arange(first, self.classes), 1.0, -1.0)
+
+
+class OfDesign(Question):
+    """About the columns that a table becomes."""
+
+    line: ClassVar[str] = LINE
+
+    design: SumProducts
+
+    def follows(self) -> tuple[str, ...]:
+        return self.design.follows()
+
+    def stands_on(self) -> Question:
+        return self.design
+
+    def goes_on_from(self, earlier: Any) -> bool:
+        return self.design.goes_on_from(earlier)
 
 
 def is_wide(plan: Plan) -> bool:
