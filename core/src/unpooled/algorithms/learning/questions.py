@@ -16,7 +16,15 @@ from unpooled.algorithms.learning.names import WITHOUT_PRODUCTS
 from unpooled.algorithms.learning.reading import Examples, class_names, outcome_place
 from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
-from unpooled.algorithms.tables.encoding.questions import CountLevels, Sift, cells_of, merged, sizes_of
+from unpooled.algorithms.tables.encoding.questions import (
+    CountLevels,
+    Sift,
+    cells_of,
+    joined,
+    merged,
+    sizes_of,
+)
+from unpooled.algorithms.tables.encoding.rest import AddLevels, Kinds, RankLevels, SiftRest
 from unpooled.cohort import Categories, Table
 from unpooled.encodings import ONE_HOT, ORDINAL
 from unpooled.errors import ProtocolError
@@ -149,6 +157,27 @@ class SiftByFold(_ByFold, Sift):
 
 
 @dataclass(frozen=True, eq=False)
+class SiftRestByFold(_ByFold, SiftRest):
+    name: ClassVar[str] = "model/sift-rest"
+    title: ClassVar[str] = "Sift the rest"
+
+
+@dataclass(frozen=True, eq=False)
+class RankLevelsByFold(_ByFold, RankLevels):
+    name: ClassVar[str] = "model/rank"
+    title: ClassVar[str] = "Rank values"
+
+
+@dataclass(frozen=True, eq=False)
+class AddLevelsByFold(_ByFold, AddLevels):
+    name: ClassVar[str] = "model/add"
+    title: ClassVar[str] = "Add values to the rest"
+
+
+BY_FOLD = Kinds(SiftRestByFold, RankLevelsByFold, AddLevelsByFold)
+
+
+@dataclass(frozen=True, eq=False)
 class CountLevelsByFold(_ByFold, CountLevels):
     name: ClassVar[str] = "model/levels"
     line: ClassVar[str] = LINE
@@ -161,7 +190,6 @@ class CountLevelsByFold(_ByFold, CountLevels):
             "per kept value, the rest of each column, and fold: number of people who have it",
             "how many people of the pool have each kept value, and how many any other",
         ),
-        CountLevels.sends[1],
         Count(
             "of_rows",
             ("cells",),
@@ -175,7 +203,7 @@ class CountLevelsByFold(_ByFold, CountLevels):
         rows = [
             merged(count, kept) for count, kept in zip(self.rows_counted(table), self.kept_of, strict=True)
         ]
-        return {**super().local(table), "of_rows": np.concatenate([part.ravel() for part in rows])}
+        return {**super().local(table), "of_rows": joined(rows)}
 
     def goes_on_from(self, earlier: Any) -> bool:
         return isinstance(earlier, CountLevelsByFold)
