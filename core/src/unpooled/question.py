@@ -166,8 +166,8 @@ class Question:
     """For people, what there is one of along a dimension in `sends`: "variants" is of a "variant"."""
     ring_bits: ClassVar[int] = 32
     fills_apart: ClassVar[str] = ""
-    """Questions for which this differs may take missing calls of a variant for different numbers: what they
-    sum is so different that no two of them can be subtracted from one another."""
+    """Kinds of questions that say the same here take a missing call for the same. Others may differ from
+    them: what is asked of one way and of the other must not be the same sum."""
 
     @property
     def reach(self) -> int:

@@ -1365,6 +1365,13 @@ export interface components {
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
+            /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
+            components?: number;
+            /**
+             * Format: double
+             * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.
+             */
+            component_tolerance?: number;
             /**
              * @description The server reads.
              *
@@ -1995,6 +2002,13 @@ export interface components {
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
+            /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
+            components?: number;
+            /**
+             * Format: double
+             * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.
+             */
+            component_tolerance?: number;
             /**
              * @description The server reads.
              *
@@ -2353,6 +2367,13 @@ export interface components {
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
+            /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
+            components?: number;
+            /**
+             * Format: double
+             * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.
+             */
+            component_tolerance?: number;
             /**
              * @description The server reads.
              *
@@ -2576,6 +2597,13 @@ export interface components {
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
+            /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
+            components?: number;
+            /**
+             * Format: double
+             * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.
+             */
+            component_tolerance?: number;
             /**
              * @description The server reads.
              *
