@@ -54,7 +54,7 @@ def of_variants(test: str, **changes: Any) -> Small:
             "cohorts": COHORTS,
             "compensator_key": bytes(32),
             "trait": ALGORITHMS[test].traits[0],
-            **({} if test in ("chi-square", "prune") else {"covariates": COVARIATES}),
+            **({} if test in ("chi-square", "prune", "pca") else {"covariates": COVARIATES}),
             **({"few_studies": True} if test in ("linear", "logistic") else {}),
             "files": tuple(ALGORITHMS[test].files),
             "chunk_size": 4,
@@ -235,6 +235,8 @@ STUDIES: dict[str, Callable[[], Small]] = {
     ),
     "prune": lambda: of_variants("prune", indep_pairwise="5 1 0.05"),
     "prune, by kilobases": lambda: of_variants("prune", indep_pairwise="1kb 0.2"),
+    "pca": lambda: of_variants("pca", components=3),
+    "pca, of everyone": lambda: of_variants("pca", components=2, nonfounders=True),
     "polygenic": lambda: of_variants("polygenic", held_out=2, shares=_SMALL),
     "polygenic, of cases": lambda: of_variants("polygenic", held_out=2, shares=_SMALL, trait="case/control"),
     **{

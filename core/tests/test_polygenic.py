@@ -15,8 +15,9 @@ from unpooled.algorithms import check
 from unpooled.algorithms.polygenic import procedure
 from unpooled.algorithms.polygenic.people import groups, key_of
 from unpooled.algorithms.polygenic.procedure import TOLERANCE
-from unpooled.algorithms.polygenic.questions import Project, SumWithAlleles, scores_of
+from unpooled.algorithms.polygenic.questions import Project, SumWithAlleles
 from unpooled.algorithms.polygenic.result import FIT, PATH, Performance, columns_of, write_performance
+from unpooled.algorithms.shared.genotype_products import scores_of
 from unpooled.algorithms.shared.gradients import Gradients
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.errors import Refuse, UnpooledError

@@ -165,6 +165,9 @@ class Question:
     each: ClassVar[Mapping[str, str]] = {}
     """For people, what there is one of along a dimension in `sends`: "variants" is of a "variant"."""
     ring_bits: ClassVar[int] = 32
+    fills_apart: ClassVar[str] = ""
+    """Kinds of questions that say the same here take a missing call for the same. Others may differ from
+    them: what is asked of one way and of the other must not be the same sum."""
 
     @property
     def reach(self) -> int:

@@ -23,7 +23,7 @@ import struct
 import threading
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
@@ -128,7 +128,7 @@ class Book:
         self.rounds: dict[int, bytes] = {}
         self.dealt: dict[int, Dealt] = {}
         self._asked: dict[tuple[str, str], np.ndarray] = {}
-        self._fills, self._filled = np.zeros(0, np.uint32), np.zeros(0, bool)
+        self._fills: dict[str, _Fills] = {}
         self._sent: dict[str, int] = {}
         self._earlier: dict[str, list[Question]] = {}
         for entry in _lines(path, seed):
@@ -208,16 +208,17 @@ class Book:
         filled = question.filled()
         if filled is None:
             return True
-        known = filled.variants < len(self._filled)
-        known[known] = self._filled[filled.variants[known]]
-        before = self._fills[filled.variants[known]]
+        fills = self._fills.get(question.fills_apart, _Fills())
+        known = ~fills.is_new(filled.variants)
+        before = fills.digests[filled.variants[known]]
         return np.array_equal(before, _digests(filled.values[known], self._keys))
 
     def _entry(self, asked: Asked) -> Entry:
         asking, filled = asked.question.asking(), asked.question.filled()
         fills = np.zeros(0, np.uint32)
         if filled is not None:
-            fills = _digests(filled.values[self._is_new(filled.variants)], self._keys)
+            known = self._fills.get(asked.question.fills_apart, _Fills())
+            fills = _digests(filled.values[known.is_new(filled.variants)], self._keys)
         start, items = 0, b""
         if asking.items is not None and len(asking.items):
             start = int(asking.items.min())
@@ -243,13 +244,6 @@ class Book:
         message = encoded(question.stands_on())
         return b"" if message in map(encoded, self._before(question)) else message
 
-    def _is_new(self, variants: np.ndarray) -> np.ndarray:
-        """Which of these have never been filled: bool (m,)."""
-        new = np.ones(len(variants), bool)
-        known = variants < len(self._filled)
-        new[known] = ~self._filled[variants[known]]
-        return new
-
     def _take(self, entry: Entry) -> None:
         """Remember an entry that is in the file."""
         self.rounds[entry.round] = entry.digest
@@ -263,9 +257,7 @@ class Book:
         self._asked[key] = _grown(self._asked.get(key, np.zeros(0, np.uint8)), items)
         self._asked[key][items] += 1
         if len(entry.fills):
-            new = items[self._is_new(items)]
-            self._fills, self._filled = _grown(self._fills, items), _grown(self._filled, items)
-            self._fills[new], self._filled[new] = entry.fills, True
+            self._fills.setdefault(self._kinds[entry.kind].fills_apart, _Fills()).add(items, entry.fills)
         if entry.message:
             question = codec.decode(entry.message, list(self._kinds.values()))  # one may hold another
             self._before(self._kinds[entry.kind]).append(question)
@@ -276,6 +268,27 @@ class Book:
             file.write(_PREFIX.pack(len(data), zlib.crc32(data)) + data)
             file.flush()
             os.fsync(file.fileno())
+
+
+@dataclass
+class _Fills:
+    """What missing calls of each variant were taken for."""
+
+    digests: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint32))
+    filled: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
+
+    def is_new(self, variants: np.ndarray) -> np.ndarray:
+        """Which of these have never been filled: bool (m,)."""
+        new = np.ones(len(variants), bool)
+        known = variants < len(self.filled)
+        new[known] = ~self.filled[variants[known]]
+        return new
+
+    def add(self, variants: np.ndarray, digests: np.ndarray) -> None:
+        """Those of them that are new, with as many digests."""
+        new = variants[self.is_new(variants)]
+        self.digests, self.filled = _grown(self.digests, variants), _grown(self.filled, variants)
+        self.digests[new], self.filled[new] = digests, True
 
 
 def knows_of_a_release(path: Path, seed: bytes) -> bool:

@@ -26,11 +26,10 @@ from unpooled.algorithms.regression.pool import Census
 from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chromosome_class, foreseen_chunks
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
+from unpooled.algorithms.shared.genotype_products import scores_of, taken_for, times_genotypes
 from unpooled.algorithms.shared.standardise import fraction_bits
 from unpooled.cohort import Cohort, blocks
-from unpooled.kernels import products as kernel
 from unpooled.kernels.counts import count_genotypes, group_masks
-from unpooled.kernels.scores import add_scores
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.question import Arrays, Asking, Count, Filled, Foreseen, Question, Real, encode
 from unpooled.sizes import Sizes
@@ -298,34 +297,6 @@ class SumWithAlleles(_OfColumns, _AboutChunk):
         columns = np.concatenate([z * part[:, None] for part in self.design.members(cohort)], axis=1)
         sums = times_genotypes(cohort, self.items, self.mean, columns)
         return {"sums": sums.reshape(self.count, GROUPS, self.width)}
-
-
-def taken_for(variants: np.ndarray, mean: np.ndarray) -> Filled:
-    """A missing call is the mean: with another mean in another question sums would tell of who lacks it."""
-    values = np.zeros((len(variants), 3))
-    values[:, 1] = mean / 2
-    return Filled(variants, values)
-
-
-def times_genotypes(
-    cohort: Cohort, variants: np.ndarray, mean: np.ndarray, columns: np.ndarray
-) -> np.ndarray:
-    """X' times columns, float64 (n, c), for some variants, by panel index: float64 (m, c)."""
-    found, total = np.empty((len(variants), columns.shape[1])), columns.sum(axis=0)
-    for part in blocks(len(variants), len(cohort.samples)):
-        packed = cohort.packed(variants[part])
-        called = total - kernel.over_missing(packed.words, columns)
-        found[part] = kernel.products(packed.words, packed.swapped, columns) - mean[part, None] * called
-    return found
-
-
-def scores_of(cohort: Cohort, variants: np.ndarray, mean: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """X times weights, float64 (m, s), for some variants, by panel index: float64 (n, s)."""
-    found = np.zeros((len(cohort.samples), weights.shape[1]))
-    for part in blocks(len(variants), len(cohort.samples)):
-        packed = cohort.packed(variants[part])
-        add_scores(packed.words, packed.swapped, mean[part], weights[part], found)
-    return found
 
 
 class _AboutMany(_OfColumns):
