@@ -223,7 +223,7 @@ def test_a_question_beyond_the_plan_is_not_answered() -> None:
 
 
 def test_beside_a_regression_each_cohort_has_the_scores(cohorts: list[ArrayCohort]) -> None:
-    """Of everyone, those without a phenotype too; of length 1; all components are found before anything else."""
+    """Of everyone, those without a phenotype too, and of length 1; they are found before anything else."""
     random = np.random.default_rng(6)
     people = [
         replace(c, samples=replace(c.samples, phenotype=random.normal(size=len(c.samples)))) for c in cohorts

@@ -85,8 +85,7 @@ def _scores(
 ) -> tuple[list[tuple[bytes, bytes]], np.ndarray]:
     """FID and IID of everybody who was not removed, and sums of weighted copies: float64 (people, s)."""
     data, report = open_under(plan, options, 1)
-    fam = read_fam(options.samples, Report())
-    if not isinstance(data, PlinkData) or fam is None:
+    if not isinstance(data, PlinkData) or (fam := read_fam(data.options.samples, Report())) is None:
         raise report.problem()
     cohort, kept = data.align(panel), np.flatnonzero(data.samples.kept)
     there = np.flatnonzero(cohort.rows >= 0)
