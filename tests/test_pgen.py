@@ -37,6 +37,30 @@ def test_pgens_among_beds_give_the_same_bytes(
         assert ours == pooled, file
 
 
+def test_vcf_and_bgen_among_beds_give_the_same_bytes(
+    few: Path,
+    split: Callable[..., list[Path]],
+    plink: Callable[..., str],
+    plink2: Callable[..., str],
+    rehearse: Rehearse,
+    tmp_path: Path,
+) -> None:
+    bed, in_vcf, in_bgen = split(few, (4, 3, 3), tmp_path, "--chr-set", "19")
+    vcf, bgen = tmp_path / "v.vcf.gz", tmp_path / "g.bgen"
+    exported = ("--chr-set", 19, "--export")
+    plink2("--bfile", in_vcf, *exported, "vcf", "bgz", "id-paste=iid", "--out", tmp_path / "v")
+    plink2("--bfile", in_bgen, *exported, "bgen-1.2", "bits=8", "ref-first", "--out", tmp_path / "g")
+    plink(
+        "--bfile", few, *MICE[:4], "--assoc", "--freq", "--missing", "--hardy", "--out", tmp_path / "pooled"
+    )
+    genotypes = ("--bfile", bed, "--vcf", vcf, "--bgen", bgen, "--sample", tmp_path / "g.sample")
+    people = ("--psam", f"{in_vcf}.fam", "--psam", f"{in_bgen}.fam")
+    rehearse(*genotypes, *people, *MICE, "--out", tmp_path / "ours")
+    for file in FILES:
+        ours, pooled = (Path(f"{tmp_path}/{name}.{file}").read_bytes() for name in ("ours", "pooled"))
+        assert ours == pooled, file
+
+
 def test_rehearsal_wants_all_three_files(few: Path, rehearse: Rehearse, tmp_path: Path) -> None:
     shutil.copy(f"{few}.bed", tmp_path / "x.pgen")
     done = rehearse("--pfile", tmp_path / "x", "--out", tmp_path / "ours", check=False)

@@ -55,7 +55,7 @@ def of_variants(test: str, **changes: Any) -> Small:
             "cohorts": COHORTS,
             "compensator_key": bytes(32),
             "trait": ALGORITHMS[test].traits[0],
-            **({} if test in ("chi-square", "prune") else {"covariates": COVARIATES}),
+            **({} if test in ("chi-square", "prune", "pca") else {"covariates": COVARIATES}),
             **({"few_studies": True} if test in ("linear", "logistic") else {}),
             "files": tuple(ALGORITHMS[test].files),
             "chunk_size": 4,
@@ -156,14 +156,17 @@ def of_model(method: str, outcome: str = "number", nobodys: int = 1) -> Small:
         )
         cells = {**models.cells_of(x, y), "id": [f"{cohort}-{k // 2}" for k in range(400)]}
         cells |= {column.title: random.choice([*"abcd", ""], 400).tolist() for column in words}
+        if nobodys == 1:
+            cells[words[2].title] = ["d", *random.choice([*"abc"], 399).tolist()]  # few have another
         tables.append(models.table_of(cells, plan))
     return Small(plan, NOBODY, tables)
 
 
-def of_words(*encodings: str, **searched: Any) -> Small:
+def of_words(*encodings: str, few: bool = False, **searched: Any) -> Small:
     """Columns of words by these encodings; one that is encoded by a target in folds.
 
-    `searched`: what the first and the fourth have in place of a list of their values.
+    `few`: whether only one person of a cohort has a word that is not listed. `searched`: what the first and
+    the fourth have in place of a list of their values.
     """
     levels = ("a", "b", "c", "nobody's")
     columns = [
@@ -176,7 +179,9 @@ def of_words(*encodings: str, **searched: Any) -> Small:
     random = np.random.default_rng(9)
     tables = []
     for _ in range(COHORTS):
-        words = {c.title: [str(word) for word in random.choice([*"abcd", ""], 400)] for c in columns}
+        others, n = ("d", 1) if few else ("", 0)
+        drawn = [*"abc"] if few else [*"abcd", ""]
+        words = {c.title: [*others, *random.choice(drawn, 400 - n).tolist()] for c in columns}
         tables.append(encoding_studies.table_of(words, random.normal(5, 2, (400, 1)), plan))
     return Small(plan, NOBODY, coded(tables, plan))
 
@@ -238,6 +243,8 @@ STUDIES: dict[str, Callable[[], Small]] = {
     ),
     "prune": lambda: of_variants("prune", indep_pairwise="5 1 0.05"),
     "prune, by kilobases": lambda: of_variants("prune", indep_pairwise="1kb 0.2"),
+    "pca": lambda: of_variants("pca", components=3),
+    "pca, of everyone": lambda: of_variants("pca", components=2, nonfounders=True),
     "polygenic": lambda: of_variants("polygenic", held_out=2, shares=_SMALL),
     "polygenic, of cases": lambda: of_variants("polygenic", held_out=2, shares=_SMALL, trait="case/control"),
     **{
@@ -261,5 +268,6 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "encode": lambda: of_words(*_ENCODINGS),
     "encode, of searched words": lambda: of_words(*_ENCODINGS, most=8),
     "encode, without a target": lambda: of_words("one-hot"),
+    "encode, of few others": lambda: of_words("one-hot", few=True),
     "encode, without a dictionary": lambda: of_words("ngrams:4"),
 }

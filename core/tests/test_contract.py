@@ -31,6 +31,7 @@ PAGES = {
     **{name: f"{name}.md" for name in TESTS},
     **dict.fromkeys(FITS, "learning.md"),
     "prune": "ld.md",
+    "pca": "components.md",
     "panel": "panel.md",
     "encode": "encodings.md",
 }

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from asking import followed
-from encoding_studies import Cells, fit, plan_of, table_of
+from encoding_studies import Cells, fit, folded_in, plan_of, table_of
 from normalizing import NOBODY
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import HashingVectorizer
@@ -135,11 +135,10 @@ class Pool:
         for f in within:
             others[f] = sum(any(w not in kept and g == f for w, g in mine) for mine in per_cohort)
         rest = {f: sum(n for (w, g), n in counts.items() if g == f and w not in kept) for f in within}
-        if kept and any(rest[f] > 0 and (rest[f] < floor or others[f] < self.plan.holders) for f in within):
-            total = {key: sum(counts[key, f] for f in within) for key in kept}
-            least = min(total.values())
-            kept.remove([key for key in kept if total[key] == least][-1])
-        return [listed[key] for key in kept]
+        below = [rest[f] > 0 and (rest[f] < floor or others[f] < self.plan.holders) for f in within]
+        of_kept = [[counts[key, f] for f in within] for key in kept]
+        folded = folded_in(of_kept, list(rest.values()), below, floor)
+        return [listed[key] for k, key in enumerate(kept) if k not in folded]
 
 
 def replaced(pool: Pool, column: Column, kept: list[str]) -> np.ndarray:

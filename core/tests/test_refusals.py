@@ -200,8 +200,8 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
         "maf", "no variant of the autosomes passes", study, ("polygenic", A), {"maf": 0.5},
     ),
     "too few people for the rounds of a score": (
-        "shares", "40 people allow 2 rounds", study,
-        ("polygenic", np.where(np.arange(180) < 40, A, np.nan)), {"held_out": 2},
+        "shares", "60 people allow 3 rounds", study,
+        ("polygenic", np.where(np.arange(180) < 60, A, np.nan)), {"held_out": 2},
     ),
     "more words than a study encodes": (
         "schema", "more than 20,000 words pass the floors", refuse_many, (20_001, 20_000), {},

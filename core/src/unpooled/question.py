@@ -160,9 +160,14 @@ class Question:
     sends: ClassVar[tuple[Sent, ...]]
     opens: ClassVar[Bits | None] = None
     """What is read of the sums; None for the sums themselves."""
+    line: ClassVar[str] = ""
+    """Questions are compared with earlier ones of the same line, whatever their kind; else of their kind."""
     each: ClassVar[Mapping[str, str]] = {}
     """For people, what there is one of along a dimension in `sends`: "variants" is of a "variant"."""
     ring_bits: ClassVar[int] = 32
+    fills_apart: ClassVar[str] = ""
+    """Kinds of questions that say the same here take a missing call for the same. Others may differ from
+    them: what is asked of one way and of the other must not be the same sum."""
 
     @property
     def reach(self) -> int:
@@ -215,8 +220,16 @@ class Question:
         """What is counted of this question in the cohort's book."""
         return Asking()
 
+    def follows(self) -> tuple[str, ...]:
+        """The kinds of questions that an honest study asks before: counts of whom the sums are over."""
+        return ()
+
+    def stands_on(self) -> Question:
+        """What of this question a cohort keeps in its book, to compare later ones with."""
+        return self
+
     def goes_on_from(self, earlier: Any) -> bool:
-        """Whether one study can ask both this and an earlier question of the same kind."""
+        """Whether one study can ask this after another of its line, or kind, that stood on `earlier`."""
         return True
 
     def filled(self) -> Filled | None:

@@ -1347,6 +1347,13 @@ export interface components {
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
+            /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
+            components?: number;
+            /**
+             * Format: double
+             * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.
+             */
+            component_tolerance?: number;
             /**
              * @description The server reads.
              *
@@ -1953,6 +1960,13 @@ export interface components {
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
+            /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
+            components?: number;
+            /**
+             * Format: double
+             * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.
+             */
+            component_tolerance?: number;
             /**
              * @description The server reads.
              *
@@ -2293,6 +2307,13 @@ export interface components {
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
+            /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
+            components?: number;
+            /**
+             * Format: double
+             * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.
+             */
+            component_tolerance?: number;
             /**
              * @description The server reads.
              *
@@ -2498,6 +2519,13 @@ export interface components {
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
+            /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
+            components?: number;
+            /**
+             * Format: double
+             * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.
+             */
+            component_tolerance?: number;
             /**
              * @description The server reads.
              *

@@ -110,9 +110,9 @@ def dictionary(plan: Plan, column: Column, rows: Rows, name: Callable[[str], str
     kept = [key for key in listed if _passes(plan, every, {key}, within)]
     others = {key for key, _, _ in every} - set(kept)
     counts = Counter(key for key, _, _ in every)
-    if kept and not _passes(plan, every, others, within, or_nobody=True):
-        least = min(counts[key] for key in kept)
-        kept.remove([key for key in kept if counts[key] == least][-1])  # of several the last
+    below = [fold for fold in within if not _passes(plan, every, others, [fold], or_nobody=True)]
+    for key in _folded_in(plan, every, kept, others, below):
+        kept.remove(key)
     return Dictionary(
         tuple(listed[key] for key in kept),
         tuple(kept),
@@ -120,6 +120,44 @@ def dictionary(plan: Plan, column: Column, rows: Rows, name: Callable[[str], str
         len(every) - sum(counts[key] for key in kept),
         frozenset(listed[key] for key in listed if key not in kept),
     )
+
+
+def _folded_in(
+    plan: Plan,
+    every: Sequence[tuple[str, int, int]],
+    kept: Sequence[str],
+    others: set[str],
+    below: Sequence[int | None],
+) -> list[str]:
+    """The kept values that hide a rest: in the folds in which it is `below` a floor.
+
+    The rarest first, to a factor of two and of several the last, until what they are with the rest leaves
+    half of what the rest can be.
+    """
+
+    def rows(of: Iterable[str], fold: int | None) -> int:
+        return sum(key in of and fold in (None, at) for key, at, _ in every)
+
+    def about(key: str, fold: int | None) -> int:
+        least = plan.people
+        while 2 * least <= rows([key], fold):
+            least *= 2
+        return least
+
+    if not below:
+        return []
+    folds = [None] if None in below else sorted({fold for _, fold, _ in every})
+    rarest = sorted(kept, key=lambda key: (sum(about(key, fold) for fold in folds), -kept.index(key)))
+    half = plan.people // 2
+    for more in range(1, len(rarest)):
+        added = rarest[:more]
+        for fold in below:
+            least = sum(about(key, fold) for key in added)
+            if not half <= rows({*added, *others}, fold) - least <= least - more + plan.people - half:
+                break
+        else:
+            return added
+    return rarest
 
 
 def _can_be_found(word: str) -> bool:

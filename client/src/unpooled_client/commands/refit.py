@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,32 @@ from unpooled.algorithms import algorithm
 from unpooled.algorithms.learning import COEFFICIENTS_FILE
 from unpooled.algorithms.learning.stored import refitted_columns
 from unpooled.algorithms.result_files import report_name
-from unpooled.errors import DataProblem, Refuse
+from unpooled.errors import DataProblem, Refuse, listed
 from unpooled.panel import Panel
 from unpooled.plan import MODEL_FILE, SUMS_FILE, Plan, PlanError
+from unpooled.schema import IGNORED, Column
 from unpooled_client.state.files import write_atomically
 from unpooled_client.study.failures import UsageProblem
 
 FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 _MANIFEST = "manifest.json"
-_SAME = {"test": "the same method", "schema": "the same columns", "validation_folds": "as many folds"}
-"""In what the plans of all studies must agree."""
+_SAME = {
+    "test": "the same method",
+    "validation_folds": "as many folds",
+    "missing_cells": "the same rule for missing cells",
+    "missing_words": "the same rule for missing words",
+    "ignore_case": "the same rule for capital letters",
+}
+"""In what the plans of all studies must agree, beside their columns."""
+_OF_A_COLUMN = {
+    "title": "name",
+    "type": "type",
+    "unit": "unit",
+    "role": "role",
+    "encoding": "encoding",
+    "levels": "values",
+}
+"""In what a column of them must agree: limits say only what a cohort lets through."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +49,7 @@ class Earlier:
     """A study that is done."""
 
     manifest: Path
+    study: str
     plan: Plan
     cohorts: frozenset[str]
     sums: Mapping[str, Any]
@@ -50,7 +67,8 @@ def refit(manifests: tuple[Path, ...], out: Path) -> None:
     if len(manifests) < 2:
         raise UsageProblem("of several studies, one was given.", "Name the manifest of each.")
     first, *others = studies = [_read(path) for path in manifests]
-    for other in others:
+    for place, other in enumerate(others, 1):
+        _require_another(studies[:place], other)
         _require_alike(first, other)
     for name, path in _write(studies, out).items():
         click.echo(f"{name}: {path}")
@@ -62,7 +80,7 @@ def _read(path: Path) -> Earlier:
     """A study by its manifest; DataProblem if it is none, or if the sums are not those of the study."""
     try:
         found = json.loads(path.read_bytes())
-        plan = Plan.from_json(found["plan"])
+        study, plan = str(found["study"]["id"]), Plan.from_json(found["plan"])
         cohorts = frozenset(member["name"] for member in found["roster"])
         digests = {file["name"]: file["sha256"] for file in found["files"]}
     except (ValueError, KeyError, TypeError, PlanError) as error:
@@ -71,7 +89,7 @@ def _read(path: Path) -> Earlier:
             file=path,
             remedy="Give the file manifest.json of its results.",
         ) from error
-    return Earlier(path, plan, cohorts, _sums(path, digests.get(report_name(SUMS_FILE, plan))))
+    return Earlier(path, study, plan, cohorts, _sums(path, digests.get(report_name(SUMS_FILE, plan))))
 
 
 def _sums(manifest: Path, digest: str | None) -> Mapping[str, Any]:
@@ -98,14 +116,41 @@ def _sums(manifest: Path, digest: str | None) -> Mapping[str, Any]:
     return found
 
 
-def _require_alike(first: Earlier, other: Earlier) -> None:
-    for field, wanted in _SAME.items():
-        if getattr(first.plan, field) != getattr(other.plan, field):
+def _require_another(before: Sequence[Earlier], other: Earlier) -> None:
+    """DataProblem if a study is one of those before: its rows would count twice."""
+    for earlier in before:
+        if other.study == earlier.study or other.sums == earlier.sums:
             raise DataProblem(
-                f"this study does not have {wanted} as {first.manifest}",
+                f"this is the study of {earlier.manifest}, and its rows would count twice",
                 file=other.manifest,
-                remedy="Only studies that ask for the same are added: repeat the first one's plan.",
+                remedy="Name each study once.",
             )
+
+
+def _require_alike(first: Earlier, other: Earlier) -> None:
+    apart = [wanted for field, wanted in _SAME.items() if _at(first, field) != _at(other, field)]
+    if apart := [*apart, *_apart(first.plan.schema, other.plan.schema)]:
+        raise DataProblem(
+            f"this study does not have {listed(apart)} as {first.manifest}",
+            file=other.manifest,
+            remedy="Only studies that ask for the same are added: repeat the first one's plan.",
+        )
+
+
+def _at(study: Earlier, field: str) -> object:
+    return getattr(study.plan, field)
+
+
+def _apart(columns: Sequence[Column], others: Sequence[Column]) -> Iterator[str]:
+    """In what the columns of two schemas that count are not the same, for people."""
+    mine, theirs = ([c for c in schema if c.role != IGNORED] for schema in (columns, others))
+    if [column.title for column in mine] != [column.title for column in theirs]:
+        yield "the same columns in the same order"
+        return
+    for column, other in zip(mine, theirs, strict=True):
+        for field, name in _OF_A_COLUMN.items():
+            if getattr(column, field) != getattr(other, field):
+                yield f"the same {name} of {column.title}"
 
 
 def _write(studies: Sequence[Earlier], out: Path) -> dict[str, Path]:

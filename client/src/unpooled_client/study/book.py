@@ -23,7 +23,7 @@ import struct
 import threading
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
@@ -38,6 +38,7 @@ from unpooled.plan import Plan
 from unpooled.protocol import codec
 from unpooled.protocol.problems import Problem
 from unpooled.question import Question
+from unpooled.question import encode as encoded
 from unpooled.sizes import Sizes
 from unpooled_client.state.files import StateError, write_atomically
 from unpooled_client.state.folder import Saved, StateFolder
@@ -82,7 +83,7 @@ class Entry:
     fills: np.ndarray
     """uint32: keyed digests of what missing calls count, of the items that were never filled before."""
     message: bytes
-    """The question, if it must agree with those before it in more than this."""
+    """What the question stands on, if later ones are compared with that and it is new."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,6 @@ class Asked:
     round: int
     digest: bytes
     question: Question
-    message: bytes
     panel: bytes
     size: int
 
@@ -128,7 +128,7 @@ class Book:
         self.rounds: dict[int, bytes] = {}
         self.dealt: dict[int, Dealt] = {}
         self._asked: dict[tuple[str, str], np.ndarray] = {}
-        self._fills, self._filled = np.zeros(0, np.uint32), np.zeros(0, bool)
+        self._fills: dict[str, _Fills] = {}
         self._sent: dict[str, int] = {}
         self._earlier: dict[str, list[Question]] = {}
         for entry in _lines(path, seed):
@@ -180,15 +180,21 @@ class Book:
             raise _distrust(asked, "asks about something that does not exist")
         if len(items) and (self._times(question.name, asking.search, items) >= asking.most).any():
             raise _distrust(asked, "asks again what was answered")
-        if not all(question.goes_on_from(earlier) for earlier in self._earlier.get(question.name, [])):
+        if not all(kind in self._sent for kind in question.follows()):
+            raise _distrust(asked, "asks for sums before it has counted whose they are")
+        if not all(question.goes_on_from(earlier) for earlier in self._before(question)):
             raise _distrust(
-                asked, "asks for other values than it began with: each reveals more single values"
+                asked, "asks for other values than it began with: each reveals more of single people"
             )
         if not self._fills_as_before(question):
             raise _distrust(asked, "asks again what it has asked, but counts missing calls differently")
         most = self._most_bytes(type(question))
         if most is None or self._sent.get(question.name, 0) + asked.size > most:
             raise _distrust(asked, "asks for more than was released")
+
+    def _before(self, question: Question | type[Question]) -> list[Question]:
+        """What earlier questions of the same line stood on."""
+        return self._earlier.setdefault(question.line or question.name, [])
 
     def _times(self, kind: str, search: str, items: np.ndarray) -> np.ndarray:
         """How often each item was asked about: uint8 (items,)."""
@@ -202,23 +208,23 @@ class Book:
         filled = question.filled()
         if filled is None:
             return True
-        known = filled.variants < len(self._filled)
-        known[known] = self._filled[filled.variants[known]]
-        before = self._fills[filled.variants[known]]
+        fills = self._fills.get(question.fills_apart, _Fills())
+        known = ~fills.is_new(filled.variants)
+        before = fills.digests[filled.variants[known]]
         return np.array_equal(before, _digests(filled.values[known], self._keys))
 
     def _entry(self, asked: Asked) -> Entry:
         asking, filled = asked.question.asking(), asked.question.filled()
         fills = np.zeros(0, np.uint32)
         if filled is not None:
-            fills = _digests(filled.values[self._is_new(filled.variants)], self._keys)
+            known = self._fills.get(asked.question.fills_apart, _Fills())
+            fills = _digests(filled.values[known.is_new(filled.variants)], self._keys)
         start, items = 0, b""
         if asking.items is not None and len(asking.items):
             start = int(asking.items.min())
             bits = np.zeros(int(asking.items.max()) - start + 1, bool)
             bits[asking.items - start] = True
             items = zlib.compress(np.packbits(bits).tobytes())
-        compared = type(asked.question).goes_on_from is not Question.goes_on_from
         return Entry(
             round=asked.round,
             digest=asked.digest,
@@ -229,15 +235,14 @@ class Book:
             panel=asked.panel,
             size=asked.size,
             fills=fills,
-            message=asked.message if compared else b"",
+            message=self._message(asked.question),
         )
 
-    def _is_new(self, variants: np.ndarray) -> np.ndarray:
-        """Which of these have never been filled: bool (m,)."""
-        new = np.ones(len(variants), bool)
-        known = variants < len(self._filled)
-        new[known] = ~self._filled[variants[known]]
-        return new
+    def _message(self, question: Question) -> bytes:
+        if type(question).goes_on_from is Question.goes_on_from:
+            return b""
+        message = encoded(question.stands_on())
+        return b"" if message in map(encoded, self._before(question)) else message
 
     def _take(self, entry: Entry) -> None:
         """Remember an entry that is in the file."""
@@ -252,12 +257,10 @@ class Book:
         self._asked[key] = _grown(self._asked.get(key, np.zeros(0, np.uint8)), items)
         self._asked[key][items] += 1
         if len(entry.fills):
-            new = items[self._is_new(items)]
-            self._fills, self._filled = _grown(self._fills, items), _grown(self._filled, items)
-            self._fills[new], self._filled[new] = entry.fills, True
+            self._fills.setdefault(self._kinds[entry.kind].fills_apart, _Fills()).add(items, entry.fills)
         if entry.message:
             question = codec.decode(entry.message, list(self._kinds.values()))  # one may hold another
-            self._earlier.setdefault(entry.kind, []).append(question)
+            self._before(self._kinds[entry.kind]).append(question)
 
     def _append(self, entry: Entry | Dealt) -> None:
         data = codec.encode(entry)
@@ -265,6 +268,27 @@ class Book:
             file.write(_PREFIX.pack(len(data), zlib.crc32(data)) + data)
             file.flush()
             os.fsync(file.fileno())
+
+
+@dataclass
+class _Fills:
+    """What missing calls of each variant were taken for."""
+
+    digests: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint32))
+    filled: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
+
+    def is_new(self, variants: np.ndarray) -> np.ndarray:
+        """Which of these have never been filled: bool (m,)."""
+        new = np.ones(len(variants), bool)
+        known = variants < len(self.filled)
+        new[known] = ~self.filled[variants[known]]
+        return new
+
+    def add(self, variants: np.ndarray, digests: np.ndarray) -> None:
+        """Those of them that are new, with as many digests."""
+        new = variants[self.is_new(variants)]
+        self.digests, self.filled = _grown(self.digests, variants), _grown(self.filled, variants)
+        self.digests[new], self.filled[new] = digests, True
 
 
 def knows_of_a_release(path: Path, seed: bytes) -> bool:

@@ -30,7 +30,7 @@ from pathlib import Path
 from unpooled import leaving
 from unpooled.cohort import ArrayTable
 from unpooled.leaving import Form
-from unpooled.plan import ENCODING_FILE, PARAMETERS_FILE, SCORE_FILE, Plan
+from unpooled.plan import ENCODING_FILE, LOADINGS_FILE, PARAMETERS_FILE, SCORE_FILE, Plan
 from unpooled.protocol import bodies
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.problems import Problem
@@ -50,7 +50,7 @@ from unpooled_client.study.delivery import agreed_plan, check_offered, deliver, 
 from unpooled_client.study.encoding import encode
 from unpooled_client.study.failures import Explanation, NotDone, UsageProblem, explain
 from unpooled_client.study.normalizing import transform
-from unpooled_client.study.scoring import score
+from unpooled_client.study.scoring import project, score
 from unpooled_client.study.session import OVER, Session, StudyEnded
 from unpooled_client.study.trust import Terms, check_identity
 
@@ -289,7 +289,7 @@ class Engine:
     def _end(self, session: Session, study: Study) -> Iterator[Event]:
         with session.clock("results"):
             plan, files = yield from self._deliver(session, study)
-            for file, write in ((PARAMETERS_FILE, transform), (ENCODING_FILE, encode), (SCORE_FILE, score)):
+            for file, write in _OF_OWN_PEOPLE:
                 if file in plan.files:
                     folder = Path(session.saved.out)
                     yield from write(session, plan, self._options(session), folder, self._table)
@@ -368,6 +368,15 @@ class Engine:
         """Add to the log of this cohort, which stays here."""
         with contextlib.suppress(OSError), self.folder.private_log() as file:
             file.write(line_of(text))
+
+
+_OF_OWN_PEOPLE = (
+    (PARAMETERS_FILE, transform),
+    (ENCODING_FILE, encode),
+    (SCORE_FILE, score),
+    (LOADINGS_FILE, project),
+)
+"""Result files with which a cohort writes something about its own people, and how."""
 
 
 def _started() -> Started:

@@ -161,7 +161,7 @@ class Answerer:
         scheme = self.terms.plan.scheme(question.ring_bits)
         asked = masking.question(message.salt, message.question, panel)
         size = questions.words(question, scheme) * scheme.word_bytes
-        self.book.enter(Asked(message.round, asked, question, message.question, panel, size))
+        self.book.enter(Asked(message.round, asked, question, panel, size))
 
     def _context(
         self, message: messages.Question, question: Question, panel: bytes, nonce: bytes

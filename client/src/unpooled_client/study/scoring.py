@@ -1,17 +1,19 @@
-"""The polygenic scores of this cohort's own people: written beside its data, and never sent."""
+"""Scores of this cohort's own people, polygenic or of components: written beside its data, never sent."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import numpy as np
 
-from unpooled.algorithms.polygenic.questions import scores_of
 from unpooled.algorithms.result_files import report_name
+from unpooled.algorithms.shared.genotype_products import scores_of
 from unpooled.cohort import ArrayTable
+from unpooled.formats.eigenvectors import Loadings, exactly, titles
 from unpooled.formats.scoring_file import ScoringFile
-from unpooled.plan import SCORE_FILE, Plan
+from unpooled.panel import Panel
+from unpooled.plan import COUNTS_FILE, EIGENVAL_FILE, LOADINGS_FILE, SCORE_FILE, Plan
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.fam import read_fam
 from unpooled_client.data.options import DataOptions
@@ -20,6 +22,8 @@ from unpooled_client.state.events import Event, Transformed
 from unpooled_client.state.written import Written
 from unpooled_client.study.reading import guard, open_under
 from unpooled_client.study.session import Session
+
+_Write = Callable[[Path, DataOptions, Plan, Path], None]
 
 
 def score(
@@ -30,25 +34,69 @@ def score(
     Raises DataChanged if the files are no longer those that were accepted, and NotOurs if a file of other
     origin stands in the new one's place.
     """
-    guard(session.saved.files, options.paths)
     target = Path(f"{options.prefix}.{plan.test}.tsv")
+    yield from _write(session, plan, options, folder, target, write_to, "scores of this cohort's people")
+
+
+def project(
+    session: Session, plan: Plan, options: DataOptions, folder: Path, table: ArrayTable | None
+) -> Generator[Event, None, None]:
+    """Write the principal components of each person of the cohort, likewise."""
+    target = Path(f"{options.prefix}.eigenvec")
+    yield from _write(session, plan, options, folder, target, write_eigenvec, "this cohort's components")
+
+
+def _write(
+    session: Session,
+    plan: Plan,
+    options: DataOptions,
+    folder: Path,
+    target: Path,
+    write: _Write,
+    about: str,
+) -> Generator[Event, None, None]:
+    guard(session.saved.files, options.paths)
     with Written(session.folder, "Move it away and start again.").draft(target) as part:
-        yield from session.wait_for(write_to, part, options, plan, folder / report_name(SCORE_FILE, plan))
-    yield Transformed(str(target), "scores of this cohort's people")
+        yield from session.wait_for(write, part, options, plan, folder)
+    yield Transformed(str(target), about)
 
 
-def write_to(target: Path, options: DataOptions, plan: Plan, scoring_file: Path) -> None:
+def write_to(target: Path, options: DataOptions, plan: Plan, folder: Path) -> None:
     """FID, IID and SCORE of everybody who was not removed. Raises DataProblem if the files cannot be read."""
-    data, report = open_under(plan, options, 1)
-    fam = read_fam(options.samples, Report())
-    if not isinstance(data, PlinkData) or fam is None:
-        raise report.problem()
-    found = ScoringFile.read(scoring_file.read_bytes(), plan.autosomes)
-    cohort = data.align(found.panel)
-    there = np.flatnonzero(cohort.rows >= 0)
+    found = ScoringFile.read((folder / report_name(SCORE_FILE, plan)).read_bytes(), plan.autosomes)
     # About the means, which stand for missing calls.
-    scores = found.middle + scores_of(cohort, there, found.mean[there], found.weight[there, None])[:, 0]
+    people, scores = _scores(options, plan, found.panel, found.mean, found.weight[:, None])
+    _write_people(target, (b"FID", b"IID", b"SCORE"), people, found.middle + scores)
+
+
+def write_eigenvec(target: Path, options: DataOptions, plan: Plan, folder: Path) -> None:
+    """plink2's `.eigenvec`, of everybody who was not removed. Raises DataProblem likewise."""
+    files = (EIGENVAL_FILE, LOADINGS_FILE, COUNTS_FILE)
+    values, weights, counts = ((folder / report_name(file, plan)).read_bytes() for file in files)
+    found = Loadings.read(values, weights, counts, plan.autosomes)
+    people, scores = _scores(options, plan, found.panel, found.mean, found.weights)
+    heads = (b"#FID", b"IID", *(title.encode() for title in titles(scores.shape[1])))
+    _write_people(target, heads, people, scores)
+
+
+def _scores(
+    options: DataOptions, plan: Plan, panel: Panel, mean: np.ndarray, weights: np.ndarray
+) -> tuple[list[tuple[bytes, bytes]], np.ndarray]:
+    """FID and IID of everybody who was not removed, and sums of weighted copies: float64 (people, s)."""
+    data, report = open_under(plan, options, 1)
+    if not isinstance(data, PlinkData) or (fam := read_fam(data.options.samples, Report())) is None:
+        raise report.problem()
+    cohort, kept = data.align(panel), np.flatnonzero(data.samples.kept)
+    there = np.flatnonzero(cohort.rows >= 0)
+    scores = scores_of(cohort, there, mean[there], np.ascontiguousarray(weights[there]))
+    return [(fam.fid[k], fam.iid[k]) for k in kept.tolist()], scores[kept]
+
+
+def _write_people(
+    target: Path, heads: tuple[bytes, ...], people: list[tuple[bytes, bytes]], scores: np.ndarray
+) -> None:
+    columns = [exactly(column).tolist() for column in scores.T]
     with target.open("wb") as file:
-        file.write(b"FID\tIID\tSCORE\n")
-        for k in np.flatnonzero(data.samples.kept).tolist():
-            file.write(b"%b\t%b\t%b\n" % (fam.fid[k], fam.iid[k], repr(float(scores[k])).encode()))
+        file.write(b"\t".join(heads) + b"\n")
+        for (fid, iid), *numbers in zip(people, *columns, strict=True):
+            file.write(b"\t".join((fid, iid, *numbers)) + b"\n")

@@ -21,8 +21,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from unpooled.filesets import FILESETS
+from unpooled.filesets import COPIED, FILESETS, OF_BGEN, OF_VCF
 from unpooled.plan import Plan
+from unpooled_client.data.vcf import FIELDS
 from unpooled_client.window.child import Ended
 from unpooled_client.window.form import (
     DataForm,
@@ -53,7 +54,14 @@ _FLAGS = {
     "allow_no_sex": "Keep phenotypes of samples of un&known sex",
     "one_class": "This cohort has only cases, o&r only controls",
 }
-_PATTERN = " ".join(f"*.{kind}" for fileset in FILESETS for kind in fileset.kinds)
+_PATTERN = " ".join(
+    [
+        *(f"*.{kind}" for fileset in FILESETS for kind in fileset.kinds),
+        *(f"*{ending}" for copied in COPIED for ending in copied.endings),
+    ]
+)
+_PEOPLE = "People (*.psam *.fam)"
+_BEST = "the best that it has"
 _TEXT = "Text files (*.txt *.tsv *.csv *.pheno *.phen *.cov *.covar)"
 
 
@@ -90,7 +98,12 @@ class DataPage(Page):
     def _make_fields(self) -> None:
         self.table = FileChoice("Table, CSV or Parquet", "Tables (*.csv *.parquet)", self._look)
         self.table_note = label(kind="small")
-        self.genotypes = FileChoice("Genotypes", f"PLINK files ({_PATTERN})", self._take_prefix)
+        self.genotypes = FileChoice("Genotypes", f"Genotypes ({_PATTERN})", self._take_prefix)
+        self.dosage = QComboBox()
+        self.dosage.addItems([_BEST, *FIELDS])
+        self.dosage.setAccessibleName("Field of the dosages")
+        self.sample = FileChoice("People of the BGEN", "People (*.sample)", lambda: None)
+        self.psam = FileChoice("Sexes and phenotypes", _PEOPLE, lambda: None)
         self.pheno = FileChoice("Phenotype file", _TEXT, self._look)
         self.pheno.edit.setPlaceholderText("leave empty to take that of the .fam or .psam")
         self.pheno_name = QComboBox()
@@ -102,7 +115,10 @@ class DataPage(Page):
         self.covar_note = label(kind="small")
         self._add("&Table (CSV, Parquet)", self.table)
         self._add("", self.table_note)
-        self._add("&Genotypes (PLINK)", self.genotypes)
+        self._add("&Genotypes", self.genotypes)
+        self._add("Dosages from", self.dosage, option_of("vcf_dosage"))
+        self._add("People of the BGEN (.sample)", self.sample)
+        self._add("Sexes and phenotypes (.psam, .fam)", self.psam)
         self._add("&Phenotype file", self.pheno)
         self._add("Phenotype c&olumn", self.pheno_name)
         self._add("", self.pheno_note)
@@ -164,6 +180,9 @@ class DataPage(Page):
     def _fill(self, form: DataForm) -> None:
         self.table.edit.setText(form.table)
         self.genotypes.edit.setText(genotypes_text(form))
+        self.dosage.setCurrentText(form.vcf_dosage or _BEST)
+        self.sample.edit.setText(form.sample)
+        self.psam.edit.setText(form.psam)
         self.pheno.edit.setText(form.pheno)
         self.pheno_name.setEditText(form.pheno_name)
         self.covar.edit.setText(form.covar)
@@ -181,7 +200,8 @@ class DataPage(Page):
             return DataForm(table=self.table.path)
         lists = {name: choice.path for name, choice in self.lists.items()}
         flags = {name: box.isChecked() for name, box in self.flags.items()}
-        more: dict[str, Any] = lists | flags | genotypes_of(self.genotypes.path)
+        genotypes = genotypes_of(self.genotypes.path)
+        more: dict[str, Any] = lists | flags | genotypes | self._of_copy(genotypes)
         return DataForm(
             pheno=self.pheno.path,
             pheno_name=self.pheno_name.currentText().strip() if self._chooses_column else "",
@@ -190,15 +210,30 @@ class DataPage(Page):
             **more,
         )
 
+    def _of_copy(self, genotypes: dict[str, Any]) -> dict[str, str]:
+        """What is typed about a file that is copied, as far as that belongs to this one."""
+        found = {}
+        if OF_VCF.option in genotypes and self.dosage.currentText() != _BEST:
+            found["vcf_dosage"] = self.dosage.currentText()
+        if OF_BGEN.option in genotypes:
+            found["sample"] = self.sample.path
+        if any(copied.option in genotypes for copied in COPIED):
+            found["psam"] = self.psam.path
+        return found
+
     def _show_fields(self) -> None:
         if self._plan is None:
             return
         tables, more = self._plan.of_tables, self.more.isChecked() and not self._plan.of_tables
         self._draw_more()
+        genotypes = {} if tables else genotypes_of(self.genotypes.path)
         shown = {
             self.table: tables,
             self.table_note: tables,
             self.genotypes: not tables,
+            self.dosage: OF_VCF.option in genotypes,
+            self.sample: OF_BGEN.option in genotypes,
+            self.psam: any(copied.option in genotypes for copied in COPIED),
             self.pheno: not tables,
             self.pheno_name: not tables and self._chooses_column,
             self.pheno_note: not tables,
@@ -215,7 +250,7 @@ class DataPage(Page):
             self.flags["allow_no_sex"].setEnabled(True)
 
     def _take_prefix(self) -> None:
-        """One of the three files stands for all."""
+        """One of the three files stands for all; of others a copy is made."""
         chosen = genotypes_text(DataForm(**genotypes_of(self.genotypes.path)))
         if chosen != self.genotypes.path:
             self.genotypes.edit.setText(chosen)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.chi_square import CHI_SQUARE
+from unpooled.algorithms.components.pca import PCA
 from unpooled.algorithms.ld.prune import PRUNE
 from unpooled.algorithms.learning import FITS as _FITS
 from unpooled.algorithms.phenotypes import each_phenotype, kinds_of
@@ -25,7 +26,9 @@ from unpooled.sizes import AUTOSOMAL, LISTED, VARIANTS, Sizes
 SHARE_BYTES = 4_500_000
 FEWEST_IN_A_CHUNK = 1000
 
-TESTS: dict[str, Algorithm] = {test.name: test for test in (CHI_SQUARE, LINEAR, LOGISTIC, POLYGENIC, PRUNE)}
+TESTS: dict[str, Algorithm] = {
+    test.name: test for test in (CHI_SQUARE, LINEAR, LOGISTIC, POLYGENIC, PRUNE, PCA)
+}
 """The methods for genotypes."""
 FITS: dict[str, Algorithm] = {method.name: method for method in _FITS}
 """The methods for tables that fit a model."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from unpooled.chromosomes import chromosome_code
 from unpooled.errors import UnpooledError
+from unpooled.formats.eigenvectors import exactly
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Name, Text, write_table
 from unpooled.panel import Panel
@@ -58,16 +59,11 @@ def write_scoring_file(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -
             Name(position, 0, panel.position[rows["variant"][part]].astype("S")),
             Text(effect, 0, variants.a1(part).values),
             Text(other, 0, variants.a2(part).values),
-            Name(weight, 0, _exactly(rows["weight"][part])),
-            Name(frequency, 0, _exactly(rows["a1_freq"][part])),
+            Name(weight, 0, exactly(rows["weight"][part])),
+            Name(frequency, 0, exactly(rows["a1_freq"][part])),
         ]
 
     write_table(file, len(rows["variant"]), block, variants.pool, separator=b"\t")
-
-
-def _exactly(numbers: NDArray[np.float64]) -> NDArray[np.bytes_]:
-    """Each number in the fewest digits that are read as that number."""
-    return np.array([repr(number).encode() for number in numbers.tolist()], "S32")
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ import click
 from unpooled.algorithms import ALGORITHMS, FITS, METHODS, TESTS
 from unpooled.algorithms.polygenic import POLYGENIC
 from unpooled.errors import listed
-from unpooled.filesets import FILESETS
+from unpooled.filesets import COPIED, FILESETS, GENOTYPES, OF_BGEN, OF_VCF
 from unpooled.plan import NOT_REPORTED
 from unpooled.protocol.messages import MIN_COHORTS
 from unpooled.schema import (
@@ -40,6 +40,8 @@ PER_COHORT = (
     "extract",
     "exclude",
 )  # given once for all cohorts, or once for each in order
+PER_COPY = {"psam": tuple(each.option for each in COPIED), "sample": (OF_BGEN.option,)}
+"""Given once, or once for each cohort whose genotypes one of these options gives, in order."""
 
 
 FLAGS = {"--1": "zero_one", "--one-class": "one_class"}
@@ -125,6 +127,15 @@ class _WithDeclared(click.Command):
               help="PLINK files of one cohort; give it three times or more.")  # fmt: skip
 @click.option("--pfile", multiple=True, callback=_paths, metavar="PREFIX",
               help="PLINK 2 files of one cohort; after those of --bfile.")  # fmt: skip
+@click.option("--vcf", multiple=True, type=EXISTING, metavar="FILE",
+              help="The VCF or BCF of one cohort; after those.")  # fmt: skip
+@click.option("--vcf-dosage", metavar="FIELD", help="The field that their dosages are taken from.")
+@click.option("--bgen", multiple=True, type=EXISTING, metavar="FILE",
+              help="The BGEN of one cohort; after those.")  # fmt: skip
+@click.option("--psam", multiple=True, type=EXISTING, metavar="FILE",
+              help="Sexes and phenotypes of --vcf and --bgen, once or once for each.")  # fmt: skip
+@click.option("--sample", multiple=True, type=EXISTING, metavar="FILE",
+              help="The .sample of each --bgen.")  # fmt: skip
 @click.option("--normalize", type=click.Choice(NORMALIZE),
               help="No test: normalize tables.")  # fmt: skip
 @click.option("--encode", is_flag=True, help="No test: encode the columns of words of tables.")
@@ -230,7 +241,8 @@ def _settings(options: dict[str, Any]) -> Settings:
     return Settings(
         plan=_plan_of_tables(options) if kind == "table" else _plan(options),
         arguments=[
-            [*_client_arguments(options, cohort, len(data)), *files] for cohort, files in enumerate(data)
+            [*_client_arguments(options, cohort, len(data)), *_of_copy(options, data, cohort), *files]
+            for cohort, files in enumerate(data)
         ],
         panel_list=options["panel_list"],
         out=options["out"],
@@ -245,7 +257,7 @@ def _cohorts(options: dict[str, Any], kind: str) -> list[list[str]]:
 
 def _data_options(kind: str) -> list[str]:
     """The options that give a cohort's data."""
-    return [kind] if kind == "table" else [fileset.option for fileset in FILESETS]
+    return [kind] if kind == "table" else list(GENOTYPES)
 
 
 def _method_of_tables(options: dict[str, Any]) -> str | None:
@@ -408,6 +420,22 @@ def _result_files(options: dict[str, Any]) -> list[str]:
     """As asked, else as is usual for the test; with --adjust also the adjusted P values."""
     files = options["files"] or list(TESTS[options["test"]].usual_files)
     return [*files, *(["adjusted"] if options["adjust"] and "adjusted" not in files else [])]
+
+
+def _of_copy(options: dict[str, Any], data: list[list[str]], cohort: int) -> list[str]:
+    """What the client of one cohort is told of a file that it copies."""
+    kinds = [option.removeprefix("--") for option, _ in data]
+    arguments = []
+    for name, those in PER_COPY.items():
+        given, places = options[name], [place for place, kind in enumerate(kinds) if kind in those]
+        if len(given) not in (0, 1, len(places)):
+            wanted = " and ".join(f"--{kind}" for kind in those)
+            raise click.UsageError(f"--{name} is given {len(given)} times; want once, or once per {wanted}")
+        if given and cohort in places:
+            arguments += [f"--{name}", str(given[places.index(cohort) % len(given)])]
+    if options["vcf_dosage"] and kinds[cohort] == OF_VCF.option:
+        arguments += ["--vcf-dosage", options["vcf_dosage"]]
+    return arguments
 
 
 def _client_arguments(options: dict[str, Any], cohort: int, cohorts: int) -> list[str]:

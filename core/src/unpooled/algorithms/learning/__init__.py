@@ -25,6 +25,7 @@ from unpooled.algorithms.learning.names import (
 )
 from unpooled.algorithms.learning.options import L1_SHARE, MISSING_CELLS, MODEL_PENALTIES, VALIDATION_FOLDS
 from unpooled.algorithms.learning.questions import (
+    BY_FOLD,
     MOST_COLUMNS,
     CountLevelsByFold,
     CountPeople,
@@ -144,11 +145,12 @@ def _fit(
             CountPeople,
             CountValues,
             SiftByFold,
+            *BY_FOLD,
             CountLevelsByFold,
             FindMagnitude,
             Average,
-            MeasureSpread,
             CountSides,
+            MeasureSpread,
             SumProducts,
             *(_WIDE if name in WITHOUT_PRODUCTS else ()),
             *more,

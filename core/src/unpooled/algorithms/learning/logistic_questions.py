@@ -11,17 +11,17 @@ class
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from unpooled.algorithms.learning.names import LOGISTIC_MODEL
 from unpooled.algorithms.learning.options import LOGISTIC_PENALTIES, MOST_TURNS
-from unpooled.algorithms.learning.questions import SumProducts, examples
+from unpooled.algorithms.learning.questions import OfDesign, SumProducts, examples
 from unpooled.algorithms.shared import plausible
 from unpooled.cohort import Table
 from unpooled.plan import Plan
-from unpooled.question import Arrays, Asking, Foreseen, Question, Real, Sent, encode
+from unpooled.question import Arrays, Asking, Foreseen, Real, Sent
 from unpooled.sizes import Sizes
 
 MOST_NUMBERS = 1 << 24
@@ -33,7 +33,7 @@ _COHORTS = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Differentiate(Question):
+class Differentiate(OfDesign):
     """Likelihood, gradient and Hessian of models that each leave out a fold, or none."""
 
     name: ClassVar[str] = "model/differentiate"
@@ -110,9 +110,6 @@ class Differentiate(Question):
     def asking(self) -> Asking:
         """Models without a fold, and then the one of all rows: turns of each are counted."""
         return Asking("all rows" if (self.without < 0).any() else "without a fold", most=MOST_TURNS)
-
-    def goes_on_from(self, earlier: Any) -> bool:
-        return isinstance(earlier, Differentiate) and encode(earlier.design) == encode(self.design)
 
     @property
     def models(self) -> int:

@@ -1,7 +1,8 @@
 """From counts to products: what a study of models asks, and which tables the model is computed from.
 
 Nothing but counts is asked before the floors have been looked at: enough people in each fold, of each class,
-with each level, and beside the mean of each column.
+with each level, and for each column. Then one sum of each column, its mean, is asked for, and how many people
+are beside that mean: nothing more before these are enough.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from unpooled.algorithms.learning.names import WITHOUT_PRODUCTS
 from unpooled.algorithms.learning.questions import (
+    BY_FOLD,
     MOST_COLUMNS,
     MOST_WIDE,
     CountLevelsByFold,
@@ -25,9 +27,16 @@ from unpooled.algorithms.learning.questions import (
 from unpooled.algorithms.learning.reading import class_names, outcome_place
 from unpooled.algorithms.tables.census import count_values
 from unpooled.algorithms.tables.encoding import procedure as encoding
-from unpooled.algorithms.tables.encoding.procedure import ROWS, sift, with_rest
-from unpooled.algorithms.tables.encoding.questions import merged, no_codes, sizes_of, split
-from unpooled.algorithms.tables.moments import Average, FindMagnitude, MeasureSpread, find_moments
+from unpooled.algorithms.tables.encoding.procedure import ROWS, sift
+from unpooled.algorithms.tables.encoding.questions import no_codes, sizes_of, split
+from unpooled.algorithms.tables.encoding.rest import fold_rests
+from unpooled.algorithms.tables.moments import (
+    Average,
+    FindMagnitude,
+    MeasureSpread,
+    find_means,
+    find_spread,
+)
 from unpooled.encoder import outputs_of
 from unpooled.encodings import ONE_HOT, ORDINAL
 from unpooled.errors import Refuse
@@ -113,9 +122,10 @@ def describe_columns(study: Study) -> Asks[Described]:
     refuse_few_people(plan, counted)
     n = yield from count_values(study)
     levels = yield from keep_levels(study, counted["rows"])
-    mean, deviation = yield from find_moments(study, n, FindMagnitude, Average, MeasureSpread)
     refuse_wide(plan, levels, int(counted["people"].sum()))
-    refuse_lone_values(plan, (yield CountSides(np.nan_to_num(mean), plan.validation_folds)))
+    means = yield from find_means(study, n, FindMagnitude, Average)
+    refuse_lone_values(plan, (yield CountSides(means.centre, plan.validation_folds)))
+    mean, deviation = yield from find_spread(study, n, means, MeasureSpread)
     centre, spread = design_moments(plan, levels, mean, deviation)
     exponent = np.where(spread > 0, np.frexp(spread * (1 + 1e-6))[1], 0).astype(np.int64)
     question = question_of(plan, levels, int(counted["rows"].sum()), centre, exponent)
@@ -179,21 +189,16 @@ def keep_levels(study: Study, in_folds: np.ndarray) -> Asks[Levels]:
     if not plan.dictionaries:
         return Levels(np.zeros(0, bool), [])
     about = sizes_of(plan), SiftByFold.folds_under(plan), no_codes(plan)
-    question = CountLevelsByFold(*about, (yield from sift(study, about, SiftByFold)))
+    kept = yield from sift(study, about, SiftByFold)
+    # Of a person with several rows each may have another level: so these are compared with rows.
+    kept = yield from fold_rests(plan, about, kept, np.tile(in_folds, len(about[0])), BY_FOLD)
+    question = CountLevelsByFold(*about, kept)
     sums = yield question
-    counted = with_rest(study, question, sums)
-    rows: list[np.ndarray] = []
-    first = 0
-    for before, count in zip(
-        question.kept_of, split(sums["of_rows"], question.lines, question.folds), strict=True
-    ):
-        now = counted.kept[first : first + len(before)]
-        column = plan.dictionaries[len(rows)]
+    rows = list(split(sums["of_rows"], question.lines, question.folds))
+    for column, count in zip(plan.dictionaries, rows, strict=True):
         if column.encoded.kind == ONE_HOT:
             refuse_few_missing(plan, column.title, in_folds - count.sum(axis=0))
-        rows.append(merged(count, now[before]).sum(axis=1))
-        first += len(before)
-    return Levels(counted.kept, rows)
+    return Levels(kept, [count.sum(axis=1) for count in rows])
 
 
 def design_moments(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,12 +16,20 @@ from unpooled.algorithms.learning.names import WITHOUT_PRODUCTS
 from unpooled.algorithms.learning.reading import Examples, class_names, outcome_place
 from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
-from unpooled.algorithms.tables.encoding.questions import CountLevels, Sift, cells_of, merged, sizes_of
+from unpooled.algorithms.tables.encoding.questions import (
+    CountLevels,
+    Sift,
+    cells_of,
+    joined,
+    merged,
+    sizes_of,
+)
+from unpooled.algorithms.tables.encoding.rest import AddLevels, Kinds, RankLevels, SiftRest
 from unpooled.cohort import Categories, Table
 from unpooled.encodings import ONE_HOT, ORDINAL
 from unpooled.errors import ProtocolError
 from unpooled.plan import Plan
-from unpooled.question import Arrays, Count, Foreseen, Question, Real, Sent
+from unpooled.question import Arrays, Count, Foreseen, Question, Real, Sent, encode
 from unpooled.sizes import Sizes
 
 FRACTION_BITS = 60
@@ -29,6 +37,8 @@ MOST_COLUMNS = 2000
 """Of a design whose products are asked for: 16 MB a fold."""
 MOST_WIDE = 20_000
 """Of one that is fitted without them."""
+LINE = "model"
+"""Of all questions about the columns of a design, and of that about the levels that are kept."""
 AT_ONCE = 1 << 23
 """Numbers of a table that are standardised at once."""
 
@@ -147,8 +157,30 @@ class SiftByFold(_ByFold, Sift):
 
 
 @dataclass(frozen=True, eq=False)
+class SiftRestByFold(_ByFold, SiftRest):
+    name: ClassVar[str] = "model/sift-rest"
+    title: ClassVar[str] = "Sift the rest"
+
+
+@dataclass(frozen=True, eq=False)
+class RankLevelsByFold(_ByFold, RankLevels):
+    name: ClassVar[str] = "model/rank"
+    title: ClassVar[str] = "Rank values"
+
+
+@dataclass(frozen=True, eq=False)
+class AddLevelsByFold(_ByFold, AddLevels):
+    name: ClassVar[str] = "model/add"
+    title: ClassVar[str] = "Add values to the rest"
+
+
+BY_FOLD = Kinds(SiftRestByFold, RankLevelsByFold, AddLevelsByFold)
+
+
+@dataclass(frozen=True, eq=False)
 class CountLevelsByFold(_ByFold, CountLevels):
     name: ClassVar[str] = "model/levels"
+    line: ClassVar[str] = LINE
     title: ClassVar[str] = "Count values"
     sends: ClassVar[tuple[Count, ...]] = (
         Count(
@@ -158,7 +190,6 @@ class CountLevelsByFold(_ByFold, CountLevels):
             "per kept value, the rest of each column, and fold: number of people who have it",
             "how many people of the pool have each kept value, and how many any other",
         ),
-        CountLevels.sends[1],
         Count(
             "of_rows",
             ("cells",),
@@ -172,7 +203,10 @@ class CountLevelsByFold(_ByFold, CountLevels):
         rows = [
             merged(count, kept) for count, kept in zip(self.rows_counted(table), self.kept_of, strict=True)
         ]
-        return {**super().local(table), "of_rows": np.concatenate([part.ravel() for part in rows])}
+        return {**super().local(table), "of_rows": joined(rows)}
+
+    def goes_on_from(self, earlier: Any) -> bool:
+        return isinstance(earlier, CountLevelsByFold)
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,6 +277,7 @@ class SumProducts(Question):
     """
 
     name: ClassVar[str] = "model/products"
+    line: ClassVar[str] = LINE
     title: ClassVar[str] = "Sum products of columns"
     sends: ClassVar[tuple[Sent, ...]] = (
         Real(
@@ -343,6 +378,22 @@ class SumProducts(Question):
     def agrees(self, plan: Plan) -> bool:
         return self.is_design_of(plan) and self.columns <= MOST_COLUMNS + self.targets
 
+    def follows(self) -> tuple[str, ...]:
+        levels = (CountLevelsByFold.name,) if len(self.sizes) else ()
+        return (CountPeople.name, *levels, CountSides.name)
+
+    def goes_on_from(self, earlier: Any) -> bool:
+        """With levels that were counted, and of a category at most one of these less: the rest was too small.
+
+        And in one study all questions are about the same columns.
+        """
+        if not isinstance(earlier, CountLevelsByFold):
+            return encode(self) == encode(earlier)
+        return np.array_equal(self.sizes, earlier.sizes) and all(
+            not (now & ~before).any() and before.sum() - now.sum() <= 1
+            for now, before in zip(self._kept, earlier.kept_of, strict=True)
+        )
+
     def is_design_of(self, plan: Plan) -> bool:
         """Whether the table of the plan becomes these columns, if these levels are kept."""
         widest = self.widest(plan)
@@ -420,6 +471,23 @@ class SumProducts(Question):
             return values[:, [self.outcome]]
         first = self.classes - self.targets  # of two classes the second
         return np.where(found.classes[rows, None] == np.arange(first, self.classes), 1.0, -1.0)
+
+
+class OfDesign(Question):
+    """About the columns that a table becomes."""
+
+    line: ClassVar[str] = LINE
+
+    design: SumProducts
+
+    def follows(self) -> tuple[str, ...]:
+        return self.design.follows()
+
+    def stands_on(self) -> Question:
+        return self.design
+
+    def goes_on_from(self, earlier: Any) -> bool:
+        return self.design.goes_on_from(earlier)
 
 
 def is_wide(plan: Plan) -> bool:

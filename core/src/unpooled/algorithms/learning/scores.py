@@ -12,14 +12,14 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.algorithms.learning.names import link_of
-from unpooled.algorithms.learning.questions import SumProducts, examples, people_in
+from unpooled.algorithms.learning.questions import OfDesign, SumProducts, examples, people_in
 from unpooled.algorithms.learning.reading import Examples
 from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
 from unpooled.cohort import Table
 from unpooled.model import LINKS, NUMBER, SOFTMAX, has_probabilities, probabilities, ranked
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
-from unpooled.question import UNREAD, Arrays, Bits, Count, Foreseen, Question, Real, Sent
+from unpooled.question import UNREAD, Arrays, Bits, Count, Foreseen, Real, Sent
 from unpooled.sizes import Sizes
 
 MOST_RANGES = 256
@@ -30,7 +30,7 @@ _FRACTION_BITS = 60
 
 
 @dataclass(frozen=True, eq=False)
-class OfScores(Question):
+class OfScores(OfDesign):
     """About the scores of rows that a model has not seen."""
 
     each: ClassVar[dict[str, str]] = {"cells": "range", "classified": "range", "predicted": "range"}

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from unpooled.algorithms.learning.options import MOST_DIRECTIONS, WIDE_PENALTIES
-from unpooled.algorithms.learning.questions import FRACTION_BITS, SumProducts, examples, is_wide
+from unpooled.algorithms.learning.questions import FRACTION_BITS, OfDesign, SumProducts, examples, is_wide
 from unpooled.algorithms.learning.reading import Examples
 from unpooled.algorithms.shared import plausible
 from unpooled.cohort import Table
 from unpooled.plan import Plan
-from unpooled.question import Arrays, Asking, Foreseen, Question, Real, Sent, encode
+from unpooled.question import Arrays, Asking, Foreseen, Real, Sent
 from unpooled.sizes import Sizes
 
 _FARTHEST = 1 << 12
@@ -27,11 +27,7 @@ def penalties_tried(plan: Plan) -> int:
     return len(set(plan.penalties)) or WIDE_PENALTIES
 
 
-class _OfWide(Question):
-    """About the columns of a design."""
-
-    design: SumProducts
-
+class _OfWide(OfDesign):
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
         return cls.sends if is_wide(plan) else ()
@@ -171,9 +167,6 @@ class ProjectColumns(_OfWide):
 
     def asking(self) -> Asking:
         return Asking(most=MOST_DIRECTIONS)
-
-    def goes_on_from(self, earlier: Any) -> bool:
-        return isinstance(earlier, ProjectColumns) and encode(earlier.design) == encode(self.design)
 
     @classmethod
     def most_turns(cls, plan: Plan) -> int:

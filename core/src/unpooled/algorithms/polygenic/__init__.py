@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from unpooled.algorithms.algorithm import AboutFile, Algorithm, Cost, Wording
+from unpooled.algorithms.polygenic.counts import CountLeftOut, CountSides
 from unpooled.algorithms.polygenic.options import HELD_OUT, SHARES
 from unpooled.algorithms.polygenic.procedure import polygenic
 from unpooled.algorithms.polygenic.questions import (
     CountCarriers,
-    CountLeftOut,
     Project,
     SumColumns,
     SumScores,
@@ -51,6 +51,7 @@ POLYGENIC = Algorithm(
         Magnitude,
         Mean,
         Spread,
+        CountSides,
         SumColumns,
         CountGenotypes,
         CountCarriers,

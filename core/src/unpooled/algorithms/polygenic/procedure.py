@@ -14,13 +14,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from unpooled.algorithms.polygenic.counts import GROUPS, CountLeftOut, CountSides
 from unpooled.algorithms.polygenic.ground import OF_ALL, OF_SOME, Ground, Part
 from unpooled.algorithms.polygenic.options import HELD_OUT, MOST_ROUNDS, ROUNDS_PER_PERSON, SHARES, TOLERANCE
 from unpooled.algorithms.polygenic.people import FITTED, LEFT_OUT
 from unpooled.algorithms.polygenic.questions import (
-    GROUPS,
     CountCarriers,
-    CountLeftOut,
     Project,
     SumColumns,
     SumScores,
@@ -34,7 +33,7 @@ from unpooled.algorithms.regression.pool import Calls, Pool, count_genotypes, co
 from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chunks_of
 from unpooled.algorithms.shared.gradients import Gradients, dot
 from unpooled.algorithms.shared.groups import CASE, COMPLETE
-from unpooled.algorithms.shared.standardise import standardise
+from unpooled.algorithms.shared.standardise import column_names, standardise
 from unpooled.errors import Refuse
 from unpooled.kernels.least_squares import MOST_INFLATED
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
@@ -72,6 +71,8 @@ def _columns(study: Study, pool: Pool) -> Asks[SumColumns]:
     plan, people = study.plan, pool.of(COMPLETE)
     columns = yield from standardise(study, people)
     centre, exponent = columns.centre, columns.exponent
+    if len(centre):
+        refuse_lone_values(plan, (yield CountSides.of(plan, centre)))
     if plan.trait != "quantitative":
         centre = np.append(centre, pool.of(COMPLETE, CASE) / people)
         exponent = np.append(exponent, 0)
@@ -97,6 +98,20 @@ def refuse_few_left_out(plan: Plan, found: Arrays) -> None:
                 f"level {level} of the covariate {title}, and sums over so few would reveal single people",
                 f"Merge the level with another, leave the covariate out, or: {remedy.lower()}.",
             )
+
+
+def refuse_lone_values(plan: Plan, counted: Arrays) -> None:
+    """Refuse if few people have more, or less, than the mean of a column: its sums would be about them."""
+    for name, groups in {} if plan.alone else counted.items():
+        for title, people in zip(column_names(plan), groups.T, strict=True):
+            if ((people > 0) & (people < FEWEST_AT_A_LEVEL)).any():
+                raise Refuse(
+                    plan.field_of(title),
+                    f"{title}: fewer than {FEWEST_AT_A_LEVEL} of the people that are left out, or of the "
+                    f"others, are {name} the mean of all, and sums over this column would reveal them",
+                    "Leave the covariate out, choose fewer groups of people, or have the cohorts look for "
+                    "values that are far off, such as a code for a missing one.",
+                )
 
 
 def refuse_no_variant() -> None:

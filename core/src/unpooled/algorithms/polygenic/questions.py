@@ -1,9 +1,8 @@
-"""What a study of a polygenic score asks: who is left out, sums with the genotypes, and their products.
+"""What a study of a polygenic score asks after its first counts: sums with the genotypes, and products.
 
 With X the genotypes of everyone, (people, variants), each variant about its mean and a missing call 0, and
 C the columns 1 and the covariates,
 
-    people, levels       how many people are fitted to and how many are left out, before anything is summed
     columns              C'C, C'y, y'y
     alleles              X'C, X'y
     projections          X'(X p) and C'(X p) for directions p, of which the conjugate gradients are made
@@ -16,116 +15,37 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from unpooled.algorithms.polygenic.counts import GROUPS, CountLeftOut, OfDrawn
 from unpooled.algorithms.polygenic.options import MOST_ROUNDS, USUAL_SHARES
-from unpooled.algorithms.polygenic.people import FITTED, columns_of, groups, key_of
-from unpooled.algorithms.regression.pool import at_each_level
+from unpooled.algorithms.polygenic.people import FITTED, columns_of, key_of
+from unpooled.algorithms.regression.pool import Census
 from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chromosome_class, foreseen_chunks
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
-from unpooled.algorithms.shared.groups import CASE, CONTROL
-from unpooled.algorithms.shared.groups import members as members_of
+from unpooled.algorithms.shared.genotype_products import scores_of, taken_for, times_genotypes
 from unpooled.algorithms.shared.standardise import fraction_bits
 from unpooled.cohort import Cohort, blocks
-from unpooled.kernels import products as kernel
 from unpooled.kernels.counts import count_genotypes, group_masks
-from unpooled.kernels.scores import add_scores
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
-from unpooled.question import Arrays, Asking, Count, Filled, Foreseen, Question, Real
+from unpooled.question import Arrays, Asking, Count, Filled, Foreseen, Question, Real, encode
 from unpooled.sizes import Sizes
 
-GROUPS = 2
-"""People that are fitted to, and people that are left out."""
+LINE = "polygenic"
+"""Of all questions about covariates and phenotype: in one study these are standardised in one way."""
 _MOST_COPIES = 4
 """No sum of copies about their mean, times a standardised column, is beyond this times the people."""
 
 
-class _OfDrawn(Question):
-    """About both groups of people. Who is in which is drawn by the plan's key, not as the server likes."""
-
-    key: bytes
-    one_in: int
-
-    def members(self, cohort: Cohort) -> list[np.ndarray]:
-        return groups(cohort.samples, self.key, self.one_in)
-
-    def is_drawn_by(self, plan: Plan) -> bool:
-        return (self.key, self.one_in) == (key_of(plan), plan.held_out)
-
-
-@dataclass(frozen=True)
-class CountLeftOut(_OfDrawn):
-    """How many people are fitted to and how many left out, also at each level of a categorical covariate."""
-
-    name: ClassVar[str] = "polygenic/people"
-    title: ClassVar[str] = "Count people left out"
-    sends: ClassVar[tuple[Count, ...]] = (
-        Count(
-            "people",
-            (GROUPS, "classes"),
-            MOST_PEOPLE,
-            "number of people with complete data that are fitted to, and that are left out; of case/control "
-            "traits cases and controls apart",
-            "how many people of the pool are fitted to, and how many are left out",
-        ),
-        Count(
-            "levels",
-            (GROUPS, "level_count"),
-            MOST_PEOPLE,
-            "the same at each level of a categorical covariate",
-            f"how many people of the pool have each level; fewer than {FEWEST_AT_A_LEVEL} end the study",
-        ),
-    )
-    each: ClassVar[dict[str, str]] = {"classes": "outcome", "level_count": "level"}
-    ring_bits: ClassVar[int] = 64
-
-    key: bytes
-    one_in: int
-    is_number: bool
-    dummies: tuple[tuple[int, ...], ...]
-
-    @classmethod
-    def of(cls, plan: Plan) -> CountLeftOut:
-        return cls(key_of(plan), plan.held_out, plan.trait == "quantitative", plan.dummies)
-
-    @classmethod
-    def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
-        return cls.sends if plan.dummies else cls.sends[:1]
-
-    @classmethod
-    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls.of(plan)])
-
-    @property
-    def classes(self) -> int:
-        return 1 if self.is_number else 2
-
-    @property
-    def level_count(self) -> int:
-        return sum(1 + len(columns) for columns in self.dummies)
-
-    def agrees(self, plan: Plan) -> bool:
-        return self == self.of(plan)
-
-    def local(self, cohort: Cohort) -> Arrays:
-        words = [()] if self.is_number else [(CASE,), (CONTROL,)]
-        apart = [members_of(word, cohort.samples) for word in words]
-        parts = self.members(cohort)
-        levels = [at_each_level(cohort.samples.covariates[part], self.dummies) for part in parts]
-        return {
-            "people": np.array([[np.count_nonzero(part & one) for one in apart] for part in parts]),
-            "levels": np.array(levels).reshape(GROUPS, self.level_count),
-        }
-
-
 @dataclass(frozen=True, eq=False)
-class SumColumns(_OfDrawn):
+class SumColumns(OfDrawn):
     """Sums of the products of one, the standardised covariates and the phenotype."""
 
     name: ClassVar[str] = "polygenic/columns"
+    line: ClassVar[str] = LINE
     title: ClassVar[str] = "Sum covariates and phenotype"
     sends: ClassVar[tuple[Real, ...]] = (
         Real(
@@ -170,6 +90,12 @@ class SumColumns(_OfDrawn):
         same = self.is_drawn_by(plan) and self.cohorts == plan.cohorts
         return same and len(self.centre) == len(plan.covariate_columns) + 1
 
+    def follows(self) -> tuple[str, ...]:
+        return (Census.name, CountLeftOut.name)
+
+    def goes_on_from(self, earlier: Any) -> bool:
+        return encode(self) == encode(earlier)
+
     @property
     def width(self) -> int:
         """One, covariates and phenotype."""
@@ -196,6 +122,23 @@ class SumColumns(_OfDrawn):
         return {"products": np.array([np.einsum("ni,ni->i", z[p][:, i], z[p][:, j]) for p in parts])}
 
 
+class _OfColumns(Question):
+    """About genotypes with covariates and phenotype."""
+
+    line: ClassVar[str] = LINE
+
+    design: SumColumns
+
+    def follows(self) -> tuple[str, ...]:
+        return (*self.design.follows(), CountCarriers.name)
+
+    def stands_on(self) -> Question:
+        return self.design
+
+    def goes_on_from(self, earlier: Any) -> bool:
+        return self.design.goes_on_from(earlier)
+
+
 class _AboutChunk(Question):
     """About the variants of a chunk on the autosomes."""
 
@@ -219,7 +162,7 @@ def _chunks(plan: Plan, sizes: Sizes | None) -> list[Chunk] | None:
 
 
 @dataclass(frozen=True)
-class CountCarriers(_AboutChunk, _OfDrawn):
+class CountCarriers(_AboutChunk, OfDrawn):
     """How many of the people left out carry each allele: nothing is summed of fewer than ten."""
 
     name: ClassVar[str] = "polygenic/carriers"
@@ -277,7 +220,7 @@ def carriers(counts: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class SumWithAlleles(_AboutChunk):
+class SumWithAlleles(_OfColumns, _AboutChunk):
     """Sums of genotype times one, covariate and phenotype, for some variants of a chunk."""
 
     name: ClassVar[str] = "polygenic/alleles"
@@ -356,40 +299,11 @@ class SumWithAlleles(_AboutChunk):
         return {"sums": sums.reshape(self.count, GROUPS, self.width)}
 
 
-def taken_for(variants: np.ndarray, mean: np.ndarray) -> Filled:
-    """A missing call is the mean: with another mean in another question sums would tell of who lacks it."""
-    values = np.zeros((len(variants), 3))
-    values[:, 1] = mean / 2
-    return Filled(variants, values)
-
-
-def times_genotypes(
-    cohort: Cohort, variants: np.ndarray, mean: np.ndarray, columns: np.ndarray
-) -> np.ndarray:
-    """X' times columns, float64 (n, c), for some variants, by panel index: float64 (m, c)."""
-    found, total = np.empty((len(variants), columns.shape[1])), columns.sum(axis=0)
-    for part in blocks(len(variants), len(cohort.samples)):
-        packed = cohort.packed(variants[part])
-        called = total - kernel.over_missing(packed.words, columns)
-        found[part] = kernel.products(packed.words, packed.swapped, columns) - mean[part, None] * called
-    return found
-
-
-def scores_of(cohort: Cohort, variants: np.ndarray, mean: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """X times weights, float64 (m, s), for some variants, by panel index: float64 (n, s)."""
-    found = np.zeros((len(cohort.samples), weights.shape[1]))
-    for part in blocks(len(variants), len(cohort.samples)):
-        packed = cohort.packed(variants[part])
-        add_scores(packed.words, packed.swapped, mean[part], weights[part], found)
-    return found
-
-
-class _AboutMany(Question):
+class _AboutMany(_OfColumns):
     """About all variants of the score at once."""
 
     kept: np.ndarray
     mean: np.ndarray
-    design: SumColumns
 
     @property
     def reach(self) -> int:

@@ -72,17 +72,39 @@ def find_moments(
     spread_of: type[MeasureSpread],
 ) -> Asks[tuple[np.ndarray, np.ndarray]]:
     """Mean and deviation, float64 (features,), of the columns of `n` values that the questions are about."""
+    means = yield from find_means(study, n, magnitude_of, average_of)
+    return (yield from find_spread(study, n, means, spread_of))
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """About the means of columns, to a rounding, and the size of their values: 2^highest at most."""
+
+    centre: np.ndarray
+    """float64 (features,): 0 of a column without values."""
+    highest: np.ndarray
+    """int64 (features,)"""
+
+
+def find_means(
+    study: Study, n: np.ndarray, magnitude_of: type[FindMagnitude], average_of: type[Average]
+) -> Asks[Means]:
+    """The first part of `find_moments`: one sum of each column."""
     cohorts, highest = study.plan.cohorts, first_exponents(len(n))
     for distance in (COARSE, FINE):
         sums = yield magnitude_of(n, cohorts, highest, distance)
         highest = covering(sums["within"], n, exponents(highest, distance))
-
     sums = yield average_of(n, cohorts, highest)
-    centre = np.ldexp(sums["sum"] / np.maximum(n, 1), highest.astype(np.int32))
+    return Means(np.ldexp(sums["sum"] / np.maximum(n, 1), highest.astype(np.int32)), highest)
 
-    magnitude = highest + 1
-    sums = yield spread_of(n, cohorts, centre, magnitude)
-    return _settled(study, spread_of.titles_under(study.plan), n, centre, magnitude, sums)
+
+def find_spread(
+    study: Study, n: np.ndarray, means: Means, spread_of: type[MeasureSpread]
+) -> Asks[tuple[np.ndarray, np.ndarray]]:
+    """The rest of it: mean and deviation, float64 (features,)."""
+    magnitude = means.highest + 1
+    sums = yield spread_of(n, study.plan.cohorts, means.centre, magnitude)
+    return _settled(study, spread_of.titles_under(study.plan), n, means.centre, magnitude, sums)
 
 
 def _settled(

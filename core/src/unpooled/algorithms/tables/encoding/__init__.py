@@ -24,6 +24,7 @@ from unpooled.algorithms.tables.encoding.questions import (
     SumTargets,
 )
 from unpooled.algorithms.tables.encoding.reading import categories_of
+from unpooled.algorithms.tables.encoding.rest import OF_ROWS
 from unpooled.algorithms.tables.encoding.result import columns_of, shown, write
 from unpooled.encoder import outputs_of
 from unpooled.plan import ENCODING_FILE, NONE, Plan
@@ -64,6 +65,7 @@ ENCODE = Algorithm(
         SiftCodes,
         SpellWords,
         Sift,
+        *OF_ROWS,
         CountLevels,
         FindTargetMagnitude,
         AverageTargets,

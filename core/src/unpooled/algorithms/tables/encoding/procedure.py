@@ -24,9 +24,9 @@ from unpooled.algorithms.tables.encoding.questions import (
     sizes_of,
     split,
 )
+from unpooled.algorithms.tables.encoding.rest import fold_rests
 from unpooled.algorithms.tables.moments import find_moments
 from unpooled.procedure import Asks, Rows, Study, procedure
-from unpooled.question import Arrays
 
 ROWS, COLUMNS, LEVELS = "rows", "columns", "levels"
 """The result tables: of the pool, of each column with a dictionary, of each of its levels and the rest."""
@@ -50,7 +50,8 @@ def encode(study: Study) -> Asks[None]:
         codes = yield from find_words(study)
     about = sizes_of(study.plan, codes), folds, codes
     kept = yield from sift(study, about)
-    counted = yield from count_levels(study, about, kept)
+    kept = yield from fold_rests(study.plan, about, kept, sums["known"])
+    counted = yield from count_levels(about, kept)
     yield from report(study, about, counted)
 
 
@@ -81,32 +82,11 @@ class Counted:
     """Of each column int64 (kept + 1, folds), the rest last."""
 
 
-def count_levels(study: Study, about: About, kept: np.ndarray) -> Asks[Counted]:
+def count_levels(about: About, kept: np.ndarray) -> Asks[Counted]:
     """How many rows have each kept level."""
     question = CountLevels(*about, kept)
-    return with_rest(study, question, (yield question))
-
-
-def with_rest(study: Study, question: CountLevels, sums: Arrays) -> Counted:
-    """The counts of each column. Where the rest is below the floor, the rarest level is folded in.
-
-    One is enough: it has as many people, in as many cohorts, as the floor asks for.
-    """
-    people, holders = floors(study.plan)
-    held = np.split(sums["held"], np.cumsum(question.folds)[:-1])
-    final, rows = [], []
-    for of_column, count, cohorts in zip(
-        question.kept_of, split(sums["rows"], question.lines, question.folds), held, strict=True
-    ):
-        rest = count[-1]
-        below = ((rest > 0) & ((rest < people) | (cohorts < holders))).any()
-        if below and len(count) > 1:
-            rarest = len(count) - 2 - int(np.argmin(count[-2::-1].sum(axis=1)))  # of several the last
-            of_column = of_column & (np.arange(len(of_column)) != np.flatnonzero(of_column)[rarest])
-            count = np.vstack([np.delete(count[:-1], rarest, axis=0), rest + count[rarest]])
-        final.append(of_column)
-        rows.append(count)
-    return Counted(np.concatenate(final), rows)
+    rows = (yield question)["rows"]
+    return Counted(kept, list(split(rows, question.lines, question.folds)))
 
 
 def report(study: Study, about: About, counted: Counted) -> Asks[None]:

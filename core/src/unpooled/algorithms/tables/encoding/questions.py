@@ -182,7 +182,7 @@ def cells_of(found: Categories, column: int, folds: int) -> tuple[np.ndarray, np
     return rows, found.levels[rows, column] * folds + fold
 
 
-def _joined(parts: list[np.ndarray], kind: type = np.int64) -> np.ndarray:
+def joined(parts: list[np.ndarray], kind: type = np.int64) -> np.ndarray:
     """Cells of all columns one after the other."""
     return np.concatenate([part.ravel() for part in parts]) if parts else np.zeros(0, kind)
 
@@ -224,7 +224,7 @@ class CountRows(OfWords):
         enough = [count.sum() >= FEWEST_VALUES for count in counts]
         return {
             "rows": np.array([len(table.values)]),
-            "known": _joined([count.sum(axis=0) for count in counts]),
+            "known": joined([count.sum(axis=0) for count in counts]),
             "enough": np.array(enough, np.int64),
         }
 
@@ -282,7 +282,7 @@ class Sift(OfWords):
         return {"rows": np.full(self.cells, self.people), "held": np.full(self.cells, self.holders)}
 
     def local(self, table: Table) -> Arrays:
-        rows = _joined([count[:-1] for count in self.counted(table)])
+        rows = joined([count[:-1] for count in self.counted(table)])
         return {"rows": rows, "held": (rows > 0).astype(np.int64)}
 
 
@@ -306,6 +306,10 @@ class OfKept(OfWords):
     def kept_of(self) -> list[np.ndarray]:
         """Of each column which levels are kept: bool (levels,)."""
         return np.split(self.kept, np.cumsum(self.sizes)[:-1]) if len(self.sizes) else []
+
+    def counts_of_kept(self, table: Table) -> list[np.ndarray]:
+        """Of each column the rows that have each kept level, then the rest: int64 (kept + 1, folds)."""
+        return [merged(count, kept) for count, kept in zip(self.counted(table), self.kept_of, strict=True)]
 
     @property
     def lines(self) -> np.ndarray:
@@ -331,13 +335,6 @@ class CountLevels(OfKept):
             "per kept value, the rest of each column, and fold: number of rows that have it",
             "how many people of the pool have each kept value, and how many any other",
         ),
-        Count(
-            "held",
-            ("groups",),
-            1,
-            "per column, and fold: 1 if any row is of the rest, else 0",
-            "how many cohorts have any word outside of the dictionary, not which",
-        ),
     )
 
     @classmethod
@@ -346,9 +343,7 @@ class CountLevels(OfKept):
         return Foreseen(questions, exact=False)
 
     def local(self, table: Table) -> Arrays:
-        counts = [merged(count, kept) for count, kept in zip(self.counted(table), self.kept_of, strict=True)]
-        held = _joined([count[-1] > 0 for count in counts]).astype(np.int64)
-        return {"rows": _joined(counts), "held": held}
+        return {"rows": joined(self.counts_of_kept(table))}
 
 
 class _OfTargets:
@@ -486,7 +481,7 @@ class SumTargets(OfKept):
             total = self._summed(int(k), cells)
             sums.append(total(z))
             squares.append(total(z * z))
-        return {"sums": _joined(sums, float), "squares": _joined(squares, float)}
+        return {"sums": joined(sums, float), "squares": joined(squares, float)}
 
     def _summed(self, column: int, cells: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """Sums numbers of rows over the cells of a column, of its kept levels and the rest."""

@@ -1,0 +1,103 @@
+"""`unpooled-client refit`: which studies add up, and what is said of those that do not."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+from sklearn.preprocessing import StandardScaler
+
+from unpooled.algorithms import algorithm, usual
+from unpooled.algorithms.result_files import report_name
+from unpooled.cohort import ArrayTable
+from unpooled.model import Model
+from unpooled.panel import Panel
+from unpooled.plan import Plan
+from unpooled.run import run
+from unpooled.schema import Column
+
+COHORTS, ROWS = 4, 60
+COLUMNS = {"age": {"unit": "years"}, "glucose": {"unit": "mmol/L"}, "risk": {"role": "outcome"}}
+
+
+def study(folder: Path, name: str, seed: int, columns: dict[str, Any] = COLUMNS, **more: Any) -> Path:
+    """The manifest of a study of four cohorts, with its sums beside it; its rows in `name.npy`."""
+    schema = tuple(Column(title, **given) for title, given in columns.items())
+    named: dict[str, Any] = {"cohorts": COHORTS, "compensator_key": bytes(32), **usual("ridge")}
+    plan = Plan("ridge", **named | {"files": ("model", "sums"), "penalties": (0.1,)} | more, schema=schema)
+    values = np.random.default_rng(seed).normal(5, 2, (COHORTS, ROWS, 3))
+    values[..., 2] += values[..., 0]
+    np.save(folder / f"{name}.npy", values.reshape(-1, 3))
+    method = algorithm(plan.test)
+    tables = run(plan, Panel.of([]), [method.prepared(ArrayTable(part), plan) for part in values])
+    method.files["sums"](out := io.BytesIO(), Panel.of([]), method.columns_for("sums", tables), plan)
+    folder.joinpath(f"{name}.sums.json").write_bytes(out.getvalue())
+    digest = hashlib.sha256(out.getvalue()).hexdigest()
+    manifest = {
+        "study": {"id": name},
+        "plan": plan.to_json(),
+        "roster": [{"name": f"{name} {k}"} for k in range(COHORTS)],
+        "files": [{"name": report_name("sums", plan), "sha256": digest}],
+    }
+    path = folder / f"{name}.manifest.json"
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    return path
+
+
+def refit(*manifests: Path) -> subprocess.CompletedProcess[str]:
+    out = manifests[0].with_name("both")
+    words = [sys.executable, "-m", "unpooled_client", "refit", *map(str, manifests), "--out", str(out)]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+def refused(*manifests: Path) -> str:
+    done = refit(*manifests)
+    assert done.returncode == 1 and not manifests[0].with_name("both.model.json").exists()
+    return " ".join(done.stderr.split())
+
+
+def test_three_studies_add_up(tmp_path: Path) -> None:
+    done = refit(*(study(tmp_path, name, seed) for seed, name in enumerate("abc")))
+    assert done.returncode == 0, done.stderr
+    *x, y = np.vstack([np.load(tmp_path / f"{name}.npy") for name in "abc"]).T
+    z = StandardScaler().fit_transform(np.array(x).T)
+    wanted = Ridge(0.1 * len(y)).fit(z, y).predict(z)
+    found = Model.from_file(tmp_path / "both.model.json")
+    np.testing.assert_allclose(found.predict(np.array(x).T), wanted, rtol=1e-9)
+    assert (found.parameters["rows"], found.parameters["cohorts"]) == (3 * COHORTS * ROWS, 3 * COHORTS)
+
+
+def test_a_study_is_added_once(tmp_path: Path) -> None:
+    one, other = study(tmp_path, "a", 1), study(tmp_path, "b", 2)
+    assert f"{one}: this is the study of {one}, and its rows would count twice" in refused(one, other, one)
+    copied = study(tmp_path, "copied", 1)  # under another name, of the same rows
+    assert f"{copied}: this is the study of {one}" in refused(one, copied)
+
+
+@pytest.mark.parametrize(
+    ("columns", "more", "wanted"),
+    [
+        (COLUMNS | {"glucose": {"unit": "mg/dL"}}, {}, "the same unit of glucose"),
+        (COLUMNS | {"age": {"unit": "years", "type": "integer"}}, {}, "the same type of age"),
+        (
+            {"height": {}, "glucose": {}, "risk": {"role": "outcome"}},
+            {},
+            "the same columns in the same order",
+        ),
+        (COLUMNS, {"validation_folds": 3}, "as many folds"),
+        (COLUMNS, {"missing_cells": "complete"}, "the same rule for missing cells"),
+    ],
+)
+def test_studies_that_are_not_alike_do_not_add_up(
+    columns: dict[str, Any], more: dict[str, Any], wanted: str, tmp_path: Path
+) -> None:
+    one, other = study(tmp_path, "a", 1), study(tmp_path, "b", 2, columns, **more)
+    assert f"{other}: this study does not have {wanted} as {one}" in refused(one, other)

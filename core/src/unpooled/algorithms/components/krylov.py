@@ -1,0 +1,131 @@
+"""Eigenvectors of a large symmetric matrix A from products with blocks of vectors.
+
+The blocks span a Krylov space, and the eigenvectors are those of A within it (Musco and Musco, Randomized
+block Krylov methods, NIPS 2015; Golub and Van Loan, Matrix Computations, 10.3). What is left of a product
+outside the space is the next block, so each eigenvector's residual is known without a product of its own.
+Vectors are rows here: their numbers lie one after the other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+_SPENT = 1e-11
+"""What is left of a product below this share of the largest eigenvalue is rounding."""
+_SETTLED = 0.05
+"""Share of an eigenvalue that its vector's residual may have: then whether it stands out is known."""
+
+
+@dataclass(frozen=True, eq=False)
+class Krylov:
+    """A space of d directions in m dimensions, and the block that is to be multiplied next."""
+
+    name: ClassVar[str] = "krylov"
+
+    blocks: tuple[np.ndarray, ...]
+    """float64 (b, m) each, orthonormal, those of all blocks together; the last was not multiplied yet"""
+    small: np.ndarray
+    """float64 (d, d): A within the space of all blocks but the last"""
+    left: np.ndarray
+    """float64 (b, b'): what is left of the last product outside that space, by the last block"""
+
+    @classmethod
+    def begin(cls, start: np.ndarray) -> Krylov:
+        """From a block of independent vectors, float64 (b, m)."""
+        first = np.ascontiguousarray(np.linalg.qr(start.T)[0].T)
+        return cls((first,), np.zeros((0, 0)), np.zeros((0, len(first))))
+
+    @property
+    def next(self) -> np.ndarray:
+        """The block to multiply: float64 (b, m); no row if the space has everything that A reaches."""
+        return self.blocks[-1]
+
+    def advance(self, product: np.ndarray) -> Krylov:
+        """With the next block's product with A: float64 (b, m)."""
+        d, b = len(self.small), len(product)
+        inside = np.concatenate([block @ product.T for block in self.blocks])
+        small = np.zeros((d + b, d + b))
+        small[:d, :d] = self.small
+        small[:, d:], small[d:] = inside, inside.T
+        small[d:, d:] = (inside[d:] + inside[d:].T) / 2
+        rest = _outside(product, self.blocks)
+        u, sizes, rows = np.linalg.svd(rest, full_matrices=False)
+        kept = sizes > _SPENT * np.abs(small).max(initial=0)
+        following = np.linalg.qr(_outside(rows[kept], self.blocks).T)[0].T
+        left = u[:, kept] * sizes[kept] @ (rows[kept] @ following.T)
+        return Krylov((*self.blocks, np.ascontiguousarray(following)), small, left)
+
+    def found(self, count: int) -> Found:
+        """The first eigenvectors, as far as the space has them: `count`, or as many as there are."""
+        values, vectors = np.linalg.eigh(self.small)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        count = min(count, len(values))
+        of_last = vectors[len(vectors) - len(self.left) :, :count]
+        residual = np.linalg.norm(self.left.T @ of_last, axis=0)
+        return Found(values[:count], np.append(values, 0)[count], residual, vectors[:, :count])
+
+    def vectors(self, found: Found) -> np.ndarray:
+        """Them in all dimensions: float64 (count, m), of length 1; the largest number of each is positive."""
+        ends = np.cumsum([0, *map(len, self.blocks[:-1])])
+        parts = zip(self.blocks[:-1], ends, strict=False)
+        made = sum(found.within[end : end + len(block)].T @ block for block, end in parts)
+        vectors = np.asarray(made / np.linalg.norm(made, axis=1)[:, None])
+        largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=1)[:, None], axis=1)
+        return np.asarray(vectors * np.sign(largest))
+
+
+def _outside(rows: np.ndarray, blocks: tuple[np.ndarray, ...]) -> np.ndarray:
+    """What of them is outside the space of blocks. Twice: once leaves too much where little is outside."""
+    for _ in range(2):
+        for block in blocks:
+            rows = rows - (rows @ block.T) @ block
+    return rows
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Eigenvectors within a Krylov space."""
+
+    values: np.ndarray
+    """float64 (k,): eigenvalues, falling"""
+    following: float
+    """The eigenvalue after these."""
+    residual: np.ndarray
+    """float64 (k,): the length of A v - value v"""
+    within: np.ndarray
+    """float64 (d, k): the vectors, by the directions of the space"""
+
+    @property
+    def ratio(self) -> np.ndarray:
+        """How many times the next eigenvalue each is: float64 (k,)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.values / np.append(self.values[1:], self.following))
+
+    @property
+    def error(self) -> np.ndarray:
+        """At most how far each is from the true vector, as 1 - |cos|: float64 (k,).
+
+        The sine is at most the residual by the distance to the other eigenvalues (Davis and Kahan 1970), of
+        which those of the space stand for the true ones.
+        """
+        gaps = np.abs(np.diff(np.append(self.values, self.following)))
+        gap = np.minimum(gaps, np.append(np.inf, gaps[:-1]))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sine = np.where(self.residual > 0, np.minimum(1, self.residual / gap), 0)
+        return np.asarray(sine**2 / (1 + np.sqrt(1 - sine**2)))
+
+    def is_enough(self, stands_out: float, tolerance: float) -> bool:
+        """Whether each whose eigenvalue is so many times the next is known to the tolerance."""
+        settled = self.residual <= _SETTLED * np.abs(self.values)
+        return bool((settled & ((self.ratio < stands_out) | (self.error <= tolerance))).all())
+
+
+def start(key: bytes, block: int, size: int) -> np.ndarray:
+    """A block of signs from a stream of a key, so that it is the same again: float64 (block, size)."""
+    stream = hashlib.shake_256(key).digest(-(-block * size // 8))
+    bits = np.unpackbits(np.frombuffer(stream, np.uint8), count=block * size)
+    return np.asarray(2.0 * bits.reshape(block, size) - 1)

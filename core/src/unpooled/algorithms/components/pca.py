@@ -1,0 +1,138 @@
+"""A study of principal components: loadings and eigenvalues for all, scores at each cohort."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Mapping
+
+import numpy as np
+
+from unpooled.algorithms.algorithm import AboutFile, Algorithm, Cost, Wording
+from unpooled.algorithms.components.options import COMPONENT_TOLERANCE, COMPONENTS, STANDS_OUT
+from unpooled.algorithms.components.procedure import Components, components
+from unpooled.algorithms.components.questions import ASKS
+from unpooled.algorithms.shared import summary
+from unpooled.formats.eigenvectors import titles, write_allele_weights, write_counts, write_eigenval
+from unpooled.page import Html, facts, section, table
+from unpooled.plan import COUNTS_FILE, EIGENVAL_FILE, LOADINGS_FILE, Plan
+from unpooled.procedure import Asks, Rows, Study, procedure
+from unpooled.question import Arrays
+from unpooled.shared_options import BY_PLACE, FILTERS, SEXES
+
+VALUES, FIT = "components", "fit"
+"""Result tables beside that of the variants: a row for each component, and one in all."""
+
+
+@procedure("pca")
+def pca(study: Study) -> Asks[None]:
+    """Find them, and report loadings and eigenvalues."""
+    found = yield from components(study)
+    yield summary.pool(found.people)
+    yield variants_of(found)
+    yield Rows(
+        VALUES,
+        {
+            "index": np.arange(len(found.values)),
+            "eigenvalue": found.values,
+            "following": np.append(found.values[1:], found.following),
+            "error": found.error,
+        },
+    )
+    yield Rows(
+        FIT,
+        {
+            "index": np.zeros(1, np.int64),
+            "rounds": np.array([found.rounds]),
+            "block": np.array([found.block]),
+        },
+    )
+
+
+def variants_of(found: Components) -> Rows:
+    """A row for each variant."""
+    scaled, sign = found.scaled, np.where(found.scaled.first_is_a1, 1.0, -1.0)
+    loadings = zip(titles(len(found.loadings)), found.loadings * sign, strict=True)
+    return Rows(
+        summary.VARIANTS,
+        {
+            "variant": scaled.variants,
+            "first_is_a1": scaled.first_is_a1,
+            "a1_count": np.where(scaled.first_is_a1, scaled.copies, scaled.alleles - scaled.copies),
+            "allele_count": scaled.alleles,
+            **dict(loadings),
+        },
+    )
+
+
+def columns_of(file: str, tables: Mapping[str, Arrays]) -> Arrays:
+    """Of all tables."""
+    others = {key: tables[VALUES][key][:] for key in ("eigenvalue",)}
+    return ChainMap(others, tables[summary.VARIANTS])  # type: ignore[arg-type]  # nothing is written to it
+
+
+ABOUT = (
+    f"Of components whose eigenvalue is at least {STANDS_OUT} times the next, the direction is that of the "
+    "pooled genotypes to the plan's tolerance. Others are mostly chance, as they are in PLINK. The error is "
+    "the most that 1 - |cos| can be."
+)
+
+
+def shown(tables: Mapping[str, Arrays], plan: Plan) -> Html:
+    """The result as a part of the report."""
+    found = tables[VALUES]
+    rows = [
+        [title, f"{value:.6g}", f"{value / following:.3f}", f"{error:.1e}"]
+        for title, value, following, error in zip(
+            titles(len(found["eigenvalue"])),
+            *(found[name].tolist() for name in ("eigenvalue", "following", "error")),
+            strict=True,
+        )
+    ]
+    heads = ["Component", "Eigenvalue", "Times the next", "Error at most"]
+    rounds, block = (int(tables[FIT][name][0]) for name in ("rounds", "block"))
+    return section(
+        "Principal components",
+        facts([("Rounds", f"{rounds:,}"), ("Directions of a round", f"{block:,}")]),
+        table(ABOUT, heads, rows, numbers=(1, 2, 3)),
+    )
+
+
+def _rules(plan: Plan) -> dict[str, str]:
+    found = {}
+    if plan.masking != "modular":
+        found["masking"] = "modular only: normal noise would take the digits that components need"
+    if not plan.components:
+        found[COMPONENTS.name] = f"want {COMPONENTS.wanted}, and not 0"
+    if LOADINGS_FILE in plan.files and not {COUNTS_FILE, EIGENVAL_FILE} <= set(plan.files):
+        found["files"] = (
+            f"want {EIGENVAL_FILE} and {COUNTS_FILE} beside {LOADINGS_FILE}: by all three people are scored"
+        )
+    return found
+
+
+PCA = Algorithm(
+    name="pca",
+    title="Principal components",
+    method="Genotypes were standardised by the allele frequencies of all cohorts together, and missing calls "
+    "replaced by the mean (--pca meanimpute of PLINK 2).",
+    traits=("quantitative",),
+    asks=ASKS,
+    procedure=pca,
+    files={
+        EIGENVAL_FILE: write_eigenval,
+        LOADINGS_FILE: write_allele_weights,
+        COUNTS_FILE: write_counts,
+    },
+    usual_files=(EIGENVAL_FILE, LOADINGS_FILE, COUNTS_FILE),
+    about_files={
+        EIGENVAL_FILE: AboutFile("Eigenvalues", ".eigenval, one a line"),
+        LOADINGS_FILE: AboutFile("Loadings", ".eigenvec.allele, for plink2's --score"),
+        COUNTS_FILE: AboutFile("Allele counts", ".acount, for plink2's --read-freq"),
+    },
+    options=(COMPONENTS, COMPONENT_TOLERANCE, SEXES, BY_PLACE, *FILTERS),
+    cost=Cost(120e-6, lambda columns: 30e-9),
+    columns=columns_of,
+    shown=shown,
+    rules=_rules,
+    wording=Wording("The principal components of the genotypes of", "were computed", "in the components"),
+)

@@ -1,0 +1,199 @@
+"""Principal components of the pool, as `plink2 --pca meanimpute` finds them on pooled files.
+
+    found = yield from components(study)
+
+With x = (g - 2p) / √(2p(1 - p)) for g copies of an allele of frequency p, and 0 for a missing call, they are
+the first eigenvectors of X X' / m. Those of X'X, the loadings, are found from products X'(X q).
+
+A study that has them lists `ASKS` among its questions and `COMPONENTS` among its options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.components.krylov import Krylov, start
+from unpooled.algorithms.components.options import (
+    COMPONENTS,
+    LEAST_ROUNDS,
+    PEOPLE_PER_DIRECTION,
+    STANDS_OUT,
+    block_of,
+)
+from unpooled.algorithms.components.questions import CountGenotypes, CountPeople, Multiply, bound, groups_of
+from unpooled.algorithms.shared import filters
+from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chunks_of
+from unpooled.algorithms.shared.genotype_counts import Counted
+from unpooled.algorithms.shared.genotype_table import GenotypeTable
+from unpooled.errors import Refuse
+from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
+from unpooled.procedure import Asks, Each, Go, Study, procedure
+from unpooled.protocol.messages import MIN_COHORTS
+from unpooled.shared_options import MAF
+
+_INFO = b"unpooled/principal-components/1"
+FEWEST_FOUNDERS = 50
+"""As in PLINK: of fewer people no frequency is estimated."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """m variants, about their means and in their units."""
+
+    name: ClassVar[str] = "components/scaled"
+
+    variants: np.ndarray
+    """Panel indices, rising: uint32 (m,)."""
+    first_is_a1: np.ndarray
+    """bool (m,)"""
+    copies: np.ndarray
+    """int64 (m,): copies of the panel's first allele among those who count in frequencies"""
+    alleles: np.ndarray
+    """int64 (m,): all alleles among them"""
+    squares: np.ndarray
+    """float64 (m,): of everyone's copies about the mean, summed; of a missing call 0"""
+
+    @classmethod
+    def of(cls, counted: Counted, plan: Plan) -> Scaled:
+        """Those of which each allele has enough carriers."""
+        counts = counted.table.counts
+        two, one, none = np.moveaxis(counts.sum(axis=1), 1, 0)
+        first, second = counted.table.frequency_alleles()
+        good = np.minimum(two + one, one + none) >= (1 if plan.alone else FEWEST_AT_A_LEVEL)
+        some = np.flatnonzero(good & (np.minimum(first, second) > 0))
+        n = (two + one + none)[some]
+        copies, squared = (2 * two + one)[some], (4 * two + one)[some]
+        mean = 2 * first[some] / (first + second)[some]
+        return cls(
+            counted.variants[some].astype(np.uint32),
+            np.asarray(first <= second)[some],
+            first[some].astype(np.int64),
+            (first + second)[some].astype(np.int64),
+            squared - 2 * mean * copies + n * mean**2,
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Scaled]) -> Scaled:
+        names = ("variants", "first_is_a1", "copies", "alleles", "squares")
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Copies of the panel's first allele: float64 (m,)."""
+        return np.asarray(2 * self.copies / self.alleles)
+
+    @property
+    def scale(self) -> np.ndarray:
+        """1 / √(2p(1 - p)): float64 (m,)."""
+        p = self.copies / self.alleles
+        return np.asarray(1 / np.sqrt(2 * p * (1 - p)))
+
+    @property
+    def kept(self) -> np.ndarray:
+        """bool (variants of the panel up to the last,)"""
+        found = np.zeros(int(self.variants.max(initial=0)) + 1, bool)
+        found[self.variants] = True
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """k principal components of m variants."""
+
+    name: ClassVar[str] = "components"
+
+    scaled: Scaled
+    people: int
+    loadings: np.ndarray
+    """float64 (k, m): of length 1 each, for copies of the panel's first allele in their units"""
+    values: np.ndarray
+    """float64 (k,): eigenvalues of X X' / m, falling"""
+    following: float
+    """The eigenvalue after these, about."""
+    error: np.ndarray
+    """float64 (k,): at most how far each is off, as 1 - |cos|"""
+    rounds: int
+    block: int
+
+
+def components(study: Study) -> Asks[Components]:
+    """Count people and genotypes; then multiply, until the components that stand out are known."""
+    people = (yield CountPeople(groups_of(study.plan)))["people"]
+    if not study.plan.alone:
+        _refuse_few(study.plan, people)
+    chunks = [chunk for chunk in chunks_of(study) if chunk.chromosome == DIPLOID]
+    parts = yield Each(count_chunk(study, chunk, people) for chunk in chunks)
+    count = study.plan.components
+    if sum(len(part.variants) for part in parts) <= count:
+        raise Refuse(
+            MAF.name,
+            f"no more than {count} variants of the autosomes pass the plan's filters and have "
+            f"{FEWEST_AT_A_LEVEL} carriers of each allele in the pool",
+            "Choose other filters, or fewer components.",
+        )
+    scaled, everyone = Scaled.joined(parts), int(people.sum())
+    block, _ = block_of(count, len(scaled.variants), everyone, alone=study.plan.alone)
+    (found,) = yield Each([begin(study, scaled, everyone, block)])
+    return found  # type: ignore[no-any-return]
+
+
+def _refuse_few(plan: Plan, people: np.ndarray) -> None:
+    """Refuse a pool with too few founders, or too few people for as many components."""
+    if people[0] < FEWEST_FOUNDERS:
+        raise Refuse(
+            "nonfounders",
+            f"the pool has fewer than {FEWEST_FOUNDERS} founders, people neither of whose parents is named, "
+            "and frequencies of so few are mostly chance",
+            "Count nonfounders in frequencies too, or invite further cohorts.",
+        )
+    least = LEAST_ROUNDS * PEOPLE_PER_DIRECTION * plan.components
+    if people.sum() < least:
+        raise Refuse(
+            COMPONENTS.name,
+            f"{plan.components} components take {least:,} people: sums in as many directions as there are "
+            f"people would tell all their genotypes. The pool has {int(people.sum()):,}",
+            "Choose fewer components, or invite further cohorts.",
+        )
+
+
+@procedure("components/chunk")
+def count_chunk(study: Study, chunk: Chunk, people: np.ndarray) -> Asks[Scaled]:
+    """Count the genotypes of a chunk; what passes the filters and has enough carriers is in."""
+    plan, groups = study.plan, groups_of(study.plan)
+    sums = yield CountGenotypes(chunk.start, chunk.stop, groups, int(people.max()), chunk.chromosome)
+    table = GenotypeTable(sums["genotypes"], groups, int(people.sum()), chunk.chromosome, ())
+    found = Counted.of(chunk, table)
+    code = study.panel.chromosome[chunk.start : chunk.stop]
+    placed = (code >= 1) & (code <= plan.autosomes)  # not those without a place, nor XY
+    return Scaled.of(found.some(filters.passing(table, plan) & placed), plan)
+
+
+@procedure("components/begin")
+def begin(study: Study, scaled: Scaled, people: int, block: int) -> Asks[Components]:
+    """At a block from a stream of the plan."""
+    # However many variants a question is about, and cohorts there are: as in a cohort alone.
+    fields = {**vars(study.plan), "chunk_size": 0, "cohorts": MIN_COHORTS}
+    krylov = Krylov.begin(start(_INFO + Plan(**fields).hash(), block, len(scaled.variants)))
+    return (yield from Go(climb(study, scaled, people, krylov, 1)))
+
+
+@procedure("components/climb")
+def climb(study: Study, scaled: Scaled, people: int, krylov: Krylov, turn: int) -> Asks[Components]:
+    """Multiply one block, until there is enough."""
+    plan, scale = study.plan, scaled.scale
+    sums = yield Multiply(
+        scaled.kept, scaled.mean, krylov.next * scale, bound(scaled.squares, scale), plan.cohorts, turn
+    )
+    krylov = krylov.advance(sums["products"] * scale)
+    block, rounds = block_of(plan.components, len(scale), people, alone=plan.alone)
+    found = krylov.found(plan.components)
+    has_ended = not len(krylov.next) or turn >= rounds
+    if not has_ended and not found.is_enough(STANDS_OUT, plan.component_tolerance):
+        return (yield from Go(climb(study, scaled, people, krylov, turn + 1)))
+    m, loadings = len(scale), krylov.vectors(found)
+    following = float(found.following / m)
+    return Components(scaled, people, loadings, found.values / m, following, found.error, turn, block)

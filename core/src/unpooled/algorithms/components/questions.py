@@ -1,0 +1,239 @@
+"""What is asked for principal components: people, genotypes, and products with the genotypes.
+
+With X the genotypes of everyone, (people, variants), each variant about twice its allele's frequency and a
+missing call 0,
+
+    people      how many there are
+    genotypes   the counts of each variant, hence frequencies, and who has a call
+    products    X'(X q) for the directions q of a block
+
+X'X is never formed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.components.options import BEYOND, MOST_ROUNDS, USUAL_ROUNDS
+from unpooled.algorithms.shared import genotype_counts, groups, plausible
+from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chromosome_class, foreseen_chunks
+from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
+from unpooled.algorithms.shared.genotype_products import scores_of, taken_for, times_genotypes
+from unpooled.algorithms.shared.groups import FOUNDER, NONFOUNDER, Group
+from unpooled.algorithms.shared.standardise import fraction_bits
+from unpooled.cohort import Cohort
+from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
+from unpooled.question import Arrays, Asking, Count, Filled, Foreseen, Question, Real, encode
+from unpooled.sizes import Sizes
+
+MOST_BOUND = 1 << 60
+
+
+def groups_of(plan: Plan) -> tuple[Group, ...]:
+    """Everyone, apart if only founders count in frequencies, the founders first."""
+    return ((),) if plan.nonfounders else ((FOUNDER,), (NONFOUNDER,))
+
+
+@dataclass(frozen=True)
+class CountPeople(Question):
+    """How many people there are, founders or not."""
+
+    name: ClassVar[str] = "components/people"
+    title: ClassVar[str] = "Count people"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "people",
+            ("group_count",),
+            MOST_PEOPLE,
+            "number of people; founders and others apart, unless all count in frequencies",
+            "how many people the pool has",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"group_count": "group of people"}
+    ring_bits: ClassVar[int] = 64
+
+    groups: tuple[Group, ...]
+
+    def __post_init__(self) -> None:
+        groups.check(self.groups)
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls(groups_of(plan))])
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
+        return cls.sends if plan.components else ()
+
+    @property
+    def group_count(self) -> int:
+        return len(self.groups)
+
+    def agrees(self, plan: Plan) -> bool:
+        return bool(plan.components) and self.groups == groups_of(plan)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        people = [np.count_nonzero(groups.members(group, cohort.samples)) for group in self.groups]
+        return {"people": np.array(people)}
+
+
+@dataclass(frozen=True)
+class CountGenotypes(genotype_counts.CountGenotypes):
+    """Genotype counts of founders and of others, on the autosomes."""
+
+    name: ClassVar[str] = "components/genotypes"
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
+        return cls.sends if plan.components else ()
+
+    @classmethod
+    def foreseen_chunks(cls, plan: Plan, sizes: Sizes | None) -> Iterable[Chunk] | None:
+        return _autosomal(plan, sizes)
+
+    @classmethod
+    def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
+        return groups_of(plan) if plan.components and chromosome == DIPLOID else ()
+
+
+def _autosomal(plan: Plan, sizes: Sizes | None) -> list[Chunk] | None:
+    """The chunks that can be asked about."""
+    found = foreseen_chunks(plan, sizes)
+    return None if found is None else [chunk for chunk in found if chunk.chromosome == DIPLOID]
+
+
+@dataclass(frozen=True, eq=False)
+class Multiply(Question):
+    """X'(X q) for the directions q of a block."""
+
+    name: ClassVar[str] = "components/products"
+    title: ClassVar[str] = "Multiply with the genotypes"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "products",
+            ("block", "variants"),
+            "most",
+            "bits",
+            "per direction and variant: the sum of genotype times the score in that direction",
+            "one projection of the genotypes' covariances in the pool for each direction; only of variants "
+            f"of which each allele has at least {FEWEST_AT_A_LEVEL} carriers there",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"block": "direction", "variants": "variant"}
+    ring_bits: ClassVar[int] = 64
+    fills_apart: ClassVar[str] = "components"
+
+    kept: np.ndarray
+    """bool (variants of the panel up to the last that is in,)"""
+    mean: np.ndarray
+    """float64 (kept,): copies of the panel's first allele, which stand for missing calls"""
+    directions: np.ndarray
+    """float64 (block, kept): what a copy counts"""
+    most: int
+    """No product is beyond this."""
+    cohorts: int
+    round: int
+    """From 1."""
+
+    def __post_init__(self) -> None:
+        good = self.kept.dtype == np.bool_ and self.kept.ndim == 1 and self.directions.ndim == 2
+        good = good and plausible.copies(self.mean, (self.variants,))
+        good = good and plausible.real(self.directions, (self.block, self.variants))
+        good = good and 1 <= self.round <= MOST_ROUNDS and 1 <= self.most <= MOST_BOUND
+        plausible.require(good and plausible.pool(0, self.cohorts), "principal components")
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        chunks = _autosomal(plan, sizes)
+        if chunks is None:
+            return None
+        kept = np.zeros(max((chunk.stop for chunk in chunks), default=0), bool)
+        for chunk in chunks:
+            kept[chunk.start : chunk.stop] = True
+        mean = np.zeros(np.count_nonzero(kept))
+        directions = np.zeros((min(most_directions(plan), len(mean)), len(mean)))
+        asked = cls(kept, mean, directions, 1, plan.cohorts, 1)
+        return Foreseen([asked], MOST_ROUNDS, exact=False, usual_rounds=USUAL_ROUNDS)
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Real, ...]:
+        return cls.sends if plan.components else ()
+
+    @classmethod
+    def most_turns(cls, plan: Plan) -> int:
+        return MOST_ROUNDS
+
+    @property
+    def turn(self) -> int:
+        return self.round
+
+    @property
+    def reach(self) -> int:
+        return len(self.kept)
+
+    @property
+    def block(self) -> int:
+        return len(self.directions)
+
+    @property
+    def variants(self) -> int:
+        return int(np.count_nonzero(self.kept))
+
+    @property
+    def bits(self) -> int:
+        return max(0, fraction_bits(self.most, self.cohorts, self.ring_bits))
+
+    def agrees(self, plan: Plan) -> bool:
+        return self.block <= most_directions(plan) and self.cohorts == plan.cohorts
+
+    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
+        if not super().fits_panel(chromosomes, plan):
+            return False
+        codes = np.unique(chromosomes[: self.reach][self.kept]).tolist()
+        return {chromosome_class(code, plan.autosomes) for code in codes} <= {DIPLOID}
+
+    def asking(self) -> Asking:
+        return Asking(items=np.flatnonzero(self.kept), most=MOST_ROUNDS)
+
+    def follows(self) -> tuple[str, ...]:
+        return (CountPeople.name, CountGenotypes.name)
+
+    def stands_on(self) -> Question:
+        return replace(self, directions=np.zeros((0, self.variants)), round=1)
+
+    def goes_on_from(self, earlier: Any) -> bool:
+        """Always about the same variants: the people who lack a call are others elsewhere."""
+        return encode(self.stands_on()) == encode(earlier)
+
+    def filled(self) -> Filled:
+        return taken_for(np.flatnonzero(self.kept), self.mean)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        variants = np.flatnonzero(self.kept)
+        scores = scores_of(cohort, variants, self.mean, np.ascontiguousarray(self.directions.T))
+        scores *= cohort.samples.kept[:, None]
+        products = times_genotypes(cohort, variants, self.mean, scores)
+        return {"products": np.ascontiguousarray(products.T)}
+
+
+def most_directions(plan: Plan) -> int:
+    """Of a block."""
+    return plan.components + BEYOND if plan.components else 0
+
+
+def bound(squares: np.ndarray, scale: np.ndarray) -> int:
+    """No product with a direction of length 1 is beyond this, whichever people it is over.
+
+    `squares`, float64 (m,), are the variants' sums of squares about their means in the pool. By Cauchy and
+    Schwarz |x'(X q)| is at most |x| |X q|, and |X q|² at most the trace of X X'.
+    """
+    return math.ceil(math.sqrt(float(squares.max(initial=0)) * float(squares @ scale**2))) + 1
+
+
+ASKS: tuple[type[Question], ...] = (CountPeople, CountGenotypes, Multiply)
+"""What principal components may ask, in this order."""

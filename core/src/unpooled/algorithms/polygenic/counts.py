@@ -1,0 +1,164 @@
+"""What a study of a polygenic score counts before it sums: who is left out, and who is beside the means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.polygenic.people import groups, key_of
+from unpooled.algorithms.regression.pool import at_each_level
+from unpooled.algorithms.shared import plausible
+from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
+from unpooled.algorithms.shared.groups import CASE, CONTROL
+from unpooled.algorithms.shared.groups import members as members_of
+from unpooled.algorithms.shared.standardise import column_names, is_number, real_columns
+from unpooled.cohort import Cohort
+from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
+from unpooled.question import Arrays, Count, Foreseen, Question
+from unpooled.sizes import Sizes
+
+GROUPS = 2
+"""People that are fitted to, and people that are left out."""
+
+
+class OfDrawn(Question):
+    """About both groups of people. Who is in which is drawn by the plan's key, not as the server likes."""
+
+    key: bytes
+    one_in: int
+
+    def members(self, cohort: Cohort) -> list[np.ndarray]:
+        return groups(cohort.samples, self.key, self.one_in)
+
+    def is_drawn_by(self, plan: Plan) -> bool:
+        return (self.key, self.one_in) == (key_of(plan), plan.held_out)
+
+
+@dataclass(frozen=True)
+class CountLeftOut(OfDrawn):
+    """How many people are fitted to and how many left out, also at each level of a categorical covariate."""
+
+    name: ClassVar[str] = "polygenic/people"
+    title: ClassVar[str] = "Count people left out"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "people",
+            (GROUPS, "classes"),
+            MOST_PEOPLE,
+            "number of people with complete data that are fitted to, and that are left out; of case/control "
+            "traits cases and controls apart",
+            "how many people of the pool are fitted to, and how many are left out",
+        ),
+        Count(
+            "levels",
+            (GROUPS, "level_count"),
+            MOST_PEOPLE,
+            "the same at each level of a categorical covariate",
+            f"how many people of the pool have each level; fewer than {FEWEST_AT_A_LEVEL} end the study",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"classes": "outcome", "level_count": "level"}
+    ring_bits: ClassVar[int] = 64
+
+    key: bytes
+    one_in: int
+    is_number: bool
+    dummies: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, plan: Plan) -> CountLeftOut:
+        return cls(key_of(plan), plan.held_out, plan.trait == "quantitative", plan.dummies)
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
+        return cls.sends if plan.dummies else cls.sends[:1]
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        return Foreseen([cls.of(plan)])
+
+    @property
+    def classes(self) -> int:
+        return 1 if self.is_number else 2
+
+    @property
+    def level_count(self) -> int:
+        return sum(1 + len(columns) for columns in self.dummies)
+
+    def agrees(self, plan: Plan) -> bool:
+        return self == self.of(plan)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        words = [()] if self.is_number else [(CASE,), (CONTROL,)]
+        apart = [members_of(word, cohort.samples) for word in words]
+        parts = self.members(cohort)
+        levels = [at_each_level(cohort.samples.covariates[part], self.dummies) for part in parts]
+        return {
+            "people": np.array([[np.count_nonzero(part & one) for one in apart] for part in parts]),
+            "levels": np.array(levels).reshape(GROUPS, self.level_count),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class CountSides(OfDrawn):
+    """How many people of each group are above, and how many below, the mean of each column.
+
+    A covariate that is 0 for all but one person would tell that person's genotypes, variant by variant, in
+    the sums of genotype times covariate.
+    """
+
+    name: ClassVar[str] = "polygenic/sides"
+    title: ClassVar[str] = "Count people beside the means"
+    sends: ClassVar[tuple[Count, ...]] = tuple(
+        Count(
+            side,
+            (GROUPS, "columns"),
+            MOST_PEOPLE,
+            f"per covariate, and phenotype if it is a number: number of people that are fitted to, and that "
+            f"are left out, {side} the mean",
+            f"how many people of the pool are {side} the mean of each column",
+        )
+        for side in ("above", "below")
+    )
+    each: ClassVar[dict[str, str]] = {"columns": "column"}
+    ring_bits: ClassVar[int] = 64
+
+    key: bytes
+    one_in: int
+    is_number: bool
+    centre: np.ndarray
+    """float64 (columns,): covariates, and the phenotype if it is a number"""
+
+    def __post_init__(self) -> None:
+        plausible.require(plausible.real(self.centre, (len(self.centre),)), "sides")
+
+    @classmethod
+    def of(cls, plan: Plan, centre: np.ndarray) -> CountSides:
+        return cls(key_of(plan), plan.held_out, is_number(plan), centre)
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
+        return cls.sends if column_names(plan) else ()
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        columns = len(column_names(plan))
+        return Foreseen([cls.of(plan, np.zeros(columns))] if columns else ())
+
+    @property
+    def columns(self) -> int:
+        return len(self.centre)
+
+    def agrees(self, plan: Plan) -> bool:
+        asked = self.columns, self.is_number
+        return self.is_drawn_by(plan) and asked == (len(column_names(plan)), is_number(plan))
+
+    def local(self, cohort: Cohort) -> Arrays:
+        values = real_columns(cohort.samples, self.is_number)
+        parts = [values[part] for part in self.members(cohort)]
+        return {
+            "above": np.array([(part > self.centre).sum(axis=0) for part in parts]),
+            "below": np.array([(part < self.centre).sum(axis=0) for part in parts]),
+        }

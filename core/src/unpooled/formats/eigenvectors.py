@@ -1,0 +1,133 @@
+"""plink2's files of principal components: `.eigenval`, `.eigenvec.allele` (`--pca allele-wts`), `.acount`.
+
+With both of the last, `plink2 --read-freq X.acount --score X.eigenvec.allele 2 5 header-read
+no-mean-imputation variance-standardize --score-col-nums 6-15` projects anybody. plink2 counts each allele
+apart: a weight is half the loading, times √m for m variants. Numbers have all their digits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unpooled.chromosomes import chromosome_code
+from unpooled.errors import UnpooledError
+from unpooled.formats.glm import chromosome_names
+from unpooled.formats.plink import Variants
+from unpooled.formats.table import Column, Name, Text, Whole, write_table
+from unpooled.panel import Panel
+from unpooled.plan import Plan
+from unpooled.question import Arrays
+
+_ALLELES = ("REF", "ALT")
+_OF_WEIGHTS = ("#CHROM", "ID", *_ALLELES, "A1")
+_OF_COUNTS = ("#CHROM", "POS", "ID", *_ALLELES, "ALT_CTS", "OBS_CT")
+
+
+def titles(count: int) -> list[str]:
+    """The names of so many components."""
+    return [f"PC{k}" for k in range(1, count + 1)]
+
+
+def write_eigenval(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+    """From the column `eigenvalue`: one a line."""
+    file.write(b"".join(number + b"\n" for number in exactly(rows["eigenvalue"][:])))
+
+
+def write_allele_weights(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+    """From the columns `variant`, `first_is_a1` and `PC1` and so on, the loadings of A1, which is the ALT."""
+    variants = Variants(panel, rows, chromosome_names(plan.autosomes))
+    components = [name for name in titles(plan.components) if name in rows]
+    m = len(rows["variant"])
+
+    def block(part: slice) -> list[Column]:
+        row = np.arange(part.start, part.stop)
+        variant, is_alt = row // 2, row % 2 == 1
+        code = panel.chromosome[rows["variant"][variant]].astype(np.int64)
+        ref, alt = variants.a2(variant).values, variants.a1(variant).values
+        sign = np.where(is_alt, 0.5, -0.5) * np.sqrt(m)
+        columns: list[Column] = [
+            Text("#CHROM", 0, variants.labels + code),
+            Name("ID", 0, variants.name(variant).values),
+            *(Text(title, 0, values) for title, values in zip(_ALLELES, (ref, alt), strict=True)),
+            Text("A1", 0, np.where(is_alt, alt, ref)),
+        ]
+        return columns + [Name(title, 0, exactly(rows[title][variant] * sign)) for title in components]
+
+    write_table(file, 2 * m, block, variants.pool, separator=b"\t")
+
+
+def write_counts(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+    """From the columns `variant`, `first_is_a1`, `a1_count` and `allele_count`."""
+    variants = Variants(panel, rows, chromosome_names(plan.autosomes))
+
+    def block(part: slice) -> list[Column]:
+        code = panel.chromosome[rows["variant"][part]].astype(np.int64)
+        return [
+            Text("#CHROM", 0, variants.labels + code),
+            Whole("POS", 0, variants.position(part).values),
+            Name("ID", 0, variants.name(part).values),
+            Text("REF", 0, variants.a2(part).values),
+            Text("ALT", 0, variants.a1(part).values),
+            Whole("ALT_CTS", 0, rows["a1_count"][part]),
+            Whole("OBS_CT", 0, rows["allele_count"][part]),
+        ]
+
+    write_table(file, len(rows["variant"]), block, variants.pool, separator=b"\t")
+
+
+def exactly(numbers: NDArray[np.float64]) -> NDArray[np.bytes_]:
+    """Each number in the fewest digits that are read as that number."""
+    return np.array([repr(number).encode() for number in numbers.tolist()], "S32")
+
+
+@dataclass(frozen=True, eq=False)
+class Loadings:
+    """k components of m variants, as a panel."""
+
+    panel: Panel
+    mean: NDArray[np.float64]
+    """(m,): copies of the panel's first allele"""
+    weights: NDArray[np.float64]
+    """(m, k): of a copy of the panel's first allele about the mean; all people's sums have length 1"""
+
+    @classmethod
+    def read(cls, eigenval: bytes, allele_weights: bytes, counts: bytes, autosomes: int) -> Loadings:
+        """UnpooledError names the line of a file that is not as the writers here write it."""
+        values = np.array([float(word) for word in eigenval.split()])
+        heads, weights = _lines(allele_weights, _OF_WEIGHTS)
+        _, counted = _lines(counts, _OF_COUNTS)
+        if heads[len(_OF_WEIGHTS) :] != titles(len(values)) or len(weights) != 2 * len(counted):
+            raise UnpooledError("the files of components do not belong together")
+        rows = []
+        for number, (line, with_weights) in enumerate(zip(counted, weights[1::2], strict=True), 2):
+            try:
+                chromosome, position, name, ref, alt, copies, alleles = line
+                if with_weights[1:5] != [name, ref, alt, alt]:
+                    raise ValueError
+                code = int(chromosome_code(chromosome, autosomes) or 0)
+                key = (code, int(position), name.encode(), alt.encode(), ref.encode())
+                rows.append((key, int(copies) / int(alleles), [float(word) for word in with_weights[5:]]))
+            except (ValueError, ZeroDivisionError):
+                raise UnpooledError(f"components, line {number} of the counts: got {line}") from None
+        panel = Panel.of(key for key, *_ in rows)
+        found = {key[:3]: (key[3] < key[4], p, of_alt) for key, p, of_alt in rows}
+        keys = (panel.chromosome.tolist(), panel.position.tolist(), panel.name.tolist())
+        ordered = [found[key] for key in zip(*keys, strict=True)]
+        alt_is_first = np.array([is_first for is_first, *_ in ordered], bool)
+        p = np.array([p for _, p, _ in ordered])
+        of_alt = np.array([weights for *_, weights in ordered]).reshape(len(rows), len(values))
+        # Half a loading, times √m: a score of X v / √(m λ) for the eigenvalue λ of X X' / m.
+        each = 2 * of_alt / (len(rows) * np.sqrt(2 * p * (1 - p)))[:, None] / np.sqrt(values)
+        return cls(panel, 2 * np.where(alt_is_first, p, 1 - p), np.where(alt_is_first[:, None], each, -each))
+
+
+def _lines(data: bytes, begin: tuple[str, ...]) -> tuple[list[str], list[list[str]]]:
+    """The header, which must begin so, and the other lines."""
+    heads, *others = [line.split("\t") for line in data.decode().splitlines()] or [[]]
+    if tuple(heads[: len(begin)]) != begin:
+        raise UnpooledError(f"components: want the columns {', '.join(begin)}")
+    return heads, others

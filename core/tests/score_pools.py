@@ -1,0 +1,173 @@
+"""Pools for studies of polygenic scores: made up, and the mice of `gemma-doc`."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression, Ridge
+
+from unpooled.algorithms import check
+from unpooled.algorithms.polygenic.people import groups, key_of
+from unpooled.cohort import ArrayCohort, Cohort, Dosages, Packed, Samples, dosages_of
+from unpooled.panel import Panel, canonical_order
+from unpooled.plan import Covariate, Plan
+from unpooled.run import run
+
+Tables = dict[str, dict[str, np.ndarray]]
+MOUSE = Path("/usr/share/doc/gemma/example")
+
+
+@dataclass(frozen=True, eq=False)
+class InMemory:
+    """A cohort whose genotypes are packed once."""
+
+    samples: Samples
+    genotypes: Packed
+
+    @classmethod
+    def of(cls, samples: Samples, copies: np.ndarray, swapped: np.ndarray) -> InMemory:
+        return cls(samples, ArrayCohort(samples, copies, swapped).packed(slice(0, len(copies))))
+
+    def packed(self, variants: slice | np.ndarray) -> Packed:
+        return Packed(self.genotypes.words[variants], self.genotypes.swapped[variants])
+
+    def dosages(self, variants: slice | np.ndarray) -> Dosages:
+        return dosages_of(self.packed(variants), len(self.samples))
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """The people of all cohorts, n, and m variants of the autosomes and one of X."""
+
+    plan: Plan
+    panel: Panel
+    copies: np.ndarray
+    """int8 (m, n)"""
+    samples: Samples
+    of_cohort: np.ndarray
+    """int64 (n,)"""
+
+    @property
+    def cohorts(self) -> list[Cohort]:
+        swapped = np.random.default_rng(0).random(len(self.panel)) < 0.5
+        found: list[Cohort] = []
+        for number in range(self.plan.cohorts):
+            inside = self.of_cohort == number
+            each = (getattr(self.samples, name)[inside] for name in ("phenotype", "sex", "founder", "kept"))
+            samples = Samples(*each, self.samples.covariates[inside])
+            found.append(InMemory.of(samples, self.copies[:, inside], swapped))
+        return found
+
+    def study(self) -> Tables:
+        check(self.plan)
+        return run(self.plan, self.panel, self.cohorts)
+
+    def drawn(self) -> list[np.ndarray]:
+        """Who is fitted to, and who is left out, of all people: bool (n,) each."""
+        found = np.zeros((2, len(self.samples)), bool)
+        for number, cohort in enumerate(self.cohorts):
+            found[:, self.of_cohort == number] = groups(cohort.samples, key_of(self.plan), self.plan.held_out)
+        return list(found)
+
+    def genotypes(self, variants: np.ndarray) -> np.ndarray:
+        """About the means of everyone with complete data, a missing call 0: float64 (n, m)."""
+        inside = np.logical_or(*self.drawn())
+        copies = np.where(self.copies < 0, np.nan, self.copies.astype(float))[variants]
+        return np.asarray(np.nan_to_num(copies - np.nanmean(copies[:, inside], axis=1, keepdims=True)).T)
+
+    def ridge(self, variants: np.ndarray, share: float, who: np.ndarray) -> tuple[Any, Any, np.ndarray]:
+        """The regression of what covariates leave, that on covariates, and the genotypes in deviations."""
+        x, inside = self.genotypes(variants), np.logical_or(*self.drawn())
+        x /= x[inside].std(axis=0)
+        c, y = self.samples.covariates, self.samples.phenotype
+        columns = np.column_stack([x, y])
+        on_c = LinearRegression().fit(c[who], columns[who]) if c.shape[1] else _Mean(columns[who])
+        left = columns - on_c.predict(c)
+        penalty = len(variants) * (1 - share) / share
+        model = Ridge(penalty, fit_intercept=False, solver="cholesky").fit(left[who, :-1], left[who, -1])
+        return model, on_c, x
+
+
+class _Mean:
+    """A regression on no columns."""
+
+    def __init__(self, columns: np.ndarray) -> None:
+        self.mean = columns.mean(axis=0)
+
+    def predict(self, c: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(self.mean, (len(c), len(self.mean)))
+
+
+def pooled(
+    people: int = 600,
+    variants: int = 200,
+    cohorts: int = 3,
+    covariates: int = 0,
+    missing: float = 0.0,
+    least: float = 0.1,
+    weights: np.ndarray | None = None,
+    **more: Any,
+) -> Pooled:
+    """Neighbouring variants go together; a tenth of them has an effect. `weights` are the cohorts' sizes."""
+    random = np.random.default_rng(people + variants + cohorts)
+    base = random.random((variants // 4 + 1, 2, people))
+    frequency = random.uniform(least, 0.5, variants)[:, None]
+    haplotypes = np.where(random.random((variants, 2, people)) < 0.7, base[np.arange(variants) // 4], 0.5)
+    copies = ((haplotypes + random.random((variants, 2, people))) / 2 < frequency[:, None]).sum(axis=1)
+    effects = np.where(random.random(variants) < 0.1, random.normal(size=variants), 0)
+    c = random.normal(size=(people, covariates)) @ np.diag(10.0 ** np.arange(covariates))
+    risk = effects @ copies + c.sum(axis=1) / 10 + random.normal(size=people)
+    trait = more.setdefault("trait", "quantitative")
+    phenotype = 1e4 + 50 * risk if trait == "quantitative" else (risk > np.median(risk)).astype(float)
+    phenotype[::31] = np.nan
+    copies = np.where(random.random(copies.shape) < missing, -1, copies).astype(np.int8)
+    panel = Panel.of([(1 + k % 22, 1000 + k, b"rs%d" % k, b"A", b"G") for k in range(variants)])
+    order = canonical_order(panel.chromosome, panel.position, panel.name)
+    assert (order == np.arange(variants)).all()
+    plan = Plan(
+        "polygenic",
+        "height",
+        cohorts,
+        bytes(32),
+        files=("score", "card"),
+        covariates=tuple(Covariate(f"c{k}") for k in range(covariates)),
+        **more,
+    )
+    everyone = np.ones(people, bool)
+    samples = Samples(phenotype, np.ones(people, np.uint8), everyone, everyone, c)
+    of_cohort = random.choice(cohorts, people, p=None if weights is None else weights / np.sum(weights))
+    return Pooled(plan, panel, copies, samples, of_cohort)
+
+
+def mice(phenotype: int) -> Pooled:
+    if not (MOUSE / "mouse_hs1940.bed.gz").exists():
+        pytest.skip("needs the Debian package gemma-doc")
+
+    def lines(name: str) -> list[list[bytes]]:
+        return [line.split() for line in gzip.decompress((MOUSE / name).read_bytes()).splitlines()]
+
+    bim, values = lines("mouse_hs1940.bim.gz"), lines("mouse_hs1940.pheno.txt.gz")
+    n = len(values)
+    raw = np.frombuffer(gzip.decompress((MOUSE / "mouse_hs1940.bed.gz").read_bytes()), np.uint8)[3:]
+    codes = (raw.reshape(len(bim), -1, 1) >> np.array([0, 2, 4, 6], np.uint8)) & 3
+    copies = np.array([2, -1, 1, 0], np.int8)[codes.reshape(len(bim), -1)[:, :n]]
+    # Places that PLINK skips are on no chromosome here either.
+    kept = [k for k, row in enumerate(bim) if int(row[3]) >= 0]
+    rows = [(int(row[0]), int(row[3]), row[1], row[4], row[5]) for row in (bim[k] for k in kept)]
+    chromosome, position, name = (np.array([row[k] for row in rows]) for k in range(3))
+    order = canonical_order(chromosome.astype(np.uint8), position.astype(np.int32), name)
+    copies, rows = copies[kept][order], [rows[k] for k in order]
+    first = np.array([row[3] < row[4] for row in rows])
+    copies = np.where(first[:, None] | (copies < 0), copies, 2 - copies).astype(np.int8)
+    y = np.array([np.nan if row[phenotype] == b"NA" else float(row[phenotype]) for row in values])
+    plan = Plan(
+        "polygenic", "y", 3, bytes(32), trait="quantitative", autosomes=19, files=("score",), maf=0.01
+    )
+    everyone = np.ones(n, bool)
+    samples = Samples(y, np.ones(n, np.uint8), everyone, everyone, np.zeros((n, 0)))
+    return Pooled(plan, Panel.of(rows), copies, samples, np.random.default_rng(5).integers(0, 3, n))

@@ -1,0 +1,213 @@
+"""Principal components of ten cohorts, through real masks, and those of NumPy on the pooled genotypes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unpooled.algorithms import ALGORITHMS, check, usual
+from unpooled.algorithms.components.krylov import Krylov, start
+from unpooled.algorithms.components.options import block_of
+from unpooled.algorithms.components.pca import FIT, PCA, VALUES
+from unpooled.algorithms.components.questions import Multiply
+from unpooled.algorithms.shared.genotype_products import scores_of
+from unpooled.algorithms.shared.summary import VARIANTS
+from unpooled.cohort import ArrayCohort, Samples
+from unpooled.errors import ProtocolError, Refuse, UnpooledError
+from unpooled.formats.eigenvectors import Loadings, titles
+from unpooled.panel import Panel
+from unpooled.plan import Plan, PlanError
+from unpooled.run import run
+
+SIZES = (40, 310, 60, 120, 45, 200, 50, 95, 60, 420)
+VARIANTS_OF_POOL, AUTOSOMAL = 900, 860
+STANDS_OUT = 1.2
+
+
+def plan_of(**changes: Any) -> Plan:
+    given = {"test": "pca", "phenotype": "none", "cohorts": len(SIZES), "compensator_key": bytes(32)}
+    return Plan(**{**given, **usual("pca"), "files": tuple(PCA.files), "components": 6} | changes)  # type: ignore[arg-type]
+
+
+def panel() -> Panel:
+    codes = np.where(np.arange(VARIANTS_OF_POOL) < AUTOSOMAL, 1 + np.arange(VARIANTS_OF_POOL) % 22, 23)
+    rows = [(int(c), 10 * k, b"rs%d" % k, b"A", b"C") for k, c in enumerate(codes)]
+    return Panel.of(sorted(rows))
+
+
+@pytest.fixture(scope="module")
+def cohorts() -> list[ArrayCohort]:
+    """People of five populations, unevenly spread; a tenth nonfounders, some removed; missing calls."""
+    random, n = np.random.default_rng(2), sum(SIZES)
+    m = VARIANTS_OF_POOL
+    base = random.uniform(0.03, 0.97, m)
+    apart = np.array([0.0, 0.5, 0.35, 0.25, 0.15])[:, None] * random.normal(0, 0.3, (5, m))
+    population = (random.beta(1, 2, n) * 5).astype(int)
+    copies = random.binomial(2, np.clip(base + apart, 0.01, 0.99)[population].T).astype(np.int8)
+    copies[random.random(copies.shape) < 0.03] = -1
+    copies[3] = 0
+    copies[4, :] = np.where(np.arange(n) < 4, 1, 0)  # four carriers
+    founder, kept = random.random(n) > 0.1, random.random(n) > 0.02
+    swapped = random.random((len(SIZES), m)) < 0.5
+    edges = np.cumsum((0, *SIZES)).tolist()
+    return [
+        ArrayCohort(
+            Samples(
+                np.full(stop - begin, np.nan),
+                np.zeros(stop - begin, np.uint8),
+                founder[begin:stop],
+                kept[begin:stop],
+                np.zeros((stop - begin, 0)),
+            ),
+            copies[:, begin:stop],
+            of_file,
+        )
+        for begin, stop, of_file in zip(edges, edges[1:], swapped, strict=False)
+    ]
+
+
+def standardised(cohorts: Sequence[ArrayCohort], variants: np.ndarray, *, founders: bool) -> np.ndarray:
+    """X of the pool, slow and clear: float64 (people, m)."""
+    everyone = [np.flatnonzero(each.samples.kept) for each in cohorts]
+    pairs = list(zip(cohorts, everyone, strict=True))
+    copies = np.concatenate([each.genotypes[variants][:, who] for each, who in pairs], axis=1).T
+    counts = np.concatenate([each.samples.founder[who] for each, who in pairs]) | (not founders)
+    calls = np.where(copies < 0, np.nan, copies)
+    p = np.nanmean(calls[counts], axis=0) / 2
+    return np.nan_to_num((calls - 2 * p) / np.sqrt(2 * p * (1 - p)))
+
+
+def off(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    """1 - |cos| of rows."""
+    lengths = np.linalg.norm(ours, axis=1) * np.linalg.norm(theirs, axis=1)
+    return 1 - np.abs((ours * theirs).sum(axis=1)) / lengths
+
+
+@pytest.mark.parametrize("nonfounders", [False, True])
+def test_those_that_stand_out_are_numpys(cohorts: list[ArrayCohort], nonfounders: bool) -> None:
+    plan = plan_of(nonfounders=nonfounders)
+    found = run(plan, panel(), cohorts)
+    rows, values = found[VARIANTS], found[VALUES]["eigenvalue"]
+    variants = rows["variant"]
+    assert not {3, 4} & set(variants.tolist()) and variants.max() < AUTOSOMAL
+    x = standardised(cohorts, variants, founders=not nonfounders)
+    expected, vectors = np.linalg.eigh(x.T @ x / len(variants))
+    expected, vectors = expected[::-1], vectors.T[::-1]
+    ratio = expected[:6] / expected[1:7]
+    stands = ratio >= STANDS_OUT
+    assert 3 <= stands.sum() < 6
+    sign = np.where(rows["first_is_a1"], 1, -1)
+    loadings = np.array([rows[title] * sign for title in titles(6)])
+    error = off(loadings, vectors[:6])
+    assert (error[stands] <= 1e-9).all()
+    assert (error <= found[VALUES]["error"] + 1e-12).all()  # what is said of them holds of all
+    np.testing.assert_allclose(values[stands], expected[:6][stands], rtol=1e-9)
+    np.testing.assert_allclose(values, expected[:6], rtol=5e-3)
+    scores = scores_by_files(plan, found, cohorts)
+    theirs = (x @ vectors[:6].T).T
+    assert (off(scores, theirs)[stands] <= 1e-9).all()
+    np.testing.assert_allclose(np.linalg.norm(scores, axis=1)[stands], 1, rtol=1e-9)
+
+
+def scores_by_files(
+    plan: Plan, found: dict[str, dict[str, np.ndarray]], cohorts: Sequence[ArrayCohort]
+) -> np.ndarray:
+    """Everybody's components, as each cohort computes them from the result files: (components, people)."""
+    files = []
+    for file in PCA.usual_files:
+        PCA.files[file](out := BytesIO(), panel(), PCA.columns_for(file, found), plan)
+        files.append(out.getvalue())
+    values, weights, counts = files
+    loadings = Loadings.read(values, weights, counts, plan.autosomes)
+    at = {name: k for k, name in enumerate(panel().name.tolist())}
+    variants = np.array([at[name] for name in loadings.panel.name.tolist()])
+    parts = [scores_of(each, variants, loadings.mean, loadings.weights) for each in cohorts]
+    return np.concatenate([p[each.samples.kept] for p, each in zip(parts, cohorts, strict=True)]).T
+
+
+def test_a_line_that_was_changed_is_named(cohorts: list[ArrayCohort]) -> None:
+    plan, found = plan_of(), run(plan_of(), panel(), cohorts)
+    files = []
+    for file in PCA.usual_files:
+        PCA.files[file](out := BytesIO(), panel(), PCA.columns_for(file, found), plan)
+        files.append(out.getvalue())
+    values, weights, counts = files
+    head, line, rest = counts.split(b"\n", 2)
+    with pytest.raises(UnpooledError, match="line 2 of the counts"):
+        Loadings.read(values, weights, b"\n".join([head, line + b"x", rest]), plan.autosomes)
+    with pytest.raises(UnpooledError, match="do not belong together"):
+        Loadings.read(values, weights, b"\n".join([head, rest]), plan.autosomes)
+    with pytest.raises(UnpooledError, match="want the columns #CHROM, ID, REF"):
+        Loadings.read(values, counts, counts, plan.autosomes)
+
+
+def test_a_repeat_is_the_same_and_another_plan_is_not(cohorts: list[ArrayCohort]) -> None:
+    one, again = (run(plan_of(), panel(), cohorts[:3] + cohorts[3:]) for _ in range(2))
+    assert all((one[VARIANTS][name] == again[VARIANTS][name]).all() for name in one[VARIANTS])
+    assert (start(b"a", 2, 100) != start(b"b", 2, 100)).any()
+
+
+def test_a_looser_tolerance_takes_fewer_rounds(cohorts: list[ArrayCohort]) -> None:
+    rounds = [
+        int(run(plan_of(component_tolerance=t), panel(), cohorts)[FIT]["rounds"][0]) for t in (1e-3, 1e-13)
+    ]
+    assert rounds[0] < rounds[1]
+
+
+def test_few_people_get_fewer_directions_and_then_none(cohorts: list[ArrayCohort]) -> None:
+    for people in (300, 427, 1_000, 2_000, 20_000):
+        block, rounds = block_of(10, 68_908, people)
+        assert 10 <= block <= 20 and rounds >= 3 and 10 * block * rounds <= people
+    assert block_of(10, 68_908, 299)[1] == 0
+    few = cohorts[:1] * 2 + cohorts[2:3]
+    with pytest.raises(Refuse, match="6 components take 180 people"):
+        run(plan_of(cohorts=3), panel(), few)
+    nobody_founds = [
+        replace(c, samples=replace(c.samples, founder=np.zeros(len(c.samples), bool))) for c in cohorts
+    ]
+    with pytest.raises(Refuse, match="fewer than 50 founders"):
+        run(plan_of(), panel(), nobody_founds)
+    with pytest.raises(Refuse, match="no more than 6 variants"):
+        run(plan_of(maf=0.4999), panel(), cohorts)
+
+
+def test_a_space_that_is_exhausted_is_exact() -> None:
+    """Of rank 5 in 40 dimensions: two blocks of four have it all."""
+    factor = np.random.default_rng(1).normal(size=(40, 5))
+    a = factor @ factor.T
+    krylov = Krylov.begin(start(b"key", 4, 40))
+    while len(krylov.next):
+        krylov = krylov.advance(krylov.next @ a)
+    found = krylov.found(5)
+    expected, vectors = np.linalg.eigh(a)
+    np.testing.assert_allclose(found.values, expected[::-1][:5], rtol=1e-10)
+    assert (off(krylov.vectors(found), vectors.T[::-1][:5]) < 1e-13).all()
+    assert (found.error < 1e-12).all()
+    together = np.concatenate(krylov.blocks)
+    np.testing.assert_allclose(together @ together.T, np.eye(len(together)), atol=1e-13)
+
+
+def test_what_the_plan_has_to_say() -> None:
+    assert check(plan_of()) is ALGORITHMS["pca"]
+    with pytest.raises(PlanError, match="a whole number from 0 to 40, and not 0"):
+        check(plan_of(components=0))
+    with pytest.raises(PlanError, match="modular only"):
+        check(plan_of(masking="gaussian", variance=1e12))
+    with pytest.raises(PlanError, match="want eigenval and acount beside"):
+        check(plan_of(files=("eigenvec.allele",)))
+
+
+def test_a_question_beyond_the_plan_is_not_answered() -> None:
+    kept, mean = np.ones(3, bool), np.ones(3)
+    asked = Multiply(kept, mean, np.zeros((16, 3)), 9, len(SIZES), 1)
+    assert asked.agrees(plan_of()) and not asked.agrees(plan_of(components=5))
+    assert not replace(asked, cohorts=3).agrees(plan_of())
+    assert not asked.fits_panel(np.array([1, 1, 23]), plan_of()) and asked.fits_panel(np.ones(3), plan_of())
+    for wrong in ({"round": 21}, {"mean": mean * 3}, {"most": 0}, {"directions": np.full((16, 3), np.inf)}):
+        with pytest.raises(ProtocolError, match="fields that cannot be"):
+            replace(asked, **wrong)
