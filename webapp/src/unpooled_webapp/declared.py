@@ -104,7 +104,9 @@ def _plans(method: Algorithm) -> Iterator[Plan]:
     """Plans of a method that between them say all that does not depend on values."""
     of_tables = method.name in METHODS
     modes = ("none",) if of_tables else ("names", "list")
-    opened = [{OPENS.name: opens} for opens in (SUMS, BITS)] if OPENS in method.options else [{}]
+    opened: list[dict[str, Any]] = (
+        [{OPENS.name: opens} for opens in (SUMS, BITS)] if OPENS in method.options else [{}]
+    )
     if DOSAGES in method.options:
         opened.append({DOSAGES.name: True, "files": list(FILES)})
     for mode, masking, more, opens in product(modes, ("modular", "gaussian"), (False, True), opened):
