@@ -81,7 +81,7 @@ def test_a_region_has_its_genes_and_a_gene_is_found_by_its_name(
     names = [gene["name"] for gene in known["genes"]]
     assert names, "there are genes around the planted variant"
     expect(plot.get_by_text("Recombination, cM/Mb")).to_be_visible()
-    expect(plot.get_by_text(f"r² with {two.variant}")).to_be_visible()
+    pages.sees(f"Colours tell r² with {two.variant}.")
     expect(plot.get_by_text(re.compile(rf"\b{re.escape(names[0])}\b")).first).to_be_visible()
     expect(plot.get_by_role("img")).to_have_attribute(
         "aria-label", re.compile(rf"Genes: {re.escape(names[0])}")
