@@ -10,6 +10,7 @@ import pytest
 from small_studies import STUDIES, Small, rows_of
 
 from unpooled.algorithms import METHODS
+from unpooled.algorithms.ld.leads import LINKAGE
 from unpooled.algorithms.learning.performance import PERFORMANCE, RANGES
 from unpooled.errors import Refuse
 from unpooled.plan import OwnPlan, Plan, PlanError
@@ -26,8 +27,9 @@ def beside_nobody(small: Small) -> list[Any]:
     return [first, *[replace(first, samples=nobody)] * 2]
 
 
-BY_FLOORS = (PERFORMANCE, RANGES)
-"""Result tables with ranges of scores, which are wider where few people are in one."""
+BY_FLOORS = (PERFORMANCE, RANGES, LINKAGE)
+"""Result tables of ranges of scores, which are wider where few people are in one, and of pairs of variants,
+among which no rare ones are."""
 
 
 _BY_CARRIERS = ("polygenic", "prune", "pca")

@@ -1285,6 +1285,26 @@ export interface components {
              * @description Level of the confidence limits (--ci). In the report, such as 0.95; 0 for none.
              */
             ci?: number;
+            /**
+             * Format: double
+             * @description Largest P of a lead variant (--clump-p1).
+             */
+            clump_p1?: number;
+            /**
+             * Format: double
+             * @description P below which a variant of a clump is named (--clump-p2).
+             */
+            clump_p2?: number;
+            /**
+             * Format: double
+             * @description Linkage (r²) above which a variant is of a clump (--clump-r2).
+             */
+            clump_r2?: number;
+            /**
+             * Format: double
+             * @description Kilobases to either side of a lead variant (--clump-kb).
+             */
+            clump_kb?: number;
             /** @description File name. What the names of the result files begin with. Left empty, it is made from the study's name. */
             file_stem?: string;
             /** @description Covariates. */
@@ -1548,6 +1568,12 @@ export interface components {
             messages: number;
             /** @description bytes of these without headers: what ledgers count */
             content: number;
+        };
+        Linkage: {
+            /** @description ID of the strongest lead variant of the region */
+            lead: string;
+            /** @description of each point with it; null where the two were not compared */
+            r2: (number | null)[];
         };
         Locus: {
             start: number;
@@ -1896,6 +1922,26 @@ export interface components {
              * @description Level of the confidence limits (--ci). In the report, such as 0.95; 0 for none.
              */
             ci?: number;
+            /**
+             * Format: double
+             * @description Largest P of a lead variant (--clump-p1).
+             */
+            clump_p1?: number;
+            /**
+             * Format: double
+             * @description P below which a variant of a clump is named (--clump-p2).
+             */
+            clump_p2?: number;
+            /**
+             * Format: double
+             * @description Linkage (r²) above which a variant is of a clump (--clump-r2).
+             */
+            clump_r2?: number;
+            /**
+             * Format: double
+             * @description Kilobases to either side of a lead variant (--clump-kb).
+             */
+            clump_kb?: number;
             /** @description File name. What the names of the result files begin with. Left empty, it is made from the study's name. */
             file_stem?: string;
             /** @description Covariates. */
@@ -2241,6 +2287,26 @@ export interface components {
              * @description Level of the confidence limits (--ci). In the report, such as 0.95; 0 for none.
              */
             ci?: number;
+            /**
+             * Format: double
+             * @description Largest P of a lead variant (--clump-p1).
+             */
+            clump_p1?: number;
+            /**
+             * Format: double
+             * @description P below which a variant of a clump is named (--clump-p2).
+             */
+            clump_p2?: number;
+            /**
+             * Format: double
+             * @description Linkage (r²) above which a variant is of a clump (--clump-r2).
+             */
+            clump_r2?: number;
+            /**
+             * Format: double
+             * @description Kilobases to either side of a lead variant (--clump-kb).
+             */
+            clump_kb?: number;
             /** @description File name. What the names of the result files begin with. Left empty, it is made from the study's name. */
             file_stem?: string;
             /** @description Covariates. */
@@ -2451,6 +2517,26 @@ export interface components {
              * @description Level of the confidence limits (--ci). In the report, such as 0.95; 0 for none.
              */
             ci?: number;
+            /**
+             * Format: double
+             * @description Largest P of a lead variant (--clump-p1).
+             */
+            clump_p1?: number;
+            /**
+             * Format: double
+             * @description P below which a variant of a clump is named (--clump-p2).
+             */
+            clump_p2?: number;
+            /**
+             * Format: double
+             * @description Linkage (r²) above which a variant is of a clump (--clump-r2).
+             */
+            clump_r2?: number;
+            /**
+             * Format: double
+             * @description Kilobases to either side of a lead variant (--clump-kb).
+             */
+            clump_kb?: number;
             /** @description File name. What the names of the result files begin with. Left empty, it is made from the study's name. */
             file_stem?: string;
             /** @description Covariates. */
@@ -2657,6 +2743,8 @@ export interface components {
             cell: components["schemas"]["Cell"] | null;
             segments: components["schemas"]["RegionSegments"];
             points: components["schemas"]["RegionPoints"];
+            /** @description null without a lead, or if the study looked at no linkage */
+            linkage: components["schemas"]["Linkage"] | null;
         };
         /** @description Single variants; a list for each quantity. */
         RegionPoints: {

@@ -15,7 +15,8 @@ from unpooled.cohort import ArrayTable
 from unpooled.errors import UnpooledError
 from unpooled.panel import Panel
 from unpooled.plan import Plan
-from unpooled_client.compare.pool import NothingToCompare, strongest
+from unpooled_client.compare.frequencies import beside_the_pool
+from unpooled_client.compare.pool import NothingToCompare, file_of, strongest
 from unpooled_client.compare.report import Place, Study, write_tables, write_variants
 from unpooled_client.compare.tables import compare_tables
 from unpooled_client.compare.this_cohort import compare, conditioned, left_out
@@ -98,9 +99,18 @@ def _of_variants(
     kept = _kept(data, plan, panel) if panel else None
     across = read_across(files, [variant for variant, _ in pool.leads], plan)
     found = compare(pool, data, plan, kept, across)
-    made = write_variants(place, study, found, odds=pool.odds, left_out=left_out(data.samples, plan))
-    apart = sum(one.in_own_limits is False for one in found)
-    return Compared(tuple(map(str, made)), len(found), apart=apart, phenotype=of)
+    frq = file_of("frq", files, plan) if "frq" in plan.files else None
+    beside = None if frq is None else beside_the_pool(frq, data, plan, kept)
+    unused = left_out(data.samples, plan)
+    made = write_variants(place, study, found, odds=pool.odds, left_out=unused, frequencies=beside)
+    return Compared(
+        tuple(map(str, made)),
+        len(found),
+        apart=sum(one.in_own_limits is False for one in found),
+        phenotype=of,
+        frequencies=0 if beside is None else beside.variants,
+        frequencies_far=0 if beside is None else beside.far,
+    )
 
 
 def _kept(data: PlinkData, plan: Plan, text: bytes) -> np.ndarray:

@@ -13,6 +13,7 @@ import click
 
 from unpooled.algorithms import ALGORITHMS, FITS, METHODS, TESTS
 from unpooled.algorithms.polygenic import POLYGENIC
+from unpooled.clump_option import CLUMPED
 from unpooled.errors import listed
 from unpooled.filesets import COPIED, FILESETS, GENOTYPES, OF_BGEN, OF_VCF
 from unpooled.plan import NOT_REPORTED
@@ -168,6 +169,7 @@ class _WithDeclared(click.Command):
               help="A covariate with levels, the reference first.")  # fmt: skip
 @click.option("--condition-list", type=EXISTING, help="A file with the IDs of --condition, between blanks.")
 @click.option("--adjust", is_flag=True, help="Also adjusted P values.")
+@click.option("--clump", is_flag=True, help="Also clumps of associated variants.")
 @click.option("--1", "zero_one", is_flag=True, help="Phenotypes are 0 and 1, not 1 and 2.")
 @click.option("--missing-phenotype", metavar="N", help="The code of a missing phenotype besides -9.")
 @click.option(
@@ -417,9 +419,10 @@ def _conditions(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _result_files(options: dict[str, Any]) -> list[str]:
-    """As asked, else as is usual for the test; with --adjust also the adjusted P values."""
+    """As asked, else as is usual for the test; with --adjust and --clump also theirs."""
     files = options["files"] or list(TESTS[options["test"]].usual_files)
-    return [*files, *(["adjusted"] if options["adjust"] and "adjusted" not in files else [])]
+    further = {"adjusted": options["adjust"], CLUMPED: options["clump"]}
+    return list(dict.fromkeys([*files, *(file for file, is_asked in further.items() if is_asked)]))
 
 
 def _of_copy(options: dict[str, Any], data: list[list[str]], cohort: int) -> list[str]:

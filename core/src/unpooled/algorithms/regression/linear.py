@@ -19,6 +19,8 @@ import numpy as np
 from unpooled import genotype_model, heterogeneity_option
 from unpooled import shared_options as options
 from unpooled.algorithms.algorithm import Algorithm, Cost
+from unpooled.algorithms.ld.lead_questions import LEADS_ASKS
+from unpooled.algorithms.ld.leads import clumped_or, with_leads
 from unpooled.algorithms.regression.about_variants import (
     FIRST,
     INCOMPLETE,
@@ -73,6 +75,7 @@ from unpooled.algorithms.shared.standardise import (
     real_columns,
 )
 from unpooled.algorithms.shared.tables_of_several import of_several
+from unpooled.clump_option import CLUMPED, CLUMPING
 from unpooled.cohort import MALE, Cohort, Samples
 from unpooled.errors import ProtocolError
 from unpooled.formats import regression_report
@@ -392,17 +395,18 @@ LINEAR = Algorithm(
         SumAgain,
         SumWithGenotypes,
         OrderAlleles,
+        *LEADS_ASKS,
     ),
-    procedure=linear,
+    procedure=with_leads(linear),
     files=regression_report.LINEAR_WRITERS,
     usual_files=("assoc",),
-    options=(*options.REGRESSION, *genotype_model.OPTIONS, FEW_STUDIES),
+    options=(*options.REGRESSION, *genotype_model.OPTIONS, FEW_STUDIES, *CLUMPING),
     templates=(with_components("linear"),),
     rules=heterogeneity_option.problem,
     cost=Cost(10e-6, lambda columns: 0.32e-9 * -(-columns // 8)),  # looked up eight columns at a time
     file_name=regression_report.file_name,
-    columns=columns_of,
+    columns=clumped_or(columns_of),
     looked_at=with_meta,
-    # The cohorts' own estimates are of one phenotype.
-    shares=lambda plan: META not in plan.files,
+    # The cohorts' own estimates, and leads, are of one phenotype.
+    shares=lambda plan: not {META, CLUMPED} & {*plan.files},
 )

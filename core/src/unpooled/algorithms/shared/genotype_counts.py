@@ -100,12 +100,17 @@ class CountGenotypes(Question):
             yield replace(self, start=self.start + part.start, stop=self.start + part.stop)
 
     def local(self, cohort: Cohort) -> Arrays:
-        packed = cohort.packed(slice(self.start, self.stop))
-        inside = [people.members(group, cohort.samples) for group in self.groups]
-        masks = group_masks(np.array(inside, bool).reshape(len(inside), len(cohort.samples)))
-        counts = count_genotypes(packed.words, masks)
-        counts[packed.swapped] = counts[packed.swapped, :, ::-1]
-        return {"genotypes": counts}
+        return {"genotypes": counted(cohort, slice(self.start, self.stop), self.groups)}
+
+
+def counted(cohort: Cohort, variants: slice | np.ndarray, groups: Sequence[Group]) -> np.ndarray:
+    """People of each group with two, one and no copies of the panel's first allele: int64 (m, groups, 3)."""
+    packed = cohort.packed(variants)
+    inside = [people.members(group, cohort.samples) for group in groups]
+    masks = group_masks(np.array(inside, bool).reshape(len(inside), len(cohort.samples)))
+    counts = count_genotypes(packed.words, masks)
+    counts[packed.swapped] = counts[packed.swapped, :, ::-1]
+    return counts
 
 
 @dataclass(frozen=True, eq=False)
