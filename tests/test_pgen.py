@@ -54,7 +54,7 @@ def test_vcf_and_bgen_among_beds_give_the_same_bytes(
         "--bfile", few, *MICE[:4], "--assoc", "--freq", "--missing", "--hardy", "--out", tmp_path / "pooled"
     )
     genotypes = ("--bfile", bed, "--vcf", vcf, "--bgen", bgen, "--sample", tmp_path / "g.sample")
-    people = ("--psam", f"{in_vcf}.fam", "--psam", f"{in_bgen}.fam")
+    people = ("--psam", f"{in_vcf}.fam", "--psam", f"{in_bgen}.fam", "--copies", tmp_path / "copies")
     rehearse(*genotypes, *people, *MICE, "--out", tmp_path / "ours")
     for file in FILES:
         ours, pooled = (Path(f"{tmp_path}/{name}.{file}").read_bytes() for name in ("ours", "pooled"))

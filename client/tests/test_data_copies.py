@@ -391,6 +391,76 @@ def test_bgen_1_1_is_told(imputed: Path, plink2: Callable[..., None], tmp_path: 
     assert "is no BGEN" in said
 
 
+def left_by_plink2(plink2: Callable[..., None], prefix: Path, least: float) -> list[str]:
+    """The IDs that --minimac3-r2-filter leaves of a .pgen."""
+    plink2("--pfile", prefix, "--minimac3-r2-filter", least, "--make-just-pvar", "--out", f"{prefix}-left")
+    lines = Path(f"{prefix}-left.pvar").read_text().splitlines()
+    return [line.split()[2] for line in lines if not line.startswith("#")]
+
+
+def test_poorly_imputed_variants_are_those_of_plink2(
+    imputed: Path, plink2: Callable[..., None], tmp_path: Path
+) -> None:
+    """Of a .pgen, of the VCF that it is made from, and of the BGEN that is made from it."""
+    psam, prefix = imputed.with_suffix(".psam"), tmp_path / "p"
+    of_plink2(plink2, prefix, psam, "--vcf", imputed, "dosage=HDS")
+    plink2("--pfile", prefix, "--export", "bgen-1.2", "bits=16", "ref-first", "--out", tmp_path / "b")
+    files: list[dict[str, object]] = [
+        {"pfile": prefix, "copies": None},
+        {"vcf": imputed, "psam": psam},
+        {"bgen": tmp_path / "b.bgen", "sample": tmp_path / "b.sample", "psam": psam},
+    ]
+    for least in (0.65, 0.7):
+        wanted = left_by_plink2(plink2, prefix, least)
+        assert 10 < len(wanted) < VARIANTS - 10
+        for given in files:
+            options = {"copies": tmp_path, "min_samples": 1, "min_per_class": 0, **given}
+            data, report = open_cohort(DataOptions(minimac3_r2_filter=least, **options))  # type: ignore[arg-type]
+            assert data is not None, report.findings
+            assert sorted(data.panel.name.tolist()) == sorted(name.encode() for name in wanted)
+            assert report.summary["imputation"][f"left out, below {least:g}"] == VARIANTS - len(wanted)
+    [said] = found(read(tmp_path, vcf=imputed, psam=psam, minimac3_r2_filter=1.0)[1], Code.NO_VARIANT_LEFT)
+    assert "smaller number" in said
+
+
+def test_the_quality_that_imputation_wrote(tmp_path: Path) -> None:
+    header = HEADER + '##INFO=<ID=R2,Number=1,Type=Float,Description="Quality">\n'
+    path = write_vcf(tmp_path / "t.vcf", [("1", "GT:DS", ["0/1:1", "0/0:0.1"])] * 3, header)
+    info = iter(["R2=0.29", "R2=0.31", "."])
+    lines = path.read_text().splitlines()
+    lines = [line if line[0] == "#" else line.replace(".\t.\t.", f".\t.\t{next(info)}") for line in lines]
+    path.write_text("\n".join(lines) + "\n")
+    (psam := tmp_path / "t.psam").write_text("#IID\tSEX\tY\ni0\t1\t1\ni1\t2\t2\n")
+    data = opened(tmp_path, vcf=path, psam=psam, vcf_dosage="DS", minimac3_r2_filter=0.3)
+    assert data.panel.name.tolist() == [b"rs1", b"rs2"]
+
+
+def test_genotypes_without_a_quality(imputed: Path, plink2: Callable[..., None], tmp_path: Path) -> None:
+    plink2("--vcf", imputed, "--make-bed", "--out", tmp_path / "b")
+    of_bed = open_cohort(DataOptions(bfile=tmp_path / "b", minimac3_r2_filter=0.3))[1]
+    assert "hard calls only" in found(of_bed, Code.OPTION)[0]
+    layout_2(path := tmp_path / "t.bgen", np.array([[1, 2], [3, 4]]), 8, phased=False)
+    given = {"bgen": path, "sample": path.with_suffix(".sample"), "minimac3_r2_filter": 0.3}
+    assert "not phased" in found(read(tmp_path, **given)[1], Code.OPTION)[0]
+    given = {"vcf": imputed, "vcf_dosage": "DS", "minimac3_r2_filter": 0.3}
+    assert "no HDS" in found(read(tmp_path, **given)[1], Code.OPTION)[0]
+
+
+def test_blanks_shift_no_columns(tmp_path: Path) -> None:
+    path = tmp_path / "t.bgen"
+    writer = BgenWriter(str(path), 2, samples=["a", "b"], compression="zlib", layout=2)
+    some = np.array([[0.1, 0.2, 0.7], [1, 0, 0]])
+    writer.add_variant("v1", "rs1\t7 x", "1", 100, ["A", "C"], some, bit_depth=8)
+    writer.close()
+    (psam := tmp_path / "t.psam").write_text("#IID\tSEX\tY\na\t2\t1\nb\t1\t2\n")
+    assert opened(tmp_path, bgen=path, psam=psam).panel.name.tolist() == [b"rs1_7_x"]
+    writer = BgenWriter(str(path), 2, samples=["a", "b"], compression="zlib", layout=2)
+    writer.add_variant("v1", "rs1", "1", 100, ["A", "C\n1\t2"], some, bit_depth=8)
+    writer.close()
+    [said] = found(read(tmp_path, bgen=path, psam=psam)[1], Code.COPY)
+    assert "has blanks" in said
+
+
 @pytest.mark.parametrize("option", ["vcf", "bgen"])
 def test_without_what_reads_them(
     imputed: Path, option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

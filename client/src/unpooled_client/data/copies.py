@@ -2,7 +2,7 @@
 
     FOLDER/NAME-DIGEST/       of the file's path
         DIGEST-DIGEST/        of its size and time, and of the options that it is read by
-            genotypes.pgen, genotypes.pvar
+            genotypes.pgen, genotypes.pvar, and genotypes.r2, the quality of imputation
             made.json         their sizes, and what was odd in the file
             DIGEST.psam       the people, called after its content
 
@@ -38,9 +38,9 @@ from unpooled_client.data.report import Code, Report
 from unpooled_client.data.source import exists
 from unpooled_client.data.vcf import open_vcf
 
-_FORMAT = 1
+_FORMAT = 2
 """Of copies: another number when they would be made otherwise."""
-NAME, MADE = "genotypes", "made.json"
+NAME, MADE, QUALITY = "genotypes", "made.json", "r2"
 COPYING = "Copying the genotypes"
 
 
@@ -94,6 +94,7 @@ def with_copy(options: DataOptions, report: Report, told: Told = nobody) -> Data
         options,
         pfile=copy.prefix,
         psam=copy.psam,
+        quality=Path(f"{copy.prefix}.{QUALITY}"),
         vcf=None,
         vcf_dosage=None,
         bgen=None,
@@ -126,6 +127,14 @@ def _copy_of(options: DataOptions, told: Told, report: Report) -> _Copy | None:
     is_vcf = options.copied is OF_VCF
     file: Dosed = open_vcf(path, options.vcf_dosage, options.chr_set) if is_vcf else open_bgen(path)
     people = rows_of_psam(path, file.people, file.samples, options.sample, options.psam, report)
+    if options.minimac3_r2_filter is not None and file.lacks_quality:
+        report.error(
+            Code.OPTION,
+            f"the quality of imputation is not known: {file.lacks_quality}",
+            file=path,
+            remedy="Leave --minimac3-r2-filter out, and leave variants out with --exclude FILE.",
+        )
+        return None
     if people is None:
         return None
     status = path.stat()
@@ -171,7 +180,7 @@ def _make(file: Dosed, made: Path, told: Told) -> dict[str, int]:
     try:
         part.mkdir(mode=0o700)
         notes = _write(file, part / NAME, told)
-        sizes = {kind: part.joinpath(f"{NAME}.{kind}").stat().st_size for kind in ("pgen", "pvar")}
+        sizes = {kind: part.joinpath(f"{NAME}.{kind}").stat().st_size for kind in ("pgen", "pvar", QUALITY)}
         about = {"of": str(file.path), "notes": notes, "sizes": sizes}
         part.joinpath(MADE).write_text(json.dumps(about), encoding="utf-8")
         shutil.rmtree(made, ignore_errors=True)  # one that is not whole
@@ -203,7 +212,10 @@ def _write(file: Dosed, prefix: Path, told: Told) -> dict[str, int]:
     writer = PgenWriter(
         os.fsencode(f"{prefix}.pgen"), file.samples, variants, nonref_flags=False, dosage_present=True
     )
-    with Path(f"{prefix}.pvar").open("w", encoding="utf-8", newline="\n") as pvar:
+    with (
+        Path(f"{prefix}.pvar").open("w", encoding="utf-8", newline="\n") as pvar,
+        Path(f"{prefix}.{QUALITY}").open("wb") as quality,
+    ):
         pvar.write("#CHROM\tPOS\tID\tREF\tALT\n")
         for piece in file.pieces(notes):
             done += len(piece.lines)
@@ -211,6 +223,7 @@ def _write(file: Dosed, prefix: Path, told: Told) -> dict[str, int]:
                 break
             pvar.writelines(f"{line}\n" for line in piece.lines)
             writer.append_dosages_batch(_copies(piece.dosages))
+            quality.write(piece.quality.astype("<f4").tobytes())
             told(done, variants)
     if done != variants:
         raise DataProblem(

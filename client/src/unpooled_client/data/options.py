@@ -63,6 +63,10 @@ class DataOptions:
     remove: Path | None = None
     extract: Path | None = None
     exclude: Path | None = None
+    minimac3_r2_filter: float | None = None
+    """The least quality of imputation."""
+    quality: Path | None = None
+    """That of each variant, of a copy: `unpooled_client.data.copies` says so."""
     missing_phenotype: int = -9
     one: bool = False
     allow_no_sex: bool = False
@@ -224,6 +228,11 @@ def check_options(options: DataOptions, report: Report) -> bool:
             options.copied is not None or (options.psam, options.copies) == (None, None),
             "--psam and --copies go with --vcf and --bgen",
             "A --pfile has its .psam beside it.",
+        ),
+        (
+            options.minimac3_r2_filter is None or options.copied is not None or options.pfile is not None,
+            "--minimac3-r2-filter is for imputed genotypes: --pfile, --vcf or --bgen",
+            "A .bed has hard calls only.",
         ),
         (
             options.vcf is not None or options.vcf_dosage is None,
@@ -392,6 +401,12 @@ _OPTIONS = [
     click.option("--remove", type=_FILE, metavar="FILE", help="Not the samples listed (FID IID)."),
     click.option("--extract", type=_FILE, metavar="FILE", help="Only the variants listed (IDs)."),
     click.option("--exclude", type=_FILE, metavar="FILE", help="Not the variants listed (IDs)."),
+    click.option(
+        "--minimac3-r2-filter",
+        type=click.FloatRange(0, 1),
+        metavar="X",
+        help="Only variants imputed at least so well; of phased dosages.",
+    ),
     click.option(
         "--missing-phenotype", type=int, default=-9, show_default=True, metavar="N", help="Missing value."
     ),

@@ -27,6 +27,7 @@ from unpooled_client.data.options import DataOptions
 from unpooled_client.network.api import Stopped
 from unpooled_client.state.events import Compared, Event
 from unpooled_client.state.written import Written
+from unpooled_client.study.coding import as_in_dictionary
 from unpooled_client.study.deriving import derived_in
 from unpooled_client.study.reading import DataChanged, guard, open_under
 from unpooled_client.study.session import Session
@@ -72,7 +73,7 @@ def _compared(session: Session, files: Sequence[Path], top: int) -> Generator[Ev
     for place in places:
         place.refuse_foreign()
     if plan.of_tables:
-        found = session.wait_for(_of_tables, study, options, files, places[0], session.threads)
+        found = session.wait_for(_of_tables, study, options, files, places[0], session)
         yield (yield from found)
         return
     text = (yield from session.wait_for(session.api.panel)) if plan.mind < 1 else b""
@@ -124,9 +125,10 @@ def _kept(data: PlinkData, plan: Plan, text: bytes) -> np.ndarray:
 
 
 def _of_tables(
-    study: Study, options: DataOptions, files: Sequence[Path], place: Place, threads: int
+    study: Study, options: DataOptions, files: Sequence[Path], place: Place, session: Session
 ) -> Compared:
-    table = cast(ArrayTable, _opened(study.plan, options, threads))
+    table = cast(ArrayTable, _opened(study.plan, options, session.threads))
+    table = as_in_dictionary(session.folder, table, study.plan)
     found = compare_tables(files, table, study.plan)
     made = write_tables(place, study, found)
     return Compared(tuple(map(str, made)), len({one.feature for one in found}))
