@@ -1340,6 +1340,8 @@ export interface components {
             interaction?: string[];
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;
+            /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */
+            dosages?: boolean;
             /**
              * @description Firth's penalised fit. For the PLINK 2 report: its estimates are finite where only cases or only controls have an allele.
              *
@@ -1977,6 +1979,8 @@ export interface components {
             interaction?: string[];
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;
+            /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */
+            dosages?: boolean;
             /**
              * @description Firth's penalised fit. For the PLINK 2 report: its estimates are finite where only cases or only controls have an allele.
              *
@@ -2342,6 +2346,8 @@ export interface components {
             interaction?: string[];
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;
+            /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */
+            dosages?: boolean;
             /**
              * @description Firth's penalised fit. For the PLINK 2 report: its estimates are finite where only cases or only controls have an allele.
              *
@@ -2572,6 +2578,8 @@ export interface components {
             interaction?: string[];
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;
+            /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */
+            dosages?: boolean;
             /**
              * @description Firth's penalised fit. For the PLINK 2 report: its estimates are finite where only cases or only controls have an allele.
              *

@@ -24,6 +24,7 @@ from unpooled.algorithms.learning.names import OF_CLASSES, WITHOUT_PRODUCTS
 from unpooled.algorithms.learning.questions import MOST_COLUMNS
 from unpooled.algorithms.phenotypes import CountApart
 from unpooled.algorithms.result_files import about
+from unpooled.dosage_option import DOSAGES, FILES
 from unpooled.encodings import ONE_HOT
 from unpooled.facts import plan_facts
 from unpooled.leaving import Form, what_leaves
@@ -103,7 +104,11 @@ def _plans(method: Algorithm) -> Iterator[Plan]:
     """Plans of a method that between them say all that does not depend on values."""
     of_tables = method.name in METHODS
     modes = ("none",) if of_tables else ("names", "list")
-    opened = [{OPENS.name: opens} for opens in (SUMS, BITS)] if OPENS in method.options else [{}]
+    opened: list[dict[str, Any]] = (
+        [{OPENS.name: opens} for opens in (SUMS, BITS)] if OPENS in method.options else [{}]
+    )
+    if DOSAGES in method.options:
+        opened.append({DOSAGES.name: True, "files": list(FILES)})
     for mode, masking, more, opens in product(modes, ("modular", "gaussian"), (False, True), opened):
         compares = method.is_compared or opens == {OPENS.name: BITS}
         if masking != "modular" and (compares or method.name in FITS):

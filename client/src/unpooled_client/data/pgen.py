@@ -180,7 +180,7 @@ def open_pgen(path: Path, samples: int, variants: int, report: Report) -> PgenFi
     if has_dosages:
         report.note(
             Code.PGEN_DOSAGES,
-            f"{WHAT} has dosages, and a study uses its hard calls",
+            f"{WHAT} has dosages: a study of imputed dosages uses these, and any other its hard calls",
             file=path,
             remedy="A call was made where a dosage was near a whole number of copies, within 0.1 unless "
             "plink2 was told otherwise (--hard-call-threshold); it is missing elsewhere.",

@@ -124,7 +124,10 @@ class Fit:
         shown = self._shown(n, beta, se, correlation, with_sex)
         counts = self.counted.table.columns(first_is_a1)
         variant = {"variant": self.counted.variants}
-        return Rows(table_of(self.coding), {**variant, **shown, "code": code, **counts, "a1_freq": frequency})
+        return Rows(
+            table_of(self.coding, self.plan),
+            {**variant, **shown, "code": code, **counts, "a1_freq": frequency},
+        )
 
     @property
     def with_sex(self) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from unpooled.algorithms.shared.dosage_table import DosageTable
 from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.algorithms.shared.summary import VARIANTS
 from unpooled.columns import Chosen
@@ -47,12 +48,17 @@ def passing_geno(table: GenotypeTable, plan: Plan) -> np.ndarray:
 def passing(table: GenotypeTable, plan: Plan) -> np.ndarray:
     """Which variants pass --geno, --hwe and --maf: bool (m,)."""
     found = passing_geno(table, plan)
-    found &= _passing_hwe(table, plan)
-    found &= _passing_maf(table, plan)
+    found &= passing_hwe(table, plan)
+    found &= passing_maf(table, plan)
     return found
 
 
-def _passing_hwe(table: GenotypeTable, plan: Plan) -> np.ndarray:
+def of_calls(plan: Plan) -> bool:
+    """Whether a plan has filters of calls, which a study of dosages has no other need of."""
+    return bool(plan.geno < 1 or plan.hwe > 0)
+
+
+def passing_hwe(table: GenotypeTable, plan: Plan) -> np.ndarray:
     """By the test of everyone, or of a case/control trait's controls; where there is none they pass."""
     if plan.hwe <= 0:
         return np.ones(len(table.counts), bool)
@@ -62,7 +68,7 @@ def _passing_hwe(table: GenotypeTable, plan: Plan) -> np.ndarray:
     return np.asarray(~(p < plan.hwe))
 
 
-def _passing_maf(table: GenotypeTable, plan: Plan) -> np.ndarray:
+def passing_maf(table: GenotypeTable | DosageTable, plan: Plan) -> np.ndarray:
     """With PLINK's tolerance. Without founders the frequency is 0/0, and the variant stays."""
     if plan.maf <= 0:
         return np.ones(len(table.counts), bool)

@@ -1,0 +1,43 @@
+"""Whether a study is of imputed dosages or of called genotypes.
+
+Dosages are counted as plink2 counts them. PLINK 1.9's reports are of calls, so such a study has none of them.
+"""
+
+from __future__ import annotations
+
+from unpooled.genotype_model import terms_of
+from unpooled.options import Place, Switch
+from unpooled.plan import Plan
+from unpooled.shared_options import CONDITION
+
+FILES = ("glm", "ssf")
+"""Result files that a study of dosages can have."""
+
+
+def _problem(is_on: bool, plan: Plan) -> str:
+    if not is_on:
+        return ""
+    if others := [file for file in plan.files if file not in FILES]:
+        return (
+            f"{', '.join(others)}: files of PLINK 1.9 are of called genotypes; choose from "
+            f"{', '.join(FILES)}, or leave dosages out"
+        )
+    if not terms_of(plan).is_plain:
+        return "dosages go with the additive model without interactions"
+    if plan.condition:
+        return f"copies of called genotypes would be covariates beside dosages: leave out {CONDITION.flag}"
+    return ""
+
+
+DOSAGES = Switch(
+    name="dosages",
+    came_later=True,
+    label="Imputed dosages",
+    hint="Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with "
+    "called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only.",
+    place=Place.MODEL,
+    fact="copies as they are imputed, such as 0.87, instead of called genotypes; a cohort with calls counts "
+    "whole copies",
+    methods="Imputed dosages were analysed; genotypes that were called only counted as whole copies.",
+    rule=_problem,
+)
