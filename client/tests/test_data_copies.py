@@ -87,6 +87,8 @@ def imputed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def read(copies: Path, **given: object) -> tuple[PlinkData | None, Report]:
     options = {"min_samples": 1, "min_per_class": 0, "copies": copies, **given}
+    if not {"psam", "pheno", "pfile"} & given.keys():  # it is not read before the genotypes are
+        options |= {"pheno": copies / "no.pheno", "allow_no_sex": True}
     return open_cohort(DataOptions(**options))  # type: ignore[arg-type]
 
 
@@ -337,6 +339,41 @@ def test_people_in_another_order_than_the_sample(
     assert "39 people 40" in said
     sample.write_text("\n".join(rows) + "\n")
     assert found(read(tmp_path, bgen=path, sample=sample)[1], Code.HEADER)
+
+
+def test_what_such_files_do_not_say_is_asked_before_they_are_copied(imputed: Path, tmp_path: Path) -> None:
+    of_vcf = open_cohort(DataOptions(vcf=imputed, copies=tmp_path))[1]
+    assert ["phenotypes" in said or "sexes" in said for said in found(of_vcf, Code.OPTION)] == [True] * 2
+    of_bgen = open_cohort(DataOptions(bgen=imputed, copies=tmp_path))[1]
+    assert ["--psam" in said for said in found(of_bgen, Code.OPTION)] == [True]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Pgenlib's own end
+def test_a_disk_that_is_full(imputed: Path, tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")  # not on Windows
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, limits[1]))
+        _, report = read(tmp_path / "c", vcf=imputed, psam=imputed.with_suffix(".psam"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    [said] = found(report, Code.COPY)
+    assert "cannot be written" in said and "--copies" in said
+    assert not list((tmp_path / "c").rglob("genotypes*"))
+
+
+def test_indexes_that_cannot_be_read_are_not_needed(
+    imputed: Path, plink2: Callable[..., None], tmp_path: Path
+) -> None:
+    path, psam = tmp_path / "t.vcf.gz", imputed.with_suffix(".psam")
+    plink2("--vcf", imputed, "--export", "vcf", "bgz", "--out", tmp_path / "t")
+    Path(f"{path}.csi").write_bytes(b"no index")
+    assert len(opened(tmp_path / "c", vcf=path, psam=psam).panel) == VARIANTS
+    plink2("--vcf", imputed, "--export", "bgen-1.2", "--out", tmp_path / "b")
+    Path(tmp_path / "b.bgen.bgi").write_bytes(b"no index")
+    given = {"bgen": tmp_path / "b.bgen", "sample": tmp_path / "b.sample", "psam": psam}
+    assert len(opened(tmp_path / "c", **given).panel) == VARIANTS
 
 
 def test_a_field_that_is_not_there(tmp_path: Path) -> None:

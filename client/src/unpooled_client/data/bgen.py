@@ -140,9 +140,11 @@ def _readable(path: Path) -> Iterator[None]:
     """Turns what the package raises into a DataProblem."""
     try:
         yield
-    except (ValueError, IndexError, OSError, UnicodeDecodeError) as error:
+    except (DataProblem, ImportError):
+        raise
+    except Exception as error:  # it opens an index beside the file as well, which may be anything
         raise DataProblem(
             "the file is damaged or cut off, or is no BGEN 1.2 or 1.3",
             file=path,
-            remedy=f"Copy it again. What reads it says: {shown(str(error))}",
+            remedy=f"Copy it again. Its reader says: {shown(str(error))}",
         ) from error

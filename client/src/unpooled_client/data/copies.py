@@ -15,11 +15,14 @@ unless it is told otherwise.
 from __future__ import annotations
 
 import dataclasses
+import errno
 import hashlib
 import json
 import os
 import shutil
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -222,17 +225,28 @@ def _write(file: Dosed, prefix: Path, told: Told) -> dict[str, int]:
             if done > variants:
                 break
             pvar.writelines(f"{line}\n" for line in piece.lines)
-            writer.append_dosages_batch(_copies(piece.dosages))
+            with _writable(prefix):
+                writer.append_dosages_batch(_copies(piece.dosages))
             quality.write(piece.quality.astype("<f4").tobytes())
             told(done, variants)
     if done != variants:
         raise DataProblem(
             f"the file has {'more' if done > variants else 'fewer'} variants than its {file.counted_by} says",
             file=file.path,
-            remedy=f"Copy both again, or write the file again. Expected: {variants:,}.",
+            remedy=f"It says {variants:,}. Copy file and index again; an old index can be deleted.",
         )
-    writer.close()
+    with _writable(prefix):
+        writer.close()
     return {note: count for note, count in notes.items() if count}
+
+
+@contextmanager
+def _writable(prefix: Path) -> Iterator[None]:
+    """Turns what Pgenlib raises where it cannot write, which has no reason, into an OSError."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise OSError(errno.EIO, "the disk may be full", f"{prefix}.pgen") from error
 
 
 def _copies(dosages: np.ndarray) -> np.ndarray:

@@ -235,6 +235,16 @@ def check_options(options: DataOptions, report: Report) -> bool:
             "A .bed has hard calls only.",
         ),
         (
+            options.copied is None or not (options.psam is None and options.pheno is None),
+            "neither a VCF nor a BGEN says anything of phenotypes",
+            "Give --psam FILE, a .psam or .fam with sexes and phenotypes, or --pheno FILE.",
+        ),
+        (
+            options.vcf is None or options.psam is not None or options.allow_no_sex,
+            "a VCF says nothing of sexes, and nobody without a sex is analysed",
+            "Give --psam FILE, or keep everybody with --allow-no-sex.",
+        ),
+        (
             options.vcf is not None or options.vcf_dosage is None,
             "--vcf-dosage goes with --vcf",
             "Leave it out.",

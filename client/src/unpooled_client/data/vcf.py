@@ -14,7 +14,7 @@ from __future__ import annotations
 import gzip
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -74,7 +74,8 @@ class VcfFile:
 
         with _readable(self.path):
             if any(Path(f"{self.path}{ending}").exists() for ending in _INDEXES):
-                return int(VCF(str(self.path)).num_records)
+                with suppress(ValueError):  # an index that cannot be read
+                    return int(VCF(str(self.path)).num_records)
             count = 0
             for count, _ in enumerate(VCF(str(self.path), samples=[], threads=THREADS), 1):
                 if count % 10_000 == 0:
