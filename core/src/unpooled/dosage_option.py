@@ -58,6 +58,6 @@ MACH_R2_FILTER = Number(
     needs=DOSAGES.name,
     fact=f"{{}}: variants below are left out, and above {MOST_MACH_R2:g}",
     keeps=f"an imputation quality (MaCH R²) from {{}} to {MOST_MACH_R2:g}",
-    rule=lambda least, plan: "" if plan.dosages else "goes with imputed dosages",
+    rule=lambda least, plan: "goes with imputed dosages" if least and not plan.dosages else "",
 )
 OF_DOSAGES = (DOSAGES, MACH_R2_FILTER)
