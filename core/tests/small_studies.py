@@ -81,7 +81,7 @@ def _cohorts(plan: Plan, panel: Panel) -> list[ArrayCohort]:
     phenotype = risk if plan.trait == "quantitative" else (risk > np.median(risk)).astype(float)
     phenotype[::29] = np.nan
     age, smoker = random.normal(50, 9, n), random.integers(0, 3, n)
-    given = len(plan.covariate_columns) - len(plan.condition)
+    given = len(plan.covariate_columns) - len(plan.condition) - plan.components
     covariates = np.column_stack([age, smoker == 1, smoker == 2])[:, :given]
     sex = random.choice([MALE, FEMALE], n).astype(np.uint8)
     everyone = np.ones(n, bool)
@@ -243,8 +243,12 @@ STUDIES: dict[str, Callable[[], Small]] = {
     ),
     "prune": lambda: of_variants("prune", indep_pairwise="5 1 0.05"),
     "prune, by kilobases": lambda: of_variants("prune", indep_pairwise="1kb 0.2"),
-    "pca": lambda: of_variants("pca", components=3),
-    "pca, of everyone": lambda: of_variants("pca", components=2, nonfounders=True),
+    "linear, beside components": lambda: of_variants("linear", components=2, files=_OF_PLINK),
+    "logistic, beside components": lambda: of_variants(
+        "logistic", components=2, condition=("rs1_2",), phenotypes=("z",), files=_OF_PLINK
+    ),
+    "pca": lambda: of_variants("pca", pca=3),
+    "pca, of everyone": lambda: of_variants("pca", pca=2, nonfounders=True),
     "polygenic": lambda: of_variants("polygenic", held_out=2, shares=_SMALL),
     "polygenic, of cases": lambda: of_variants("polygenic", held_out=2, shares=_SMALL, trait="case/control"),
     **{

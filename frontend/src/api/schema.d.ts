@@ -1311,6 +1311,8 @@ export interface components {
             covariates?: components["schemas"]["PlanCovariate"][];
             /** @description Condition on variants (--condition). Their IDs, such as rs7412: copies of their rarer alleles become covariates, and whoever lacks a call of one is left out. Variants of the autosomes only. */
             condition?: string[];
+            /** @description Principal components as covariates. How many, of all cohorts together: found first, in the same study. Each person's scores stay at the cohort. 0 for none. */
+            components?: number;
             /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
             covar_variance_standardize?: boolean;
             /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */
@@ -1373,7 +1375,7 @@ export interface components {
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
             /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
-            components?: number;
+            pca?: number;
             /**
              * Format: double
              * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.
@@ -1956,6 +1958,8 @@ export interface components {
             covariates?: components["schemas"]["PlanCovariateRequest"][];
             /** @description Condition on variants (--condition). Their IDs, such as rs7412: copies of their rarer alleles become covariates, and whoever lacks a call of one is left out. Variants of the autosomes only. */
             condition?: string[];
+            /** @description Principal components as covariates. How many, of all cohorts together: found first, in the same study. Each person's scores stay at the cohort. 0 for none. */
+            components?: number;
             /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
             covar_variance_standardize?: boolean;
             /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */
@@ -2018,7 +2022,7 @@ export interface components {
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
             /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
-            components?: number;
+            pca?: number;
             /**
              * Format: double
              * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.
@@ -2328,6 +2332,8 @@ export interface components {
             covariates?: components["schemas"]["PlanCovariate"][];
             /** @description Condition on variants (--condition). Their IDs, such as rs7412: copies of their rarer alleles become covariates, and whoever lacks a call of one is left out. Variants of the autosomes only. */
             condition?: string[];
+            /** @description Principal components as covariates. How many, of all cohorts together: found first, in the same study. Each person's scores stay at the cohort. 0 for none. */
+            components?: number;
             /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
             covar_variance_standardize?: boolean;
             /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */
@@ -2390,7 +2396,7 @@ export interface components {
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
             /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
-            components?: number;
+            pca?: number;
             /**
              * Format: double
              * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.
@@ -2565,6 +2571,8 @@ export interface components {
             covariates?: components["schemas"]["PlanCovariateRequest"][];
             /** @description Condition on variants (--condition). Their IDs, such as rs7412: copies of their rarer alleles become covariates, and whoever lacks a call of one is left out. Variants of the autosomes only. */
             condition?: string[];
+            /** @description Principal components as covariates. How many, of all cohorts together: found first, in the same study. Each person's scores stay at the cohort. 0 for none. */
+            components?: number;
             /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
             covar_variance_standardize?: boolean;
             /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */
@@ -2627,7 +2635,7 @@ export interface components {
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
             /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
-            components?: number;
+            pca?: number;
             /**
              * Format: double
              * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.

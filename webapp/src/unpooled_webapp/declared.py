@@ -36,7 +36,7 @@ from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Stage
 from unpooled.question import at_turn
 from unpooled.schema import CATEGORY, OUTCOME
-from unpooled.shared_options import BITS, OPENS, SUMS
+from unpooled.shared_options import BITS, COMPONENTS, OPENS, SUMS
 from unpooled_server import stages
 from unpooled_server.errors import Refused
 from unpooled_server.services.studies import not_invited
@@ -121,7 +121,7 @@ def _plans(method: Algorithm) -> Iterator[Plan]:
             | {"panel_mode": mode, "panel_digest": _DIGEST[mode], "masking": masking}
             | {"nonfounders": more, "allow_no_sex": more}
             | {"schema": columns if of_tables else []}
-            | dict(_example_values(method, covariates[1:]))
+            | dict(_example_values(method, covariates[1:], masking))
             | opens
         )
 
@@ -144,13 +144,17 @@ def _words(columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [*({**column, **words} for column in columns), {"name": _EXAMPLE}]
 
 
-def _example_values(method: Algorithm, covariates: list[dict[str, str]]) -> Iterator[tuple[str, Any]]:
+def _example_values(
+    method: Algorithm, covariates: list[dict[str, str]], masking: str
+) -> Iterator[tuple[str, Any]]:
     """Values of options whose own default says little."""
     for option in method.options:
         if isinstance(option, Numbers):
             yield option.name, [option.most]
         elif isinstance(option, Covariates):
             yield option.name, covariates
+        elif option is COMPONENTS and covariates and masking == "modular":
+            yield option.name, 2
 
 
 def _of_plan(plan: Plan, known: list[str]) -> Iterator[str]:
