@@ -27,7 +27,7 @@ INSTALLED = {
     "compensator": ("unpooled-core", "unpooled-compensator"),
     "client": CLIENT,
     "window": (*CLIENT, "unpooled-client[window]"),
-    "dev": (*CLIENT, "unpooled-client[window,dask,pgen]", "unpooled-compensator", "unpooled-webapp"),
+    "dev": (*CLIENT, "unpooled-client[window,dask,pgen,vcf,bgen]", "unpooled-compensator", "unpooled-webapp"),
 }
 PYTHONS = ("3.11.0", "3.11.9", "3.12.0", "3.13.0", "3.14.0")
 SYSTEMS = (("linux", "Linux", "posix"), ("win32", "Windows", "nt"), ("darwin", "Darwin", "posix"))

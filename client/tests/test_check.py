@@ -390,13 +390,18 @@ OF_WORDS = {
     Code.WORD_LONG,
     Code.WORDS_TOO_MANY,
 }  # test_words.py has these
+OF_COPIES = {Code.READER, Code.COPY, Code.DOSAGE, Code.SAMPLES_DIFFER}  # test_data_copies.py
 OF_PGEN = {code for code in Code if code.name.startswith("PGEN")}  # test_data_pgen.py
-ELSEWHERE = OF_PGEN | {
-    Code.ALLELES_SEVERAL,  # there, too
-    Code.PEOPLE_RELATED,  # test_people.py
-    Code.HETEROZYGOSITY,
-    *(Code.ALLELES_DIFFER, Code.STRAND, Code.FREQUENCY),  # test_frequencies.py
-}
+ELSEWHERE = (
+    OF_PGEN
+    | OF_COPIES
+    | {
+        Code.ALLELES_SEVERAL,  # there, too
+        Code.PEOPLE_RELATED,  # test_people.py
+        Code.HETEROZYGOSITY,
+        *(Code.ALLELES_DIFFER, Code.STRAND, Code.FREQUENCY),  # test_frequencies.py
+    }
+)
 
 
 def test_every_code_has_a_test() -> None:

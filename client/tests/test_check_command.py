@@ -168,16 +168,17 @@ def read(arguments: list[str]) -> DataOptions:
 def test_every_option_can_be_given() -> None:
     assert read([]) == DataOptions()
     words = (
-        "--bfile A --pfile Z --bed B --bim C --fam D --pheno E --mpheno 2 --pheno-name n --covar F "
+        "--bfile A --pfile Z --vcf V --vcf-dosage DS --bgen W --sample X --psam Y --copies K "
+        "--bed B --bim C --fam D --pheno E --mpheno 2 --pheno-name n --covar F "
         "--covar-name a,b-c --covar-name d --covar-number 1,2-3 --keep G --remove H --extract I --exclude J "
-        "--missing-phenotype -8 --1 --allow-no-sex --chr-set 19 "
+        "--minimac3-r2-filter 0.3 --missing-phenotype -8 --1 --allow-no-sex --chr-set 19 "
         "--min-samples 5 --min-per-class 0 --one-class --trait quantitative --categorical s=x,y"
     )
     options = read(words.split())
     assert options.covar_name == ("a", "b-c", "d")
     assert options.covar_number == ("1", "2-3")
     assert options.covariates == (Covariate("s", ("x", "y")),)
-    assert str(options.genotypes) == "Z.pgen"
+    assert str(options.genotypes) == "V"
     default = DataOptions()
     same = {
         f.name for f in dataclasses.fields(options) if getattr(options, f.name) == getattr(default, f.name)
@@ -194,7 +195,7 @@ def test_every_option_can_be_given() -> None:
             "require_pheno",
             "schema",
         ),
-        *("sexes", "table", "test"),
+        *("quality", "sexes", "table", "test"),
     }
 
 

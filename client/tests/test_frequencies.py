@@ -16,12 +16,12 @@ from scipy.stats import chi2_contingency
 from unpooled_client.commands.check import check
 from unpooled_client.data.cohort import PlinkData, open_cohort
 from unpooled_client.data.frequencies import (
-    _expected,
     _in_both,
-    _observed,
     _read,
     _standard_error,
     check_frequencies,
+    expected_of,
+    observed_in,
 )
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.report import Code, Finding, Report
@@ -86,9 +86,9 @@ def test_frequencies_are_those_of_plink(
     read = _read(path, Report())
     assert read is not None
     mine, theirs = _in_both(opened, read)
-    expected, has_same = _expected(opened.variants, mine, read, theirs)
+    expected, has_same = expected_of(opened.variants, mine, read, theirs)
     assert len(mine) == len(PAIRS) and has_same.all()
-    assert _observed(opened, mine)[0] == pytest.approx(expected, abs=6e-5)
+    assert observed_in(opened, mine)[0] == pytest.approx(expected, abs=6e-5)
     report = compared(opened, path)
     assert not report.findings
     assert report.summary["frequencies"]["distribution"]["to 0.01"] == len(PAIRS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from unpooled.errors import ProtocolError
 from unpooled.protocol import codes
@@ -47,14 +46,69 @@ def test_points_are_the_same_again_and_their_number_tells_nothing() -> None:
     assert len(set(_each(one.points()))) == MOST
 
 
-def test_points_multiply_as_points_of_the_curve_do() -> None:
-    """The first coordinate of a multiple, by the coordinates of the points that the library computes."""
-    base, factor, key = 1234567, 891011, codes.new_key()
-    point = ec.derive_private_key(base, ec.SECP256R1()).public_key().public_numbers()
-    product = base * factor * int.from_bytes(key, "big") % ec.SECP256R1().group_order
-    want = ec.derive_private_key(product, ec.SECP256R1()).public_key().public_numbers().x
-    once = codes.multiply(factor.to_bytes(32, "big"), point.x.to_bytes(32, "big"), 1)
-    assert int.from_bytes(codes.multiply(key, once, 1), "big") == want
+P, ORDER, A = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493, 486662
+
+
+def times(number: int, u: int) -> int:
+    """The first coordinate of a multiple of a point: the ladder of RFC 7748 in plain numbers."""
+    (x2, z2), (x3, z3) = (1, 0), (u, 1)
+    for bit in bin(number)[2:]:
+        if bit == "1":
+            (x2, z2), (x3, z3) = (x3, z3), (x2, z2)
+        a, b, c, d = x2 + z2, x2 - z2, x3 + z3, x3 - z3
+        x3, z3 = pow(d * a + c * b, 2, P), u * pow(d * a - c * b, 2, P) % P
+        x2, z2 = a * a * b * b % P, (a * a - b * b) * (a * a + (A - 2) // 4 * (a * a - b * b)) % P
+        if bit == "1":
+            (x2, z2), (x3, z3) = (x3, z3), (x2, z2)
+    return x2 * pow(z2, P - 2, P) % P  # 0 for the point at infinity
+
+
+def is_on_curve(u: int) -> bool:
+    """And not on its twist."""
+    return pow(u**3 + A * u * u + u, (P - 1) // 2, P) == 1
+
+
+def taken(key: bytes) -> int:
+    """A factor as X25519 takes it."""
+    return int.from_bytes(key, "little") & ~7 & 2**255 - 1 | 2**254
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_code_is_the_words_point_times_both_keys(seed: int) -> None:
+    """In plain numbers: the blinding leaves no trace, whatever it is."""
+    own = blinding(["aspirin", "ü"], bytes([seed]) * 32)
+    found = codes_of(own)
+    for word, code in zip(own.words, found.tolist(), strict=True):
+        digests = (int.from_bytes(codes._digest(own.purpose, word, k), "little") for k in range(128))
+        squares = (
+            u for u in (d % 2**255 for d in digests) if pow(u**3 + A * u * u + u, (P - 1) // 2, P) == 1
+        )
+        point = next(u for u in squares if u < P)
+        assert times(ORDER, point) == 0 or times(8 * ORDER, point) == 0  # of the curve, not of its twist
+        factor = taken(SERVER) * taken(COMPENSATOR) % (8 * ORDER)
+        shared = times(factor, point).to_bytes(32, "little")
+        assert codes._code(own.purpose, word, shared) >> 64 - BITS == code
+
+
+def test_all_points_of_a_column_are_of_the_curve() -> None:
+    """Also those that fill up: else their number would show."""
+    for points in (blinding([]).points(), blinding(["a"]).points()):
+        for point in _each(points):
+            u = int.from_bytes(point, "little")
+            assert is_on_curve(u) and times(ORDER, u) == 0
+
+
+def test_each_column_and_each_secret_has_its_own_number() -> None:
+    """So it blinds once: points of one word at two columns, or at two cohorts, share no factor."""
+    numbers = [
+        blinding(["a"], bytes([k]) * 32, purpose)._numbers()
+        for k in range(20)
+        for purpose in ("study/drug", "study/ward")
+    ]
+    assert len({one for one, _ in numbers}) == 40
+    for number, inverse in numbers:
+        assert taken(number) * int.from_bytes(inverse, "little") % ORDER == 1
+        assert taken(inverse) == int.from_bytes(inverse, "little")
 
 
 def test_a_word_is_hidden_from_whoever_has_both_keys_but_not_the_secret() -> None:
@@ -73,7 +127,8 @@ def test_a_word_is_hidden_from_whoever_has_both_keys_but_not_the_secret() -> Non
         lambda points: points + bytes(POINT_BYTES),
         lambda points: b"",
         lambda points: b"\xff" * len(points),  # beyond the field
-        lambda points: bytes(len(points) - 1) + b"\x03",  # on no point of the curve
+        lambda points: bytes(len(points)),  # of small order
+        lambda points: P.to_bytes(32, "little") + points[32:],  # 0 in another form
     ],
 )
 def test_other_points_are_refused_by_key_holder_and_cohort(damage: object) -> None:
@@ -87,6 +142,11 @@ def test_other_points_are_refused_by_key_holder_and_cohort(damage: object) -> No
 def test_a_cohort_cannot_ask_about_more_words_than_were_agreed() -> None:
     with pytest.raises(ProtocolError, match="9 different words; at most 8"):
         blinding([str(k) for k in range(MOST + 1)])
+
+
+def test_a_word_is_not_given_twice() -> None:
+    with pytest.raises(ProtocolError, match="a word is given twice"):
+        blinding(["a", "b", "a"])
 
 
 def test_without_a_secret_there_are_no_points() -> None:

@@ -106,6 +106,34 @@ def test_two_against_two() -> None:
     assert "Graz and Munich share 0 variants, of 3,000 and 3,000." in said
 
 
+def test_all_lists_name_variants_in_their_own_way() -> None:
+    """As cohorts do whose genotypes were imputed: the coordinator is told of the plan that fits."""
+
+    def named_by(letter: bytes) -> Panel:
+        return made(lambda row: (*row[:2], letter + row[2], *row[3:]))
+
+    lists = {name: named_by(name.encode()) for name in "abc"}
+    *pairs, proposed = compare(lists, 0, 3, 22).said
+    assert len(pairs) == 3 and "share 0 variants" in pairs[0]
+    places = len({row[:2] for row in ROWS})
+    assert f"all share {places:,}" in proposed and "Match variants by place" in proposed
+    assert len(compare(lists, 0, 3, 22, by_place=True).said) == 3
+    lists["c"] = made(WRONG[Cause.OTHER])
+    assert len(compare(lists, 0, 3, 22).said) == 3
+    lists = {"a": made(), "b": made(), "c": named_by(b"v")}
+    apart, proposed = compare(lists, 0, 3, 22).said
+    assert "named in another way" in apart and "Match variants by place" in proposed
+
+
+def test_other_alleles_under_names_by_place() -> None:
+    def placed(row: Row) -> Row:
+        return (*row[:2], b"%d:%d:%b:%b" % (*row[:2], *row[3:]), *row[3:])
+
+    wrong = made(lambda row: placed(WRONG[Cause.ALLELES](row)))
+    found = compare({"a": made(placed), "b": made(placed), "c": wrong}, 0, 3, 22, by_place=True)
+    assert found.of_cohorts["c"].cause is Cause.ALLELES and len(found.said) == 1
+
+
 def test_what_travels_comes_back() -> None:
     overlap = Overlap(60_000, 59_812, 0, Cause.BUILD, "GRCh37", "GRCh38")
     assert Overlap.from_json(overlap.to_json()) == overlap

@@ -10,6 +10,7 @@ import pytest
 from small_studies import STUDIES, Small, rows_of
 
 from unpooled.algorithms import METHODS
+from unpooled.algorithms.ld.leads import LINKAGE
 from unpooled.algorithms.learning.performance import PERFORMANCE, RANGES
 from unpooled.errors import Refuse
 from unpooled.plan import OwnPlan, Plan, PlanError
@@ -26,16 +27,22 @@ def beside_nobody(small: Small) -> list[Any]:
     return [first, *[replace(first, samples=nobody)] * 2]
 
 
-BY_FLOORS = (PERFORMANCE, RANGES)
-"""Result tables with ranges of scores, which are wider where few people are in one."""
+BY_FLOORS = (PERFORMANCE, RANGES, LINKAGE)
+"""Result tables of ranges of scores, which are wider where few people are in one, and of pairs of variants,
+among which no rare ones are."""
 
 
 _BY_CARRIERS = ("polygenic", "prune", "pca")
+_NOT_HERE = ("phenotypes", "components")
+
+
+def _has_any(name: str, *words: str) -> bool:
+    return any(word in name for word in words)
 
 
 @pytest.mark.parametrize(
     "name",  # of a polygenic score, of pruning and of components, floors decide which variants are in it
-    [name for name in STUDIES if "phenotypes" not in name and not name.startswith(_BY_CARRIERS)],
+    [name for name in STUDIES if not _has_any(name, *_NOT_HERE) and not name.startswith(_BY_CARRIERS)],
 )
 def test_a_cohort_alone_is_a_study_that_nobody_else_is_in(name: str) -> None:
     small = STUDIES[name]()

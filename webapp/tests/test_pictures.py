@@ -85,7 +85,8 @@ def rows_of(assoc: str) -> list[dict[str, str]]:
 
 def test_pictures_of_mice(me: httpx.Client, http: Http, tmp_path: Path) -> None:
     cohorts, said = mice(tmp_path)
-    url = finished(me, http, cohorts, autosomes=19, nonfounders=True, allow_no_sex=True)
+    files = ["assoc", "clumped"]
+    url = finished(me, http, cohorts, autosomes=19, nonfounders=True, allow_no_sex=True, files=files)
     rows = rows_of((tmp_path / "pooled.assoc").read_text())
     p = np.array([float(row["P"].replace("NA", "nan")) for row in rows])
     score = -np.log10(p)
@@ -138,6 +139,7 @@ def test_pictures_of_mice(me: httpx.Client, http: Http, tmp_path: Path) -> None:
     assert everything["observed"][-1] == pytest.approx(np.nanmin(score), abs=1e-3)
 
     region(me, url, rows, score, best)
+    linkage(me, url, tmp_path, best)
     search(me, url, rows, best)
     lines = list(csv.DictReader(io.StringIO(me.get(f"{url}/loci.csv").text)))
     assert [line["ID"] for line in lines] == [row["id"] for row in table["rows"]]
@@ -157,6 +159,26 @@ def region(
     assert found["points"]["index"] == inside and found["cell"] is None
     assert found["points"]["a1"] == [rows[k]["A1"] for k in inside]
     assert best["id"] in {found["points"]["id"][k] for k in found["leads"]}
+
+
+def linkage(me: httpx.Client, url: str, folder: Path, best: dict[str, Any]) -> None:
+    """The colours of a region are r² with its strongest lead, as PLINK has it."""
+    common, window = ["--chr-set", "19", "--allow-no-sex"], ["--ld-window-kb", "250", "--ld-window", "9999"]
+    for command in (
+        ["--bfile", "mouse", "--make-founders", "--extract", "placed", "--make-bed", "--out", "sorted"],
+        ["--bfile", "sorted", "--r2", "dprime", "--ld-snp", best["id"], *window, "--ld-window-r2", "0"],
+    ):
+        done = subprocess.run(
+            ["plink1.9", *command, *common], cwd=folder, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    expected = {row["SNP_B"]: float(row["R2"]) for row in rows_of((folder / "plink.ld").read_text())}
+    ends = {name: best["position"] + way * 250_000 for name, way in (("from", -1), ("to", 1))}
+    found = me.get(f"{url}/region", params={"chromosome": best["chromosome"]} | ends).json()
+    assert found["linkage"]["lead"] == best["id"]
+    known = dict(zip(found["points"]["id"], found["linkage"]["r2"], strict=True))
+    assert len(known) > 3 and None not in known.values()
+    assert known == pytest.approx({name: expected[name] for name in known}, abs=1e-4)
 
 
 def search(me: httpx.Client, url: str, rows: list[dict[str, str]], best: dict[str, Any]) -> None:

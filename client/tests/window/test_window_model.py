@@ -120,6 +120,9 @@ def test_the_form_speaks_the_command_line() -> None:
     assert genotypes_of("a/b.fam") == genotypes_of("a/b") == {"bfile": "a/b"}
     chosen = genotypes_of("a/b.psam")
     assert chosen == {"pfile": "a/b"} and genotypes_text(DataForm(**chosen)) == "a/b.pgen"
+    assert genotypes_of("a/b.vcf.gz") == {"vcf": "a/b.vcf.gz"}
+    assert genotypes_text(DataForm(**genotypes_of("a/b.bgen"))) == "a/b.bgen"
+    assert DataForm(bgen="b", sample="s").arguments() == ["--bgen", "b", "--sample", "s"]
     assert prefix_of("a/b.c.BED") == prefix_of("a/b.c.fam") == prefix_of("a/b.c")
 
 

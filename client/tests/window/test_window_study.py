@@ -149,3 +149,47 @@ def test_a_study_of_tables(
     assert "glucose" in desk.view.results.own.text
     desk.view.results.tabs.setCurrentIndex(1)
     desk.look("tables-results")
+
+
+def test_a_study_of_words(
+    desk: Desk, platform: Platform, tmp_path: Path, beside: Callable[..., None]
+) -> None:
+    """A dictionary that is looked for: own words with their counts are seen before anything is released."""
+    rng = random.Random(8)
+    tables = [tmp_path / f"table{number}.csv" for number in range(3)]
+    for table in tables:
+        drugs = rng.choices(("aspirin", "ibuprofen", "Aspirin", "warfarin"), (6, 5, 1, 3), k=60)
+        rows = (f"p{k},{drug},{rng.choice(('never', 'former'))}" for k, drug in enumerate(drugs))
+        table.write_text("\n".join(("name,drug,smoking", *rows)) + "\n", encoding="utf-8")
+    schema = [
+        {"name": "name", "type": "text"},
+        {"name": "drug", "type": "category", "encoding": "one-hot", "most": 16},
+        {"name": "smoking", "type": "category", "encoding": "ordinal", "levels": ["never", "former"]},
+    ]
+    trial = make_trial(platform, tables, tmp_path, test="encode", phenotype="", schema=schema)
+    me, *others = trial.members
+    beside(*others, data="--table")
+    desk.window.join(me.invitation)
+    desk.press(desk.view.join.accept_button)
+    desk.at(Stage.DATA)
+    desk.view.data.table.set_path(str(me.bfile))
+    desk.until(lambda: desk.view.data.table_note.text().startswith("✓ All 3 columns"))
+    desk.press(desk.view.data.check_button)
+    desk.until(lambda: desk.view.check.next_button.isEnabled())
+    assert "Values of drug differ in case or blanks only" in desk.view.check.findings.text
+    desk.look("words-check")
+    desk.view.check.tabs.setCurrentIndex(1)
+    own = tables[0].read_text(encoding="utf-8")
+    assert f"aspirin: {own.count(',aspirin,')}" in desk.view.check.document.toPlainText()
+    assert f"never: {own.count(',never')}" in desk.view.check.document.toPlainText()
+    desk.look("words-holdings")
+    desk.press(desk.view.check.next_button)
+    desk.until(lambda: desk.view.review.release_button.isEnabled())
+    desk.look("words-review")
+    desk.press(desk.view.review.release_button)
+    desk.press(desk.view.run.start_button)
+    desk.at(Stage.RESULTS)
+    desk.until(lambda: "Verified" in desk.view.results.totals.text)
+    assert "share of ibuprofen" in desk.view.results.own.text
+    desk.look("words-results")
+    assert list(tmp_path.rglob("table0.encode.csv"))

@@ -1,4 +1,4 @@
-"""The three files of genotypes that PLINK writes, by their endings."""
+"""The files of genotypes that can be given: PLINK's three, by their endings, or one that is copied first."""
 
 from __future__ import annotations
 
@@ -21,6 +21,21 @@ class Fileset:
         return self.genotypes, self.variants, self.samples
 
 
+@dataclass(frozen=True)
+class Copied:
+    """One file of genotypes, of which a copy is made as .pgen, .pvar and .psam, and read."""
+
+    option: str
+    """That gives the file."""
+    name: str
+    """What people call the format."""
+    endings: tuple[str, ...]
+
+
 OF_BFILE, OF_PFILE = Fileset("bfile", "bed", "bim", "fam"), Fileset("pfile", "pgen", "pvar", "psam")
 """As PLINK 1 and as PLINK 2 writes them."""
 FILESETS = (OF_BFILE, OF_PFILE)
+OF_VCF, OF_BGEN = Copied("vcf", "VCF", (".vcf", ".vcf.gz", ".bcf")), Copied("bgen", "BGEN", (".bgen",))
+COPIED = (OF_VCF, OF_BGEN)
+GENOTYPES = tuple(each.option for each in (*FILESETS, *COPIED))
+"""All options that give a cohort's genotypes by one path."""

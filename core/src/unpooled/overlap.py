@@ -6,6 +6,7 @@ of most cohorts fit together, a list that does not is that cohort's alone to men
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from unpooled import builds
 from unpooled.alleles import strand
 from unpooled.chromosomes import HUMAN
 from unpooled.panel import Panel, align, reconcile
+from unpooled.shared_options import BY_PLACE
 
 ENOUGH = 0.5
 """Lists fit together if they share this part of the shorter one."""
@@ -139,10 +141,13 @@ class Comparison:
     """What is wrong, in words for the coordinator; empty if the lists fit together."""
 
 
-def compare(lists: Mapping[str, Panel], agreed: int, cohorts: int, autosomes: int) -> Comparison:
+def compare(
+    lists: Mapping[str, Panel], agreed: int, cohorts: int, autosomes: int, *, by_place: bool = False
+) -> Comparison:
     """Compare the lists of two or more cohorts, of which `agreed` variants are common to all.
 
     `cohorts` is how many there will be: a list is apart only if more than half of *these* fit together.
+    `by_place`: the variants are called after their place and alleles already.
     """
     if agreed >= ENOUGH * min(map(len, lists.values())):
         return Comparison(agreed, {name: Overlap(len(own), agreed, agreed) for name, own in lists.items()})
@@ -151,11 +156,13 @@ def compare(lists: Mapping[str, Panel], agreed: int, cohorts: int, autosomes: in
     together = _largest_group(lists, shared)
     if 2 * len(together) <= cohorts:
         overlaps = {name: Overlap(len(own), agreed, agreed) for name, own in lists.items()}
-        return Comparison(agreed, overlaps, _pairs_in_words(lists, shared))
+        return Comparison(agreed, overlaps, (*_pairs_in_words(lists, shared), *_proposed(lists, by_place)))
 
     rest = reconcile({name: lists[name] for name in together}).panel
     overlaps = {
-        name: Overlap(len(own), len(rest), len(rest)) if name in together else beside(own, rest, autosomes)
+        name: Overlap(len(own), len(rest), len(rest))
+        if name in together
+        else beside(own, rest, autosomes, by_place=by_place)
         for name, own in lists.items()
     }
     said = [
@@ -163,14 +170,29 @@ def compare(lists: Mapping[str, Panel], agreed: int, cohorts: int, autosomes: in
         for name, overlap in sorted(overlaps.items())
         if overlap.is_apart
     ]
-    return Comparison(agreed, overlaps, tuple(said))
+    is_style = any(overlap.cause is Cause.STYLE for overlap in overlaps.values())
+    return Comparison(agreed, overlaps, (*said, *(_proposed(lists, by_place) if is_style else ())))
 
 
-def beside(own: Panel, rest: Panel, autosomes: int) -> Overlap:
+def _proposed(lists: Mapping[str, Panel], by_place: bool) -> tuple[str, ...]:
+    """What the coordinator can do where all lists have the places of most variants and not their IDs."""
+    places = functools.reduce(np.intersect1d, map(_places, lists.values()))
+    if by_place or len(places) < ENOUGH * min(map(len, lists.values())):
+        return ()
+    return (
+        f"By chromosome and position all share {len(places):,}. The coordinator can duplicate the study "
+        f"under Plan and choose “{BY_PLACE.label}”: the IDs need not agree then.",
+    )
+
+
+def beside(own: Panel, rest: Panel, autosomes: int, *, by_place: bool = False) -> Overlap:
     """A list that stands apart beside what the others share, or a given list; with the likely cause."""
     shared = int(np.count_nonzero(align(rest, own, np.ones(len(own), bool)).index >= 0))
     build, others_build = _builds(own, rest) if autosomes == HUMAN else ("", "")
-    return Overlap(len(own), len(rest), shared, _cause(own, rest), build, others_build)
+    cause = _cause(own, rest)
+    if by_place and cause is Cause.STYLE:  # the names have the alleles, and only these can differ
+        cause = Cause.ALLELES
+    return Overlap(len(own), len(rest), shared, cause, build, others_build)
 
 
 def _shared_by_pairs(lists: Mapping[str, Panel]) -> dict[frozenset[str], int]:

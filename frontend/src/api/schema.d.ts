@@ -1285,12 +1285,34 @@ export interface components {
              * @description Level of the confidence limits (--ci). In the report, such as 0.95; 0 for none.
              */
             ci?: number;
+            /**
+             * Format: double
+             * @description Largest P of a lead variant (--clump-p1).
+             */
+            clump_p1?: number;
+            /**
+             * Format: double
+             * @description P below which a variant of a clump is named (--clump-p2).
+             */
+            clump_p2?: number;
+            /**
+             * Format: double
+             * @description Linkage (r²) above which a variant is of a clump (--clump-r2).
+             */
+            clump_r2?: number;
+            /**
+             * Format: double
+             * @description Kilobases to either side of a lead variant (--clump-kb).
+             */
+            clump_kb?: number;
             /** @description File name. What the names of the result files begin with. Left empty, it is made from the study's name. */
             file_stem?: string;
             /** @description Covariates. */
             covariates?: components["schemas"]["PlanCovariate"][];
             /** @description Condition on variants (--condition). Their IDs, such as rs7412: copies of their rarer alleles become covariates, and whoever lacks a call of one is left out. Variants of the autosomes only. */
             condition?: string[];
+            /** @description Principal components as covariates. How many, of all cohorts together: found first, in the same study. Each person's scores stay at the cohort. 0 for none. */
+            components?: number;
             /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
             covar_variance_standardize?: boolean;
             /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */
@@ -1320,6 +1342,13 @@ export interface components {
             interaction?: string[];
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;
+            /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */
+            dosages?: boolean;
+            /**
+             * Format: double
+             * @description Least imputation quality (MaCH R²) (--mach-r2-filter). In the pool; above 2 variants are left out, too. 0 for no filter.
+             */
+            mach_r2_filter?: number;
             /**
              * @description Firth's penalised fit. For the PLINK 2 report: its estimates are finite where only cases or only controls have an allele.
              *
@@ -1346,7 +1375,7 @@ export interface components {
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
             /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
-            components?: number;
+            pca?: number;
             /**
              * Format: double
              * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.
@@ -1458,6 +1487,7 @@ export interface components {
          *     * `a1count` - a1count
          *     * `totallele` - totallele
          *     * `a1freq` - a1freq
+         *     * `machr2` - machr2
          *     * `firth` - firth
          *     * `test` - test
          *     * `nobs` - nobs
@@ -1470,7 +1500,7 @@ export interface components {
          *     * `err` - err
          * @enum {string}
          */
-        GlmColsEnum: "chrom" | "pos" | "ref" | "alt1" | "alt" | "ax" | "a1count" | "totallele" | "a1freq" | "firth" | "test" | "nobs" | "beta" | "orbeta" | "se" | "ci" | "tz" | "p" | "err";
+        GlmColsEnum: "chrom" | "pos" | "ref" | "alt1" | "alt" | "ax" | "a1count" | "totallele" | "a1freq" | "machr2" | "firth" | "test" | "nobs" | "beta" | "orbeta" | "se" | "ci" | "tz" | "p" | "err";
         /** @description A variant in one of two studies, per copy of the A1 of both. */
         InStudy: {
             id: string;
@@ -1548,6 +1578,12 @@ export interface components {
             messages: number;
             /** @description bytes of these without headers: what ledgers count */
             content: number;
+        };
+        Linkage: {
+            /** @description ID of the strongest lead variant of the region */
+            lead: string;
+            /** @description of each point with it; null where the two were not compared */
+            r2: (number | null)[];
         };
         Locus: {
             start: number;
@@ -1896,12 +1932,34 @@ export interface components {
              * @description Level of the confidence limits (--ci). In the report, such as 0.95; 0 for none.
              */
             ci?: number;
+            /**
+             * Format: double
+             * @description Largest P of a lead variant (--clump-p1).
+             */
+            clump_p1?: number;
+            /**
+             * Format: double
+             * @description P below which a variant of a clump is named (--clump-p2).
+             */
+            clump_p2?: number;
+            /**
+             * Format: double
+             * @description Linkage (r²) above which a variant is of a clump (--clump-r2).
+             */
+            clump_r2?: number;
+            /**
+             * Format: double
+             * @description Kilobases to either side of a lead variant (--clump-kb).
+             */
+            clump_kb?: number;
             /** @description File name. What the names of the result files begin with. Left empty, it is made from the study's name. */
             file_stem?: string;
             /** @description Covariates. */
             covariates?: components["schemas"]["PlanCovariateRequest"][];
             /** @description Condition on variants (--condition). Their IDs, such as rs7412: copies of their rarer alleles become covariates, and whoever lacks a call of one is left out. Variants of the autosomes only. */
             condition?: string[];
+            /** @description Principal components as covariates. How many, of all cohorts together: found first, in the same study. Each person's scores stay at the cohort. 0 for none. */
+            components?: number;
             /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
             covar_variance_standardize?: boolean;
             /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */
@@ -1931,6 +1989,13 @@ export interface components {
             interaction?: string[];
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;
+            /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */
+            dosages?: boolean;
+            /**
+             * Format: double
+             * @description Least imputation quality (MaCH R²) (--mach-r2-filter). In the pool; above 2 variants are left out, too. 0 for no filter.
+             */
+            mach_r2_filter?: number;
             /**
              * @description Firth's penalised fit. For the PLINK 2 report: its estimates are finite where only cases or only controls have an allele.
              *
@@ -1957,7 +2022,7 @@ export interface components {
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
             /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
-            components?: number;
+            pca?: number;
             /**
              * Format: double
              * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.
@@ -2241,12 +2306,34 @@ export interface components {
              * @description Level of the confidence limits (--ci). In the report, such as 0.95; 0 for none.
              */
             ci?: number;
+            /**
+             * Format: double
+             * @description Largest P of a lead variant (--clump-p1).
+             */
+            clump_p1?: number;
+            /**
+             * Format: double
+             * @description P below which a variant of a clump is named (--clump-p2).
+             */
+            clump_p2?: number;
+            /**
+             * Format: double
+             * @description Linkage (r²) above which a variant is of a clump (--clump-r2).
+             */
+            clump_r2?: number;
+            /**
+             * Format: double
+             * @description Kilobases to either side of a lead variant (--clump-kb).
+             */
+            clump_kb?: number;
             /** @description File name. What the names of the result files begin with. Left empty, it is made from the study's name. */
             file_stem?: string;
             /** @description Covariates. */
             covariates?: components["schemas"]["PlanCovariate"][];
             /** @description Condition on variants (--condition). Their IDs, such as rs7412: copies of their rarer alleles become covariates, and whoever lacks a call of one is left out. Variants of the autosomes only. */
             condition?: string[];
+            /** @description Principal components as covariates. How many, of all cohorts together: found first, in the same study. Each person's scores stay at the cohort. 0 for none. */
+            components?: number;
             /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
             covar_variance_standardize?: boolean;
             /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */
@@ -2276,6 +2363,13 @@ export interface components {
             interaction?: string[];
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;
+            /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */
+            dosages?: boolean;
+            /**
+             * Format: double
+             * @description Least imputation quality (MaCH R²) (--mach-r2-filter). In the pool; above 2 variants are left out, too. 0 for no filter.
+             */
+            mach_r2_filter?: number;
             /**
              * @description Firth's penalised fit. For the PLINK 2 report: its estimates are finite where only cases or only controls have an allele.
              *
@@ -2302,7 +2396,7 @@ export interface components {
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
             /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
-            components?: number;
+            pca?: number;
             /**
              * Format: double
              * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.
@@ -2451,12 +2545,34 @@ export interface components {
              * @description Level of the confidence limits (--ci). In the report, such as 0.95; 0 for none.
              */
             ci?: number;
+            /**
+             * Format: double
+             * @description Largest P of a lead variant (--clump-p1).
+             */
+            clump_p1?: number;
+            /**
+             * Format: double
+             * @description P below which a variant of a clump is named (--clump-p2).
+             */
+            clump_p2?: number;
+            /**
+             * Format: double
+             * @description Linkage (r²) above which a variant is of a clump (--clump-r2).
+             */
+            clump_r2?: number;
+            /**
+             * Format: double
+             * @description Kilobases to either side of a lead variant (--clump-kb).
+             */
+            clump_kb?: number;
             /** @description File name. What the names of the result files begin with. Left empty, it is made from the study's name. */
             file_stem?: string;
             /** @description Covariates. */
             covariates?: components["schemas"]["PlanCovariateRequest"][];
             /** @description Condition on variants (--condition). Their IDs, such as rs7412: copies of their rarer alleles become covariates, and whoever lacks a call of one is left out. Variants of the autosomes only. */
             condition?: string[];
+            /** @description Principal components as covariates. How many, of all cohorts together: found first, in the same study. Each person's scores stay at the cohort. 0 for none. */
+            components?: number;
             /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
             covar_variance_standardize?: boolean;
             /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */
@@ -2486,6 +2602,13 @@ export interface components {
             interaction?: string[];
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;
+            /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */
+            dosages?: boolean;
+            /**
+             * Format: double
+             * @description Least imputation quality (MaCH R²) (--mach-r2-filter). In the pool; above 2 variants are left out, too. 0 for no filter.
+             */
+            mach_r2_filter?: number;
             /**
              * @description Firth's penalised fit. For the PLINK 2 report: its estimates are finite where only cases or only controls have an allele.
              *
@@ -2512,7 +2635,7 @@ export interface components {
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
             /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
-            components?: number;
+            pca?: number;
             /**
              * Format: double
              * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.
@@ -2657,6 +2780,8 @@ export interface components {
             cell: components["schemas"]["Cell"] | null;
             segments: components["schemas"]["RegionSegments"];
             points: components["schemas"]["RegionPoints"];
+            /** @description null without a lead, or if the study looked at no linkage */
+            linkage: components["schemas"]["Linkage"] | null;
         };
         /** @description Single variants; a list for each quantity. */
         RegionPoints: {

@@ -20,7 +20,7 @@ from unpooled.pictures.associations import Associations
 from unpooled_server import annotation
 from unpooled_server.errors import Missing, Refused
 from unpooled_server.kept import Results
-from unpooled_server.services.pictures import IDS, LOCI, MANHATTAN, QUANTILES, TESTED
+from unpooled_server.services.pictures import IDS, LINKAGE, LOCI, MANHATTAN, QUANTILES, TESTED
 
 Row = dict[str, Any]
 
@@ -52,7 +52,9 @@ def region(results: Results, chromosome: str, first: int, last: int | None) -> R
         rows = associations.chromosomes().get(code)
         last = int(associations.columns["position"][rows.stop - 1]) if rows else first
     _require_order(first, last)
-    return manhattan.region(associations, code, first, last, [row["index"] for row in found_loci(results)])
+    leads, path = [row["index"] for row in found_loci(results)], results.path(LINKAGE)
+    known = np.load(path, mmap_mode="r", allow_pickle=False) if path.exists() else None
+    return manhattan.region(associations, code, first, last, leads, known)
 
 
 def surroundings(results: Results, chromosome: str, first: int, last: int) -> Row:

@@ -14,9 +14,11 @@ from rich.console import Console
 
 from unpooled.page import encoded
 from unpooled.schema import schema_from_file
+from unpooled_client.commands.screen import progress
 from unpooled_client.data.check_page import as_page
 from unpooled_client.data.closer import Closer, look_closer
 from unpooled_client.data.cohort import open_cohort
+from unpooled_client.data.copies import COPYING
 from unpooled_client.data.options import DataOptions, data_options, options_from, plan_options
 from unpooled_client.data.report import Report
 from unpooled_client.data.show import as_json, show
@@ -57,12 +59,14 @@ def check(
     options = options_from(given)
     if html is not None and options.reads(html):
         raise click.BadParameter(f"{html} is one of the data files", param_hint="--html")
+    closer = Closer(king_cutoff, read_freq)
     if state is not None:
-        report = _check_for_study(state, options, Closer(king_cutoff, read_freq))
+        report = _check_for_study(state, options, closer)
     elif options.table is None:
-        data, report = open_cohort(options)
+        with progress(COPYING) as told:
+            data, report = open_cohort(options, told)
         if data is not None:
-            look_closer(data, Closer(king_cutoff, read_freq), report)
+            look_closer(data, closer, report)
     else:
         report = _check_table(options.table, schema, options)
     report.summary = {"files": _sizes(options)} | report.summary
@@ -90,7 +94,8 @@ def _check_for_study(state: Path, options: DataOptions, closer: Closer) -> Repor
     from unpooled_client.study.before_run import agreement_of, check_for_study
 
     folder = StateFolder(state)
-    report = check_for_study(folder, options, os.cpu_count() or 1, closer)
+    with progress(COPYING) as told:
+        report = check_for_study(folder, options, os.cpu_count() or 1, closer, told)
     _, agreement = agreement_of(folder)
     about = {"name": agreement.study, "plan hash": grouped(agreement.plan.hash().hex())}
     report.summary = {"study": about} | report.summary

@@ -5,9 +5,11 @@ Progress goes to standard error; the names of result files, and JSON, to standar
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import time
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
@@ -51,6 +53,23 @@ def screen_for(*, as_json: bool, quiet: bool) -> Screen:
     if quiet:
         return QuietScreen()
     return TerminalScreen() if sys.stderr.isatty() else LineScreen()
+
+
+@contextlib.contextmanager
+def progress(title: str) -> Iterator[Callable[[int, int], None]]:
+    """Shows on a terminal how much of something is done, and of how much: 0 where that is not known."""
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress
+
+    console = Console(stderr=True)
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        task = bars.add_task(title, total=None, visible=False)
+
+        def show(done: int, total: int) -> None:
+            bars.update(task, completed=done, total=total or None, visible=True)
+
+        yield show
 
 
 class _Base:

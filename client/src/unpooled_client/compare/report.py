@@ -14,6 +14,7 @@ from unpooled.pictures.associations import confidence, p_text
 from unpooled.plan import Plan
 from unpooled_client.compare import across
 from unpooled_client.compare.estimates import Contrast, Estimate
+from unpooled_client.compare.frequencies import FAR, Frequencies
 from unpooled_client.compare.tables import Beside
 from unpooled_client.state.written import Written
 
@@ -57,7 +58,13 @@ def own_files(folder: Path, plan: Plan) -> tuple[Path, Path]:
 
 
 def write_variants(
-    place: Place, study: Study, compared: Sequence[Contrast], *, odds: bool, left_out: Sequence[str]
+    place: Place,
+    study: Study,
+    compared: Sequence[Contrast],
+    *,
+    odds: bool,
+    left_out: Sequence[str],
+    frequencies: Frequencies | None = None,
 ) -> tuple[Path, Path]:
     """Write both files about variants; their paths. Raises NotOurs. `left_out` are columns of covariates."""
     percent = int(confidence(study.plan) * 100 + 1e-9)
@@ -78,6 +85,7 @@ def write_variants(
         section("How to read this", *_reading(study, percent, left_out, odds=odds)),
         section("The strongest variants", _forest_table(compared, study.plan, percent, odds=odds)),
         *([section(across.TITLE, *across.shown(compared, percent, odds=odds))] if combined else []),
+        *([section("Frequencies", *_frequencies(frequencies))] if frequencies else []),
         about=_about(study),
     )
     return _write(place, [head, *rows], page)
@@ -234,6 +242,24 @@ def _verdict(one: Contrast, *, odds: bool) -> Html:
     if one.in_own_limits:
         return mark("good", "in line")
     return mark("warning", "apart" if one.same_direction(odds=odds) else "other way")
+
+
+def _frequencies(found: Frequencies) -> list[Html]:
+    said = tag(
+        "p",
+        f"Of {found.variants:,} autosomal variants, {found.far:,} have a frequency here that is more than "
+        f"{FAR:g} standard deviations from the pool's, which chance does for hardly any. A few may be other "
+        "ancestry; many may be another strand, build or array, or bad genotyping. Look at them before you "
+        "use these data again.",
+    )
+    if not found.farthest:
+        return [said]
+    rows = [
+        [one.name, one.allele, _short(one.pool), _short(one.own), f"{one.score:+.1f}"]
+        for one in found.farthest
+    ]
+    heads = ["Variant", "Allele", "pool", "here", "deviations"]
+    return [said, table("The farthest", heads, rows, numbers={2, 3, 4})]
 
 
 _WIDTH, _HEIGHT, _MARGIN = 220, 40, 8

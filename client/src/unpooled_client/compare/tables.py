@@ -9,7 +9,7 @@ import io
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from unpooled.plan import (
     Plan,
 )
 from unpooled.run import run_alone
-from unpooled.words import REST
+from unpooled.words import MISSING, REST
 from unpooled_client.compare.pool import NothingToCompare, file_of
 
 _NO_NUMBERS = {"name", "type", "unit", "note"}
@@ -64,7 +64,8 @@ def compare_tables(files: Iterable[Path], table: ArrayTable, plan: Plan) -> list
     file, path = next(((file, path) for file, path in given.items() if path), (None, None))
     if file is None or path is None:
         raise NothingToCompare("the results have no file with parameters, quantiles or a summary")
-    pool, own = _read(path.read_bytes()), _own(file, table, plan)
+    content = path.read_bytes()
+    pool, own = _read(content), _own(file, *_by_the_pools_words(content, table, plan))
     if sums := file_of(SUMS_FILE, files, plan) if SUMS_FILE in plan.files else None:
         pool[_WHOLE][WITHOUT] = error_without(json.loads(sums.read_bytes()), table, plan)
     units = {feature.title: feature.unit for feature in plan.features}
@@ -73,6 +74,21 @@ def compare_tables(files: Iterable[Path], table: ArrayTable, plan: Plan) -> list
         for feature, numbers in pool.items()
         for what, number in numbers.items()
     ]
+
+
+def _by_the_pools_words(content: bytes, table: ArrayTable, plan: Plan) -> tuple[ArrayTable, Plan]:
+    """Table and plan as if the plan listed the words that were found: alone a cohort looks for none."""
+    if not plan.searched:
+        return table, plan
+    found = {column["name"]: column for column in json.loads(content)["columns"]}
+    schema = tuple(
+        replace(column, most=0, levels=tuple(w for w in found[column.title]["values"] if w != MISSING))
+        if column.most
+        else column
+        for column in plan.schema
+    )
+    listed = Plan(**{**vars(plan), "schema": schema})
+    return algorithm(plan.test).prepared(table, listed), listed
 
 
 def _own(file: str, table: ArrayTable, plan: Plan) -> Found:

@@ -412,7 +412,8 @@ class _Reader:
                 "a variant has no ID (.): it is left out of the study",
                 line[unnamed],
                 name[unnamed],
-                "Name them, e.g. with `plink2 --set-missing-var-ids @:#:$r:$a --make-bed`.",
+                "Name them, e.g. with `plink2 --set-missing-var-ids @:#:$r:$a --make-bed`; or ask the "
+                "coordinator for a plan that matches variants by place.",
             )
         again = _repeated(name) & ~unnamed
         if again.any():

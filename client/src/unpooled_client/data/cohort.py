@@ -16,13 +16,16 @@ from unpooled_client.data.bim import Variants, read_bim
 from unpooled_client.data.calls import look_at_calls
 from unpooled_client.data.check import check_floors, check_samples, summarise
 from unpooled_client.data.collinear import check_collinear
+from unpooled_client.data.copies import nobody, with_copy
 from unpooled_client.data.covariates import Covariates, read_covariates
 from unpooled_client.data.fam import Fam, check_duplicates, read_fam
 from unpooled_client.data.genotypes import Genotypes
+from unpooled_client.data.imputed import well_imputed
 from unpooled_client.data.options import DataOptions, check_options
 from unpooled_client.data.outliers import check_outliers
-from unpooled_client.data.pgen import is_pgen, open_pgen
+from unpooled_client.data.pgen import PgenFile, is_pgen, open_pgen
 from unpooled_client.data.phenotype import Phenotype, read_phenotypes
+from unpooled_client.data.pieces import Told
 from unpooled_client.data.report import Report, Severity
 from unpooled_client.data.selection import check_conditions, read_selection, select_variants
 from unpooled_client.data.sexes import check_sexes
@@ -79,14 +82,19 @@ class PlinkData:
         return PlinkCohort(self.samples, self.genotypes, rows, alignment.swapped)
 
 
-def open_cohort(options: DataOptions) -> tuple[PlinkData | None, Report]:
+def open_cohort(options: DataOptions, told: Told = nobody) -> tuple[PlinkData | None, Report]:
     """Read and check all files of a cohort. Opens no socket.
 
-    Returns the data, or None if there is any error, and the report with all findings.
+    Returns the data, or None if there is any error, and the report with all findings. A file of another
+    format is copied first, which may take long: `told` hears how far that is.
     """
     report = Report()
     if not check_options(options, report):
         return None, report
+    copied = with_copy(options, report, told)
+    if copied is None:
+        return None, report
+    options = copied
     fam = read_fam(options.samples, report)
     variants = read_bim(
         options.variants, report, options.chr_set, build=options.build, by_place=options.by_place
@@ -96,6 +104,8 @@ def open_cohort(options: DataOptions) -> tuple[PlinkData | None, Report]:
         return None, report
     if variants is not None:
         variants = select_variants(variants, options, report)
+        if isinstance(genotypes, PgenFile):
+            variants = well_imputed(variants, genotypes, options, report)
         check_conditions(variants, options, report)
     tables = (options.pheno, options.covar, options.keep, options.remove)
     check_duplicates(fam, any(path is not None for path in tables), report)

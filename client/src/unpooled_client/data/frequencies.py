@@ -54,7 +54,7 @@ _LIMITS = (0.0, 0.01, 0.02, 0.05, 0.1, FAR, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class _Reference:
+class Reference:
     """Frequencies of k variants, of two alleles each."""
 
     name: np.ndarray
@@ -74,7 +74,7 @@ def check_frequencies(data: PlinkData, path: Path, report: Report) -> None:
     if reference is None:
         return
     mine, theirs = _in_both(data, reference)
-    expected, has_same = _expected(data.variants, mine, reference, theirs)
+    expected, has_same = expected_of(data.variants, mine, reference, theirs)
     about: dict[str, object] = {
         "autosomal variants in both": len(mine),
         "with other alleles": int(np.count_nonzero(~has_same)),
@@ -82,7 +82,7 @@ def check_frequencies(data: PlinkData, path: Path, report: Report) -> None:
     _tell(data, mine[~has_same], {}, OTHER_ALLELES, report)
     mine, theirs, expected = mine[has_same], theirs[has_same], expected[has_same]
     try:
-        observed, counted = _observed(data, mine)
+        observed, counted = observed_in(data, mine)
     except DataProblem:  # told where the calls of all chromosomes are looked at
         return
     known = (counted > 0) & (reference.counted[theirs] > 0)
@@ -114,7 +114,7 @@ def _tell_far(
     _tell(data, mine[far & ~flipped], values, OTHER_FREQUENCY, report)
 
 
-def _read(path: Path, report: Report) -> _Reference | None:
+def _read(path: Path, report: Report) -> Reference | None:
     """The reference; None where it cannot be read, and the report says why."""
     tokens = words_of(path, WHAT, report)
     if tokens is None:
@@ -140,7 +140,7 @@ def _read(path: Path, report: Report) -> _Reference | None:
     rows, values, counted = select(rows, good), values[good], counted[good]
     table: dict[bytes, int] = {}
     first, second = (_codes(rows, column, table) for column in (a1, a2))
-    return _Reference(
+    return Reference(
         text.strings(rows.text, *rows.column(name)), tuple(table), first, second, values, counted
     )
 
@@ -150,7 +150,7 @@ def _codes(rows: Tokens, column: int, table: dict[bytes, int]) -> np.ndarray:
     return np.array([table.setdefault(capital(word), len(table)) for word in words], np.uint32)[code]
 
 
-def _in_both(data: PlinkData, reference: _Reference) -> tuple[np.ndarray, np.ndarray]:
+def _in_both(data: PlinkData, reference: Reference) -> tuple[np.ndarray, np.ndarray]:
     """The autosomal variants whose ID stands once in both: their places in the panel and in the reference."""
     panel = data.panel
     autosomal = np.flatnonzero((panel.chromosome >= 1) & (panel.chromosome <= data.options.chr_set))
@@ -162,8 +162,8 @@ def _in_both(data: PlinkData, reference: _Reference) -> tuple[np.ndarray, np.nda
     return mine[order], first_there[times_there == 1][there][order]
 
 
-def _expected(
-    variants: Variants, mine: np.ndarray, reference: _Reference, theirs: np.ndarray
+def expected_of(
+    variants: Variants, mine: np.ndarray, reference: Reference, theirs: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The reference's frequency of the panel's first allele, and whether the alleles are the same."""
     panel, given = variants.panel, reference.frequency[theirs]
@@ -183,7 +183,7 @@ def _expected(
     return of_first, has_same
 
 
-def _observed(data: PlinkData, mine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def observed_in(data: PlinkData, mine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The frequency of the panel's first allele among the people who are kept, and how many were counted."""
     masks = group_masks(data.samples.kept[None, :])
     found, alleles = np.empty(len(mine)), np.empty(len(mine))

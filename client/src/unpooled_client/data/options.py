@@ -14,11 +14,12 @@ from typing import Any, TypeVar
 import click
 
 from unpooled.chromosomes import HUMAN, MOST_AUTOSOMES
-from unpooled.filesets import FILESETS, OF_BFILE, OF_PFILE, Fileset
+from unpooled.filesets import COPIED, FILESETS, GENOTYPES, OF_BFILE, OF_PFILE, Copied, Fileset
 from unpooled.plan import Plan
 from unpooled.schema import Column
 from unpooled.shared_options import EVERYONE
 from unpooled_client.data.report import Code, Report
+from unpooled_client.data.vcf import FIELDS
 
 CASE_CONTROL, QUANTITATIVE = "case/control", "quantitative"
 MIN_SAMPLES, MIN_PER_CLASS = 50, 10
@@ -41,6 +42,14 @@ class DataOptions:
     """In a study of tables, and then alone."""
     bfile: Path | None = None
     pfile: Path | None = None
+    vcf: Path | None = None
+    vcf_dosage: str | None = None
+    """The field of the --vcf that dosages are taken from; None for the best."""
+    bgen: Path | None = None
+    sample: Path | None = None
+    psam: Path | None = None
+    copies: Path | None = None
+    """The folder of what `unpooled_client.data.copies` makes."""
     bed: Path | None = None
     bim: Path | None = None
     fam: Path | None = None
@@ -54,6 +63,10 @@ class DataOptions:
     remove: Path | None = None
     extract: Path | None = None
     exclude: Path | None = None
+    minimac3_r2_filter: float | None = None
+    """The least quality of imputation."""
+    quality: Path | None = None
+    """That of each variant, of a copy: `unpooled_client.data.copies` says so."""
     missing_phenotype: int = -9
     one: bool = False
     allow_no_sex: bool = False
@@ -101,19 +114,25 @@ class DataOptions:
         return cls(**found)
 
     @property
+    def copied(self) -> Copied | None:
+        """The format of which a copy is made first; None of PLINK's own."""
+        return next((each for each in COPIED if getattr(self, each.option) is not None), None)
+
+    @property
     def fileset(self) -> Fileset:
         return OF_BFILE if self.pfile is None else OF_PFILE
 
     @property
     def prefix(self) -> Path | None:
-        """What the names of the three files of genotypes have in common, if it was given."""
-        found: Path | None = getattr(self, self.fileset.option)
+        """What the names of the three files of genotypes have in common, if it was given; or the one file."""
+        found: Path | None = getattr(self, (self.copied or self.fileset).option)
         return found
 
     @property
     def genotypes(self) -> Path:
-        """The .bed or .pgen."""
-        return self._file(self.fileset.genotypes)
+        """The .bed or .pgen, or the one file that is copied."""
+        copied: Path | None = getattr(self, self.copied.option) if self.copied else None
+        return copied or self._file(self.fileset.genotypes)
 
     @property
     def variants(self) -> Path:
@@ -135,10 +154,12 @@ class DataOptions:
         """All files that are read, by what they are."""
         if self.table is not None:
             return {"table": self.table}
-        files = {kind: self._file(kind) for kind in self.fileset.kinds}
-        others = {
-            name: getattr(self, name) for name in ("pheno", "covar", "keep", "remove", "extract", "exclude")
-        }
+        files = (
+            {self.copied.option: self.genotypes}
+            if self.copied
+            else {kind: self._file(kind) for kind in self.fileset.kinds}
+        )
+        others = {name: getattr(self, name) for name in _OTHERS}
         return files | {name: path for name, path in others.items() if path is not None}
 
     @property
@@ -173,10 +194,21 @@ class DataOptions:
         )
 
 
+_OTHERS = ("psam", "sample", "pheno", "covar", "keep", "remove", "extract", "exclude")
+"""Files beside those of genotypes."""
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value.absolute())
     return list(value) if isinstance(value, tuple) else value
+
+
+def _kinds_given(options: DataOptions) -> list[str]:
+    """The options that give genotypes, of those that exclude one another."""
+    is_bfile = any(each is not None for each in (options.bfile, options.bed, options.bim, options.fam))
+    names = [name for name in GENOTYPES if name != OF_BFILE.option and getattr(options, name) is not None]
+    return [f"--{name}" for name in [*([OF_BFILE.option] if is_bfile else []), *names]]
 
 
 def check_options(options: DataOptions, report: Report) -> bool:
@@ -185,13 +217,42 @@ def check_options(options: DataOptions, report: Report) -> bool:
         (
             options.prefix is not None or None not in (options.bed, options.bim, options.fam),
             "no genotypes given",
-            "Give --bfile PREFIX, or --bed, --bim and --fam; or --pfile PREFIX.",
+            "Give --bfile PREFIX, or --bed, --bim and --fam; or --pfile PREFIX, --vcf FILE or --bgen FILE.",
         ),
         (
-            options.pfile is None
-            or all(given is None for given in (options.bfile, options.bed, options.bim, options.fam)),
-            "--pfile cannot be combined with --bfile, --bed, --bim and --fam",
-            "Give the one or the others.",
+            len(_kinds_given(options)) < 2,
+            f"{' and '.join(_kinds_given(options))} cannot be combined",
+            "Give the genotypes once.",
+        ),
+        (
+            options.copied is not None or (options.psam, options.copies) == (None, None),
+            "--psam and --copies go with --vcf and --bgen",
+            "A --pfile has its .psam beside it.",
+        ),
+        (
+            options.minimac3_r2_filter is None or options.copied is not None or options.pfile is not None,
+            "--minimac3-r2-filter is for imputed genotypes: --pfile, --vcf or --bgen",
+            "A .bed has hard calls only.",
+        ),
+        (
+            options.copied is None or not (options.psam is None and options.pheno is None),
+            "neither a VCF nor a BGEN says anything of phenotypes",
+            "Give --psam FILE, a .psam or .fam with sexes and phenotypes, or --pheno FILE.",
+        ),
+        (
+            options.vcf is None or options.psam is not None or options.allow_no_sex,
+            "a VCF says nothing of sexes, and nobody without a sex is analysed",
+            "Give --psam FILE, or keep everybody with --allow-no-sex.",
+        ),
+        (
+            options.vcf is not None or options.vcf_dosage is None,
+            "--vcf-dosage goes with --vcf",
+            "Leave it out.",
+        ),
+        (
+            options.bgen is not None or options.sample is None,
+            "--sample goes with --bgen",
+            "Leave it out.",
         ),
         (
             not (options.mpheno is not None and options.pheno_name is not None),
@@ -277,13 +338,7 @@ def _levels(context: click.Context, option: click.Parameter, given: tuple[str, .
     return tuple(covariates)
 
 
-_CONVERTED = {
-    ".vcf": "plink2 --vcf {file} {make}",
-    ".vcf.gz": "plink2 --vcf {file} {make}",
-    ".bcf": "plink2 --bcf {file} {make}",
-    ".bgen": "plink2 --bgen {file} ref-first {make}",
-    ".ped": "plink1.9 --file {prefix} --make-bed",
-}
+_CONVERTED = {".ped": "plink1.9 --file {prefix} --make-bed"}
 """How files of other formats are converted, by their ending."""
 
 
@@ -297,6 +352,9 @@ def _prefix(context: click.Context, option: click.Parameter, given: Path | None)
     for other in FILESETS:
         if given.suffix[1:] in other.kinds:
             raise click.BadParameter(f"{given} goes with --{other.option} {given.with_suffix('')}")
+    for copied in COPIED:
+        if str(given).endswith(copied.endings):
+            raise click.BadParameter(f"{given} goes with --{copied.option} {given}")
     for ending, command in _CONVERTED.items():
         prefix = str(given).removesuffix(ending)
         if prefix != str(given):
@@ -321,6 +379,23 @@ _OPTIONS = [
         metavar="PREFIX",
         help="Instead: PREFIX.pgen, PREFIX.pvar and PREFIX.psam.",
     ),
+    click.option("--vcf", type=_FILE, metavar="FILE", help="Instead: a VCF or BCF, of which a copy is made."),
+    click.option(
+        "--vcf-dosage",
+        type=click.Choice(FIELDS),
+        help="Its field that dosages are taken from.  [the first of these that it has]",
+    ),
+    click.option("--bgen", type=_FILE, metavar="FILE", help="Instead: a BGEN, of which a copy is made."),
+    click.option("--sample", type=_FILE, metavar="FILE", help="The .sample of --bgen."),
+    click.option(
+        "--psam",
+        type=_FILE,
+        metavar="FILE",
+        help="Sexes and phenotypes of --vcf's or --bgen's people: a .psam or .fam.",
+    ),
+    click.option(
+        "--copies", type=_FILE, metavar="DIR", help="Folder for such copies.  [one in your profile's cache]"
+    ),
     click.option("--bed", type=_FILE, metavar="FILE", help="Genotypes, if not beside --bfile."),
     click.option("--bim", type=_FILE, metavar="FILE", help="Variants, if not beside --bfile."),
     click.option("--fam", type=_FILE, metavar="FILE", help="Samples, if not beside --bfile."),
@@ -336,6 +411,12 @@ _OPTIONS = [
     click.option("--remove", type=_FILE, metavar="FILE", help="Not the samples listed (FID IID)."),
     click.option("--extract", type=_FILE, metavar="FILE", help="Only the variants listed (IDs)."),
     click.option("--exclude", type=_FILE, metavar="FILE", help="Not the variants listed (IDs)."),
+    click.option(
+        "--minimac3-r2-filter",
+        type=click.FloatRange(0, 1),
+        metavar="X",
+        help="Only variants imputed at least so well; of phased dosages.",
+    ),
     click.option(
         "--missing-phenotype", type=int, default=-9, show_default=True, metavar="N", help="Missing value."
     ),

@@ -82,6 +82,10 @@ class Code(enum.StrEnum):
     PGEN_MAGIC = "pgen-magic"
     PGEN_SIZE = "pgen-size"
     PGEN_READER = "pgen-reader"
+    READER = "reader"
+    COPY = "copy"
+    DOSAGE = "dosage"
+    SAMPLES_DIFFER = "samples-differ"
     PGEN_DOSAGES = "pgen-dosages"
     CALLS_MISSING = "calls-missing"
 

@@ -276,6 +276,10 @@ class Compared(Event):
     """The data files are no longer those that were used."""
     phenotype: str = ""
     """In a study of several, which one this is about."""
+    frequencies: int = 0
+    """Variants whose frequencies were compared; 0 where the results have none."""
+    frequencies_far: int = 0
+    """Of these, how many are far from the pool's."""
 
 
 @dataclass(frozen=True)

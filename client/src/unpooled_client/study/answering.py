@@ -20,9 +20,11 @@ from unpooled.protocol.stages import Doing
 from unpooled_client.data.options import DataOptions
 from unpooled_client.network.api import LONG_POLL, Refused, Study
 from unpooled_client.state.events import Event, Paused, Resumed, Sent, StepProgress
+from unpooled_client.state.fingerprint import Fingerprint
 from unpooled_client.study.book import open_book
 from unpooled_client.study.cluster import Cluster, Compute, compute_here
 from unpooled_client.study.coding import Coding
+from unpooled_client.study.deriving import Deriving
 from unpooled_client.study.joining import changed_terms
 from unpooled_client.study.reading import Alignments, ListApart, Unaligned, announce, guard
 from unpooled_client.study.remaining import Pace, last_pass
@@ -68,8 +70,7 @@ class Work:
             raise AssertionError("nothing was accepted")
         compute: Compute = compute_here
         if self.cluster is not None:
-            accepted = self.session.saved.files[self.options.fileset.genotypes]
-            compute = self.cluster.reading(self.options.genotypes, accepted)
+            compute = self.cluster.reading(*self._genotypes())
         book = open_book(self.session.folder, acceptance.seed, self.terms.plan, self.session.saved.sizes)
         self.answerer = Answerer(self.terms, acceptance.seed, book, compute, acceptance.own)
         self.last_pass = last_pass(self.terms.plan)
@@ -77,7 +78,15 @@ class Work:
         self.outbox: list[Sent] = []
         self.at_work: Counter[Doing] = Counter()
         self.coding = Coding(self.session, self.terms, acceptance.own, self.outbox.append)
+        self.deriving = Deriving(self.session.folder, acceptance.seed)
         self.lock = threading.Lock()
+
+    def _genotypes(self) -> tuple[Path, Fingerprint]:
+        """The file that the cluster's workers read, as it was accepted; of a copy, as it is now."""
+        if self.options.copied is None or not isinstance(self.alignments, Alignments):
+            return self.options.genotypes, self.session.saved.files[self.options.fileset.genotypes]
+        copy = self.alignments.data.options.genotypes
+        return copy, Fingerprint.of(copy)
 
     def answer_until_over(self) -> Iterator[Event]:
         """Answer until the study is over, or until what was accepted no longer holds."""
@@ -125,6 +134,9 @@ class Work:
                 cohort = cast(Cohort, self.coding.coded(cast(ArrayTable, cohort)))
         dealing = self.answerer.dealing(message, question, panel)
         dealt = self.session.spawn(self._deal, dealing) if dealing else None
+        if self.terms.plan.components:
+            with self._told(Doing.COMPUTING), self.places:
+                cohort = self.deriving.extended(cohort, question)
         with self._told(Doing.COMPUTING), self.places:
             share = self.answerer.share(message, question, cohort, panel)
         if dealt and not dealt.result():  # the server takes no share of this round before it

@@ -7,7 +7,9 @@ import dataclasses
 from unpooled.errors import DataProblem
 from unpooled_client.data.closer import AS_USUAL, Closer, look_closer
 from unpooled_client.data.cohort import PlinkData
+from unpooled_client.data.copies import nobody
 from unpooled_client.data.options import DataOptions
+from unpooled_client.data.pieces import Told
 from unpooled_client.data.report import Report
 from unpooled_client.state.files import StateError
 from unpooled_client.state.fingerprint import fingerprints
@@ -34,19 +36,19 @@ def agreement_of(folder: StateFolder) -> tuple[Saved, Agreement]:
 
 
 def check_for_study(
-    folder: StateFolder, options: DataOptions, threads: int, closer: Closer = AS_USUAL
+    folder: StateFolder, options: DataOptions, threads: int, closer: Closer = AS_USUAL, told: Told = nobody
 ) -> Report:
     """Check the files as the study wants them, and the people in them, and remember them if they pass.
 
     If what leaves was released for other files, and nothing was answered yet, that is withdrawn. Raises
-    StateError, or DataChanged if it is too late for other files.
+    StateError, or DataChanged if it is too late for other files. `told` hears of a copy's progress.
     """
     saved, agreement = agreement_of(folder)
     is_fixed = saved.is_released and has_answered(folder, saved)
     if is_fixed:
         same_options(DataOptions.from_json(saved.options), options, agreement.plan)
         guard(saved.files, options.paths)
-    data, report = open_under(agreement.plan, options, threads)
+    data, report = open_under(agreement.plan, options, threads, told)
     if isinstance(data, PlinkData):
         look_closer(data, closer, report)
     if data is None or is_fixed:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.algorithms.tables.encoding.coding import blinding, unblinded, with_codes
+from unpooled.algorithms.tables.encoding.coding import as_codes, blinding, unblinded, with_codes
+from unpooled.algorithms.tables.encoding.options import OWN
 from unpooled.cohort import ArrayTable
 from unpooled.errors import ProtocolError
 from unpooled.leaving import CODES, TO_KEY_HOLDERS, Form
@@ -38,6 +39,13 @@ def with_kept_codes(folder: StateFolder, table: ArrayTable, plan: Plan) -> Array
     """The table with the codes that were kept of its words."""
     codes = {column: np.frombuffer(_file(folder, column).read_bytes(), "<u8") for column in plan.searched}
     return with_codes(table, codes)
+
+
+def as_in_dictionary(folder: StateFolder, table: ArrayTable, plan: Plan) -> ArrayTable:
+    """The table as the dictionary has its words: by their codes, if it has only those."""
+    if not plan.searched or plan.spelled != OWN:
+        return table
+    return as_codes(with_kept_codes(folder, table, plan), plan)
 
 
 @dataclass

@@ -15,7 +15,8 @@ from unpooled.cohort import ArrayTable
 from unpooled.errors import UnpooledError
 from unpooled.panel import Panel
 from unpooled.plan import Plan
-from unpooled_client.compare.pool import NothingToCompare, strongest
+from unpooled_client.compare.frequencies import beside_the_pool
+from unpooled_client.compare.pool import NothingToCompare, file_of, strongest
 from unpooled_client.compare.report import Place, Study, write_tables, write_variants
 from unpooled_client.compare.tables import compare_tables
 from unpooled_client.compare.this_cohort import compare, conditioned, left_out
@@ -26,6 +27,8 @@ from unpooled_client.data.options import DataOptions
 from unpooled_client.network.api import Stopped
 from unpooled_client.state.events import Compared, Event
 from unpooled_client.state.written import Written
+from unpooled_client.study.coding import as_in_dictionary
+from unpooled_client.study.deriving import derived_in
 from unpooled_client.study.reading import DataChanged, guard, open_under
 from unpooled_client.study.session import Session
 
@@ -70,18 +73,22 @@ def _compared(session: Session, files: Sequence[Path], top: int) -> Generator[Ev
     for place in places:
         place.refuse_foreign()
     if plan.of_tables:
-        found = session.wait_for(_of_tables, study, options, files, places[0], session.threads)
+        found = session.wait_for(_of_tables, study, options, files, places[0], session)
         yield (yield from found)
         return
     text = (yield from session.wait_for(session.api.panel)) if plan.mind < 1 else b""
-    data = yield from session.wait_for(_conditioned, plan, options)
+    data = yield from session.wait_for(_with_columns, plan, options, derived_in(session.folder))
     for number, place in enumerate(places):
         of_one = replace(study, plan=place.plan), data.of_phenotype(number)
         yield (yield from session.wait_for(_of_variants, *of_one, files, place, text, top))
 
 
-def _conditioned(plan: Plan, options: DataOptions) -> PlinkData:
-    return conditioned(cast(PlinkData, _opened(plan, options)), plan)
+def _with_columns(plan: Plan, options: DataOptions, derived: np.ndarray | None) -> PlinkData:
+    """The data with what is among the covariates though no file has it."""
+    data = conditioned(cast(PlinkData, _opened(plan, options)), plan)
+    if not plan.components or derived is None or len(derived) != len(data.samples):
+        return data
+    return replace(data, samples=data.samples.with_covariates(derived))
 
 
 def _of_variants(
@@ -97,9 +104,18 @@ def _of_variants(
     kept = _kept(data, plan, panel) if panel else None
     across = read_across(files, [variant for variant, _ in pool.leads], plan)
     found = compare(pool, data, plan, kept, across)
-    made = write_variants(place, study, found, odds=pool.odds, left_out=left_out(data.samples, plan))
-    apart = sum(one.in_own_limits is False for one in found)
-    return Compared(tuple(map(str, made)), len(found), apart=apart, phenotype=of)
+    frq = file_of("frq", files, plan) if "frq" in plan.files else None
+    beside = None if frq is None else beside_the_pool(frq, data, plan, kept)
+    unused = left_out(data.samples, plan)
+    made = write_variants(place, study, found, odds=pool.odds, left_out=unused, frequencies=beside)
+    return Compared(
+        tuple(map(str, made)),
+        len(found),
+        apart=sum(one.in_own_limits is False for one in found),
+        phenotype=of,
+        frequencies=0 if beside is None else beside.variants,
+        frequencies_far=0 if beside is None else beside.far,
+    )
 
 
 def _kept(data: PlinkData, plan: Plan, text: bytes) -> np.ndarray:
@@ -109,9 +125,10 @@ def _kept(data: PlinkData, plan: Plan, text: bytes) -> np.ndarray:
 
 
 def _of_tables(
-    study: Study, options: DataOptions, files: Sequence[Path], place: Place, threads: int
+    study: Study, options: DataOptions, files: Sequence[Path], place: Place, session: Session
 ) -> Compared:
-    table = cast(ArrayTable, _opened(study.plan, options, threads))
+    table = cast(ArrayTable, _opened(study.plan, options, session.threads))
+    table = as_in_dictionary(session.folder, table, study.plan)
     found = compare_tables(files, table, study.plan)
     made = write_tables(place, study, found)
     return Compared(tuple(map(str, made)), len({one.feature for one in found}))

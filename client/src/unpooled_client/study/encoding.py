@@ -6,8 +6,6 @@ from collections.abc import Generator
 from pathlib import Path
 
 from unpooled.algorithms.result_files import report_name
-from unpooled.algorithms.tables.encoding.coding import as_codes
-from unpooled.algorithms.tables.encoding.options import OWN
 from unpooled.cohort import ArrayTable
 from unpooled.encoder import Encoder
 from unpooled.plan import ENCODING_FILE, Plan
@@ -17,7 +15,7 @@ from unpooled_client.network.api import ServerError
 from unpooled_client.state.events import Event, Transformed
 from unpooled_client.state.folder import StateFolder
 from unpooled_client.state.written import Written
-from unpooled_client.study.coding import with_kept_codes
+from unpooled_client.study.coding import as_in_dictionary
 from unpooled_client.study.normalizing import beside
 from unpooled_client.study.reading import guard, open_under
 from unpooled_client.study.session import Session
@@ -66,7 +64,7 @@ def write_to(
         if not isinstance(found, ArrayTable):
             raise report.problem()
         table = found
-    if state is not None and plan.searched and plan.spelled == OWN:
-        table = as_codes(with_kept_codes(state, table, plan), plan)
+    if state is not None:
+        table = as_in_dictionary(state, table, plan)
     folds = table.categories.folds if plan.folds > 1 else None
     write_encoded(options.paths["table"], target, plan.schema, table.words, encoder, folds)

@@ -7,6 +7,7 @@ import hashlib
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -18,7 +19,7 @@ from unpooled.algorithms.presence import Presence
 from unpooled.algorithms.shared.conditions import places_of, with_copies
 from unpooled.cohort import ArrayTable, Cohort, Dosages, Packed, Samples
 from unpooled.errors import DataProblem, ProtocolError, UnpooledError
-from unpooled.filesets import FILESETS
+from unpooled.filesets import GENOTYPES
 from unpooled.leaving import Form
 from unpooled.overlap import Overlap, beside
 from unpooled.panel import Panel, align
@@ -30,11 +31,13 @@ from unpooled.question import Question
 from unpooled_client.data.check import check_floors
 from unpooled_client.data.cohort import PlinkCohort, PlinkData, open_cohort
 from unpooled_client.data.completeness import kept_by_mind
+from unpooled_client.data.copies import COPYING, nobody
 from unpooled_client.data.options import DataOptions
+from unpooled_client.data.pieces import Told
 from unpooled_client.data.report import Code, Report
 from unpooled_client.data.tables import open_table
 from unpooled_client.network.api import Study
-from unpooled_client.state.events import Checked, Event, PanelAgreed
+from unpooled_client.state.events import Checked, Event, PanelAgreed, StepProgress
 from unpooled_client.state.fingerprint import ELSE, Fingerprint, check_unchanged, fingerprints
 from unpooled_client.study.book import has_answered
 from unpooled_client.study.session import BEFORE, Session
@@ -99,7 +102,8 @@ def open_data(
         files = None
     else:
         files = session.spawn(fingerprints, paths)
-    data, report = yield from session.wait_for(open_under, terms.plan, options, session.threads)
+    told = partial(_tell_of_copy, session)
+    data, report = yield from session.wait_for(open_under, terms.plan, options, session.threads, told)
     yield Checked(report.ok, report.to_json(), time.perf_counter() - started)
     if data is None:
         raise DataRefused(report, terms.plan, is_known=True)
@@ -111,10 +115,18 @@ def open_data(
     return data
 
 
+def _tell_of_copy(session: Session, done: int, total: int) -> None:
+    """A file of another format than PLINK's is copied."""
+    session.tell(StepProgress(COPYING, done, total or None, "variants", 1))
+
+
 def open_under(
-    plan: Plan, options: DataOptions, threads: int
+    plan: Plan, options: DataOptions, threads: int, told: Told = nobody
 ) -> tuple[PlinkData | ArrayTable | None, Report]:
-    """The files as a study by this plan reads them, None if there is any error, and what was found."""
+    """The files as a study by this plan reads them, None if there is any error, and what was found.
+
+    `told` as `unpooled_client.data.cohort.open_cohort` says.
+    """
     options, report = options.under(plan), Report()
     if plan.of_tables != (options.table is not None):
         kind, remedy = ("a table", "--table FILE") if plan.of_tables else ("genotypes", "--bfile PREFIX")
@@ -122,7 +134,7 @@ def open_under(
         return None, report
     if options.table is not None:
         return _opened_table(options.table, plan, options.min_samples, report, threads), report
-    return open_cohort(options)
+    return open_cohort(options, told)
 
 
 def _opened_table(
@@ -146,8 +158,7 @@ def sizes_of(data: PlinkData | ArrayTable, autosomes: int) -> dict[str, int]:
 def same_options(accepted: DataOptions, given: DataOptions, plan: Plan) -> None:
     """DataChanged if files are to be read, under this plan, in another way than was accepted."""
     accepted, given = accepted.under(plan), given.under(plan)
-    prefixes = (fileset.option for fileset in FILESETS)
-    ignored = {*prefixes, "min_samples", "min_per_class", *accepted.paths, *given.paths}
+    ignored = {*GENOTYPES, "copies", "min_samples", "min_per_class", *accepted.paths, *given.paths}
     other = [
         "--1" if name == "one" else f"--{name.replace('_', '-')}"
         for name, value in vars(accepted).items()

@@ -10,10 +10,11 @@ import numpy as np
 from unpooled.algorithms.result_files import report_name
 from unpooled.algorithms.shared.genotype_products import scores_of
 from unpooled.cohort import ArrayTable
-from unpooled.formats.eigenvectors import Loadings, exactly, titles
+from unpooled.formats.eigenvectors import Loadings, exactly
 from unpooled.formats.scoring_file import ScoringFile
 from unpooled.panel import Panel
 from unpooled.plan import COUNTS_FILE, EIGENVAL_FILE, LOADINGS_FILE, SCORE_FILE, Plan
+from unpooled.plan import component_titles as titles
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.fam import read_fam
 from unpooled_client.data.options import DataOptions
@@ -84,8 +85,7 @@ def _scores(
 ) -> tuple[list[tuple[bytes, bytes]], np.ndarray]:
     """FID and IID of everybody who was not removed, and sums of weighted copies: float64 (people, s)."""
     data, report = open_under(plan, options, 1)
-    fam = read_fam(options.samples, Report())
-    if not isinstance(data, PlinkData) or fam is None:
+    if not isinstance(data, PlinkData) or (fam := read_fam(data.options.samples, Report())) is None:
         raise report.problem()
     cohort, kept = data.align(panel), np.flatnonzero(data.samples.kept)
     there = np.flatnonzero(cohort.rows >= 0)

@@ -67,6 +67,7 @@ class Session:
         self._lock = threading.Lock()
         self._told: Trouble | None = None
         self._waiting: Waiting | None = None
+        self._news: Event | None = None
 
     @property
     def asks_anew(self) -> bool:
@@ -100,11 +101,17 @@ class Session:
         yield from self.until_one([future])
         return future.result()
 
+    def tell(self, event: Event) -> None:
+        """From the thread of some work: tell of its progress soon. Of several events the last one counts."""
+        self._news = event
+
     def until_one(self, futures: Collection[Future[Any]]) -> Iterator[Event]:
         """Wait until at least one is done."""
         while not wait(futures, timeout=TICK, return_when=FIRST_COMPLETED).done:
             yield from self._trouble()
+            yield from self._told_beside()
         yield from self._trouble()
+        yield from self._told_beside()
 
     def study(self) -> Generator[Event, None, Study]:
         """The study as it is now."""
@@ -143,6 +150,11 @@ class Session:
         timing = {phase: round(value) for phase, value in self.seconds.items()}
         yield self.record(leaving.TIMING, bodies.timing(timing), Form.CLEAR, leaving.TO_COORDINATOR)
         return self.spawn(self.api.report_timing, timing)
+
+    def _told_beside(self) -> Iterator[Event]:
+        event, self._news = self._news, None
+        if event is not None:
+            yield event
 
     def _trouble(self) -> Iterator[Event]:
         trouble, told = self.api.trouble, self._told

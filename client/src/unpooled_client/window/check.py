@@ -22,7 +22,8 @@ from unpooled_client.window.tables import Table
 _READING = Card(
     Tone.WAITING,
     "Reading the files…",
-    "On this computer, and without the network. A large .bed may take a few minutes.",
+    "On this computer, and without the network. A large .bed may take a few minutes; of a VCF or BGEN a copy "
+    "is made first, which takes longer.",
     busy=True,
 )
 _KINDS = "HTML (*.html);;JSON (*.json);;Text (*.txt)"

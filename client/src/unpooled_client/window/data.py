@@ -21,8 +21,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from unpooled.filesets import FILESETS
+from unpooled.filesets import COPIED, FILESETS, OF_BFILE, OF_BGEN, OF_VCF
 from unpooled.plan import Plan
+from unpooled_client.data.vcf import FIELDS
 from unpooled_client.window.child import Ended
 from unpooled_client.window.form import (
     DataForm,
@@ -48,12 +49,20 @@ _LISTS = {
     "extract": "Only the variants in",
     "exclude": "Not the variants in",
 }
+_TEXTS = ("minimac3_r2_filter", "missing_phenotype")
 _FLAGS = {
     "one": "Controls are &0 and cases 1",
     "allow_no_sex": "Keep phenotypes of samples of un&known sex",
     "one_class": "This cohort has only cases, o&r only controls",
 }
-_PATTERN = " ".join(f"*.{kind}" for fileset in FILESETS for kind in fileset.kinds)
+_PATTERN = " ".join(
+    [
+        *(f"*.{kind}" for fileset in FILESETS for kind in fileset.kinds),
+        *(f"*{ending}" for copied in COPIED for ending in copied.endings),
+    ]
+)
+_PEOPLE = "People (*.psam *.fam)"
+_BEST = "the best that it has"
 _TEXT = "Text files (*.txt *.tsv *.csv *.pheno *.phen *.cov *.covar)"
 
 
@@ -90,7 +99,12 @@ class DataPage(Page):
     def _make_fields(self) -> None:
         self.table = FileChoice("Table, CSV or Parquet", "Tables (*.csv *.parquet)", self._look)
         self.table_note = label(kind="small")
-        self.genotypes = FileChoice("Genotypes", f"PLINK files ({_PATTERN})", self._take_prefix)
+        self.genotypes = FileChoice("Genotypes", f"Genotypes ({_PATTERN})", self._take_prefix)
+        self.dosage = QComboBox()
+        self.dosage.addItems([_BEST, *FIELDS])
+        self.dosage.setAccessibleName("Field of the dosages")
+        self.sample = FileChoice("People of the BGEN", "People (*.sample)", lambda: None)
+        self.psam = FileChoice("Sexes and phenotypes", _PEOPLE, lambda: None)
         self.pheno = FileChoice("Phenotype file", _TEXT, self._look)
         self.pheno.edit.setPlaceholderText("leave empty to take that of the .fam or .psam")
         self.pheno_name = QComboBox()
@@ -102,7 +116,10 @@ class DataPage(Page):
         self.covar_note = label(kind="small")
         self._add("&Table (CSV, Parquet)", self.table)
         self._add("", self.table_note)
-        self._add("&Genotypes (PLINK)", self.genotypes)
+        self._add("&Genotypes", self.genotypes)
+        self._add("Dosages from", self.dosage, option_of("vcf_dosage"))
+        self._add("People of the BGEN (.sample)", self.sample)
+        self._add("Sexes and phenotypes (.psam, .fam)", self.psam)
         self._add("&Phenotype file", self.pheno)
         self._add("Phenotype c&olumn", self.pheno_name)
         self._add("", self.pheno_note)
@@ -121,6 +138,9 @@ class DataPage(Page):
         self.lists = {name: FileChoice(text, _TEXT, lambda: None) for name, text in _LISTS.items()}
         for name, text in _LISTS.items():
             self._add(text, self.lists[name], option_of(name))
+        self.quality = QLineEdit()
+        self.quality.setPlaceholderText("all variants")
+        self._add("Least quality of imputation", self.quality, option_of("minimac3_r2_filter"))
         self.missing = QLineEdit()
         self.missing.setPlaceholderText("-9")
         self._add("Missing phenotype", self.missing, option_of("missing_phenotype"))
@@ -164,15 +184,19 @@ class DataPage(Page):
     def _fill(self, form: DataForm) -> None:
         self.table.edit.setText(form.table)
         self.genotypes.edit.setText(genotypes_text(form))
+        self.dosage.setCurrentText(form.vcf_dosage or _BEST)
+        self.sample.edit.setText(form.sample)
+        self.psam.edit.setText(form.psam)
         self.pheno.edit.setText(form.pheno)
         self.pheno_name.setEditText(form.pheno_name)
         self.covar.edit.setText(form.covar)
         for name, choice in self.lists.items():
             choice.edit.setText(getattr(form, name))
+        self.quality.setText(form.minimac3_r2_filter)
         self.missing.setText(form.missing_phenotype)
         for name, box in self.flags.items():
             box.setChecked(getattr(form, name))
-        self.more.setChecked(any(getattr(form, name) for name in ("missing_phenotype", *_LISTS, *_FLAGS)))
+        self.more.setChecked(any(getattr(form, name) for name in (*_TEXTS, *_LISTS, *_FLAGS)))
 
     @property
     def form(self) -> DataForm:
@@ -181,30 +205,48 @@ class DataPage(Page):
             return DataForm(table=self.table.path)
         lists = {name: choice.path for name, choice in self.lists.items()}
         flags = {name: box.isChecked() for name, box in self.flags.items()}
-        more: dict[str, Any] = lists | flags | genotypes_of(self.genotypes.path)
+        genotypes = genotypes_of(self.genotypes.path)
+        more: dict[str, Any] = lists | flags | genotypes | self._of_copy(genotypes)
         return DataForm(
             pheno=self.pheno.path,
             pheno_name=self.pheno_name.currentText().strip() if self._chooses_column else "",
             covar=self.covar.path,
+            minimac3_r2_filter=self.quality.text().strip() if _is_imputed(genotypes) else "",
             missing_phenotype=self.missing.text().strip(),
             **more,
         )
+
+    def _of_copy(self, genotypes: dict[str, Any]) -> dict[str, str]:
+        """What is typed about a file that is copied, as far as that belongs to this one."""
+        found = {}
+        if OF_VCF.option in genotypes and self.dosage.currentText() != _BEST:
+            found["vcf_dosage"] = self.dosage.currentText()
+        if OF_BGEN.option in genotypes:
+            found["sample"] = self.sample.path
+        if any(copied.option in genotypes for copied in COPIED):
+            found["psam"] = self.psam.path
+        return found
 
     def _show_fields(self) -> None:
         if self._plan is None:
             return
         tables, more = self._plan.of_tables, self.more.isChecked() and not self._plan.of_tables
         self._draw_more()
+        genotypes = {} if tables else genotypes_of(self.genotypes.path)
         shown = {
             self.table: tables,
             self.table_note: tables,
             self.genotypes: not tables,
+            self.dosage: OF_VCF.option in genotypes,
+            self.sample: OF_BGEN.option in genotypes,
+            self.psam: any(copied.option in genotypes for copied in COPIED),
             self.pheno: not tables,
             self.pheno_name: not tables and self._chooses_column,
             self.pheno_note: not tables,
             self.covar: bool(self._plan.covariates),
             self.covar_note: bool(self._plan.covariates),
             self.more: not tables,
+            self.quality: more and _is_imputed(genotypes),
             self.missing: more,
         }
         for field, visible in (
@@ -215,7 +257,7 @@ class DataPage(Page):
             self.flags["allow_no_sex"].setEnabled(True)
 
     def _take_prefix(self) -> None:
-        """One of the three files stands for all."""
+        """One of the three files stands for all; of others a copy is made."""
         chosen = genotypes_text(DataForm(**genotypes_of(self.genotypes.path)))
         if chosen != self.genotypes.path:
             self.genotypes.edit.setText(chosen)
@@ -297,6 +339,11 @@ class DataPage(Page):
             return
         self.card.show_card(None)
         self._check(form)
+
+
+def _is_imputed(genotypes: dict[str, Any]) -> bool:
+    """Whether the files may say how well variants were imputed."""
+    return OF_BFILE.option not in genotypes
 
 
 def _small(option: str) -> QLabel:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from unpooled.errors import listed
-from unpooled.filesets import FILESETS, OF_BFILE, OF_PFILE
+from unpooled.filesets import COPIED, FILESETS, GENOTYPES, OF_BFILE, OF_PFILE
 from unpooled.plan import Plan
 
 MOST_NAMES = 12
@@ -21,6 +21,11 @@ class DataForm:
     table: str = ""
     bfile: str = ""
     pfile: str = ""
+    vcf: str = ""
+    bgen: str = ""
+    sample: str = ""
+    psam: str = ""
+    vcf_dosage: str = ""
     pheno: str = ""
     pheno_name: str = ""
     covar: str = ""
@@ -28,6 +33,7 @@ class DataForm:
     remove: str = ""
     extract: str = ""
     exclude: str = ""
+    minimac3_r2_filter: str = ""
     missing_phenotype: str = ""
     one: bool = False
     allow_no_sex: bool = False
@@ -48,7 +54,7 @@ class DataForm:
         """What must be given before the data can be checked, in words; empty if nothing."""
         if plan.of_tables:
             return "" if self.table else "Choose the file with this cohort's table."
-        if not (self.bfile or self.pfile):
+        if not any(getattr(self, option) for option in GENOTYPES):
             return f"Choose the genotypes: any one of the three files {_KINDS}."
         if plan.phenotypes and not self.pheno:
             return "Choose the phenotype file: the plan asks for several phenotypes."
@@ -90,6 +96,9 @@ def genotypes_of(text: str) -> dict[str, Any]:
 
     Without an ending, the files that are there say which.
     """
+    for copied in COPIED:
+        if text.lower().endswith(copied.endings):
+            return {copied.option: text}
     suffix, prefix = Path(text).suffix.lower()[1:], prefix_of(text)
     is_pfile = suffix in OF_PFILE.kinds or (
         suffix not in OF_BFILE.kinds
@@ -99,12 +108,17 @@ def genotypes_of(text: str) -> dict[str, Any]:
     return {(OF_PFILE if is_pfile else OF_BFILE).option: prefix}
 
 
-_KINDS = "; or ".join(", ".join(f".{kind}" for kind in fileset.kinds) for fileset in FILESETS)
+_KINDS = "; or ".join(
+    [
+        *(", ".join(f".{kind}" for kind in fileset.kinds) for fileset in FILESETS),
+        f"one file {', '.join(ending for copied in COPIED for ending in copied.endings)}",
+    ]
+)
 
 
 def genotypes_text(form: DataForm) -> str:
-    """What stands in the field: what the names of the three files have in common, or the .pgen."""
-    return f"{form.pfile}.{OF_PFILE.genotypes}" if form.pfile else form.bfile
+    """What stands in the field: what the names of the three files have in common, or the one file."""
+    return f"{form.pfile}.{OF_PFILE.genotypes}" if form.pfile else form.vcf or form.bgen or form.bfile
 
 
 Columns = Sequence[Mapping[str, Any]]

@@ -167,7 +167,14 @@ def compared(event: Compared) -> str:
     if not event.files:
         return f"This cohort was not compared with the pool{of}: {event.reason}"
     apart = f", {event.apart} of them apart" if event.apart else ""
-    return f"This cohort against the pool{of} ({event.count} compared{apart}; stays here): {event.files[-1]}"
+    far = f"; {frequencies(event)}" if event.frequencies else ""
+    beside = f"{event.count} compared{apart}{far}; stays here"
+    return f"This cohort against the pool{of} ({beside}): {event.files[-1]}"
+
+
+def frequencies(event: Compared) -> str:
+    """How many of its frequencies are far from the pool's."""
+    return f"{event.frequencies_far:,} of {event.frequencies:,} frequencies far from the pool's"
 
 
 def finished(event: Finished) -> str:

@@ -14,15 +14,19 @@ import numpy as np
 
 from unpooled import shared_options as options
 from unpooled.algorithms.algorithm import Algorithm
+from unpooled.algorithms.ld.lead_questions import LEADS_ASKS
+from unpooled.algorithms.ld.leads import clumped_or, with_leads
 from unpooled.algorithms.shared import filters, genotype_counts, summary
 from unpooled.algorithms.shared import groups as people
 from unpooled.algorithms.shared.chunks import Chunk, X, Y, chunks_of
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE, Counted, order_ties
 from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.algorithms.shared.groups import CASE, CONTROL, FINEST, FOUNDER, MEN, NO_PHENOTYPE, Group
+from unpooled.clump_option import CLUMPED, CLUMPING
 from unpooled.cohort import Cohort
 from unpooled.formats import plink
 from unpooled.formats.adjusted import write_adjusted
+from unpooled.formats.clumped import write_clumped
 from unpooled.plan import FILES, Plan
 from unpooled.procedure import Asks, Each, Rows, Study, procedure
 from unpooled.question import Arrays, Count, Foreseen, Question
@@ -64,10 +68,10 @@ def about_chunk(study: Study, chunk: Chunk, sizes: np.ndarray) -> Asks[Counted]:
 
 def report(study: Study, found: Counted, first_is_a1: np.ndarray) -> Iterator[Rows]:
     """Rows of variants whose A1 is known: those that pass the filters, and the others."""
-    passing = filters.passing(found.table, study.plan)
+    passing = filters.passing(found.genotypes, study.plan)
     if not passing.all() and filters.reports_filtered(study.plan):
         out = found.some(~passing)
-        yield filters.filtered(study.plan, out.variants, out.table, first_is_a1[~passing])
+        yield filters.filtered(study.plan, out.variants, out.genotypes, first_is_a1[~passing])
     if passing.any():
         kept = found.some(passing)
         columns = kept.table.columns(first_is_a1[passing])
@@ -153,11 +157,11 @@ CHI_SQUARE = Algorithm(
     method="Allele counts of cases and controls were compared by Pearson's chi-square test with one degree "
     "of freedom, without correction, as plink1.9 --assoc computes it.",
     traits=("case/control",),
-    asks=(Census, CountGenotypes, AlleleOrder),
-    procedure=chi_square,
-    files={**plink.WRITERS, "adjusted": write_adjusted},
+    asks=(Census, CountGenotypes, AlleleOrder, *LEADS_ASKS),
+    procedure=with_leads(chi_square),
+    files={**plink.WRITERS, "adjusted": write_adjusted, CLUMPED: write_clumped},
     usual_files=FILES,
-    options=(*options.SEVERAL, options.SEXES, options.BY_PLACE, *options.FILTERS, options.CI),
+    options=(*options.SEVERAL, options.SEXES, options.BY_PLACE, *options.FILTERS, options.CI, *CLUMPING),
     templates=(
         Template(
             "chi-square-qc",
@@ -167,5 +171,5 @@ CHI_SQUARE = Algorithm(
         ),
     ),
     file_name=lambda file, plan: "assoc.adjusted" if file == "adjusted" else file,
-    columns=filters.lines,
+    columns=clumped_or(filters.lines),
 )

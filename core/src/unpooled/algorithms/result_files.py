@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from unpooled.algorithms import algorithm
 from unpooled.algorithms.algorithm import AboutFile, Algorithm
+from unpooled.clump_option import CLUMPED
 from unpooled.formats import ssf
 from unpooled.heterogeneity_option import META
 from unpooled.panel import MAX_BYTES, SHORTEST_LINE
@@ -41,6 +42,12 @@ _SHARED = {
         "The cohorts' own estimates were combined by the inverse of their variances (fixed effect, and "
         "random effect of DerSimonian and Laird) with Cochran's Q and I², from sums over the cohorts, as "
         "plink1.9 --meta-analysis computes them.",
+    ),
+    CLUMPED: AboutFile(
+        "Clumps",
+        ".clumped: lead variants and those in linkage with them; also colours regions by linkage",
+        "Associations were clumped by r² between haplotypes of the founders of all cohorts together, as "
+        "plink1.9 --clump does.",
     ),
     "ssf": AboutFile("GWAS-SSF for the GWAS Catalog", ".ssf.tsv, with metadata"),
     "parameters": AboutFile("Parameters", "of each column, as JSON"),

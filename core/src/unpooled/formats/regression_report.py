@@ -14,9 +14,11 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from unpooled.clump_option import CLUMPED
 from unpooled.firth_option import ALWAYS, FALLBACK, NEVER, choice
 from unpooled.formats import glm, meta, plink, ssf, titles
 from unpooled.formats.adjusted import reported, write_adjusted
+from unpooled.formats.clumped import write_clumped
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Real, Text, Whole, write_table
 from unpooled.formats.tests import Lines, tests, tests_each, with_joint_test
@@ -80,7 +82,7 @@ def _write(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, odds: bool
 Writer = Callable[[BinaryIO, Panel, Arrays, Plan], None]
 
 _COUNTS: dict[str, Writer] = {name: plink.WRITERS[name] for name in ("frq", "lmiss", "hwe")}
-_BOTH: dict[str, Writer] = {"adjusted": write_adjusted, **_COUNTS}
+_BOTH: dict[str, Writer] = {"adjusted": write_adjusted, CLUMPED: write_clumped, **_COUNTS}
 LINEAR_WRITERS: dict[str, Writer] = {
     "assoc": write_linear,
     "glm": partial(glm.write_glm, logistic=False),

@@ -54,6 +54,36 @@ def products(bits: Words, sign: Floats, mean: Floats, first: Any, second: Any) -
     return out
 
 
+def both_heterozygous(
+    words: Words, members: NDArray[np.bool_], share: Floats, first: Any, second: Any
+) -> Floats:
+    """How many members are heterozygous at both variants of pairs: float64 (pairs,).
+
+    `share`, (variants,), stands for a missing call; `first` and `second` are as in `products`.
+    """
+    bits = planes(words, members)
+    mask = group_masks(members[None])[0]
+    heterozygous, lacking = mask & ~(bits[:, HOMOZYGOUS] | bits[:, MISSING]), bits[:, MISSING]
+    out = np.empty(len(first))
+    pair = np.asarray(first, np.int64), np.asarray(second, np.int64)
+    _both(heterozygous, np.ascontiguousarray(lacking), lacking.any(axis=1), share, *pair, out)
+    return out
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _both(bits: Any, lacking: Any, lacks: Any, share: Any, first: Any, second: Any, out: Any) -> None:
+    for pair in range(first.shape[0]):
+        i, j = first[pair], second[pair]
+        total = np.float64(_common(bits[i], bits[j]))
+        if lacks[j]:
+            total += share[j] * _common(bits[i], lacking[j])
+        if lacks[i]:
+            total += share[i] * _common(bits[j], lacking[i])
+        if lacks[i] and lacks[j]:
+            total += share[i] * share[j] * _common(lacking[i], lacking[j])
+        out[pair] = total
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def _split(words: Any, mask: Any, out: Any) -> None:
     """Words of the first and of the second half of a row go together, as in `kernels.counts`."""

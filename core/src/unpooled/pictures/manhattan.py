@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unpooled.chromosomes import chromosome_name
+from unpooled.pictures import linkage
 from unpooled.pictures.associations import BLOCK, Associations, plain
 from unpooled.pictures.loci import GENOME_WIDE, SUGGESTIVE
 
@@ -84,9 +85,17 @@ def overview(associations: Associations, leads: Sequence[int]) -> dict[str, Any]
 
 
 def region(
-    associations: Associations, chromosome: int, first: int, last: int, leads: Sequence[int]
+    associations: Associations,
+    chromosome: int,
+    first: int,
+    last: int,
+    leads: Sequence[int],
+    known: linkage.Pairs | None = None,
 ) -> dict[str, Any]:
-    """A window from one position to another, for JSON: points alone, with effects, or finer cells."""
+    """A window from one position to another, for JSON: points alone, with effects, or finer cells.
+
+    `known` is the linkage with lead variants, where a study has looked at that.
+    """
     rows = associations.within(chromosome, first, last)
     bases = max(1, -(-(last - first + 1) // COLUMNS))
     parts = [slice(at, min(at + BLOCK, rows.stop)) for at in range(rows.start, rows.stop, BLOCK)]
@@ -112,6 +121,7 @@ def region(
             "se": plain(se, 4),
         },
         "leads": _places(reduced.points, inside),
+        "linkage": None if known is None else linkage.around(associations, known, rows, reduced.points),
     }
 
 

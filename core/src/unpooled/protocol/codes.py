@@ -3,30 +3,34 @@
     cohort: x → P(x)·r      compensator: ·c      server: ·s      cohort: ·1/r → P(x)·c·s → code
 
 An oblivious pseudo-random function (Jarecki, Kiayias and Krawczyk 2014; RFC 9497) whose key is a product. The
-blinded points are uniform whatever the words are, and filled up with others to an agreed number: so neither
-key holder learns a word, nor how many there are. A cohort learns the codes of as many words as the plan lets
-it ask about, and of no others.
+points are filled up with others to an agreed number: so neither key holder learns how many words there are.
+A cohort learns the codes of as many words as the plan lets it ask about, and of no others.
 
-Points of the curve P-256 travel as their first coordinates alone: P and -P have the same, and so have all
-multiples of them, so that the second is never needed.
+One number r blinds all words of a column, which are different, and is drawn for this column of this study: it
+is never used again. What the key holders see is P(x)·r for several x. For each one alone that is uniform.
+Together they are as good as uniform by the decisional Diffie-Hellman assumption alone, where P is a random
+oracle: P(x), P(y), P(x)·r, P(y)·r, of which somebody who guesses at words may know the first two, are exactly
+what it says nobody can tell from P(x), P(y) and two points that have nothing to do with each other; of more
+words each further one is a random combination of the first two (Naor and Reingold 1997). It needs that nobody
+knows the logarithm of one P(x) to the base of another, so a point comes of a digest and never of a number
+times a known point; those that fill up come the same way, of words that only the cohort can compute. Nothing
+that is multiplied by 1/r ever leaves the cohort as a point.
+
+Points of Curve25519 are their first coordinates, and are multiplied by X25519 (RFC 7748). It makes a multiple
+of 8 of every factor, so that points of small order become 0, which is refused. Points of the curve's twist
+are multiplied as well, and tell as little of a key.
 """
 
 from __future__ import annotations
 
 import hashlib
 import itertools
-import secrets
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from cryptography.hazmat.primitives.asymmetric.ec import (
-    ECDH,
-    SECP256R1,
-    EllipticCurvePrivateKey,
-    EllipticCurvePublicKey,
-    derive_private_key,
-)
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
@@ -38,30 +42,31 @@ POINT_BYTES = 32
 KEY_BYTES = 32
 SECRET_BYTES = 32
 MOST_BITS = 64
-_CURVE = SECP256R1()
-_ORDER = _CURVE.group_order
-_SCALAR_BYTES = 48
-"""Of a keystream, for a number below the order: 128 bits more than it has, so none is likelier."""
+_FIELD = 2**255 - 19
+_ORDER = 2**252 + 27742317777372353535851937790883648493
+"""Of the points that X25519 gives: a prime."""
+_MASK = 2**255 - 1
+_A = 486662
+"""Of the curve v^2 = u^3 + A u^2 + u."""
 
 
 def new_key() -> bytes:
     """A key holder's secret, for one study."""
-    return (secrets.randbelow(_ORDER - 1) + 1).to_bytes(KEY_BYTES, "big")
+    return os.urandom(KEY_BYTES)
 
 
 def derive_key(seeds: Sequence[bytes], study: str) -> bytes:
     """A key holder's secret from the mask seeds of all cohorts: no single one of them can compute it."""
     info = codec.encode(("unpooled/code-key", study))
-    found = HKDF(SHA256(), length=_SCALAR_BYTES, salt=None, info=info).derive(b"".join(seeds))
-    return _number(found).to_bytes(KEY_BYTES, "big")
+    return HKDF(SHA256(), length=KEY_BYTES, salt=None, info=info).derive(b"".join(seeds))
 
 
 def multiply(key: bytes, points: bytes, most: int) -> bytes:
     """What a key holder answers: each point times its key. ProtocolError unless these are `most` points."""
     if len(points) != most * POINT_BYTES:
         raise ProtocolError(f"got {len(points)} bytes; want {most} points of {POINT_BYTES} bytes")
-    private = _private(int.from_bytes(key, "big"))
-    return b"".join(private.exchange(ECDH(), _point(x)) for x in _each(points))
+    private = X25519PrivateKey.from_private_bytes(key)
+    return b"".join(_product(private, x) for x in _each(points))
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ class Blinding:
     """What a cohort does with the words of one column: the same again for the same secret.
 
     `secret` is of the operating system, is kept until the codes are there, and never leaves the cohort: with
-    it, who sees the points could try words. `purpose` names study and column.
+    it, who sees the points could try words. `purpose` names study and column, of which there is one blinding.
     """
 
     secret: bytes
@@ -82,47 +87,94 @@ class Blinding:
             raise ProtocolError(f"a secret of {len(self.secret)} bytes; want {SECRET_BYTES}")
         if len(self.words) > self.most:
             raise ProtocolError(f"{len(self.words)} different words; at most {self.most} were agreed")
+        if len(set(self.words)) < len(self.words):  # two equal points would tell of it
+            raise ProtocolError("a word is given twice")
 
     def points(self) -> bytes:
         """As many points as were agreed: those of the words, in their order, then any others."""
-        blinds = map(_private, self._numbers())
-        own = [next(blinds).exchange(ECDH(), self._point_of(word)) for word in self.words]
-        others = [_first_coordinate(next(blinds).public_key()) for _ in range(self.most - len(own))]
-        return b"".join((*own, *others))
+        stream, blind = self._stream(), X25519PrivateKey.from_private_bytes(self._numbers()[0])
+        own = (_point(_digests(self.purpose, word)) for word in self.words)
+        others = (
+            _point(stream(POINT_BYTES) for _ in itertools.count()) for _ in range(self.most - len(self.words))
+        )
+        return b"".join(_product(blind, point) for point in itertools.chain(own, others))
 
     def codes(self, answered: bytes, bits: int) -> np.ndarray:
         """The code of each word from what the key holders made of the points: uint64 below 2^bits."""
         if len(answered) != self.most * POINT_BYTES:
             raise ProtocolError(f"got {len(answered)} bytes; want {self.most} points of {POINT_BYTES} bytes")
-        inverses = _inverses(list(itertools.islice(self._numbers(), len(self.words))))
+        inverse = X25519PrivateKey.from_private_bytes(self._numbers()[1])
         found = (
-            _code(self.purpose, word, _private(inverse).exchange(ECDH(), _point(x)))
-            for word, x, inverse in zip(self.words, _each(answered), inverses, strict=False)
+            _code(self.purpose, word, _product(inverse, x))
+            for word, x in zip(self.words, _each(answered), strict=False)
         )
         return np.fromiter(found, np.uint64, len(self.words)) >> np.uint64(MOST_BITS - bits)
 
-    def _numbers(self) -> Iterator[int]:
-        info = codec.encode(("unpooled/codes", self.purpose))
+    def _numbers(self) -> tuple[bytes, bytes]:
+        """The number that blinds, and its inverse, both as X25519 takes them."""
+        stream = self._stream("number")
+        while True:
+            number = stream(KEY_BYTES)
+            if (inverse := _inverse(number)) is not None:  # of every other one
+                return number, inverse
+
+    def _stream(self, of: str = "others") -> Callable[[int], bytes]:
+        """Bytes that nobody else can compute, one after the other."""
+        info = codec.encode(("unpooled/codes", of, self.purpose))
         key = HKDF(SHA256(), length=32, salt=None, info=info).derive(self.secret)
         stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
-        while True:
-            yield _number(stream.update(bytes(_SCALAR_BYTES)))
-
-    def _point_of(self, word: str) -> EllipticCurvePublicKey:
-        """A point whose logarithm nobody knows: the first digest that is a point's coordinate.
-
-        How long this takes depends on the word, and is seen at the cohort alone.
-        """
-        for attempt in range(128):  # each fails for one word in two
-            try:
-                return _point(_digest(self.purpose, word, attempt))
-            except ProtocolError:
-                continue
-        raise AssertionError("no digest of a word is a point")
+        return lambda length: stream.update(bytes(length))
 
 
-def _number(uniform: bytes) -> int:
-    return int.from_bytes(uniform, "big") % (_ORDER - 1) + 1
+def _point(digests: Iterator[bytes]) -> bytes:
+    """A point whose logarithm nobody knows: the first digest that is one's coordinate, as every other is.
+
+    How long this takes depends on the word, and is seen at the cohort alone.
+    """
+    for digest in digests:
+        u = int.from_bytes(digest, "little") & _MASK
+        if u < _FIELD and _is_square(u * (u * (u + _A) + 1)):
+            return u.to_bytes(POINT_BYTES, "little")
+    raise AssertionError("no digest is a point")
+
+
+def _digests(purpose: str, word: str) -> Iterator[bytes]:
+    return (_digest(purpose, word, attempt) for attempt in itertools.count())
+
+
+def _product(private: X25519PrivateKey, x: bytes) -> bytes:
+    """A point times a number. ProtocolError for one that is none, or of small order."""
+    if int.from_bytes(x, "little") >= _FIELD:  # each point has one form
+        raise ProtocolError("not a point of the curve")
+    try:
+        return private.exchange(X25519PublicKey.from_public_bytes(x))
+    except ValueError as error:  # the product is 0
+        raise ProtocolError("a point of small order") from error
+
+
+def _inverse(number: bytes) -> bytes | None:
+    """What undoes a multiplication by X25519, if X25519 takes it: a multiple of 8, from 2^254 to 2^255.
+
+    Among the numbers that are the inverse modulo the order, one below eight times the order is a multiple.
+    """
+    taken = int.from_bytes(number, "little") & (_MASK - 7) | 1 << 254
+    inverse = pow(taken, -1, _ORDER)
+    inverse += _ORDER * (-inverse * pow(_ORDER, -1, 8) % 8)
+    return inverse.to_bytes(KEY_BYTES, "little") if 1 << 254 <= inverse < 1 << 255 else None
+
+
+def _is_square(number: int) -> bool:
+    """Whether a number is a square in the field and not 0, by Jacobi's symbol: faster than by a power."""
+    a, n, sign = number % _FIELD, _FIELD, 1
+    while a:
+        twos = (a & -a).bit_length() - 1
+        a >>= twos
+        if twos & 1 and n & 7 in (3, 5):
+            sign = -sign
+        if a & n & 3 == 3:
+            sign = -sign
+        a, n = n % a, a
+    return n == 1 and sign == 1
 
 
 def _code(purpose: str, word: str, shared: bytes) -> int:
@@ -131,35 +183,6 @@ def _code(purpose: str, word: str, shared: bytes) -> int:
 
 def _digest(*parts: str | int | bytes) -> bytes:
     return hashlib.sha256(codec.encode(("unpooled/code", *parts))).digest()
-
-
-def _point(x: bytes) -> EllipticCurvePublicKey:
-    try:
-        return EllipticCurvePublicKey.from_encoded_point(_CURVE, b"\x02" + x)
-    except ValueError as error:
-        raise ProtocolError("not a point of the curve") from error
-
-
-def _first_coordinate(point: EllipticCurvePublicKey) -> bytes:
-    return point.public_numbers().x.to_bytes(POINT_BYTES, "big")
-
-
-def _private(number: int) -> EllipticCurvePrivateKey:
-    return derive_private_key(number, _CURVE)
-
-
-def _inverses(numbers: Sequence[int]) -> list[int]:
-    """Modulo the order of the curve: one inversion, and three products each (Montgomery 1987)."""
-    products = list(itertools.accumulate(numbers, _times, initial=1))
-    inverse, found = pow(products[-1], -1, _ORDER), []
-    for number, before in zip(reversed(numbers), reversed(products[:-1]), strict=True):
-        found.append(_times(inverse, before))
-        inverse = _times(inverse, number)
-    return found[::-1]
-
-
-def _times(a: int, b: int) -> int:
-    return a * b % _ORDER
 
 
 def _each(points: bytes) -> Iterator[bytes]:

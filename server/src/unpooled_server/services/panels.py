@@ -198,7 +198,8 @@ def compare(study: Study) -> None:
     panel = agreement.panel
     if len(panels) == 1 and len(panel) == len(first := next(iter(panels.values()))):
         panel = first  # nothing was left out of the one list: its digest is at hand
-    found = overlap.compare(lists, len(panel), study.plan.cohorts, study.plan.autosomes)
+    plan = study.plan
+    found = overlap.compare(lists, len(panel), plan.cohorts, plan.autosomes, by_place=plan.by_place)
 
     is_agreed = is_whole and len(panel) > 0 and (study.lists_accepted or not found.said)
     if is_agreed:

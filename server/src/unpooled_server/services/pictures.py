@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from unpooled.algorithms.ld import leads
+from unpooled.algorithms.shared import summary
 from unpooled.memory import give_back_what_is_free
-from unpooled.pictures import loci, lookup, manhattan
+from unpooled.pictures import linkage, loci, lookup, manhattan
 from unpooled.pictures.associations import Associations
 from unpooled.pictures.quantiles import quantiles
+from unpooled.question import Arrays
 from unpooled.report import Pictures
 from unpooled_server import store
 from unpooled_server.kept import Results
@@ -20,9 +24,11 @@ TESTED = "neg_log10_p"
 """The result column without which there is nothing to draw: the plan may have asked for counts alone."""
 
 MANHATTAN, QUANTILES, LOCI, IDS = "manhattan.json.gz", "qq.json.gz", "loci.json", "ids.npy"
+LINKAGE = "linkage.npy"
+"""Only of a study that looked at it."""
 
 
-def draw(results: Results) -> Pictures:
+def draw(results: Results, tables: Mapping[str, Arrays]) -> Pictures:
     """Keep the pictures of results whose columns are kept. They are never changed."""
     associations = Associations(results.kept_columns, results.plan)
 
@@ -37,6 +43,11 @@ def draw(results: Results) -> Pictures:
     keep(QUANTILES, _packed(curves))
     with store.whole_file(results.path(IDS)) as out:
         np.save(out, lookup.index(associations.columns["id"]), allow_pickle=False)
+    if (compared := tables.get(leads.LINKAGE)) is not None:
+        tested = tables[summary.VARIANTS]["variant"][:]
+        known = linkage.pairs({name: compared[name][:] for name in compared}, tested)
+        with store.whole_file(results.path(LINKAGE)) as out:
+            np.save(out, known, allow_pickle=False)
     give_back_what_is_free()
     return Pictures(overview, curves, found)
 

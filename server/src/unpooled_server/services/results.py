@@ -172,7 +172,7 @@ def _kept_and_drawn(
     names = _keep_table(study, folder, algorithm(plan.test).looked_at(found))
     give_back_what_is_free()
     results = Results(study, plan, folder, names)
-    return names, pictures.draw(results) if pictures.TESTED in names else None
+    return names, pictures.draw(results, found) if pictures.TESTED in names else None
 
 
 def _keep_table(study: Study, folder: str, rows: Arrays) -> list[str]:

@@ -83,6 +83,14 @@ class Manhattan(_Picture):
     points = GenomePoints()
 
 
+class Linkage(serializers.Serializer[Any]):
+    lead = serializers.CharField(help_text="ID of the strongest lead variant of the region")
+    r2 = serializers.ListField(
+        child=serializers.FloatField(allow_null=True),
+        help_text="of each point with it; null where the two were not compared",
+    )
+
+
 class Region(_Picture):
     chromosome = serializers.CharField()
     first = serializers.IntegerField()
@@ -90,6 +98,7 @@ class Region(_Picture):
     cell = Cell(allow_null=True, help_text="null where every variant is a point")
     segments = RegionSegments()
     points = RegionPoints()
+    linkage = Linkage(allow_null=True, help_text="null without a lead, or if the study looked at no linkage")
 
 
 class Gene(serializers.Serializer[Any]):

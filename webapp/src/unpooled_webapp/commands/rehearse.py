@@ -13,8 +13,9 @@ import click
 
 from unpooled.algorithms import ALGORITHMS, FITS, METHODS, TESTS
 from unpooled.algorithms.polygenic import POLYGENIC
+from unpooled.clump_option import CLUMPED
 from unpooled.errors import listed
-from unpooled.filesets import FILESETS
+from unpooled.filesets import COPIED, FILESETS, GENOTYPES, OF_BFILE, OF_BGEN, OF_VCF
 from unpooled.plan import NOT_REPORTED
 from unpooled.protocol.messages import MIN_COHORTS
 from unpooled.schema import (
@@ -40,6 +41,14 @@ PER_COHORT = (
     "extract",
     "exclude",
 )  # given once for all cohorts, or once for each in order
+PER_COPY = {"psam": tuple(each.option for each in COPIED), "sample": (OF_BGEN.option,)}
+"""Given once, or once for each cohort whose genotypes one of these options gives, in order."""
+ONCE = {
+    "vcf_dosage": (OF_VCF.option,),
+    "copies": tuple(each.option for each in COPIED),
+    "minimac3_r2_filter": tuple(option for option in GENOTYPES if option != OF_BFILE.option),
+}
+"""Given once, for all cohorts whose genotypes one of these options gives."""
 
 
 FLAGS = {"--1": "zero_one", "--one-class": "one_class"}
@@ -125,6 +134,19 @@ class _WithDeclared(click.Command):
               help="PLINK files of one cohort; give it three times or more.")  # fmt: skip
 @click.option("--pfile", multiple=True, callback=_paths, metavar="PREFIX",
               help="PLINK 2 files of one cohort; after those of --bfile.")  # fmt: skip
+@click.option("--vcf", multiple=True, type=EXISTING, metavar="FILE",
+              help="The VCF or BCF of one cohort; after those.")  # fmt: skip
+@click.option("--vcf-dosage", metavar="FIELD", help="The field that their dosages are taken from.")
+@click.option("--bgen", multiple=True, type=EXISTING, metavar="FILE",
+              help="The BGEN of one cohort; after those.")  # fmt: skip
+@click.option("--psam", multiple=True, type=EXISTING, metavar="FILE",
+              help="Sexes and phenotypes of --vcf and --bgen, once or once for each.")  # fmt: skip
+@click.option("--sample", multiple=True, type=EXISTING, metavar="FILE",
+              help="The .sample of each --bgen.")  # fmt: skip
+@click.option("--copies", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Folder for the copies that are made of these.  [in your profile's cache]")  # fmt: skip
+@click.option("--minimac3-r2-filter", type=click.FloatRange(0, 1), metavar="X",
+              help="Only variants that were imputed at least so well at a cohort.")  # fmt: skip
 @click.option("--normalize", type=click.Choice(NORMALIZE),
               help="No test: normalize tables.")  # fmt: skip
 @click.option("--encode", is_flag=True, help="No test: encode the columns of words of tables.")
@@ -157,6 +179,7 @@ class _WithDeclared(click.Command):
               help="A covariate with levels, the reference first.")  # fmt: skip
 @click.option("--condition-list", type=EXISTING, help="A file with the IDs of --condition, between blanks.")
 @click.option("--adjust", is_flag=True, help="Also adjusted P values.")
+@click.option("--clump", is_flag=True, help="Also clumps of associated variants.")
 @click.option("--1", "zero_one", is_flag=True, help="Phenotypes are 0 and 1, not 1 and 2.")
 @click.option("--missing-phenotype", metavar="N", help="The code of a missing phenotype besides -9.")
 @click.option(
@@ -230,7 +253,8 @@ def _settings(options: dict[str, Any]) -> Settings:
     return Settings(
         plan=_plan_of_tables(options) if kind == "table" else _plan(options),
         arguments=[
-            [*_client_arguments(options, cohort, len(data)), *files] for cohort, files in enumerate(data)
+            [*_client_arguments(options, cohort, len(data)), *_of_copy(options, data, cohort), *files]
+            for cohort, files in enumerate(data)
         ],
         panel_list=options["panel_list"],
         out=options["out"],
@@ -245,7 +269,7 @@ def _cohorts(options: dict[str, Any], kind: str) -> list[list[str]]:
 
 def _data_options(kind: str) -> list[str]:
     """The options that give a cohort's data."""
-    return [kind] if kind == "table" else [fileset.option for fileset in FILESETS]
+    return [kind] if kind == "table" else list(GENOTYPES)
 
 
 def _method_of_tables(options: dict[str, Any]) -> str | None:
@@ -405,9 +429,27 @@ def _conditions(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _result_files(options: dict[str, Any]) -> list[str]:
-    """As asked, else as is usual for the test; with --adjust also the adjusted P values."""
+    """As asked, else as is usual for the test; with --adjust and --clump also theirs."""
     files = options["files"] or list(TESTS[options["test"]].usual_files)
-    return [*files, *(["adjusted"] if options["adjust"] and "adjusted" not in files else [])]
+    further = {"adjusted": options["adjust"], CLUMPED: options["clump"]}
+    return list(dict.fromkeys([*files, *(file for file, is_asked in further.items() if is_asked)]))
+
+
+def _of_copy(options: dict[str, Any], data: list[list[str]], cohort: int) -> list[str]:
+    """What the client of one cohort is told of a file that it copies."""
+    kinds = [option.removeprefix("--") for option, _ in data]
+    arguments = []
+    for name, those in PER_COPY.items():
+        given, places = options[name], [place for place, kind in enumerate(kinds) if kind in those]
+        if len(given) not in (0, 1, len(places)):
+            wanted = " and ".join(f"--{kind}" for kind in those)
+            raise click.UsageError(f"--{name} is given {len(given)} times; want once, or once per {wanted}")
+        if given and cohort in places:
+            arguments += [f"--{name}", str(given[places.index(cohort) % len(given)])]
+    for name, those in ONCE.items():
+        if options[name] is not None and kinds[cohort] in those:
+            arguments += [f"--{name.replace('_', '-')}", str(options[name])]
+    return arguments
 
 
 def _client_arguments(options: dict[str, Any], cohort: int, cohorts: int) -> list[str]:

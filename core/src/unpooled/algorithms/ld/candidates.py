@@ -8,9 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from unpooled.algorithms.ld.haplotypes import r_squared
 from unpooled.algorithms.ld.questions import weights
 from unpooled.algorithms.shared.genotype_counts import Counted
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
+from unpooled.question import Arrays
 
 _MORE = 1 + 2.0**-44
 """PLINK's tolerance."""
@@ -81,6 +83,22 @@ class Candidates:
         """Copies of the panel's first allele: float64 (m,)."""
         return np.asarray((self.called + self.total) / self.called)
 
+    @property
+    def heterozygous(self) -> np.ndarray:
+        """Share of people with one copy of either allele: float64 (m,)."""
+        return np.asarray((self.called - self.squares) / self.called)
+
+    def total_of(self, people: float) -> np.ndarray:
+        """Sum of x over all people, of whom those without a call count as the mean: float64 (m,)."""
+        return np.asarray(self.total + (people - self.called) * (self.total / self.called))
+
+    def r_squared(self, first: np.ndarray, second: np.ndarray, sums: Arrays, people: float) -> np.ndarray:
+        """Squared correlation between haplotypes of pairs: float64 (pairs,). `sums` are of `SumWithLeads`."""
+        total = self.total_of(people)
+        copies = total + people
+        of_copies = sums["products"] + total[first] + total[second] + people
+        return r_squared(people, copies[first], copies[second], of_copies, sums["both_heterozygous"])
+
     def linked(
         self, first: np.ndarray, second: np.ndarray, products: np.ndarray, people: float, r2: float
     ) -> np.ndarray:
@@ -88,8 +106,7 @@ class Candidates:
 
         `first` and `second` are places of variants, `people` is how often everybody counts.
         """
-        missing = people - self.called
-        total = self.total + missing * (self.total / self.called)
+        missing, total = people - self.called, self.total_of(people)
         squares = self.squares + missing * (self.total / self.called) ** 2
         variance = squares * people - total * total
         covariance = products * people - total[first] * total[second]

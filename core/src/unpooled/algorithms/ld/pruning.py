@@ -86,14 +86,20 @@ def count_founders(study: Study) -> Asks[np.ndarray]:
 def count_chunk(study: Study, chunk: Chunk, founders: np.ndarray) -> Asks[Candidates]:
     """Count the genotypes of a chunk; what passes the filters and has enough carriers can be compared."""
     wanted = tuple(weights(chunk.chromosome))
-    sizes = [_size(group, founders) for group in wanted]
+    sizes = [size_of(group, founders) for group in wanted]
     sums = yield CountGenotypes(chunk.start, chunk.stop, wanted, max(sizes), chunk.chromosome)
     table = GenotypeTable(sums["genotypes"], wanted, sum(sizes), chunk.chromosome, ())
     found = Counted.of(chunk, table)
     return Candidates.of(found.some(filters.passing(table, study.plan)), study.plan)
 
 
-def _size(group: tuple[str, ...], founders: np.ndarray) -> int:
+def people_counted(chromosome: str, founders: np.ndarray) -> float:
+    """How often all founders count together, on a class of chromosomes."""
+    return float(sum(weight * size_of(group, founders) for group, weight in weights(chromosome).items()))
+
+
+def size_of(group: tuple[str, ...], founders: np.ndarray) -> int:
+    """How many founders are in a group, given those in each of `EVERY_FOUNDER`."""
     named = zip(EVERY_FOUNDER, founders.tolist(), strict=True)
     return sum(size for finest, size in named if set(group) <= set(finest))
 
@@ -163,7 +169,6 @@ def compare(
         study.plan.cohorts,
         candidates.chromosome,
     )
-    of_group = weights(candidates.chromosome)
-    people = float(sum(weight * _size(group, founders) for group, weight in of_group.items()))
+    people = people_counted(candidates.chromosome, founders)
     r2 = Windows.read(study.plan.indep_pairwise).r2
     return some.linked(*places, sums["products"], people, r2)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -29,6 +30,9 @@ MOST_QUESTIONS = 2 * MOST_ROUNDS + MOST_AHEAD**2 // PAIRS_AT_ONCE + 1
 _USUALLY_AHEAD = 50
 """Variants behind another that it is compared with, of large windows of kilobases."""
 
+
+Pairs: TypeAlias = tuple[np.ndarray, np.ndarray]
+"""Places of the first and of the second variant of pairs, int64 (pairs,) each."""
 
 CLASSES = (DIPLOID, X, Y, MT)
 
@@ -136,8 +140,8 @@ class SumPairs(Question):
         each = min(most, _USUALLY_AHEAD)
         whole, rest = divmod(each * sum(chunk.variants for chunk in chunks), PAIRS_AT_ONCE)
         # Of each chromosome the last question of a round may be about few pairs.
-        last = [_none(0)] * ((plan.autosomes + len(CLASSES)) * MOST_ROUNDS)
-        questions = [*([_none(PAIRS_AT_ONCE)] * whole), _none(rest), *last]
+        last = [of_size(0)] * ((plan.autosomes + len(CLASSES)) * MOST_ROUNDS)
+        questions = [*([of_size(PAIRS_AT_ONCE)] * whole), of_size(rest), *last]
         return Foreseen(questions, rounds=-(-most // each) if each else 1, exact=False, usual_rounds=1)
 
     @classmethod
@@ -189,7 +193,7 @@ class SumPairs(Question):
     def local(self, cohort: Cohort) -> Arrays:
         inside = [(groups.members(group, cohort.samples), w) for group, w in weights(self.chromosome).items()]
         first, second = self.places()
-        found, done = np.zeros(self.pairs), 0
+        found, done = {sent.name: np.zeros(self.pairs) for sent in self.sends}, 0
         rows = max(1, AT_ONCE // max(1, len(cohort.samples) // 4), 2 * int(self.lag.max(initial=0)))
         for start in range(0, len(self.variants), rows):
             upto = done + int(self.ahead[start : start + rows].sum(dtype=np.int64))
@@ -199,17 +203,26 @@ class SumPairs(Question):
             sign = np.where(
                 packed.swapped, 1.0, -1.0
             )  # copies of A2 are those of the panel's first if swapped
+            here, pair = slice(start, stop), (first[some] - start, second[some] - start)
             for members, weight in inside:
-                bits = kernel.planes(packed.words, members)
-                sums = kernel.products(
-                    bits, sign, self.mean[start:stop] - 1, first[some] - start, second[some] - start
-                )
-                found[some] += weight * sums
+                for name, sums in self.of_members(packed.words, members, sign, here, pair).items():
+                    found[name][some] += weight * sums
             done = upto
-        return {"products": found}
+        return found
+
+    def of_members(
+        self,
+        words: np.ndarray,
+        members: np.ndarray,
+        sign: np.ndarray,
+        here: slice,
+        pair: Pairs,
+    ) -> Mapping[str, np.ndarray]:
+        """The sums over some people, of pairs among the variants `here`."""
+        return {"products": kernel.products(kernel.planes(words, members), sign, self.mean[here] - 1, *pair)}
 
 
-def _none(pairs: int) -> SumPairs:
+def of_size(pairs: int) -> SumPairs:
     """About so many pairs: only the size is meant."""
     one, variants = np.ones(pairs, np.uint32), np.arange(pairs + 1, dtype=np.uint32)
     return SumPairs(variants, np.zeros(pairs + 1), np.append(one, np.uint32(0)), one, 1, 1, MT)

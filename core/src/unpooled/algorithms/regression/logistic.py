@@ -21,6 +21,8 @@ import numpy as np
 from unpooled import genotype_model, heterogeneity_option
 from unpooled import shared_options as options
 from unpooled.algorithms.algorithm import Algorithm, Cost
+from unpooled.algorithms.ld.lead_questions import LEADS_ASKS
+from unpooled.algorithms.ld.leads import clumped_or, with_leads
 from unpooled.algorithms.regression.about_variants import FIRST, INCOMPLETE, SECOND, TIED, flags
 from unpooled.algorithms.regression.ascent import MOST_EVALUATIONS, Advance, Ascent
 from unpooled.algorithms.regression.conditions import (
@@ -73,6 +75,7 @@ from unpooled.algorithms.shared.standardise import (
     PooledColumns,
     Spread,
 )
+from unpooled.clump_option import CLUMPING
 from unpooled.firth_option import ALWAYS, FIRTH, choice
 from unpooled.formats import regression_report
 from unpooled.genotype_model import terms_of
@@ -440,8 +443,9 @@ LOGISTIC = Algorithm(
         EvaluatePenalised,
         Penalty,
         OrderAlleles,
+        *LEADS_ASKS,
     ),
-    procedure=logistic,
+    procedure=with_leads(logistic),
     files=regression_report.LOGISTIC_WRITERS,
     usual_files=("assoc",),
     options=(
@@ -451,11 +455,12 @@ LOGISTIC = Algorithm(
         FIRTH,
         *options.ITERATION,
         options.BETA,
+        *CLUMPING,
     ),
     templates=(with_components("logistic"),),
     rules=heterogeneity_option.problem,
     cost=Cost(17e-6, _seconds),
     file_name=regression_report.file_name,
-    columns=columns_of,
+    columns=clumped_or(columns_of),
     looked_at=with_meta,
 )

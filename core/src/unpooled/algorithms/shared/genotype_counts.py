@@ -10,6 +10,7 @@ import numpy as np
 
 from unpooled.algorithms.shared import groups as people
 from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chromosome_class, foreseen_chunks
+from unpooled.algorithms.shared.dosage_table import DosageTable
 from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.algorithms.shared.groups import Group
 from unpooled.cohort import Cohort, blocks
@@ -100,12 +101,17 @@ class CountGenotypes(Question):
             yield replace(self, start=self.start + part.start, stop=self.start + part.stop)
 
     def local(self, cohort: Cohort) -> Arrays:
-        packed = cohort.packed(slice(self.start, self.stop))
-        inside = [people.members(group, cohort.samples) for group in self.groups]
-        masks = group_masks(np.array(inside, bool).reshape(len(inside), len(cohort.samples)))
-        counts = count_genotypes(packed.words, masks)
-        counts[packed.swapped] = counts[packed.swapped, :, ::-1]
-        return {"genotypes": counts}
+        return {"genotypes": counted(cohort, slice(self.start, self.stop), self.groups)}
+
+
+def counted(cohort: Cohort, variants: slice | np.ndarray, groups: Sequence[Group]) -> np.ndarray:
+    """People of each group with two, one and no copies of the panel's first allele: int64 (m, groups, 3)."""
+    packed = cohort.packed(variants)
+    inside = [people.members(group, cohort.samples) for group in groups]
+    masks = group_masks(np.array(inside, bool).reshape(len(inside), len(cohort.samples)))
+    counts = count_genotypes(packed.words, masks)
+    counts[packed.swapped] = counts[packed.swapped, :, ::-1]
+    return counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,11 +173,11 @@ class Counted:
 
     variants: np.ndarray
     """Panel indices, uint32 (m,)."""
-    table: GenotypeTable
+    table: GenotypeTable | DosageTable
     """Of these variants."""
 
     @classmethod
-    def of(cls, chunk: Chunk, table: GenotypeTable) -> Counted:
+    def of(cls, chunk: Chunk, table: GenotypeTable | DosageTable) -> Counted:
         """All variants of a chunk."""
         return cls(np.arange(chunk.start, chunk.stop, dtype=np.uint32), table)
 
@@ -181,6 +187,13 @@ class Counted:
         counts = np.concatenate([part.table.counts for part in parts])
         variants = np.concatenate([part.variants for part in parts])
         return cls(variants, replace(parts[0].table, counts=counts))
+
+    @property
+    def genotypes(self) -> GenotypeTable:
+        """The table of a study of called genotypes. TypeError of one of dosages."""
+        if isinstance(self.table, DosageTable):
+            raise TypeError("dosages were counted, not genotypes")
+        return self.table
 
     def some(self, which: np.ndarray) -> Counted:
         """Some of them: bool (m,), or their places."""

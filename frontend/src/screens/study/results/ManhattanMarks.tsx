@@ -8,9 +8,9 @@ import figure from "./Figure.module.css";
 import { FOLD } from "./fold";
 import type { Genome, Window } from "./genome";
 import { labelled, LETTER, type Mark } from "./labels";
-import { across, onto, strongest, type Layer, type Size } from "./layer";
+import { across, BOUNDS, onto, strongest, type Layer, type Size } from "./layer";
 import styles from "./Manhattan.module.css";
-import { diamond } from "./paths";
+import { diamond, dot } from "./paths";
 import { heightOf, Tracks, type TracksOf } from "./Tracks";
 import { t } from "../../../words/language";
 
@@ -73,10 +73,11 @@ export function ManhattanMarks({
       <g transform={`translate(${left} ${top})`}>
         <Stripes genome={genome} seen={seen} size={size} />
         <Heights layer={layer} size={size} />
+        {layer.isLinked && <Linkage width={width} />}
         <g clipPath={`url(#${clip})`}>
           <Limits layer={layer} size={size} limits={limits} isBehind />
           <g transform={transform} className={transform && styles.moving}>
-            <Marks even={layer.even} odd={layer.odd} />
+            <Marks even={layer.even} odd={layer.odd} linked={layer.linked} />
           </g>
           <Leads layer={layer} seen={seen} size={size} wanted={wanted} />
           {pointed && (
@@ -111,14 +112,38 @@ export function ManhattanMarks({
 }
 
 /** All that is not a lead. It is as long as its layer is, however the window moves. */
-export const Marks = memo(function Marks({ even, odd }: { even: string; odd: string }) {
+export const Marks = memo(function Marks({ even, odd, linked }: Pick<Layer, "even" | "odd" | "linked">) {
   return (
     <>
       <path className={styles.even} d={even} />
       <path className={styles.odd} d={odd} />
+      {linked.map((path, strength) => (
+        <path key={strength} className={styles.linked} data-strength={strength} d={path} />
+      ))}
     </>
   );
 });
+
+const SWATCH = 30; // pixels, with its number
+
+/** What the colours of a region mean, above it at the right; the caption says with which variant. */
+function Linkage({ width }: { width: number }) {
+  return (
+    <g transform={`translate(${width - (BOUNDS.length + 1) * SWATCH} -13)`}>
+      <text className={figure.tick} x={-6} textAnchor="end">
+        r²
+      </text>
+      {[0, ...BOUNDS].map((bound, strength) => (
+        <g key={bound} transform={`translate(${strength * SWATCH} 0)`}>
+          <path className={styles.linked} data-strength={strength} d={dot(6, -4)} />
+          <text className={figure.tick} x={12}>
+            {decimal(bound)}
+          </text>
+        </g>
+      ))}
+    </g>
+  );
+}
 
 /** Every other chromosome stands on a stripe: colour is not all that tells neighbours apart. */
 export function Stripes({

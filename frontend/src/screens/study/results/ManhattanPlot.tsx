@@ -207,6 +207,7 @@ function About({ point, effect }: { point: Point; effect: string }) {
         facts={[
           [t("Place"), place(point.chromosome, point.position)],
           ["P", pValue(point.negLog10P)],
+          ...(point.r2 === null ? [] : [[t("r² with the lead"), measured(point.r2)] as const]),
           ...(alleles
             ? ([
                 ["A1 / A2", `${alleles.a1} / ${alleles.a2}`],

@@ -129,7 +129,7 @@ function Half({ layer, genome, seen, size, limits, isDown }: HalfProps) {
       <Stripes genome={genome} seen={seen} size={size} />
       <Heights layer={layer} size={size} isDown={isDown} />
       {limits && <Limits layer={layer} size={size} limits={limits} isBehind />}
-      <Marks even={layer.even} odd={layer.odd} />
+      <Marks even={layer.even} odd={layer.odd} linked={layer.linked} />
       <Leads layer={layer} seen={seen} size={size} wanted={null} isDown={isDown} />
       {limits && <Limits layer={layer} size={size} limits={limits} />}
     </>

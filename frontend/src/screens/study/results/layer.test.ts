@@ -58,6 +58,7 @@ const REGION: Schemas["Region"] = {
     effect_of_a1: [1.5, null],
   },
   leads: [],
+  linkage: null,
 };
 
 const WHOLE = overviewLayer(GENOME, OVERVIEW, SIZE);
@@ -91,6 +92,15 @@ test("points have their place on the axis of the genome", () => {
     [950, null],
   ]);
   expect(PART.home).toEqual({ from: 920, to: 970 });
+});
+
+test("points have the colour of their linkage, where that is known", () => {
+  const points = { ...REGION.points, position: [30, 50] };
+  const layer = regionLayer(GENOME, { ...REGION, points, linkage: { lead: "rs44", r2: [0.4, null] } }, SIZE);
+  expect(layer.linked.map((path) => starts(path))).toEqual([[], [], [200], [], []]);
+  expect(starts(layer.odd)).toEqual([600]);
+  expect([layer.isLinked, PART.isLinked]).toEqual([true, false]);
+  expect(layer.points.map(({ r2 }) => r2)).toEqual([0.4, null]);
 });
 
 test("a layer covers the windows within its home", () => {

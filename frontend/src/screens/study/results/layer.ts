@@ -17,6 +17,8 @@ export interface Point {
   at: number;
   negLog10P: number;
   isLead: boolean;
+  /** r² with the strongest lead of a region; null where that is not known. */
+  r2: number | null;
   /** What only a region tells. */
   alleles: {
     a1: string;
@@ -33,9 +35,15 @@ export interface Layer {
   /** Of every other chromosome, so that neighbours differ. */
   even: string;
   odd: string;
+  /** Of points by their linkage, the weakest first, as they are coloured. */
+  linked: readonly string[];
+  isLinked: boolean;
   points: readonly Point[];
   isEveryVariant: boolean;
 }
+
+/** From which r² on a point has the next colour. */
+export const BOUNDS = [0.2, 0.4, 0.6, 0.8] as const;
 
 export interface Size {
   width: number;
@@ -84,6 +92,7 @@ export function overviewLayer(
       at: (starts.get(chromosome)?.start ?? 0) + position,
       negLog10P: points.neg_log10_p[i] ?? 0,
       isLead: isLead.has(i),
+      r2: null,
       alleles: null,
     };
   });
@@ -100,7 +109,7 @@ export function overviewLayer(
 
 /** A region. */
 export function regionLayer(genome: Genome, answer: Schemas["Region"], size: Size): Layer {
-  const { segments, cell, points, leads, first, last, chromosome } = answer;
+  const { segments, cell, points, leads, first, last, chromosome, linkage } = answer;
   const start = chromosomeOf(genome, chromosome)?.start ?? 0;
   const number = genome.chromosomes.findIndex(({ name }) => name === chromosome);
   const isLead = new Set(leads);
@@ -112,6 +121,7 @@ export function regionLayer(genome: Genome, answer: Schemas["Region"], size: Siz
     at: start + position,
     negLog10P: points.neg_log10_p[i] ?? 0,
     isLead: isLead.has(i),
+    r2: linkage?.r2[i] ?? null,
     alleles: {
       a1: points.a1[i] ?? "",
       a2: points.a2[i] ?? "",
@@ -127,7 +137,8 @@ export function regionLayer(genome: Genome, answer: Schemas["Region"], size: Siz
     high: segments.high[i] ?? 0,
   }));
   const home = { from: start + first, to: start + last };
-  return drawn(home, size, columns, cell?.height ?? 0, found, () => number, cell === null);
+  const layer = drawn(home, size, columns, cell?.height ?? 0, found, () => number, cell === null);
+  return { ...layer, isLinked: linkage !== null };
 }
 
 interface Column {
@@ -154,15 +165,28 @@ function drawn(
   );
   const scale = isDown ? mirrored(up, height) : up;
   const paths: [string[], string[]] = [[], []];
+  const linked = [...BOUNDS, 1].map((): string[] => []);
   for (const { at, number, low, high } of columns) {
     const line = upright(across(home, width, at), scale.y((low + 0.5) * cell), scale.y((high + 0.5) * cell));
     paths[number % 2 ? 1 : 0].push(line);
   }
   for (const point of points) {
     if (point.isLead) continue; // a diamond, drawn on top
-    paths[numberOf(point) % 2 ? 1 : 0].push(dot(across(home, width, point.at), scale.y(point.negLog10P)));
+    const { at, negLog10P, r2 } = point;
+    const usual = paths[numberOf(point) % 2 ? 1 : 0];
+    const path = r2 === null ? usual : linked[BOUNDS.filter((bound) => r2 >= bound).length];
+    path?.push(dot(across(home, width, at), scale.y(negLog10P)));
   }
-  return { home, scale, even: paths[0].join(""), odd: paths[1].join(""), points, isEveryVariant };
+  return {
+    home,
+    scale,
+    even: paths[0].join(""),
+    odd: paths[1].join(""),
+    linked: linked.map((each) => each.join("")),
+    isLinked: false,
+    points,
+    isEveryVariant,
+  };
 }
 
 /** The variant closest to a place in the plot, if one is within `reach` pixels. */

@@ -1,0 +1,114 @@
+"""This cohort's frequencies beside the pool's, from the study's `.frq`: how many differ beyond chance.
+
+A cohort is a part of the pool. If its people are like the others, the frequency among its n alleles has mean
+p and variance p(1-p)(1/n - 1/N), where p is the frequency among the pool's N. Of a rare allele it is far from
+normal, and chance is soon many deviations away. So the smaller of two scores counts, that and the one of
+arcsin √p: the first is the cautious one below p, the second above it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from unpooled.formats import titles
+from unpooled.formats.reading import Line, Report
+from unpooled.plan import Plan
+from unpooled_client.data.cohort import PlinkData
+from unpooled_client.data.frequencies import Reference, expected_of, observed_in
+
+FAR = 5.0
+"""Deviations that no variant is away by chance, of a million or so."""
+SHOWN = 10
+
+_AT_ONCE = 1 << 16  # lines
+
+
+@dataclass(frozen=True)
+class Far:
+    """A variant whose frequency is far from the pool's; both of the same allele."""
+
+    name: str
+    allele: str
+    pool: float
+    own: float
+    score: float
+
+
+@dataclass(frozen=True)
+class Frequencies:
+    """What was compared."""
+
+    variants: int
+    """Autosomal ones that were counted here and in the pool."""
+    far: int
+    """Those that are more than FAR deviations away."""
+    farthest: tuple[Far, ...]
+
+
+def beside_the_pool(frq: Path, data: PlinkData, plan: Plan, kept: np.ndarray | None) -> Frequencies:
+    """Compare the cohort with the pool's `.frq`, which is read in pieces.
+
+    `kept`, bool (n,), is who was in the study, where --mind has left people out.
+    """
+    who = data.samples.kept if kept is None else kept
+    if not plan.nonfounders:
+        who = who & data.samples.founder
+    data = dataclasses.replace(data, samples=dataclasses.replace(data.samples, kept=who))
+    order = np.argsort(data.panel.name, kind="stable")
+    names = data.panel.name[order]
+    variants, far, farthest = 0, 0, []
+    for reference in _pieces(Report(frq)):
+        at = np.searchsorted(names, reference.name).clip(max=len(names) - 1)
+        theirs = np.flatnonzero(names[at] == reference.name)
+        mine = order[at[theirs]]
+        autosomal = (data.panel.chromosome[mine] >= 1) & (data.panel.chromosome[mine] <= plan.autosomes)
+        mine, theirs = mine[autosomal], theirs[autosomal]
+        if not len(mine):
+            continue
+        pool, has_same = expected_of(data.variants, mine, reference, theirs)
+        own, counted = observed_in(data, mine)
+        score = scores(own, counted, pool, reference.counted[theirs])
+        known = has_same & ~np.isnan(score)
+        is_far = known & (np.abs(score) > FAR)
+        variants, far = variants + int(np.count_nonzero(known)), far + int(np.count_nonzero(is_far))
+        farthest += [_far(data, int(mine[k]), pool[k], own[k], score[k]) for k in np.flatnonzero(is_far)]
+        farthest = sorted(farthest, key=lambda one: -abs(one.score))[:SHOWN]
+    return Frequencies(variants, far, tuple(farthest))
+
+
+def scores(own: np.ndarray, of_own: np.ndarray, pool: np.ndarray, of_pool: np.ndarray) -> np.ndarray:
+    """How many deviations frequencies, float64 (k,), among so many alleles are from the pool's; NaN where
+    there is nothing to compare."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = 1 / of_own - 1 / of_pool
+        plain = (own - pool) / np.sqrt(pool * (1 - pool) * spread)
+        angle = 2 * (np.arcsin(np.sqrt(own)) - np.arcsin(np.sqrt(pool.clip(0, 1)))) / np.sqrt(spread)
+    found = np.where(np.abs(plain) < np.abs(angle), plain, angle)
+    return np.where((of_own > 0) & (spread > 0) & np.isfinite(found), found, np.nan)
+
+
+def _far(data: PlinkData, variant: int, pool: float, own: float, score: float) -> Far:
+    name, (allele, _) = data.panel.name[variant], data.panel.pair(variant)
+    return Far(name.decode("utf-8", "replace"), allele.decode("utf-8", "replace"), pool, own, score)
+
+
+def _pieces(report: Report) -> Iterator[Reference]:
+    columns = (titles.NAME, titles.A1, titles.A2, titles.FREQUENCY, titles.ALLELES)
+    places = [report.place(column) for column in columns]
+    lines = (line for line in report.lines() if line[places[3]] != b"NA")
+    while some := list(islice(lines, _AT_ONCE)):
+        yield _reference(some, places)
+
+
+def _reference(lines: list[Line], places: list[int]) -> Reference:
+    name, a1, a2, frequency, counted = ([line[place] for line in lines] for place in places)
+    alleles, codes = np.unique(np.array([*a1, *a2]), return_inverse=True)
+    first, second = codes.astype(np.uint32).reshape(2, len(lines))
+    numbers = (np.array(column, np.bytes_).astype(float) for column in (frequency, counted))
+    return Reference(np.array(name), tuple(alleles.tolist()), first, second, *numbers)

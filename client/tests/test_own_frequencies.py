@@ -1,0 +1,96 @@
+"""A cohort's frequencies beside the pool's: no flag where cohorts are alike, and one where they are not."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from unpooled.plan import Plan
+from unpooled.simulate import simulate
+from unpooled_client.compare.frequencies import FAR, SHOWN, beside_the_pool, scores
+from unpooled_client.data.cohort import PlinkData, open_cohort
+from unpooled_client.data.options import DataOptions
+
+PLAN = Plan(test="chi-square", phenotype="ill", cohorts=3, compensator_key=bytes(32), min_samples=20)
+FLIPPED = 40
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three cohorts, and plink1.9's .frq of all their people; cohort 4 is cohort 1 with other calls."""
+    program = shutil.which("plink1.9")
+    if program is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("missing: apt-get install plink1.9")
+    folder = tmp_path_factory.mktemp("cohorts")
+    simulate(folder, cohorts=(180, 100, 120), variants=2000, seed=7, pooled=True)
+    prefix = next(path for path in folder.glob("*.bed") if "pool" in path.name).with_suffix("")
+    subprocess.run(
+        [program, "--bfile", prefix, "--freq", "--out", folder / "all"], check=True, capture_output=True
+    )
+    for kind in ("bed", "bim", "fam"):
+        shutil.copy(folder / f"cohort1.{kind}", folder / f"cohort4.{kind}")
+    lines = (folder / "cohort4.bim").read_text().splitlines()
+    for k in range(FLIPPED):  # as if the two alleles' names had been mixed up
+        *first, a1, a2 = lines[k].split()
+        lines[k] = "\t".join([*first, a2, a1])
+    (folder / "cohort4.bim").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def cohort(made: Path, number: int) -> PlinkData:
+    data, report = open_cohort(DataOptions(bfile=made / f"cohort{number}", min_samples=20).under(PLAN))
+    assert data is not None, report.findings
+    return data
+
+
+def test_cohorts_that_are_alike_have_no_flag(made: Path) -> None:
+    for number in (1, 2, 3):
+        found = beside_the_pool(made / "all.frq", cohort(made, number), PLAN, None)
+        assert found.variants > 1500
+        assert (found.far, found.farthest) == (0, ())
+
+
+def test_mixed_up_alleles_have(made: Path) -> None:
+    data = cohort(made, 4)
+    found = beside_the_pool(made / "all.frq", data, PLAN, None)
+    assert FLIPPED // 2 < found.far <= FLIPPED
+    assert len(found.farthest) == SHOWN
+    names = {line.split()[1] for line in (made / "cohort4.bim").read_text().splitlines()[:FLIPPED]}
+    assert {one.name for one in found.farthest} <= names
+    first = found.farthest[0]
+    assert abs(first.score) == max(abs(one.score) for one in found.farthest) > FAR
+    nobody = np.zeros(len(data.samples), bool)
+    assert beside_the_pool(made / "all.frq", data, PLAN, nobody).variants == 0
+
+
+def test_only_founders_are_compared_unless_the_plan_says_otherwise(made: Path) -> None:
+    data = cohort(made, 1)
+    samples = dataclasses.replace(data.samples, founder=np.zeros(len(data.samples), bool))
+    data = dataclasses.replace(data, samples=samples)
+    assert beside_the_pool(made / "all.frq", data, PLAN, None).variants == 0
+    everybody = dataclasses.replace(PLAN, nonfounders=True)
+    assert beside_the_pool(made / "all.frq", data, everybody, None).variants > 1500
+
+
+@pytest.mark.parametrize("frequency", [1e-4, 0.002, 0.01, 0.1, 0.5])
+@pytest.mark.parametrize("alleles", [200, 1000, 20_000])
+def test_chance_alone_is_hardly_ever_far(frequency: float, alleles: int) -> None:
+    """Of one of very many cohorts: how probable a score beyond 5 is, from the exact distribution."""
+    copies = np.arange(alleles + 1)
+    everywhere = np.full(alleles + 1, frequency)
+    score = scores(copies / alleles, np.full(alleles + 1, alleles), everywhere, np.full(alleles + 1, 1e9))
+    assert binom.pmf(copies, alleles, frequency)[np.abs(score) > FAR].sum() < 2e-6
+
+
+def test_a_cohort_that_is_the_pool_has_no_score() -> None:
+    one = np.array([0.3])
+    assert np.isnan(scores(one, np.array([100.0]), one, np.array([100.0]))).all()
+    assert np.isnan(scores(one, np.array([0.0]), one, np.array([100.0]))).all()
+    assert scores(0 * one, np.array([10.0]), 0 * one, np.array([100.0])) == 0

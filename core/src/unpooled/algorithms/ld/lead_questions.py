@@ -1,0 +1,214 @@
+"""What is asked about the variants around a lead: their genotypes, and products with those of the lead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.ld import questions
+from unpooled.algorithms.ld.options import MOST_AHEAD
+from unpooled.algorithms.ld.questions import Pairs, SumPairs
+from unpooled.algorithms.shared import groups, plausible
+from unpooled.algorithms.shared.chunks import chromosome_class, foreseen_chunks
+from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE, counted
+from unpooled.algorithms.shared.groups import Group
+from unpooled.clump_option import CLUMPED
+from unpooled.cohort import Cohort, blocks
+from unpooled.kernels import pairs as kernel
+from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
+from unpooled.question import Arrays, Asking, Count, Filled, Foreseen, Question, Real
+from unpooled.sizes import Sizes
+
+MOST_TURNS = 100
+"""In which leads are chosen. Those of one turn lie further apart than a window reaches to one side."""
+_MOST_PAIRS = 2 * MOST_TURNS
+"""Of one variant: of the leads of a turn one before it and one behind it are within reach."""
+
+
+def groups_on(chromosome: str) -> tuple[Group, ...]:
+    """The groups of founders that are counted on a class of chromosomes."""
+    return tuple(questions.weights(chromosome))
+
+
+def on_class(chromosome: str, codes: np.ndarray, plan: Plan) -> bool:
+    """Whether chromosomes, by their codes, are all of one class."""
+    found = {chromosome_class(code, plan.autosomes) for code in np.unique(codes).tolist()}
+    return found <= {chromosome}
+
+
+def is_rising(indices: np.ndarray) -> bool:
+    return bool((np.diff(indices.astype(np.int64)) > 0).all())
+
+
+@dataclass(frozen=True)
+class CountFounders(questions.CountFounders):
+    """How many founders there are, whose haplotypes are compared."""
+
+    name: ClassVar[str] = "leads/founders"
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
+        return cls.sends if CLUMPED in plan.files else ()
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
+        """Only if there are leads."""
+        return Foreseen([cls()], exact=False)
+
+
+@dataclass(frozen=True, eq=False)
+class CountAround(Question):
+    """Genotype counts of founders of the variants around leads."""
+
+    name: ClassVar[str] = "leads/genotypes"
+    title: ClassVar[str] = "Count genotypes around lead variants"
+    sends: ClassVar[tuple[Count, ...]] = questions.CountGenotypes.sends
+    each: ClassVar[dict[str, str]] = {**questions.CountGenotypes.each}
+
+    indices: np.ndarray
+    """Panel indices, rising: uint32 (m,)."""
+    groups: tuple[Group, ...]
+    most: int
+    chromosome: str
+    """The class of chromosomes that the variants are on."""
+
+    def __post_init__(self) -> None:
+        groups.check(self.groups)
+        good = self.indices.dtype == np.uint32 and is_rising(self.indices) and 0 <= self.most <= MOST_PEOPLE
+        plausible.require(good, "genotypes around lead variants")
+
+    @property
+    def variants(self) -> int:
+        return len(self.indices)
+
+    @property
+    def group_count(self) -> int:
+        return len(self.groups)
+
+    @property
+    def reach(self) -> int:
+        return int(self.indices[-1]) + 1 if len(self.indices) else 0
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
+        return cls.sends if CLUMPED in plan.files else ()
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        """Every variant beside as many leads as there can be; as a rule few are near one."""
+        chunks = foreseen_chunks(plan, sizes)
+        if chunks is None:
+            return None
+        each = [
+            cls(np.arange(chunk.variants, dtype=np.uint32), groups_on(chunk.chromosome), 0, chunk.chromosome)
+            for chunk in chunks
+        ]
+        return Foreseen(each, rounds=MOST_TURNS, exact=False, usual_rounds=1)
+
+    def agrees(self, plan: Plan) -> bool:
+        return CLUMPED in plan.files and set(self.groups) <= set(groups_on(self.chromosome))
+
+    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
+        """All on chromosomes of that class: on X, Y and MT people count by sex."""
+        return super().fits_panel(chromosomes, plan) and on_class(
+            self.chromosome, chromosomes[self.indices], plan
+        )
+
+    def asking(self) -> Asking:
+        return Asking(items=self.indices.astype(np.int64), most=MOST_TURNS)
+
+    def parts(self, cohort: Cohort) -> Iterator[CountAround]:
+        for part in blocks(self.variants, len(cohort.samples)):
+            yield replace(self, indices=self.indices[part])
+
+    def local(self, cohort: Cohort) -> Arrays:
+        return {"genotypes": counted(cohort, self.indices.astype(np.int64), self.groups)}
+
+
+@dataclass(frozen=True, eq=False)
+class SumWithLeads(SumPairs):
+    """Sums over lead variants and others: of products, and of who is heterozygous at both."""
+
+    name: ClassVar[str] = "leads/pairs"
+    title: ClassVar[str] = "Compare variants with lead variants"
+    sends: ClassVar[tuple[Real, ...]] = (
+        *SumPairs.sends,
+        Real(
+            "both_heterozygous",
+            ("pairs",),
+            "bound",
+            "bits",
+            "per pair of variants: number of founders who are heterozygous at both; a missing call is the "
+            "pool's share",
+            "how many of the pool have both alleles of both variants, which tells haplotypes apart; only of "
+            f"variants of which each allele has at least {FEWEST_AT_A_LEVEL} carriers there",
+        ),
+    )
+
+    heterozygous: np.ndarray
+    """float64 (v,): share of heterozygous people, which stands for missing calls."""
+
+    def __post_init__(self) -> None:
+        good = plausible.copies(self.heterozygous, self.variants.shape) and (self.heterozygous <= 1).all()
+        plausible.require(bool(good), "pairs of variants")
+        super().__post_init__()
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        """Every variant beside as many leads as there can be; as a rule few are near one."""
+        chunks = foreseen_chunks(plan, sizes)
+        if chunks is None:
+            return None
+        each = [cls.sized(chunk.variants) for chunk in chunks]
+        return Foreseen(each, rounds=_MOST_PAIRS, exact=False, usual_rounds=1)
+
+    @classmethod
+    def sized(cls, pairs: int) -> SumWithLeads:
+        """About so many pairs: only the size is meant."""
+        of_size = questions.of_size(pairs)
+        return cls(**vars(of_size), heterozygous=np.zeros(len(of_size.variants)))
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Real, ...]:
+        return cls.sends if CLUMPED in plan.files else ()
+
+    def agrees(self, plan: Plan) -> bool:
+        """Only pairs that can be within reach of one another."""
+        near = int(self.lag.max(initial=0)) <= MOST_AHEAD
+        return CLUMPED in plan.files and self.cohorts == plan.cohorts and near
+
+    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
+        """Each pair on one chromosome, of that class."""
+        if not Question.fits_panel(self, chromosomes, plan):
+            return False
+        of_variant = chromosomes[self.variants]
+        first, second = self.places()
+        together = bool((of_variant[first] == of_variant[second]).all())
+        return together and on_class(self.chromosome, of_variant, plan)
+
+    def asking(self) -> Asking:
+        return Asking(items=self.variants.astype(np.int64), most=MOST_TURNS)
+
+    def filled(self) -> Filled:
+        of_copies = super().filled()
+        of_copies.values[:, 2] = self.heterozygous
+        return of_copies
+
+    def of_members(
+        self,
+        words: np.ndarray,
+        members: np.ndarray,
+        sign: np.ndarray,
+        here: slice,
+        pair: Pairs,
+    ) -> Mapping[str, np.ndarray]:
+        sums = super().of_members(words, members, sign, here, pair)
+        both = kernel.both_heterozygous(words, members, self.heterozygous[here], *pair)
+        return {**sums, "both_heterozygous": both}
+
+
+LEADS_ASKS = (CountFounders, CountAround, SumWithLeads)
+"""What may be asked about the variants around leads, in this order."""

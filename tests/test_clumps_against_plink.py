@@ -1,0 +1,76 @@
+"""`.clumped` of rehearsed studies, and what plink1.9 --clump makes of the same report and pooled files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from unpooled.simulate import simulate
+
+from .conftest import MICE, Rehearse
+
+Programs = Callable[..., str]
+
+
+def flags_of(cohorts: Sequence[Path]) -> list[object]:
+    return [word for prefix in cohorts for word in ("--bfile", prefix)]
+
+
+@pytest.fixture(scope="module")
+def founders(mouse: Path, plink: Programs, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The mice, all of them founders, and no variant on an unplaced piece: real linkage, no missing call."""
+    prefix = tmp_path_factory.mktemp("founders") / "mouse"
+    plink("--bfile", mouse, *MICE, "--make-founders", "--make-bed", "--out", prefix)
+    return prefix
+
+
+@pytest.mark.parametrize(
+    ("test", "report", "limits"),
+    [
+        ("chi-square", "assoc", ()),
+        (
+            "linear",
+            "assoc.linear",
+            ("--clump-p1", 1e-3, "--clump-p2", 0.2, "--clump-r2", 0.2, "--clump-kb", 900),
+        ),
+        ("logistic", "assoc.logistic", ("--clump-p1", 0.01, "--clump-r2", 0.9, "--clump-kb", 40)),
+    ],
+)
+def test_mice_are_clumped_as_by_plink(
+    test: str,
+    report: str,
+    limits: tuple[object, ...],
+    founders: Path,
+    mouse_tables: dict[str, Path],
+    split: Callable[..., list[Path]],
+    plink: Programs,
+    rehearse: Rehearse,
+    tmp_path: Path,
+) -> None:
+    cohorts = flags_of(split(founders, (5, 3, 2), tmp_path, *MICE))
+    ours = tmp_path / "ours"
+    of_numbers = ("--pheno", mouse_tables["pheno"], "--pheno-name", "second") if test == "linear" else ()
+    rehearse("--test", test, *cohorts, *MICE, "--maf", 0.02, *of_numbers, "--clump", *limits,
+             "--min-samples", 20, "--min-per-class", 1, "--out", ours)  # fmt: skip
+    plink("--bfile", founders, *MICE, "--clump", f"{ours}.{report}", *limits, "--out", tmp_path / "pooled")
+    found, expected = (
+        Path(f"{stem}.clumped").read_text().splitlines() for stem in (ours, tmp_path / "pooled")
+    )
+    assert found == expected and len(expected) > 5
+
+
+def test_on_sex_chromosomes_as_by_plink(plink: Programs, rehearse: Rehearse, tmp_path: Path) -> None:
+    """Nonfounders, whom linkage leaves out; X, Y and MT; ties; a P that is missing."""
+    made = simulate(
+        tmp_path, cohorts=(180, 150, 90), variants=900, missing_rate=(0.0, 0.0), sex_chromosomes=True,
+        nonfounder_rate=0.1, autosomes=3, effects=(3.0,), seed=5,
+    )  # fmt: skip
+    ours, pooled = tmp_path / "ours", tmp_path / "theirs"
+    limits = ("--clump-p1", 0.05, "--clump-p2", 0.5, "--clump-r2", 0.002, "--clump-kb", 10000)
+    own = ("--chr-set", 3, "--maf", 0.05)
+    rehearse(*flags_of(made.cohorts), *own, "--clump", *limits, "--out", ours)
+    plink("--bfile", tmp_path / "pooled", *own, "--clump", f"{ours}.assoc", *limits, "--out", pooled)
+    found, expected = (Path(f"{stem}.clumped").read_text().splitlines() for stem in (ours, pooled))
+    assert found == expected and any("," in line for line in expected)
