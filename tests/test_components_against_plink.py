@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from .conftest import MICE, Rehearse
+from .reports import rows
 
 Programs = Callable[..., str]
 
@@ -69,18 +70,31 @@ def founders(few: Path, plink: Programs, tmp_path_factory: pytest.TempPathFactor
     return prefix
 
 
+OWN = ("--chr-set", 19, "--maf", MAF)
+
+
+@pytest.fixture(scope="module")
+def cohorts(
+    founders: Path, split: Callable[..., list[Path]], tmp_path_factory: pytest.TempPathFactory
+) -> list[Path]:
+    """Three of very different size."""
+    return split(founders, (6, 3, 1), tmp_path_factory.mktemp("cohorts"), *MICE)
+
+
+@pytest.fixture(scope="module")
+def ancestry(cohorts: list[Path], rehearse: Rehearse, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Prefix of the results of a study of five components; scores lie beside each cohort's data."""
+    ours = tmp_path_factory.mktemp("ancestry") / "ours"
+    rehearse("--test", "pca", *flags_of(cohorts), *OWN, "--pca", 5, "--out", ours)
+    return ours
+
+
 def test_of_mice_the_components_of_plink2(
-    founders: Path,
-    plink2: Programs,
-    split: Callable[..., list[Path]],
-    rehearse: Rehearse,
-    tmp_path: Path,
+    founders: Path, cohorts: list[Path], ancestry: Path, plink2: Programs, tmp_path: Path
 ) -> None:
     """Real structure, uneven cohorts, missing calls; everybody is scored by the files that come out."""
-    cohorts = split(founders, (6, 3, 1), tmp_path, *MICE)
-    own, ours, theirs = ("--chr-set", 19, "--maf", MAF), tmp_path / "ours", tmp_path / "theirs"
-    rehearse("--test", "pca", *flags_of(cohorts), *own, "--pca", 5, "--out", ours)
-    plink2("--bfile", founders, *own, "--autosome", "--freq", "counts", "--pca", 5,
+    ours, theirs = ancestry, tmp_path / "theirs"
+    plink2("--bfile", founders, *OWN, "--autosome", "--freq", "counts", "--pca", 5,
            "allele-wts", "meanimpute", "--threads", 1, "--out", theirs)  # fmt: skip
     values, expected = (np.loadtxt(f"{stem}.eigenval") for stem in (ours, theirs))
     np.testing.assert_allclose(values, expected, rtol=1e-4)
@@ -100,15 +114,80 @@ def test_of_mice_the_components_of_plink2(
     assert (off(*of_allele)[stands] <= 1e-6).all()
     lengths = [np.linalg.norm(weights, axis=0) for weights in of_allele]
     np.testing.assert_allclose(*lengths, rtol=1e-5)
-    check_projection(plink2, founders, ours, scores, own)
+    check_projection(plink2, founders, ours, scores)
 
 
-def check_projection(
-    plink2: Programs, people: Path, ours: Path, scores: np.ndarray, own: Sequence[object]
-) -> None:
+def check_projection(plink2: Programs, people: Path, ours: Path, scores: np.ndarray) -> None:
     """plink2's --score by our files gives the same components, in other units."""
-    plink2("--bfile", people, *own, "--read-freq", f"{ours}.acount", "--score", f"{ours}.eigenvec.allele", 2,
+    plink2("--bfile", people, *OWN, "--read-freq", f"{ours}.acount", "--score", f"{ours}.eigenvec.allele", 2,
            5, "header-read", "no-mean-imputation", "variance-standardize", "cols=scoresums",
            "--score-col-nums", "6-10", "--out", f"{ours}-projected")  # fmt: skip
     projected = np.loadtxt(f"{ours}-projected.sscore", usecols=range(1, 6))
     assert (off(projected, scores) <= 1e-9).all()
+
+
+COMPONENTS = 3
+
+
+@pytest.fixture(scope="module")
+def covariates(
+    cohorts: list[Path],
+    ancestry: Path,
+    mouse_tables: dict[str, Path],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    """The pool's table of covariates: a number from the cohorts' files, and their people's components."""
+    scores = eigenvec_of(*(cohort.with_suffix(".eigenvec") for cohort in cohorts))
+    head, *lines = (line.split() for line in mouse_tables["covar"].read_text().splitlines())
+    place = head.index("weight")
+    rows = ["\t".join(["FID", "IID", "weight", *(f"PC{k + 1}" for k in range(COMPONENTS))])]
+    for fid, iid, *others in lines:
+        own = map(repr, scores[fid, iid][:COMPONENTS].tolist())
+        rows.append("\t".join([fid, iid, others[place - 2], *own]))
+    (table := tmp_path_factory.mktemp("covariates") / "table").write_text("\n".join(rows) + "\n")
+    return table
+
+
+@pytest.mark.parametrize("test", ["linear", "logistic"])
+def test_a_regression_beside_components_is_plink2s(
+    test: str,
+    founders: Path,
+    cohorts: list[Path],
+    covariates: Path,
+    mouse_tables: dict[str, Path],
+    rehearse: Rehearse,
+    plink2: Programs,
+    tmp_path: Path,
+) -> None:
+    """plink2 has them in a file of covariates; a study finds them first, and no file has them."""
+    ours = tmp_path / "ours"
+    pheno = {"linear": ("--pheno", mouse_tables["pheno"], "--pheno-name", "second"), "logistic": ()}[test]
+    more = {"linear": (), "logistic": ("--firth", "no-firth", "--min-per-class", 1)}[test]
+    rehearse("--test", test, *flags_of(cohorts), *OWN, "--allow-no-sex", *pheno, *more, "--components",
+             COMPONENTS, "--covar", mouse_tables["covar"], "--covar-name", "weight", "--missing", "exact",
+             "--covar-variance-standardize",
+             "--files", "glm", "--out", ours)  # fmt: skip
+    people = ("--require-covar", "--require-pheno", *(["second"] if test == "linear" else []))
+    plink2("--bfile", founders, "--chr-set", 19, *pheno, *people, "--covar", covariates,
+           "--covar-variance-standardize", "--glm", "omit-ref",
+           *(["no-firth"] if test == "logistic" else []), "--threads", 1,
+           "--out", tmp_path / "theirs")  # fmt: skip
+    (theirs,), (found,) = (list(tmp_path.glob(f"{name}.*.glm.*")) for name in ("theirs", "ours"))
+    check_lines(found, theirs)
+
+
+def check_lines(ours: Path, theirs: Path) -> None:
+    """Line by line, whichever allele is counted."""
+    found, expected = ({(row["ID"], row["TEST"]): row for row in rows(file)} for file in (ours, theirs))
+    known = {key for key, row in found.items() if row["P"] != "NA"}
+    assert len(known) > 3_000 and all((expected[key]["P"] == "NA") == (key not in known) for key in found)
+    effect = "BETA" if "BETA" in next(iter(expected.values())) else "OR"
+    for key in known:
+        one, other = found[key], expected[key]
+        assert one["OBS_CT"] == other["OBS_CT"], key
+        values = [np.array([float(row[name]) for name in (effect, "P")]) for row in (one, other)]
+        if effect == "OR":
+            values = [np.array([np.log(v[0]), v[1]]) for v in values]
+        same = one["A1"] == other["A1"] or key[1] != "ADD"
+        values[0][0] *= 1 if same else -1
+        np.testing.assert_allclose(*values, rtol=5e-3, atol=2e-4, err_msg=str(key))

@@ -171,7 +171,7 @@ def test_every_option_can_be_given() -> None:
         "--bfile A --pfile Z --vcf V --vcf-dosage DS --bgen W --sample X --psam Y --copies K "
         "--bed B --bim C --fam D --pheno E --mpheno 2 --pheno-name n --covar F "
         "--covar-name a,b-c --covar-name d --covar-number 1,2-3 --keep G --remove H --extract I --exclude J "
-        "--missing-phenotype -8 --1 --allow-no-sex --chr-set 19 "
+        "--minimac3-r2-filter 0.3 --missing-phenotype -8 --1 --allow-no-sex --chr-set 19 "
         "--min-samples 5 --min-per-class 0 --one-class --trait quantitative --categorical s=x,y"
     )
     options = read(words.split())
@@ -195,7 +195,7 @@ def test_every_option_can_be_given() -> None:
             "require_pheno",
             "schema",
         ),
-        *("sexes", "table", "test"),
+        *("quality", "sexes", "table", "test"),
     }
 
 

@@ -8,14 +8,17 @@ import shutil
 import struct
 import subprocess
 import sys
+import time
 import zlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import cyvcf2
 import numpy as np
 import pytest
 from bgen import BgenWriter
+from filelock import FileLock
 
 from unpooled.cohort import COPY, NO_DOSAGE
 from unpooled_client.data.calls import codes_of
@@ -87,6 +90,8 @@ def imputed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def read(copies: Path, **given: object) -> tuple[PlinkData | None, Report]:
     options = {"min_samples": 1, "min_per_class": 0, "copies": copies, **given}
+    if not {"psam", "pheno", "pfile"} & given.keys():  # it is not read before the genotypes are
+        options |= {"pheno": copies / "no.pheno", "allow_no_sex": True}
     return open_cohort(DataOptions(**options))  # type: ignore[arg-type]
 
 
@@ -310,6 +315,24 @@ def test_a_copy_is_made_once(imputed: Path, tmp_path: Path) -> None:
     assert len(list((tmp_path / "c").rglob("*.pgen"))) == 1
 
 
+def test_one_of_two_makes_the_copy(imputed: Path, tmp_path: Path) -> None:
+    heard: list[tuple[int, int]] = []
+    options = DataOptions(
+        vcf=imputed, psam=imputed.with_suffix(".psam"), copies=tmp_path, min_samples=1, min_per_class=0
+    )
+    assert open_cohort(options)[0] is not None
+    [pgen] = tmp_path.rglob("*.pgen")
+    made_at = pgen.stat().st_mtime_ns
+    with ThreadPoolExecutor(1) as pool:
+        with FileLock(pgen.parents[1] / "lock"):  # as if another process made it
+            waiting = pool.submit(open_cohort, options, lambda *told: heard.append(told))
+            while not heard:
+                assert not waiting.done()
+                time.sleep(0.05)
+        assert waiting.result()[0] is not None
+    assert set(heard) == {(0, 0)} and pgen.stat().st_mtime_ns == made_at
+
+
 def test_people_in_another_order_than_the_psam(imputed: Path, tmp_path: Path) -> None:
     psam = imputed.with_suffix(".psam")
     header, *rows = psam.read_text().splitlines()
@@ -337,6 +360,41 @@ def test_people_in_another_order_than_the_sample(
     assert "39 people 40" in said
     sample.write_text("\n".join(rows) + "\n")
     assert found(read(tmp_path, bgen=path, sample=sample)[1], Code.HEADER)
+
+
+def test_what_such_files_do_not_say_is_asked_before_they_are_copied(imputed: Path, tmp_path: Path) -> None:
+    of_vcf = open_cohort(DataOptions(vcf=imputed, copies=tmp_path))[1]
+    assert ["phenotypes" in said or "sexes" in said for said in found(of_vcf, Code.OPTION)] == [True] * 2
+    of_bgen = open_cohort(DataOptions(bgen=imputed, copies=tmp_path))[1]
+    assert ["--psam" in said for said in found(of_bgen, Code.OPTION)] == [True]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Pgenlib's own end
+def test_a_disk_that_is_full(imputed: Path, tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")  # not on Windows
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, limits[1]))
+        _, report = read(tmp_path / "c", vcf=imputed, psam=imputed.with_suffix(".psam"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    [said] = found(report, Code.COPY)
+    assert "cannot be written" in said and "--copies" in said
+    assert not list((tmp_path / "c").rglob("genotypes*"))
+
+
+def test_indexes_that_cannot_be_read_are_not_needed(
+    imputed: Path, plink2: Callable[..., None], tmp_path: Path
+) -> None:
+    path, psam = tmp_path / "t.vcf.gz", imputed.with_suffix(".psam")
+    plink2("--vcf", imputed, "--export", "vcf", "bgz", "--out", tmp_path / "t")
+    Path(f"{path}.csi").write_bytes(b"no index")
+    assert len(opened(tmp_path / "c", vcf=path, psam=psam).panel) == VARIANTS
+    plink2("--vcf", imputed, "--export", "bgen-1.2", "--out", tmp_path / "b")
+    Path(tmp_path / "b.bgen.bgi").write_bytes(b"no index")
+    given = {"bgen": tmp_path / "b.bgen", "sample": tmp_path / "b.sample", "psam": psam}
+    assert len(opened(tmp_path / "c", **given).panel) == VARIANTS
 
 
 def test_a_field_that_is_not_there(tmp_path: Path) -> None:
@@ -389,6 +447,76 @@ def test_bgen_1_1_is_told(imputed: Path, plink2: Callable[..., None], tmp_path: 
     (tmp_path / "t.bgen").write_bytes(b"no BGEN at all, but some text")
     [said] = found(read(tmp_path, bgen=tmp_path / "t.bgen")[1], Code.COPY)
     assert "is no BGEN" in said
+
+
+def left_by_plink2(plink2: Callable[..., None], prefix: Path, least: float) -> list[str]:
+    """The IDs that --minimac3-r2-filter leaves of a .pgen."""
+    plink2("--pfile", prefix, "--minimac3-r2-filter", least, "--make-just-pvar", "--out", f"{prefix}-left")
+    lines = Path(f"{prefix}-left.pvar").read_text().splitlines()
+    return [line.split()[2] for line in lines if not line.startswith("#")]
+
+
+def test_poorly_imputed_variants_are_those_of_plink2(
+    imputed: Path, plink2: Callable[..., None], tmp_path: Path
+) -> None:
+    """Of a .pgen, of the VCF that it is made from, and of the BGEN that is made from it."""
+    psam, prefix = imputed.with_suffix(".psam"), tmp_path / "p"
+    of_plink2(plink2, prefix, psam, "--vcf", imputed, "dosage=HDS")
+    plink2("--pfile", prefix, "--export", "bgen-1.2", "bits=16", "ref-first", "--out", tmp_path / "b")
+    files: list[dict[str, object]] = [
+        {"pfile": prefix, "copies": None},
+        {"vcf": imputed, "psam": psam},
+        {"bgen": tmp_path / "b.bgen", "sample": tmp_path / "b.sample", "psam": psam},
+    ]
+    for least in (0.65, 0.7):
+        wanted = left_by_plink2(plink2, prefix, least)
+        assert 10 < len(wanted) < VARIANTS - 10
+        for given in files:
+            options = {"copies": tmp_path, "min_samples": 1, "min_per_class": 0, **given}
+            data, report = open_cohort(DataOptions(minimac3_r2_filter=least, **options))  # type: ignore[arg-type]
+            assert data is not None, report.findings
+            assert sorted(data.panel.name.tolist()) == sorted(name.encode() for name in wanted)
+            assert report.summary["imputation"][f"left out, below {least:g}"] == VARIANTS - len(wanted)
+    [said] = found(read(tmp_path, vcf=imputed, psam=psam, minimac3_r2_filter=1.0)[1], Code.NO_VARIANT_LEFT)
+    assert "smaller number" in said
+
+
+def test_the_quality_that_imputation_wrote(tmp_path: Path) -> None:
+    header = HEADER + '##INFO=<ID=R2,Number=1,Type=Float,Description="Quality">\n'
+    path = write_vcf(tmp_path / "t.vcf", [("1", "GT:DS", ["0/1:1", "0/0:0.1"])] * 3, header)
+    info = iter(["R2=0.29", "R2=0.31", "."])
+    lines = path.read_text().splitlines()
+    lines = [line if line[0] == "#" else line.replace(".\t.\t.", f".\t.\t{next(info)}") for line in lines]
+    path.write_text("\n".join(lines) + "\n")
+    (psam := tmp_path / "t.psam").write_text("#IID\tSEX\tY\ni0\t1\t1\ni1\t2\t2\n")
+    data = opened(tmp_path, vcf=path, psam=psam, vcf_dosage="DS", minimac3_r2_filter=0.3)
+    assert data.panel.name.tolist() == [b"rs1", b"rs2"]
+
+
+def test_genotypes_without_a_quality(imputed: Path, plink2: Callable[..., None], tmp_path: Path) -> None:
+    plink2("--vcf", imputed, "--make-bed", "--out", tmp_path / "b")
+    of_bed = open_cohort(DataOptions(bfile=tmp_path / "b", minimac3_r2_filter=0.3))[1]
+    assert "hard calls only" in found(of_bed, Code.OPTION)[0]
+    layout_2(path := tmp_path / "t.bgen", np.array([[1, 2], [3, 4]]), 8, phased=False)
+    given = {"bgen": path, "sample": path.with_suffix(".sample"), "minimac3_r2_filter": 0.3}
+    assert "not phased" in found(read(tmp_path, **given)[1], Code.OPTION)[0]
+    given = {"vcf": imputed, "vcf_dosage": "DS", "minimac3_r2_filter": 0.3}
+    assert "no HDS" in found(read(tmp_path, **given)[1], Code.OPTION)[0]
+
+
+def test_blanks_shift_no_columns(tmp_path: Path) -> None:
+    path = tmp_path / "t.bgen"
+    writer = BgenWriter(str(path), 2, samples=["a", "b"], compression="zlib", layout=2)
+    some = np.array([[0.1, 0.2, 0.7], [1, 0, 0]])
+    writer.add_variant("v1", "rs1\t7 x", "1", 100, ["A", "C"], some, bit_depth=8)
+    writer.close()
+    (psam := tmp_path / "t.psam").write_text("#IID\tSEX\tY\na\t2\t1\nb\t1\t2\n")
+    assert opened(tmp_path, bgen=path, psam=psam).panel.name.tolist() == [b"rs1_7_x"]
+    writer = BgenWriter(str(path), 2, samples=["a", "b"], compression="zlib", layout=2)
+    writer.add_variant("v1", "rs1", "1", 100, ["A", "C\n1\t2"], some, bit_depth=8)
+    writer.close()
+    [said] = found(read(tmp_path, bgen=path, psam=psam)[1], Code.COPY)
+    assert "has blanks" in said
 
 
 @pytest.mark.parametrize("option", ["vcf", "bgen"])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from unpooled.algorithms import questions_of, whole, with_chunks
+from unpooled.alone import after
 from unpooled.cohort import Cohort, Table
 from unpooled.driver import Running
 from unpooled.panel import Panel
@@ -37,8 +38,11 @@ class Followed:
 def sums_over(cohorts: Sequence[Cohort | Table]) -> Callable[[Question], Arrays]:
     """What a question has as answer: the sums over cohorts, in clear, or what is told of them."""
 
+    found = list(cohorts)
+
     def sums(question: Question) -> Arrays:
-        answers = [answer(question, cohort) for cohort in cohorts]
+        answers = [answer(question, cohort) for cohort in found]
+        found[:] = [after(question, cohort) for cohort in found]
         total = {name: np.sum([one[name] for one in answers], axis=0) for name in answers[0]}
         return {question.opens.name: told(question, total)} if question.opens else total
 

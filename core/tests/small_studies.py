@@ -19,7 +19,8 @@ from unpooled.algorithms.learning.reading import Examples
 from unpooled.algorithms.phenotypes import required
 from unpooled.algorithms.shared.conditions import conditioned
 from unpooled.algorithms.tables.encoding.coding import coded
-from unpooled.cohort import FEMALE, MALE, ArrayCohort, ArrayTable, Samples
+from unpooled.cohort import COPY, FEMALE, MALE, NO_DOSAGE, ArrayCohort, ArrayTable, Samples
+from unpooled.dosage_option import FILES
 from unpooled.panel import Panel
 from unpooled.plan import SUMS_FILE, Covariate, Plan
 from unpooled.schema import Column
@@ -74,11 +75,13 @@ def _cohorts(plan: Plan, panel: Panel) -> list[ArrayCohort]:
     copies[4:, ::17] = -1
     copies[:2] = 1
     copies[2:4] = np.arange(n) % 3
+    near = copies.astype(np.int64) * COPY + np.random.default_rng(9).integers(0, 99, (m, n)) * (1 - copies)
+    dosages = np.where(copies < 0, NO_DOSAGE, near).astype(np.uint16)
     risk = 0.6 * copies[3] + random.normal(size=n)
     phenotype = risk if plan.trait == "quantitative" else (risk > np.median(risk)).astype(float)
     phenotype[::29] = np.nan
     age, smoker = random.normal(50, 9, n), random.integers(0, 3, n)
-    given = len(plan.covariate_columns) - len(plan.condition)
+    given = len(plan.covariate_columns) - len(plan.condition) - plan.components
     covariates = np.column_stack([age, smoker == 1, smoker == 2])[:, :given]
     sex = random.choice([MALE, FEMALE], n).astype(np.uint8)
     everyone = np.ones(n, bool)
@@ -92,6 +95,7 @@ def _cohorts(plan: Plan, panel: Panel) -> list[ArrayCohort]:
             ),
             copies[:, k : k + PEOPLE],
             random.random(m) < 0.5,
+            dosages[:, k : k + PEOPLE] if plan.dosages and k else None,
         )
         for k in range(0, n, PEOPLE)
     ]
@@ -195,6 +199,10 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "linear, exact": lambda: of_variants("linear", missing="exact"),
     "linear, mean": lambda: of_variants("linear", missing="mean"),
     "linear, of conditions": lambda: of_variants("linear", condition=("rs1_3", "rs22_1"), files=_OF_PLINK),
+    "linear, of dosages": lambda: of_variants("linear", missing="exact", dosages=True, files=FILES),
+    "linear, of dosages, mean": lambda: of_variants(
+        "linear", dosages=True, hwe=0, phenotypes=("z",), require_pheno=True, files=("ssf",)
+    ),
     "logistic, exact": lambda: of_variants("logistic", missing="exact"),
     "logistic, mean": lambda: of_variants("logistic", missing="mean"),
     "linear, dominant": lambda: of_variants("linear", genotype_model="dominant", files=_OF_PLINK),
@@ -235,8 +243,12 @@ STUDIES: dict[str, Callable[[], Small]] = {
     ),
     "prune": lambda: of_variants("prune", indep_pairwise="5 1 0.05"),
     "prune, by kilobases": lambda: of_variants("prune", indep_pairwise="1kb 0.2"),
-    "pca": lambda: of_variants("pca", components=3),
-    "pca, of everyone": lambda: of_variants("pca", components=2, nonfounders=True),
+    "linear, beside components": lambda: of_variants("linear", components=2, files=_OF_PLINK),
+    "logistic, beside components": lambda: of_variants(
+        "logistic", components=2, condition=("rs1_2",), phenotypes=("z",), files=_OF_PLINK
+    ),
+    "pca": lambda: of_variants("pca", pca=3),
+    "pca, of everyone": lambda: of_variants("pca", pca=2, nonfounders=True),
     "polygenic": lambda: of_variants("polygenic", held_out=2, shares=_SMALL),
     "polygenic, of cases": lambda: of_variants("polygenic", held_out=2, shares=_SMALL, trait="case/control"),
     **{

@@ -24,6 +24,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 from unpooled.algorithms import ALGORITHMS
+from unpooled.algorithms.components.questions import ASKS_FIRST
 from unpooled.algorithms.phenotypes import CountApart
 from unpooled.algorithms.presence import Presence
 from unpooled.parties import what_parties_get
@@ -32,11 +33,12 @@ from unpooled.question import Question, Real, Residue, Sent
 
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-# What is asked outside an algorithm: the panel of a study that goes by a coordinator's list, and which people
-# have which of several phenotypes.
+# What is asked outside an algorithm: the panel of a study that goes by a coordinator's list, which people
+# have which of several phenotypes, and what gives components that are covariates.
 QUESTIONS: dict[str, tuple[type[Question], ...]] = {
     "panel": (Presence,),
     "phenotypes": (CountApart,),
+    "components": ASKS_FIRST,
     **{name: algorithm.asks for name, algorithm in ALGORITHMS.items()},
 }
 

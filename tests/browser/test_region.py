@@ -41,7 +41,8 @@ def two(administrator: Pages, site: Site, tmp_path: Path) -> Iterator[Two]:
         tmp_path, cohorts=(150, 160, 170), variants=1500, effects=(5.0, 0.2), seed=3, pooled=False
     )
     site.coordinator.sign_in(*site.administrator)
-    trials = [site.study(made.cohorts), site.study(made.cohorts, maf=0.05)]
+    files = ["assoc", "clumped"]
+    trials = [site.study(made.cohorts, files=files), site.study(made.cohorts, maf=0.05)]
     for trial in trials:
         trial.start()
         trial.until_over()
@@ -80,6 +81,7 @@ def test_a_region_has_its_genes_and_a_gene_is_found_by_its_name(
     names = [gene["name"] for gene in known["genes"]]
     assert names, "there are genes around the planted variant"
     expect(plot.get_by_text("Recombination, cM/Mb")).to_be_visible()
+    pages.sees(f"Colours tell r² with {two.variant}.")
     expect(plot.get_by_text(re.compile(rf"\b{re.escape(names[0])}\b")).first).to_be_visible()
     expect(plot.get_by_role("img")).to_have_attribute(
         "aria-label", re.compile(rf"Genes: {re.escape(names[0])}")

@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import os
+import shutil
+import subprocess
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -218,6 +221,37 @@ def test_bad_files_are_told_with_their_place_and_nothing_typed_is_lost(
     assert desk.view.data.genotypes.path == str(tmp_path / "bad")
     desk.view.data.more.setChecked(True)
     desk.look("data-more")
+
+
+def test_genotypes_in_a_vcf(
+    desk: Desk, study: MakeStudy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a VCF does not say is asked for, and only then; the copy that is checked lies in the cache."""
+    if (plink2 := shutil.which("plink2")) is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("missing: apt-get install plink2")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    me, *others = study().members
+    for other in others:
+        other.run(other.engine(until=Until.JOINED))
+    exported = ("--export", "vcf", "bgz", "id-paste=iid", "--out", tmp_path / "g")
+    subprocess.run([plink2, "--bfile", me.bfile, *exported], check=True, capture_output=True)
+    join(desk, me)
+    desk.press(desk.view.join.accept_button)
+    data = desk.view.data
+    desk.until(data.genotypes.isVisible)
+    assert not data.psam.isVisible()
+    data.genotypes.set_path(str(tmp_path / "g.vcf.gz"))
+    assert data.psam.isVisible() and data.dosage.isVisible() and not data.sample.isVisible()
+    desk.press(data.check_button)
+    desk.reads("Not ready")
+    desk.press(desk.view.check.back_button)
+    data.psam.set_path(f"{me.bfile}.fam")
+    data.dosage.setCurrentText("GT")
+    desk.look("data-vcf")
+    desk.press(data.check_button)
+    desk.until(desk.view.check.next_button.isEnabled)
+    assert "read from a copy" in desk.view.check.findings.text
+    assert list((tmp_path / "cache").rglob("genotypes.pgen"))
 
 
 def test_phenotype_and_covariates_from_files(desk: Desk, study: MakeStudy, tmp_path: Path) -> None:

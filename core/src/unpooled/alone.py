@@ -14,7 +14,7 @@ import numpy as np
 
 from unpooled import opening
 from unpooled import question as questions
-from unpooled.cohort import Cohort, Table
+from unpooled.cohort import Cohort, Extended, Table
 from unpooled.columns import joined
 from unpooled.driver import Running
 from unpooled.plan import Plan
@@ -62,7 +62,13 @@ def collect(rows: Iterable[Rows]) -> dict[str, dict[str, np.ndarray]]:
     return {table: joined(columns) for table, columns in parts.items()}
 
 
-@dataclass(frozen=True, eq=False)
+def after(question: Question, cohort: Any) -> Any:
+    """The cohort as questions after this one find it."""
+    derived = question.derives(cohort)
+    return cohort if derived is None else Extended.of(cohort, derived)
+
+
+@dataclass(eq=False)
 class Alone:
     """One cohort, whose numbers stand for the sums."""
 
@@ -74,6 +80,7 @@ class Alone:
         """As rounded as sums are, for what is asked next may begin below the last bit of these."""
         scheme, salt = self.plan.scheme(question.ring_bits), b""
         share = questions.pack(question, questions.answer(question, self.cohort), scheme, 1, salt)
+        self.cohort = after(question, self.cohort)
         if question.opens:
             return opening.alone(question, share, scheme)
         return questions.unpack(question, share, scheme, 1, salt)

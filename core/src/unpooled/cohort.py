@@ -39,6 +39,10 @@ class Samples:
     def phenotypes(self) -> tuple[np.ndarray, ...]:
         return (self.phenotype, *self.further)
 
+    def with_covariates(self, further: np.ndarray) -> Samples:
+        """The same people with further covariates behind the others: float64 (n, k)."""
+        return replace(self, covariates=np.column_stack([self.covariates, further]))
+
     def of_phenotype(self, number: int) -> Samples:
         """The same people with one of the phenotypes only."""
         return replace(self, phenotype=self.phenotypes[number], further=())
@@ -122,6 +126,16 @@ class WithSamples:
 
     def dosages(self, variants: slice | np.ndarray) -> Dosages:
         return self.cohort.dosages(variants)
+
+
+@dataclass(frozen=True, eq=False)
+class Extended(WithSamples):
+    """A cohort whose last covariates are what it has derived: scores of principal components."""
+
+    @classmethod
+    def of(cls, cohort: Cohort, derived: np.ndarray) -> Extended:
+        """With these columns, float64 (n, k)."""
+        return cls(cohort, cohort.samples.with_covariates(derived))
 
 
 class Table(Protocol):

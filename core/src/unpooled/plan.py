@@ -29,6 +29,7 @@ from unpooled.shared_options import EXACT as EXACT
 from unpooled.shared_options import FEWEST_AT_A_LEVEL as FEWEST_AT_A_LEVEL
 from unpooled.shared_options import FEWEST_COHORTS as FEWEST_COHORTS
 from unpooled.shared_options import MEAN as MEAN
+from unpooled.shared_options import component_titles as component_titles
 
 FILES = ("assoc", "frq", "lmiss", "hwe")
 PARAMETERS_FILE, QUANTILES_FILE, SUMMARY_FILES = "parameters", "quantiles", ("summary", "page")
@@ -283,8 +284,10 @@ class Plan:
 
     @property
     def covariate_columns(self) -> tuple[str, ...]:
-        """Names of the columns that conditions and covariates become, as `Samples.covariates` has them."""
-        return (*self.condition, *(column for covariate in self.covariates for column in covariate.columns))
+        """Names of the columns that conditions, covariates and components become, as `Samples.covariates` has
+        them."""
+        own = (column for covariate in self.covariates for column in covariate.columns)
+        return (*self.condition, *own, *component_titles(self.components))
 
     @property
     def dummies(self) -> tuple[tuple[int, ...], ...]:

@@ -240,6 +240,13 @@ class Question:
         """At the cohort, a `Cohort` or a `Table`: the declared arrays, of int64 or float64."""
         raise NotImplementedError
 
+    def derives(self, cohort: Any) -> np.ndarray | None:
+        """At the cohort: further covariates of its people, float64 (n, k), for all questions after this one.
+
+        None as a rule. The cohort keeps them; they leave it in no other way than other covariates.
+        """
+        return None
+
     def thresholds(self) -> Arrays:
         """At the server, where sums are compared: whole numbers with which, by array, in place of 0."""
         return {}

@@ -17,7 +17,7 @@ from unpooled.algorithms import questions_of, whole, with_chunks
 from unpooled.algorithms.phenotypes import required
 from unpooled.algorithms.shared.conditions import conditioned
 from unpooled.algorithms.tables.encoding.coding import coded
-from unpooled.alone import Alone, tables
+from unpooled.alone import Alone, after, tables
 from unpooled.cohort import Cohort, Table
 from unpooled.errors import ProtocolError
 from unpooled.panel import Panel
@@ -60,7 +60,7 @@ class _Federation:
     def __init__(
         self, plan: Plan, cohorts: Sequence[Cohort | Table], kinds: Sequence[type[Question]]
     ) -> None:
-        self.plan, self.cohorts, self.kinds = plan, cohorts, kinds
+        self.plan, self.cohorts, self.kinds = plan, list(cohorts), kinds
         self.seeds = [os.urandom(masking.SEED_BYTES) for _ in cohorts]
         self.own_seeds = [os.urandom(masking.SEED_BYTES) for _ in cohorts]
         self.roster = Roster(tuple((f"cohort {k:04}", os.urandom(32)) for k in range(len(cohorts))))
@@ -85,6 +85,7 @@ class _Federation:
             upload = scheme.to_bytes(scheme.add(share, own_mask))
             masked = scheme.add(masked, scheme.from_bytes(upload, words))
             masks = scheme.add(masks, own_mask)
+        self.cohorts = [after(asked, cohort) for cohort in self.cohorts]
         if question.opens is None:
             return questions.unpack(question, scheme.subtract(masked, masks), scheme, k, salt)
         dealer = self.round % k

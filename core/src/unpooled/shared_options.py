@@ -123,6 +123,47 @@ CONDITION = Words(
     methods="Copies of the rarer allele of {} were covariates, too.",
     rule=_condition_problem,
 )
+MOST_COMPONENTS = 40
+MODULAR = "modular only: normal noise would take the digits that components need"
+COMPONENTS_METHODS = (
+    "{} principal components of all cohorts' genotypes were computed without pooling them, by block Krylov "
+    "iteration on sums over the cohorts"
+)
+
+
+def component_titles(count: int) -> tuple[str, ...]:
+    """The names of so many principal components."""
+    return tuple(f"PC{k}" for k in range(1, count + 1))
+
+
+def _components_problem(count: int, plan: Plan) -> str:
+    """What is wrong with so many columns beside those that a plan has; empty if nothing."""
+    if not count:
+        return ""
+    if plan.masking != "modular":
+        return MODULAR
+    columns = plan.covariate_columns
+    if len(set(columns)) < len(columns):
+        return f"a covariate is called as one of PC1 to PC{count}, which the components are"
+    if len(columns) > MOST_COVARIATES:
+        return f"at most {MOST_COVARIATES} columns, those of covariates counted, not {len(columns)}"
+    return ""
+
+
+COMPONENTS = Whole(
+    name="components",
+    label="Principal components as covariates",
+    hint="How many, of all cohorts together: found first, in the same study. Each person's scores stay at "
+    "the cohort. 0 for none.",
+    default=0,
+    least=0,
+    most=MOST_COMPONENTS,
+    place=Place.MODEL,
+    fact="{} are covariates: each cohort keeps its people's scores",
+    methods=f"{COMPONENTS_METHODS}, and were covariates.",
+    rule=_components_problem,
+    came_later=True,
+)
 COVAR_VARIANCE_STANDARDIZE = Switch(
     name="covar_variance_standardize",
     came_later=True,
@@ -371,6 +412,7 @@ REGRESSION = (
     *SEVERAL,
     COVARIATES,
     CONDITION,
+    COMPONENTS,
     COVAR_VARIANCE_STANDARDIZE,
     COHORT_SUMS,
     MISSING,

@@ -1311,6 +1311,8 @@ export interface components {
             covariates?: components["schemas"]["PlanCovariate"][];
             /** @description Condition on variants (--condition). Their IDs, such as rs7412: copies of their rarer alleles become covariates, and whoever lacks a call of one is left out. Variants of the autosomes only. */
             condition?: string[];
+            /** @description Principal components as covariates. How many, of all cohorts together: found first, in the same study. Each person's scores stay at the cohort. 0 for none. */
+            components?: number;
             /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
             covar_variance_standardize?: boolean;
             /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */
@@ -1340,6 +1342,13 @@ export interface components {
             interaction?: string[];
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;
+            /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */
+            dosages?: boolean;
+            /**
+             * Format: double
+             * @description Least imputation quality (MaCH R²) (--mach-r2-filter). In the pool; above 2 variants are left out, too. 0 for no filter.
+             */
+            mach_r2_filter?: number;
             /**
              * @description Firth's penalised fit. For the PLINK 2 report: its estimates are finite where only cases or only controls have an allele.
              *
@@ -1366,7 +1375,7 @@ export interface components {
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
             /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
-            components?: number;
+            pca?: number;
             /**
              * Format: double
              * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.
@@ -1478,6 +1487,7 @@ export interface components {
          *     * `a1count` - a1count
          *     * `totallele` - totallele
          *     * `a1freq` - a1freq
+         *     * `machr2` - machr2
          *     * `firth` - firth
          *     * `test` - test
          *     * `nobs` - nobs
@@ -1490,7 +1500,7 @@ export interface components {
          *     * `err` - err
          * @enum {string}
          */
-        GlmColsEnum: "chrom" | "pos" | "ref" | "alt1" | "alt" | "ax" | "a1count" | "totallele" | "a1freq" | "firth" | "test" | "nobs" | "beta" | "orbeta" | "se" | "ci" | "tz" | "p" | "err";
+        GlmColsEnum: "chrom" | "pos" | "ref" | "alt1" | "alt" | "ax" | "a1count" | "totallele" | "a1freq" | "machr2" | "firth" | "test" | "nobs" | "beta" | "orbeta" | "se" | "ci" | "tz" | "p" | "err";
         /** @description A variant in one of two studies, per copy of the A1 of both. */
         InStudy: {
             id: string;
@@ -1948,6 +1958,8 @@ export interface components {
             covariates?: components["schemas"]["PlanCovariateRequest"][];
             /** @description Condition on variants (--condition). Their IDs, such as rs7412: copies of their rarer alleles become covariates, and whoever lacks a call of one is left out. Variants of the autosomes only. */
             condition?: string[];
+            /** @description Principal components as covariates. How many, of all cohorts together: found first, in the same study. Each person's scores stay at the cohort. 0 for none. */
+            components?: number;
             /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
             covar_variance_standardize?: boolean;
             /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */
@@ -1977,6 +1989,13 @@ export interface components {
             interaction?: string[];
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;
+            /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */
+            dosages?: boolean;
+            /**
+             * Format: double
+             * @description Least imputation quality (MaCH R²) (--mach-r2-filter). In the pool; above 2 variants are left out, too. 0 for no filter.
+             */
+            mach_r2_filter?: number;
             /**
              * @description Firth's penalised fit. For the PLINK 2 report: its estimates are finite where only cases or only controls have an allele.
              *
@@ -2003,7 +2022,7 @@ export interface components {
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
             /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
-            components?: number;
+            pca?: number;
             /**
              * Format: double
              * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.
@@ -2313,6 +2332,8 @@ export interface components {
             covariates?: components["schemas"]["PlanCovariate"][];
             /** @description Condition on variants (--condition). Their IDs, such as rs7412: copies of their rarer alleles become covariates, and whoever lacks a call of one is left out. Variants of the autosomes only. */
             condition?: string[];
+            /** @description Principal components as covariates. How many, of all cohorts together: found first, in the same study. Each person's scores stay at the cohort. 0 for none. */
+            components?: number;
             /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
             covar_variance_standardize?: boolean;
             /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */
@@ -2342,6 +2363,13 @@ export interface components {
             interaction?: string[];
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;
+            /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */
+            dosages?: boolean;
+            /**
+             * Format: double
+             * @description Least imputation quality (MaCH R²) (--mach-r2-filter). In the pool; above 2 variants are left out, too. 0 for no filter.
+             */
+            mach_r2_filter?: number;
             /**
              * @description Firth's penalised fit. For the PLINK 2 report: its estimates are finite where only cases or only controls have an allele.
              *
@@ -2368,7 +2396,7 @@ export interface components {
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
             /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
-            components?: number;
+            pca?: number;
             /**
              * Format: double
              * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.
@@ -2543,6 +2571,8 @@ export interface components {
             covariates?: components["schemas"]["PlanCovariateRequest"][];
             /** @description Condition on variants (--condition). Their IDs, such as rs7412: copies of their rarer alleles become covariates, and whoever lacks a call of one is left out. Variants of the autosomes only. */
             condition?: string[];
+            /** @description Principal components as covariates. How many, of all cohorts together: found first, in the same study. Each person's scores stay at the cohort. 0 for none. */
+            components?: number;
             /** @description Standardise numeric covariates (--covar-variance-standardize). To mean 0 and variance 1 in the pool. Only the report's lines about these covariates change. */
             covar_variance_standardize?: boolean;
             /** @description Sums over one cohort. A covariate may tell cohorts apart, such as the site. The server then sees allele frequencies and means of single cohorts, and each is asked to accept that. Otherwise a level at which fewer than 3 cohorts have 10 people ends the study. */
@@ -2572,6 +2602,13 @@ export interface components {
             interaction?: string[];
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;
+            /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */
+            dosages?: boolean;
+            /**
+             * Format: double
+             * @description Least imputation quality (MaCH R²) (--mach-r2-filter). In the pool; above 2 variants are left out, too. 0 for no filter.
+             */
+            mach_r2_filter?: number;
             /**
              * @description Firth's penalised fit. For the PLINK 2 report: its estimates are finite where only cases or only controls have an allele.
              *
@@ -2598,7 +2635,7 @@ export interface components {
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
             /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
-            components?: number;
+            pca?: number;
             /**
              * Format: double
              * @description Tolerance of a component. Of the angle, as 1 - |cos|, for each component whose eigenvalue is at least 1.2 times the next.

@@ -24,6 +24,7 @@ from unpooled.algorithms.learning.names import OF_CLASSES, WITHOUT_PRODUCTS
 from unpooled.algorithms.learning.questions import MOST_COLUMNS
 from unpooled.algorithms.phenotypes import CountApart
 from unpooled.algorithms.result_files import about
+from unpooled.dosage_option import DOSAGES, FILES
 from unpooled.encodings import ONE_HOT
 from unpooled.facts import plan_facts
 from unpooled.leaving import Form, what_leaves
@@ -35,7 +36,7 @@ from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Stage
 from unpooled.question import at_turn
 from unpooled.schema import CATEGORY, OUTCOME
-from unpooled.shared_options import BITS, OPENS, SUMS
+from unpooled.shared_options import BITS, COMPONENTS, OPENS, SUMS
 from unpooled_server import stages
 from unpooled_server.errors import Refused
 from unpooled_server.services.studies import not_invited
@@ -103,7 +104,11 @@ def _plans(method: Algorithm) -> Iterator[Plan]:
     """Plans of a method that between them say all that does not depend on values."""
     of_tables = method.name in METHODS
     modes = ("none",) if of_tables else ("names", "list")
-    opened = [{OPENS.name: opens} for opens in (SUMS, BITS)] if OPENS in method.options else [{}]
+    opened: list[dict[str, Any]] = (
+        [{OPENS.name: opens} for opens in (SUMS, BITS)] if OPENS in method.options else [{}]
+    )
+    if DOSAGES in method.options:
+        opened.append({DOSAGES.name: True, "files": list(FILES)})
     for mode, masking, more, opens in product(modes, ("modular", "gaussian"), (False, True), opened):
         compares = method.is_compared or opens == {OPENS.name: BITS}
         if masking != "modular" and (compares or method.name in FITS):
@@ -116,7 +121,7 @@ def _plans(method: Algorithm) -> Iterator[Plan]:
             | {"panel_mode": mode, "panel_digest": _DIGEST[mode], "masking": masking}
             | {"nonfounders": more, "allow_no_sex": more}
             | {"schema": columns if of_tables else []}
-            | dict(_example_values(method, covariates[1:]))
+            | dict(_example_values(method, covariates[1:], masking))
             | opens
         )
 
@@ -139,13 +144,17 @@ def _words(columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [*({**column, **words} for column in columns), {"name": _EXAMPLE}]
 
 
-def _example_values(method: Algorithm, covariates: list[dict[str, str]]) -> Iterator[tuple[str, Any]]:
+def _example_values(
+    method: Algorithm, covariates: list[dict[str, str]], masking: str
+) -> Iterator[tuple[str, Any]]:
     """Values of options whose own default says little."""
     for option in method.options:
         if isinstance(option, Numbers):
             yield option.name, [option.most]
         elif isinstance(option, Covariates):
             yield option.name, covariates
+        elif option is COMPONENTS and covariates and masking == "modular":
+            yield option.name, 2
 
 
 def _of_plan(plan: Plan, known: list[str]) -> Iterator[str]:

@@ -161,6 +161,7 @@ def _plan(plan: Plan, columns: list[int], pool: Pool) -> Plan:
     asked = {option.name: getattr(plan, option.name) for option in own if option.place != Place.FILTERS}
     asked |= {
         "condition": (),
+        "components": 0,  # they are columns here, as any other
         "covariates": tuple(Covariate(names[k]) for k in columns),
         "beta": not pool.odds,  # a report may have betas where the plan has not
         "hide_covar": True,

@@ -18,7 +18,8 @@ import numpy as np
 
 from unpooled.cohort import COPY, NO_DOSAGE
 from unpooled.errors import DataProblem
-from unpooled_client.data.pieces import Piece, Told, at_once, pieces_of
+from unpooled_client.data.imputed import in_units, r2_of
+from unpooled_client.data.pieces import Piece, Row, Told, at_once, line_of, pieces_of
 from unpooled_client.data.report import shown
 
 if TYPE_CHECKING:
@@ -42,7 +43,13 @@ class BgenFile:
     """None if the file does not name them."""
     samples: int
     count: int
+    is_phased: bool
+    """The first variant is."""
     counted_by: ClassVar[str] = "header"
+
+    @property
+    def lacks_quality(self) -> str:
+        return "" if self.is_phased else "its probabilities are not phased"
 
     def variants(self, told: Told) -> int:
         """As the header says; a file with others is damaged."""
@@ -54,30 +61,27 @@ class BgenFile:
             rows = (self._row(variant, notes) for variant in _opened(self.path))
             yield from pieces_of(rows, at_once(self.samples))
 
-    def _row(self, variant: BgenVar, notes: Counter[str]) -> tuple[str, np.ndarray]:
+    def _row(self, variant: BgenVar, notes: Counter[str]) -> Row:
         ref, *alt = variant.alleles
-        line = "\t".join(
-            (
-                variant.chrom,
-                str(variant.pos),
-                variant.rsid or variant.varid or ".",
-                ref,
-                ",".join(alt) or ".",
-            )
-        )
+        name = variant.rsid or variant.varid
+        line = line_of(self.path, variant.chrom, variant.pos, name, ref, alt)
         if len(alt) != 1:
-            return line, np.full(self.samples, NO_DOSAGE, np.uint16)
-        return line, self._dosages(variant, notes)
+            return line, np.full(self.samples, NO_DOSAGE, np.uint16), np.nan
+        return line, *self._dosages(variant, notes)
 
-    def _dosages(self, variant: BgenVar, notes: Counter[str]) -> np.ndarray:
+    def _dosages(self, variant: BgenVar, notes: Counter[str]) -> tuple[np.ndarray, float]:
+        """Dosages of ALT, uint16 (n,), and the quality of imputation."""
         probabilities = variant.probabilities.astype(np.float64)
         ploidy = variant.ploidy
         single = ploidy == 1
         units, top = _in_units(probabilities)
+        quality = np.nan
         if variant.is_phased:
             of_first = units[:, 1]
             second = units[:, 3] if units.shape[1] > 3 else np.zeros_like(of_first)
             copies = np.where(single, 2 * of_first, of_first + second)
+            one, other = in_units(of_first / top, np.where(single, of_first, second) / top)
+            quality = float(r2_of(one, np.where(single, np.nan, other)))
         else:
             third = units[:, 2] if units.shape[1] > 2 else np.zeros(len(units))
             copies = np.where(single, 2 * units[:, 1], units[:, 1] + 2 * third)
@@ -85,7 +89,7 @@ class BgenFile:
         missing = np.isnan(copies) | is_odd
         notes[PLOIDY] += int(np.count_nonzero(is_odd & ~np.isnan(copies)))
         rounded = (np.where(missing, 0, copies) * COPY + (top // 2 - 1 if top > 1 else 0.5)) // top
-        return np.where(missing, NO_DOSAGE, rounded).astype(np.uint16)
+        return np.where(missing, NO_DOSAGE, rounded).astype(np.uint16), quality
 
 
 def _in_units(probabilities: np.ndarray) -> tuple[np.ndarray, int]:
@@ -112,7 +116,8 @@ def open_bgen(path: Path) -> BgenFile:
         file = _opened(path)
         header = file.header
         people = tuple(file.samples) if header.has_sample_ids else ()
-        return BgenFile(path, people, header.nsamples, header.nvariants)
+        is_phased = header.nvariants > 0 and next(iter(file)).is_phased
+        return BgenFile(path, people, header.nsamples, header.nvariants, is_phased)
 
 
 def _check_layout(path: Path) -> None:
@@ -135,9 +140,11 @@ def _readable(path: Path) -> Iterator[None]:
     """Turns what the package raises into a DataProblem."""
     try:
         yield
-    except (ValueError, IndexError, OSError, UnicodeDecodeError) as error:
+    except (DataProblem, ImportError):
+        raise
+    except Exception as error:  # it opens an index beside the file as well, which may be anything
         raise DataProblem(
             "the file is damaged or cut off, or is no BGEN 1.2 or 1.3",
             file=path,
-            remedy=f"Copy it again. What reads it says: {shown(str(error))}",
+            remedy=f"Copy it again. Its reader says: {shown(str(error))}",
         ) from error

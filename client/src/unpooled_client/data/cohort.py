@@ -20,9 +20,10 @@ from unpooled_client.data.copies import nobody, with_copy
 from unpooled_client.data.covariates import Covariates, read_covariates
 from unpooled_client.data.fam import Fam, check_duplicates, read_fam
 from unpooled_client.data.genotypes import Genotypes
+from unpooled_client.data.imputed import well_imputed
 from unpooled_client.data.options import DataOptions, check_options
 from unpooled_client.data.outliers import check_outliers
-from unpooled_client.data.pgen import is_pgen, open_pgen
+from unpooled_client.data.pgen import PgenFile, is_pgen, open_pgen
 from unpooled_client.data.phenotype import Phenotype, read_phenotypes
 from unpooled_client.data.pieces import Told
 from unpooled_client.data.report import Report, Severity
@@ -103,6 +104,8 @@ def open_cohort(options: DataOptions, told: Told = nobody) -> tuple[PlinkData | 
         return None, report
     if variants is not None:
         variants = select_variants(variants, options, report)
+        if isinstance(genotypes, PgenFile):
+            variants = well_imputed(variants, genotypes, options, report)
         check_conditions(variants, options, report)
     tables = (options.pheno, options.covar, options.keep, options.remove)
     check_duplicates(fam, any(path is not None for path in tables), report)

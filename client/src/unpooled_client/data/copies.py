@@ -2,7 +2,7 @@
 
     FOLDER/NAME-DIGEST/       of the file's path
         DIGEST-DIGEST/        of its size and time, and of the options that it is read by
-            genotypes.pgen, genotypes.pvar
+            genotypes.pgen, genotypes.pvar, and genotypes.r2, the quality of imputation
             made.json         their sizes, and what was odd in the file
             DIGEST.psam       the people, called after its content
 
@@ -15,16 +15,19 @@ unless it is told otherwise.
 from __future__ import annotations
 
 import dataclasses
+import errno
 import hashlib
 import json
 import os
 import shutil
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from platformdirs import user_cache_path
 
 from unpooled.cohort import COPY, NO_DOSAGE
@@ -35,12 +38,12 @@ from unpooled_client.data.copied_people import rows_of_psam
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.pieces import Dosed, Told
 from unpooled_client.data.report import Code, Report
-from unpooled_client.data.source import exists
+from unpooled_client.data.source import exists, how_to_install
 from unpooled_client.data.vcf import open_vcf
 
-_FORMAT = 1
+_FORMAT = 2
 """Of copies: another number when they would be made otherwise."""
-NAME, MADE = "genotypes", "made.json"
+NAME, MADE, QUALITY = "genotypes", "made.json", "r2"
 COPYING = "Copying the genotypes"
 
 
@@ -81,7 +84,7 @@ def with_copy(options: DataOptions, report: Report, told: Told = nobody) -> Data
             Code.READER,
             f"{what} needs a package that is not installed here",
             file=path,
-            remedy=f"Install it with: pip install 'unpooled-client[{copied.option}]'",
+            remedy=how_to_install(copied.option),
         )
         return None
     except DataProblem as problem:
@@ -94,6 +97,7 @@ def with_copy(options: DataOptions, report: Report, told: Told = nobody) -> Data
         options,
         pfile=copy.prefix,
         psam=copy.psam,
+        quality=Path(f"{copy.prefix}.{QUALITY}"),
         vcf=None,
         vcf_dosage=None,
         bgen=None,
@@ -126,6 +130,14 @@ def _copy_of(options: DataOptions, told: Told, report: Report) -> _Copy | None:
     is_vcf = options.copied is OF_VCF
     file: Dosed = open_vcf(path, options.vcf_dosage, options.chr_set) if is_vcf else open_bgen(path)
     people = rows_of_psam(path, file.people, file.samples, options.sample, options.psam, report)
+    if options.minimac3_r2_filter is not None and file.lacks_quality:
+        report.error(
+            Code.OPTION,
+            f"the quality of imputation is not known: {file.lacks_quality}",
+            file=path,
+            remedy="Leave --minimac3-r2-filter out, and leave variants out with --exclude FILE.",
+        )
+        return None
     if people is None:
         return None
     status = path.stat()
@@ -134,7 +146,7 @@ def _copy_of(options: DataOptions, told: Told, report: Report) -> _Copy | None:
     made = of_file / f"{state}-{_digest(f'{options.vcf_dosage} {options.chr_set}')[:8]}"
     try:
         of_file.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with FileLock(of_file / "lock"):  # of two that want the same copy, one makes it
+        with _alone(of_file / "lock", told):
             if (notes := _notes(made)) is None:
                 notes = _make(file, made, told)
             for other in of_file.glob("*-*"):
@@ -148,6 +160,22 @@ def _copy_of(options: DataOptions, told: Told, report: Report) -> _Copy | None:
             remedy="It takes about as much room as the file itself. Choose another folder by --copies.",
         ) from error
     return _Copy(made / NAME, psam, notes)
+
+
+@contextmanager
+def _alone(lock: Path, told: Told) -> Iterator[None]:
+    """Of two that want the same copy, one makes it; the other waits, and tells that it is copied."""
+    holds = FileLock(lock, timeout=1)
+    while True:
+        try:
+            holds.acquire()
+            break
+        except Timeout:
+            told(0, 0)
+    try:
+        yield
+    finally:
+        holds.release()
 
 
 def _digest(text: str) -> str:
@@ -171,7 +199,7 @@ def _make(file: Dosed, made: Path, told: Told) -> dict[str, int]:
     try:
         part.mkdir(mode=0o700)
         notes = _write(file, part / NAME, told)
-        sizes = {kind: part.joinpath(f"{NAME}.{kind}").stat().st_size for kind in ("pgen", "pvar")}
+        sizes = {kind: part.joinpath(f"{NAME}.{kind}").stat().st_size for kind in ("pgen", "pvar", QUALITY)}
         about = {"of": str(file.path), "notes": notes, "sizes": sizes}
         part.joinpath(MADE).write_text(json.dumps(about), encoding="utf-8")
         shutil.rmtree(made, ignore_errors=True)  # one that is not whole
@@ -203,23 +231,38 @@ def _write(file: Dosed, prefix: Path, told: Told) -> dict[str, int]:
     writer = PgenWriter(
         os.fsencode(f"{prefix}.pgen"), file.samples, variants, nonref_flags=False, dosage_present=True
     )
-    with Path(f"{prefix}.pvar").open("w", encoding="utf-8", newline="\n") as pvar:
+    with (
+        Path(f"{prefix}.pvar").open("w", encoding="utf-8", newline="\n") as pvar,
+        Path(f"{prefix}.{QUALITY}").open("wb") as quality,
+    ):
         pvar.write("#CHROM\tPOS\tID\tREF\tALT\n")
         for piece in file.pieces(notes):
             done += len(piece.lines)
             if done > variants:
                 break
             pvar.writelines(f"{line}\n" for line in piece.lines)
-            writer.append_dosages_batch(_copies(piece.dosages))
+            with _writable(prefix):
+                writer.append_dosages_batch(_copies(piece.dosages))
+            quality.write(piece.quality.astype("<f4").tobytes())
             told(done, variants)
     if done != variants:
         raise DataProblem(
             f"the file has {'more' if done > variants else 'fewer'} variants than its {file.counted_by} says",
             file=file.path,
-            remedy=f"Copy both again, or write the file again. Expected: {variants:,}.",
+            remedy=f"It says {variants:,}. Copy file and index again; an old index can be deleted.",
         )
-    writer.close()
+    with _writable(prefix):
+        writer.close()
     return {note: count for note, count in notes.items() if count}
+
+
+@contextmanager
+def _writable(prefix: Path) -> Iterator[None]:
+    """Turns what Pgenlib raises where it cannot write, which has no reason, into an OSError."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise OSError(errno.EIO, "the disk may be full", f"{prefix}.pgen") from error
 
 
 def _copies(dosages: np.ndarray) -> np.ndarray:

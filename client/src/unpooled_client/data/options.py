@@ -63,6 +63,10 @@ class DataOptions:
     remove: Path | None = None
     extract: Path | None = None
     exclude: Path | None = None
+    minimac3_r2_filter: float | None = None
+    """The least quality of imputation."""
+    quality: Path | None = None
+    """That of each variant, of a copy: `unpooled_client.data.copies` says so."""
     missing_phenotype: int = -9
     one: bool = False
     allow_no_sex: bool = False
@@ -224,6 +228,21 @@ def check_options(options: DataOptions, report: Report) -> bool:
             options.copied is not None or (options.psam, options.copies) == (None, None),
             "--psam and --copies go with --vcf and --bgen",
             "A --pfile has its .psam beside it.",
+        ),
+        (
+            options.minimac3_r2_filter is None or options.copied is not None or options.pfile is not None,
+            "--minimac3-r2-filter is for imputed genotypes: --pfile, --vcf or --bgen",
+            "A .bed has hard calls only.",
+        ),
+        (
+            options.copied is None or not (options.psam is None and options.pheno is None),
+            "neither a VCF nor a BGEN says anything of phenotypes",
+            "Give --psam FILE, a .psam or .fam with sexes and phenotypes, or --pheno FILE.",
+        ),
+        (
+            options.vcf is None or options.psam is not None or options.allow_no_sex,
+            "a VCF says nothing of sexes, and nobody without a sex is analysed",
+            "Give --psam FILE, or keep everybody with --allow-no-sex.",
         ),
         (
             options.vcf is not None or options.vcf_dosage is None,
@@ -392,6 +411,12 @@ _OPTIONS = [
     click.option("--remove", type=_FILE, metavar="FILE", help="Not the samples listed (FID IID)."),
     click.option("--extract", type=_FILE, metavar="FILE", help="Only the variants listed (IDs)."),
     click.option("--exclude", type=_FILE, metavar="FILE", help="Not the variants listed (IDs)."),
+    click.option(
+        "--minimac3-r2-filter",
+        type=click.FloatRange(0, 1),
+        metavar="X",
+        help="Only variants imputed at least so well; of phased dosages.",
+    ),
     click.option(
         "--missing-phenotype", type=int, default=-9, show_default=True, metavar="N", help="Missing value."
     ),

@@ -15,10 +15,12 @@ import numpy as np
 
 from unpooled.cohort import ALL_MISSING, COPY, NO_DOSAGE
 from unpooled.errors import DataProblem
+from unpooled.filesets import OF_PFILE
 from unpooled.kernels.packing import pack_copies
 from unpooled_client.data.calls import stretches
+from unpooled_client.data.imputed import r2_of
 from unpooled_client.data.report import Code, Report
-from unpooled_client.data.source import exists, unreadable
+from unpooled_client.data.source import exists, how_to_install, unreadable
 
 if TYPE_CHECKING:
     from pgenlib import PgenReader
@@ -77,6 +79,23 @@ class PgenFile:
             with self._reader() as reader:
                 reader.read_dosages_list(rows[some].astype(np.uint32), copies)
             out[some] = np.where(copies < 0, NO_DOSAGE, copies * COPY)
+        return out
+
+    def minimac3_r2(self, rows: np.ndarray) -> np.ndarray:
+        """The quality of imputation of some rows, float64 (k,), as `unpooled_client.data.imputed` says.
+
+        A dosage without phase is shared evenly between the haplotypes, as plink2 does. DataProblem as above.
+        """
+        out = np.empty(len(rows))
+        order = np.argsort(rows, kind="stable")
+        most = max(1, DECODED // (8 * self.samples))
+        for start in range(0, len(rows), most):
+            some = order[start : start + most]
+            haplotypes = np.empty((len(some), 2 * self.samples), np.float32)
+            with self._reader() as reader:
+                reader.read_phased_dosages_list(rows[some].astype(np.uint32), haplotypes)
+            dosages = np.where(haplotypes < 0, np.nan, haplotypes.astype(np.float64))
+            out[some] = r2_of(dosages[:, ::2], dosages[:, 1::2])
         return out
 
     def _read(self, rows: np.ndarray, copies: np.ndarray) -> None:
@@ -142,7 +161,7 @@ def open_pgen(path: Path, samples: int, variants: int, report: Report) -> PgenFi
             Code.PGEN_READER,
             f"{WHAT} needs a package that is not installed here",
             file=path,
-            remedy="Install it with: pip install 'unpooled-client[pgen]'",
+            remedy=how_to_install(OF_PFILE.genotypes),
         )
         return None
     file = PgenFile(path, samples, variants)
@@ -162,7 +181,7 @@ def open_pgen(path: Path, samples: int, variants: int, report: Report) -> PgenFi
     if has_dosages:
         report.note(
             Code.PGEN_DOSAGES,
-            f"{WHAT} has dosages, and a study uses its hard calls",
+            f"{WHAT} has dosages: a study of imputed dosages uses these, and any other its hard calls",
             file=path,
             remedy="A call was made where a dosage was near a whole number of copies, within 0.1 unless "
             "plink2 was told otherwise (--hard-call-threshold); it is missing elsewhere.",

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+
+from unpooled.errors import DataProblem
+from unpooled_client.data.report import shown
 
 BYTES = 1 << 23  # of dosages at once
 
@@ -24,6 +28,8 @@ class Piece:
     """Chromosome, position, ID, REF and ALT, with tabs between; several alternate alleles with commas."""
     dosages: np.ndarray
     """uint16 (k, n): of ALT, as `unpooled.cohort.Dosages` says. NO_DOSAGE for all if there are several."""
+    quality: np.ndarray
+    """float32 (k,): of imputation, as `unpooled_client.data.imputed` says; NaN where there is none."""
 
 
 class Dosed(Protocol):
@@ -41,6 +47,10 @@ class Dosed(Protocol):
     def counted_by(self) -> str:
         """What says how many variants there are."""
 
+    @property
+    def lacks_quality(self) -> str:
+        """Why no variant has a quality, in words; empty if they have."""
+
     def variants(self, told: Told) -> int: ...
     def pieces(self, notes: Counter[str]) -> Iterator[Piece]:
         """All variants in their order; `notes` counts what is odd. DataProblem if the file is damaged."""
@@ -51,15 +61,25 @@ def at_once(people: int) -> int:
     return max(1, min(4096, BYTES // (2 * people)))
 
 
-def pieces_of(rows: Iterable[tuple[str, np.ndarray]], size: int) -> Iterator[Piece]:
+Row = tuple[str, np.ndarray, float]
+"""The line, the dosages and the quality of one variant."""
+
+
+def pieces_of(rows: Iterable[Row], size: int) -> Iterator[Piece]:
     """The rows in pieces of a size."""
-    lines: list[str] = []
-    dosages: list[np.ndarray] = []
-    for line, row in rows:
-        lines.append(line)
-        dosages.append(row)
-        if len(lines) == size:
-            yield Piece(lines, np.stack(dosages))
-            lines, dosages = [], []
-    if lines:
-        yield Piece(lines, np.stack(dosages))
+    waiting = iter(rows)
+    while some := list(islice(waiting, size)):
+        lines, dosages, quality = zip(*some, strict=True)
+        yield Piece(list(lines), np.stack(dosages), np.array(quality, np.float32))
+
+
+def line_of(file: Path, chromosome: str, position: int, name: str, ref: str, alt: Sequence[str]) -> str:
+    """A line of a .pvar. DataProblem if an allele or a chromosome has blanks, which would shift columns."""
+    words = [chromosome, str(position), "_".join(name.split()) or ".", ref, ",".join(alt) or "."]
+    if any(len(word.split()) > 1 or word != word.strip() for word in words):
+        raise DataProblem(
+            f"a chromosome or an allele has blanks: {shown(' '.join(words))}",
+            file=file,
+            remedy="The file is damaged, or whatever wrote it is. Write it again.",
+        )
+    return "\t".join(word or "." for word in words)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import gzip
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -24,7 +24,8 @@ import numpy as np
 from unpooled.chromosomes import chromosome_code
 from unpooled.cohort import COPY, NO_DOSAGE
 from unpooled.errors import DataProblem, listed
-from unpooled_client.data.pieces import Piece, Told, at_once, pieces_of
+from unpooled_client.data.imputed import in_units, r2_of
+from unpooled_client.data.pieces import Piece, Row, Told, at_once, line_of, pieces_of
 from unpooled_client.data.report import shown
 
 if TYPE_CHECKING:
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
 FIELDS = ("HDS", "DS", "GP", "GT")
 """Those that dosages are taken from, the best first."""
 _THEN = {"HDS": ("HDS", "DS", "GT"), "DS": ("DS", "GT"), "GP": ("GP", "GT"), "GT": ("GT",)}
-_FORMAT = [2]  # the lines of a header that begin with ##FORMAT, as htslib counts them
+_INFO, _FORMAT = 1, 2  # the lines of a header that begin with ##INFO and ##FORMAT, as htslib counts them
+_QUALITIES = ("R2", "DR2")
+"""What Minimac and Beagle call the quality of imputation in INFO."""
 _DIGITS = 6
 """htslib keeps a number of a text in single precision, which has so many decimals of a dosage right."""
 _XY = 3  # the code of XY, and with it of what all people have twice, above the autosomes
@@ -57,6 +60,8 @@ class VcfFile:
     """One of FIELDS."""
     autosomes: int
     is_text: bool
+    info: str | None
+    """What INFO calls the quality of imputation; None without one."""
     counted_by: ClassVar[str] = "index"
 
     @property
@@ -69,7 +74,8 @@ class VcfFile:
 
         with _readable(self.path):
             if any(Path(f"{self.path}{ending}").exists() for ending in _INDEXES):
-                return int(VCF(str(self.path)).num_records)
+                with suppress(ValueError):  # an index that cannot be read
+                    return int(VCF(str(self.path)).num_records)
             count = 0
             for count, _ in enumerate(VCF(str(self.path), samples=[], threads=THREADS), 1):
                 if count % 10_000 == 0:
@@ -84,19 +90,40 @@ class VcfFile:
             rows = (self._row(record, notes) for record in VCF(str(self.path), threads=THREADS))
             yield from pieces_of(rows, at_once(len(self.people)))
 
-    def _row(self, record: Variant, notes: Counter[str]) -> tuple[str, np.ndarray]:
-        line = "\t".join(
-            (
-                record.CHROM,
-                str(record.POS),
-                record.ID or ".",
-                record.REF,
-                ",".join(record.ALT) or ".",
-            )
-        )
+    @property
+    def lacks_quality(self) -> str:
+        has = self.field == "HDS" or self.info is not None
+        return "" if has else f"it has no HDS, and none of {', '.join(_QUALITIES)} in INFO"
+
+    def _row(self, record: Variant, notes: Counter[str]) -> Row:
+        line = line_of(self.path, record.CHROM, record.POS, record.ID or "", record.REF, record.ALT)
         if len(record.ALT) > 1:
-            return line, np.full(len(self.people), NO_DOSAGE, np.uint16)
-        return line, self._dosages(record, notes)
+            return line, np.full(len(self.people), NO_DOSAGE, np.uint16), np.nan
+        dosages = self._dosages(record, notes)
+        return line, dosages, self._quality(record, dosages)
+
+    def _quality(self, record: Variant, dosages: np.ndarray) -> float:
+        if self.field == "HDS" and "HDS" in record.FORMAT:
+            return float(r2_of(*self._haplotypes(record, dosages)))
+        found = None if self.info is None else record.INFO.get(self.info)
+        return float(found) if isinstance(found, int | float) else np.nan
+
+    def _haplotypes(self, record: Variant, dosages: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The dosages of both haplotypes, float64 (n,): by HDS, else by a call with phase, else halves."""
+        values = record.format("HDS").astype(np.float64)
+        values = np.round(values, _DIGITS) if self.is_text else values
+        first = values[:, 0]
+        is_one = np.isnan(values[:, 1]) if values.shape[1] > 1 else np.ones(len(first), bool)
+        one, other = in_units(first, np.where(is_one, first, values[:, -1]))
+        other = np.where(is_one, np.nan, other)
+        half = np.where(dosages == NO_DOSAGE, np.nan, dosages / (2 * COPY))
+        calls = np.stack([half, half], axis=1)
+        if "GT" in record.FORMAT and (alleles := record.genotype.array()).shape[1] == 3:
+            has_phase = (alleles[:, :2] >= 0).all(axis=1) & (alleles[:, 2] == 1)
+            calls[has_phase] = alleles[has_phase, :2]
+        lacks = np.isnan(first)
+        one, other = np.where(lacks, calls[:, 0], one), np.where(lacks, calls[:, 1], other)
+        return np.where(np.isnan(half), np.nan, one), np.where(np.isnan(half), np.nan, other)
 
     def _dosages(self, record: Variant, notes: Counter[str]) -> np.ndarray:
         """Dosages of ALT, uint16 (n,)."""
@@ -188,6 +215,7 @@ def open_vcf(path: Path, wanted: str | None, autosomes: int) -> VcfFile:
         _check_end(path)
         file = VCF(str(path))
         people, has = tuple(file.samples), [field for field in FIELDS if _has(file, field)]
+        info = next((name for name in _QUALITIES if _has(file, name, _INFO)), None)
         is_text = not _is_bcf(path)
     if not people:
         raise DataProblem(
@@ -209,12 +237,12 @@ def open_vcf(path: Path, wanted: str | None, autosomes: int) -> VcfFile:
             if has
             else "It has no dosages at all.",
         )
-    return VcfFile(path, people, wanted or has[0], autosomes, is_text)
+    return VcfFile(path, people, wanted or has[0], autosomes, is_text, info)
 
 
-def _has(file: VCF, field: str) -> bool:
+def _has(file: VCF, field: str, kind: int = _FORMAT) -> bool:
     try:
-        file.get_header_type(field, order=_FORMAT)
+        file.get_header_type(field, order=[kind])
     except KeyError:
         return False
     return True

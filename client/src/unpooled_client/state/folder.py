@@ -210,6 +210,11 @@ class StateFolder:
         return self.path / "book"
 
     @property
+    def derived(self) -> Path:
+        """What was derived of this cohort's people: `unpooled_client.study.deriving`."""
+        return self.path / "derived"
+
+    @property
     def log(self) -> Path:
         return self.path / "client.log"
 

@@ -24,6 +24,7 @@ from unpooled_client.state.fingerprint import Fingerprint
 from unpooled_client.study.book import open_book
 from unpooled_client.study.cluster import Cluster, Compute, compute_here
 from unpooled_client.study.coding import Coding
+from unpooled_client.study.deriving import Deriving
 from unpooled_client.study.joining import changed_terms
 from unpooled_client.study.reading import Alignments, ListApart, Unaligned, announce, guard
 from unpooled_client.study.remaining import Pace, last_pass
@@ -77,6 +78,7 @@ class Work:
         self.outbox: list[Sent] = []
         self.at_work: Counter[Doing] = Counter()
         self.coding = Coding(self.session, self.terms, acceptance.own, self.outbox.append)
+        self.deriving = Deriving(self.session.folder, acceptance.seed)
         self.lock = threading.Lock()
 
     def _genotypes(self) -> tuple[Path, Fingerprint]:
@@ -132,6 +134,9 @@ class Work:
                 cohort = cast(Cohort, self.coding.coded(cast(ArrayTable, cohort)))
         dealing = self.answerer.dealing(message, question, panel)
         dealt = self.session.spawn(self._deal, dealing) if dealing else None
+        if self.terms.plan.components:
+            with self._told(Doing.COMPUTING), self.places:
+                cohort = self.deriving.extended(cohort, question)
         with self._told(Doing.COMPUTING), self.places:
             share = self.answerer.share(message, question, cohort, panel)
         if dealt and not dealt.result():  # the server takes no share of this round before it

@@ -28,6 +28,7 @@ from unpooled_client.network.api import Stopped
 from unpooled_client.state.events import Compared, Event
 from unpooled_client.state.written import Written
 from unpooled_client.study.coding import as_in_dictionary
+from unpooled_client.study.deriving import derived_in
 from unpooled_client.study.reading import DataChanged, guard, open_under
 from unpooled_client.study.session import Session
 
@@ -76,14 +77,18 @@ def _compared(session: Session, files: Sequence[Path], top: int) -> Generator[Ev
         yield (yield from found)
         return
     text = (yield from session.wait_for(session.api.panel)) if plan.mind < 1 else b""
-    data = yield from session.wait_for(_conditioned, plan, options)
+    data = yield from session.wait_for(_with_columns, plan, options, derived_in(session.folder))
     for number, place in enumerate(places):
         of_one = replace(study, plan=place.plan), data.of_phenotype(number)
         yield (yield from session.wait_for(_of_variants, *of_one, files, place, text, top))
 
 
-def _conditioned(plan: Plan, options: DataOptions) -> PlinkData:
-    return conditioned(cast(PlinkData, _opened(plan, options)), plan)
+def _with_columns(plan: Plan, options: DataOptions, derived: np.ndarray | None) -> PlinkData:
+    """The data with what is among the covariates though no file has it."""
+    data = conditioned(cast(PlinkData, _opened(plan, options)), plan)
+    if not plan.components or derived is None or len(derived) != len(data.samples):
+        return data
+    return replace(data, samples=data.samples.with_covariates(derived))
 
 
 def _of_variants(

@@ -10,10 +10,11 @@ import numpy as np
 from unpooled.algorithms.result_files import report_name
 from unpooled.algorithms.shared.genotype_products import scores_of
 from unpooled.cohort import ArrayTable
-from unpooled.formats.eigenvectors import Loadings, exactly, titles
+from unpooled.formats.eigenvectors import Loadings, exactly
 from unpooled.formats.scoring_file import ScoringFile
 from unpooled.panel import Panel
 from unpooled.plan import COUNTS_FILE, EIGENVAL_FILE, LOADINGS_FILE, SCORE_FILE, Plan
+from unpooled.plan import component_titles as titles
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.fam import read_fam
 from unpooled_client.data.options import DataOptions

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from unpooled.filesets import COPIED, FILESETS, OF_BGEN, OF_VCF
+from unpooled.filesets import COPIED, FILESETS, OF_BFILE, OF_BGEN, OF_VCF
 from unpooled.plan import Plan
 from unpooled_client.data.vcf import FIELDS
 from unpooled_client.window.child import Ended
@@ -49,6 +49,7 @@ _LISTS = {
     "extract": "Only the variants in",
     "exclude": "Not the variants in",
 }
+_TEXTS = ("minimac3_r2_filter", "missing_phenotype")
 _FLAGS = {
     "one": "Controls are &0 and cases 1",
     "allow_no_sex": "Keep phenotypes of samples of un&known sex",
@@ -137,6 +138,9 @@ class DataPage(Page):
         self.lists = {name: FileChoice(text, _TEXT, lambda: None) for name, text in _LISTS.items()}
         for name, text in _LISTS.items():
             self._add(text, self.lists[name], option_of(name))
+        self.quality = QLineEdit()
+        self.quality.setPlaceholderText("all variants")
+        self._add("Least quality of imputation", self.quality, option_of("minimac3_r2_filter"))
         self.missing = QLineEdit()
         self.missing.setPlaceholderText("-9")
         self._add("Missing phenotype", self.missing, option_of("missing_phenotype"))
@@ -188,10 +192,11 @@ class DataPage(Page):
         self.covar.edit.setText(form.covar)
         for name, choice in self.lists.items():
             choice.edit.setText(getattr(form, name))
+        self.quality.setText(form.minimac3_r2_filter)
         self.missing.setText(form.missing_phenotype)
         for name, box in self.flags.items():
             box.setChecked(getattr(form, name))
-        self.more.setChecked(any(getattr(form, name) for name in ("missing_phenotype", *_LISTS, *_FLAGS)))
+        self.more.setChecked(any(getattr(form, name) for name in (*_TEXTS, *_LISTS, *_FLAGS)))
 
     @property
     def form(self) -> DataForm:
@@ -206,6 +211,7 @@ class DataPage(Page):
             pheno=self.pheno.path,
             pheno_name=self.pheno_name.currentText().strip() if self._chooses_column else "",
             covar=self.covar.path,
+            minimac3_r2_filter=self.quality.text().strip() if _is_imputed(genotypes) else "",
             missing_phenotype=self.missing.text().strip(),
             **more,
         )
@@ -240,6 +246,7 @@ class DataPage(Page):
             self.covar: bool(self._plan.covariates),
             self.covar_note: bool(self._plan.covariates),
             self.more: not tables,
+            self.quality: more and _is_imputed(genotypes),
             self.missing: more,
         }
         for field, visible in (
@@ -332,6 +339,11 @@ class DataPage(Page):
             return
         self.card.show_card(None)
         self._check(form)
+
+
+def _is_imputed(genotypes: dict[str, Any]) -> bool:
+    """Whether the files may say how well variants were imputed."""
+    return OF_BFILE.option not in genotypes
 
 
 def _small(option: str) -> QLabel:

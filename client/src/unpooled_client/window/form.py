@@ -33,6 +33,7 @@ class DataForm:
     remove: str = ""
     extract: str = ""
     exclude: str = ""
+    minimac3_r2_filter: str = ""
     missing_phenotype: str = ""
     one: bool = False
     allow_no_sex: bool = False

@@ -28,6 +28,7 @@ FIELDS = {
     "--remove": "“Not the samples in”",
     "--extract": "“Only the variants in”",
     "--exclude": "“Not the variants in”",
+    "--minimac3-r2-filter": "“Least quality of imputation”",
     "--missing-phenotype": "“Missing phenotype”",
     "--1": "“Controls are 0 and cases 1”",
     "--allow-no-sex": "“Keep phenotypes of samples of unknown sex”",

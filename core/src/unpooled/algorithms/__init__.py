@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.chi_square import CHI_SQUARE
+from unpooled.algorithms.components.first import components_first
 from unpooled.algorithms.components.pca import PCA
+from unpooled.algorithms.components.questions import ASKS_FIRST
 from unpooled.algorithms.ld.prune import PRUNE
 from unpooled.algorithms.learning import FITS as _FITS
 from unpooled.algorithms.phenotypes import each_phenotype, kinds_of
@@ -20,6 +22,7 @@ from unpooled.algorithms.tables.summary import SUMMARY
 from unpooled.errors import UnpooledError
 from unpooled.plan import NONE, Plan, PlanError
 from unpooled.procedure import Call, Study
+from unpooled.protocol import codec
 from unpooled.question import Question, words
 from unpooled.sizes import AUTOSOMAL, LISTED, VARIANTS, Sizes
 
@@ -57,6 +60,8 @@ def questions_of(plan: Plan) -> tuple[type[Question], ...]:
     asks = algorithm(plan.test).asks
     if is_each_apart(plan):
         asks = tuple(kinds_of(plan, asks))
+    if plan.components:
+        asks = (*ASKS_FIRST, *asks)
     return (Presence, *asks) if plan.panel_mode == "list" else asks
 
 
@@ -67,8 +72,11 @@ def is_each_apart(plan: Plan) -> bool:
 
 def whole(study: Study) -> Call[None]:
     """The whole study, not begun yet."""
-    method = algorithm(study.plan.test).procedure
-    return each_phenotype(study, method.name) if is_each_apart(study.plan) else method(study)
+    plan, method = study.plan, algorithm(study.plan.test).procedure
+    call = each_phenotype(study, method.name) if is_each_apart(plan) else method(study)
+    if not plan.components:
+        return call
+    return components_first(study, call.procedure.name, codec.encode(call.arguments))
 
 
 def with_chunks(plan: Plan) -> Plan:

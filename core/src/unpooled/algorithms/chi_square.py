@@ -68,10 +68,10 @@ def about_chunk(study: Study, chunk: Chunk, sizes: np.ndarray) -> Asks[Counted]:
 
 def report(study: Study, found: Counted, first_is_a1: np.ndarray) -> Iterator[Rows]:
     """Rows of variants whose A1 is known: those that pass the filters, and the others."""
-    passing = filters.passing(found.table, study.plan)
+    passing = filters.passing(found.genotypes, study.plan)
     if not passing.all() and filters.reports_filtered(study.plan):
         out = found.some(~passing)
-        yield filters.filtered(study.plan, out.variants, out.table, first_is_a1[~passing])
+        yield filters.filtered(study.plan, out.variants, out.genotypes, first_is_a1[~passing])
     if passing.any():
         kept = found.some(passing)
         columns = kept.table.columns(first_is_a1[passing])

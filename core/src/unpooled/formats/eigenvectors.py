@@ -20,16 +20,12 @@ from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Name, Text, Whole, write_table
 from unpooled.panel import Panel
 from unpooled.plan import Plan
+from unpooled.plan import component_titles as titles
 from unpooled.question import Arrays
 
 _ALLELES = ("REF", "ALT")
 _OF_WEIGHTS = ("#CHROM", "ID", *_ALLELES, "A1")
 _OF_COUNTS = ("#CHROM", "POS", "ID", *_ALLELES, "ALT_CTS", "OBS_CT")
-
-
-def titles(count: int) -> list[str]:
-    """The names of so many components."""
-    return [f"PC{k}" for k in range(1, count + 1)]
 
 
 def write_eigenval(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
@@ -40,7 +36,7 @@ def write_eigenval(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> No
 def write_allele_weights(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
     """From the columns `variant`, `first_is_a1` and `PC1` and so on, the loadings of A1, which is the ALT."""
     variants = Variants(panel, rows, chromosome_names(plan.autosomes))
-    components = [name for name in titles(plan.components) if name in rows]
+    components = [name for name in titles(plan.pca) if name in rows]
     m = len(rows["variant"])
 
     def block(part: slice) -> list[Column]:
@@ -100,7 +96,7 @@ class Loadings:
         values = np.array([float(word) for word in eigenval.split()])
         heads, weights = _lines(allele_weights, _OF_WEIGHTS)
         _, counted = _lines(counts, _OF_COUNTS)
-        if heads[len(_OF_WEIGHTS) :] != titles(len(values)) or len(weights) != 2 * len(counted):
+        if heads[len(_OF_WEIGHTS) :] != list(titles(len(values))) or len(weights) != 2 * len(counted):
             raise UnpooledError("the files of components do not belong together")
         rows = []
         for number, (line, with_weights) in enumerate(zip(counted, weights[1::2], strict=True), 2):

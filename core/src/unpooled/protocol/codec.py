@@ -34,9 +34,13 @@ _DTYPES = {b"?": "?", b"B": "<u1", b"I": "<u4", b"Q": "<u8", b"l": "<i4", b"q": 
 _DTYPE_CODES = {np.dtype(text): code for code, text in _DTYPES.items()}
 
 
+CAME_LATER = {"came_later": True}
+"""Metadata of a field of a record that earlier releases did not have: left out at its default."""
+
+
 def came_later(default: Any) -> Any:
-    """Declares a field of a record that earlier releases did not have: left out at its default."""
-    return dataclasses.field(default=default, metadata={"came_later": True})
+    """Declares such a field, where no record that derives from this one has fields without a default."""
+    return dataclasses.field(default=default, metadata=CAME_LATER)
 
 
 def encode(value: Any) -> bytes:

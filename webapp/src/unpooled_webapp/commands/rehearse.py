@@ -15,7 +15,7 @@ from unpooled.algorithms import ALGORITHMS, FITS, METHODS, TESTS
 from unpooled.algorithms.polygenic import POLYGENIC
 from unpooled.clump_option import CLUMPED
 from unpooled.errors import listed
-from unpooled.filesets import COPIED, FILESETS, GENOTYPES, OF_BGEN, OF_VCF
+from unpooled.filesets import COPIED, FILESETS, GENOTYPES, OF_BFILE, OF_BGEN, OF_VCF
 from unpooled.plan import NOT_REPORTED
 from unpooled.protocol.messages import MIN_COHORTS
 from unpooled.schema import (
@@ -43,6 +43,12 @@ PER_COHORT = (
 )  # given once for all cohorts, or once for each in order
 PER_COPY = {"psam": tuple(each.option for each in COPIED), "sample": (OF_BGEN.option,)}
 """Given once, or once for each cohort whose genotypes one of these options gives, in order."""
+ONCE = {
+    "vcf_dosage": (OF_VCF.option,),
+    "copies": tuple(each.option for each in COPIED),
+    "minimac3_r2_filter": tuple(option for option in GENOTYPES if option != OF_BFILE.option),
+}
+"""Given once, for all cohorts whose genotypes one of these options gives."""
 
 
 FLAGS = {"--1": "zero_one", "--one-class": "one_class"}
@@ -137,6 +143,10 @@ class _WithDeclared(click.Command):
               help="Sexes and phenotypes of --vcf and --bgen, once or once for each.")  # fmt: skip
 @click.option("--sample", multiple=True, type=EXISTING, metavar="FILE",
               help="The .sample of each --bgen.")  # fmt: skip
+@click.option("--copies", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Folder for the copies that are made of these.  [in your profile's cache]")  # fmt: skip
+@click.option("--minimac3-r2-filter", type=click.FloatRange(0, 1), metavar="X",
+              help="Only variants that were imputed at least so well at a cohort.")  # fmt: skip
 @click.option("--normalize", type=click.Choice(NORMALIZE),
               help="No test: normalize tables.")  # fmt: skip
 @click.option("--encode", is_flag=True, help="No test: encode the columns of words of tables.")
@@ -436,8 +446,9 @@ def _of_copy(options: dict[str, Any], data: list[list[str]], cohort: int) -> lis
             raise click.UsageError(f"--{name} is given {len(given)} times; want once, or once per {wanted}")
         if given and cohort in places:
             arguments += [f"--{name}", str(given[places.index(cohort) % len(given)])]
-    if options["vcf_dosage"] and kinds[cohort] == OF_VCF.option:
-        arguments += ["--vcf-dosage", options["vcf_dosage"]]
+    for name, those in ONCE.items():
+        if options[name] is not None and kinds[cohort] in those:
+            arguments += [f"--{name.replace('_', '-')}", str(options[name])]
     return arguments
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from unpooled.options import Number, Place, Whole
+from unpooled.plan import Plan
+from unpooled.shared_options import COMPONENTS as COMPONENTS
+from unpooled.shared_options import COMPONENTS_METHODS, MOST_COMPONENTS
+from unpooled.shared_options import MODULAR as MODULAR
 
-MOST_COMPONENTS = 40
 MOST_ROUNDS = 20
 """In each of which the server reads one product of the genotypes for each direction of a block."""
 USUAL_ROUNDS = 8
@@ -16,21 +19,22 @@ PEOPLE_PER_DIRECTION = 10
 STANDS_OUT = 1.2
 """How many times the next eigenvalue one is that is found to the plan's tolerance."""
 
-COMPONENTS = Whole(
-    name="components",
+PCA_COUNT = Whole(
+    name="pca",
     label="Principal components",
     flag="--pca",
     hint="How many. Their scores stay at the cohorts.",
-    default=0,
-    usual=10,
-    least=0,
+    default=10,
+    least=1,
     most=MOST_COMPONENTS,
     place=Place.MODEL,
     fact="{}: each cohort keeps its people's scores",
-    methods="{} principal components of all cohorts' genotypes were computed without pooling them, by block "
-    "Krylov iteration on sums over the cohorts.",
+    is_always_said=True,
+    methods=f"{COMPONENTS_METHODS}.",
     came_later=True,
 )
+
+
 COMPONENT_TOLERANCE = Number(
     name="component_tolerance",
     label="Tolerance of a component",
@@ -40,9 +44,13 @@ COMPONENT_TOLERANCE = Number(
     least=1e-14,
     most=1e-3,
     fact="{}, as 1 - |cos|, for components that stand out",
-    needs=COMPONENTS.name,
     came_later=True,
 )
+
+
+def number_of(plan: Plan) -> int:
+    """How many components a study finds."""
+    return int(plan.pca if plan.test == PCA_COUNT.name else plan.components)
 
 
 def block_of(components: int, variants: int, people: int, *, alone: bool = False) -> tuple[int, int]:

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from unpooled.algorithms.algorithm import AboutFile, Algorithm, Cost, Wording
-from unpooled.algorithms.components.options import COMPONENT_TOLERANCE, COMPONENTS, STANDS_OUT
+from unpooled.algorithms.components.options import COMPONENT_TOLERANCE, MODULAR, PCA_COUNT, STANDS_OUT
 from unpooled.algorithms.components.procedure import Components, components
 from unpooled.algorithms.components.questions import ASKS
 from unpooled.algorithms.shared import summary
-from unpooled.formats.eigenvectors import titles, write_allele_weights, write_counts, write_eigenval
+from unpooled.formats.eigenvectors import write_allele_weights, write_counts, write_eigenval
 from unpooled.page import Html, facts, section, table
 from unpooled.plan import COUNTS_FILE, EIGENVAL_FILE, LOADINGS_FILE, Plan
+from unpooled.plan import component_titles as titles
 from unpooled.procedure import Asks, Rows, Study, procedure
 from unpooled.question import Arrays
 from unpooled.shared_options import BY_PLACE, FILTERS, SEXES
@@ -100,9 +101,7 @@ def shown(tables: Mapping[str, Arrays], plan: Plan) -> Html:
 def _rules(plan: Plan) -> dict[str, str]:
     found = {}
     if plan.masking != "modular":
-        found["masking"] = "modular only: normal noise would take the digits that components need"
-    if not plan.components:
-        found[COMPONENTS.name] = f"want {COMPONENTS.wanted}, and not 0"
+        found["masking"] = MODULAR
     if LOADINGS_FILE in plan.files and not {COUNTS_FILE, EIGENVAL_FILE} <= set(plan.files):
         found["files"] = (
             f"want {EIGENVAL_FILE} and {COUNTS_FILE} beside {LOADINGS_FILE}: by all three people are scored"
@@ -111,7 +110,7 @@ def _rules(plan: Plan) -> dict[str, str]:
 
 
 PCA = Algorithm(
-    name="pca",
+    name=PCA_COUNT.name,
     title="Principal components",
     method="Genotypes were standardised by the allele frequencies of all cohorts together, and missing calls "
     "replaced by the mean (--pca meanimpute of PLINK 2).",
@@ -129,7 +128,7 @@ PCA = Algorithm(
         LOADINGS_FILE: AboutFile("Loadings", ".eigenvec.allele, for plink2's --score"),
         COUNTS_FILE: AboutFile("Allele counts", ".acount, for plink2's --read-freq"),
     },
-    options=(COMPONENTS, COMPONENT_TOLERANCE, SEXES, BY_PLACE, *FILTERS),
+    options=(PCA_COUNT, COMPONENT_TOLERANCE, SEXES, BY_PLACE, *FILTERS),
     cost=Cost(120e-6, lambda columns: 30e-9),
     columns=columns_of,
     shown=shown,

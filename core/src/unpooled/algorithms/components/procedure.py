@@ -20,9 +20,11 @@ from unpooled.algorithms.components.krylov import Krylov, start
 from unpooled.algorithms.components.options import (
     COMPONENTS,
     LEAST_ROUNDS,
+    PCA_COUNT,
     PEOPLE_PER_DIRECTION,
     STANDS_OUT,
     block_of,
+    number_of,
 )
 from unpooled.algorithms.components.questions import CountGenotypes, CountPeople, Multiply, bound, groups_of
 from unpooled.algorithms.shared import filters
@@ -127,7 +129,7 @@ def components(study: Study) -> Asks[Components]:
         _refuse_few(study.plan, people)
     chunks = [chunk for chunk in chunks_of(study) if chunk.chromosome == DIPLOID]
     parts = yield Each(count_chunk(study, chunk, people) for chunk in chunks)
-    count = study.plan.components
+    count = number_of(study.plan)
     if sum(len(part.variants) for part in parts) <= count:
         raise Refuse(
             MAF.name,
@@ -150,11 +152,12 @@ def _refuse_few(plan: Plan, people: np.ndarray) -> None:
             "and frequencies of so few are mostly chance",
             "Count nonfounders in frequencies too, or invite further cohorts.",
         )
-    least = LEAST_ROUNDS * PEOPLE_PER_DIRECTION * plan.components
+    count = number_of(plan)
+    least = LEAST_ROUNDS * PEOPLE_PER_DIRECTION * count
     if people.sum() < least:
         raise Refuse(
-            COMPONENTS.name,
-            f"{plan.components} components take {least:,} people: sums in as many directions as there are "
+            PCA_COUNT.name if plan.test == PCA_COUNT.name else COMPONENTS.name,
+            f"{count} components take {least:,} people: sums in as many directions as there are "
             f"people would tell all their genotypes. The pool has {int(people.sum()):,}",
             "Choose fewer components, or invite further cohorts.",
         )
@@ -189,8 +192,8 @@ def climb(study: Study, scaled: Scaled, people: int, krylov: Krylov, turn: int) 
         scaled.kept, scaled.mean, krylov.next * scale, bound(scaled.squares, scale), plan.cohorts, turn
     )
     krylov = krylov.advance(sums["products"] * scale)
-    block, rounds = block_of(plan.components, len(scale), people, alone=plan.alone)
-    found = krylov.found(plan.components)
+    block, rounds = block_of(number_of(plan), len(scale), people, alone=plan.alone)
+    found = krylov.found(number_of(plan))
     has_ended = not len(krylov.next) or turn >= rounds
     if not has_ended and not found.is_enough(STANDS_OUT, plan.component_tolerance):
         return (yield from Go(climb(study, scaled, people, krylov, turn + 1)))

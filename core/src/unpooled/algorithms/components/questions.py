@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from unpooled.algorithms.components.options import BEYOND, MOST_ROUNDS, USUAL_ROUNDS
+from unpooled.algorithms.components.options import BEYOND, MOST_ROUNDS, USUAL_ROUNDS, number_of
 from unpooled.algorithms.shared import genotype_counts, groups, plausible
 from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chromosome_class, foreseen_chunks
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
@@ -68,14 +68,14 @@ class CountPeople(Question):
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
-        return cls.sends if plan.components else ()
+        return cls.sends if number_of(plan) else ()
 
     @property
     def group_count(self) -> int:
         return len(self.groups)
 
     def agrees(self, plan: Plan) -> bool:
-        return bool(plan.components) and self.groups == groups_of(plan)
+        return bool(number_of(plan)) and self.groups == groups_of(plan)
 
     def local(self, cohort: Cohort) -> Arrays:
         people = [np.count_nonzero(groups.members(group, cohort.samples)) for group in self.groups]
@@ -90,7 +90,7 @@ class CountGenotypes(genotype_counts.CountGenotypes):
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
-        return cls.sends if plan.components else ()
+        return cls.sends if number_of(plan) else ()
 
     @classmethod
     def foreseen_chunks(cls, plan: Plan, sizes: Sizes | None) -> Iterable[Chunk] | None:
@@ -98,7 +98,7 @@ class CountGenotypes(genotype_counts.CountGenotypes):
 
     @classmethod
     def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
-        return groups_of(plan) if plan.components and chromosome == DIPLOID else ()
+        return groups_of(plan) if number_of(plan) and chromosome == DIPLOID else ()
 
 
 def _autosomal(plan: Plan, sizes: Sizes | None) -> list[Chunk] | None:
@@ -107,8 +107,65 @@ def _autosomal(plan: Plan, sizes: Sizes | None) -> list[Chunk] | None:
     return None if found is None else [chunk for chunk in found if chunk.chromosome == DIPLOID]
 
 
+class _OfKept(Question):
+    """About all variants that are in."""
+
+    line: ClassVar[str] = "components"
+    fills_apart: ClassVar[str] = "components"
+
+    kept: np.ndarray
+    mean: np.ndarray
+    cohorts: int
+
+    @property
+    def reach(self) -> int:
+        return len(self.kept)
+
+    @property
+    def variants(self) -> int:
+        return int(np.count_nonzero(self.kept))
+
+    def is_plausible(self, weights: np.ndarray) -> bool:
+        good = self.kept.dtype == np.bool_ and self.kept.ndim == 1 and weights.ndim == 2
+        good = good and plausible.copies(self.mean, (self.variants,)) and plausible.pool(0, self.cohorts)
+        return good and plausible.real(weights, (len(weights), self.variants))
+
+    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
+        if not super().fits_panel(chromosomes, plan):
+            return False
+        codes = np.unique(chromosomes[: self.reach][self.kept]).tolist()
+        return {chromosome_class(code, plan.autosomes) for code in codes} <= {DIPLOID}
+
+    def stands_on(self) -> Question:
+        return Multiply(self.kept, self.mean, np.zeros((0, self.variants)), 1, self.cohorts, 1)
+
+    def goes_on_from(self, earlier: Any) -> bool:
+        """Always about the same variants: the people who lack a call are others elsewhere."""
+        return encode(self.stands_on()) == encode(earlier)
+
+    def filled(self) -> Filled:
+        return taken_for(np.flatnonzero(self.kept), self.mean)
+
+    def scores(self, cohort: Cohort, weights: np.ndarray) -> np.ndarray:
+        """Of weights (s, variants): float64 (n, s), 0 of who counts nowhere."""
+        variants = np.flatnonzero(self.kept)
+        found = scores_of(cohort, variants, self.mean, np.ascontiguousarray(weights.T))
+        return np.asarray(found * cohort.samples.kept[:, None])
+
+    @classmethod
+    def widest(cls, plan: Plan, sizes: Sizes | None) -> tuple[np.ndarray, np.ndarray] | None:
+        """What is kept, and the means, if all variants of the autosomes are."""
+        chunks = _autosomal(plan, sizes)
+        if chunks is None:
+            return None
+        kept = np.zeros(max((chunk.stop for chunk in chunks), default=0), bool)
+        for chunk in chunks:
+            kept[chunk.start : chunk.stop] = True
+        return kept, np.zeros(np.count_nonzero(kept))
+
+
 @dataclass(frozen=True, eq=False)
-class Multiply(Question):
+class Multiply(_OfKept):
     """X'(X q) for the directions q of a block."""
 
     name: ClassVar[str] = "components/products"
@@ -126,7 +183,6 @@ class Multiply(Question):
     )
     each: ClassVar[dict[str, str]] = {"block": "direction", "variants": "variant"}
     ring_bits: ClassVar[int] = 64
-    fills_apart: ClassVar[str] = "components"
 
     kept: np.ndarray
     """bool (variants of the panel up to the last that is in,)"""
@@ -141,28 +197,21 @@ class Multiply(Question):
     """From 1."""
 
     def __post_init__(self) -> None:
-        good = self.kept.dtype == np.bool_ and self.kept.ndim == 1 and self.directions.ndim == 2
-        good = good and plausible.copies(self.mean, (self.variants,))
-        good = good and plausible.real(self.directions, (self.block, self.variants))
-        good = good and 1 <= self.round <= MOST_ROUNDS and 1 <= self.most <= MOST_BOUND
-        plausible.require(good and plausible.pool(0, self.cohorts), "principal components")
+        good = 1 <= self.round <= MOST_ROUNDS and 1 <= self.most <= MOST_BOUND
+        plausible.require(good and self.is_plausible(self.directions), "principal components")
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        chunks = _autosomal(plan, sizes)
-        if chunks is None:
+        if (found := cls.widest(plan, sizes)) is None:
             return None
-        kept = np.zeros(max((chunk.stop for chunk in chunks), default=0), bool)
-        for chunk in chunks:
-            kept[chunk.start : chunk.stop] = True
-        mean = np.zeros(np.count_nonzero(kept))
+        kept, mean = found
         directions = np.zeros((min(most_directions(plan), len(mean)), len(mean)))
         asked = cls(kept, mean, directions, 1, plan.cohorts, 1)
         return Foreseen([asked], MOST_ROUNDS, exact=False, usual_rounds=USUAL_ROUNDS)
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Real, ...]:
-        return cls.sends if plan.components else ()
+        return cls.sends if number_of(plan) else ()
 
     @classmethod
     def most_turns(cls, plan: Plan) -> int:
@@ -173,16 +222,8 @@ class Multiply(Question):
         return self.round
 
     @property
-    def reach(self) -> int:
-        return len(self.kept)
-
-    @property
     def block(self) -> int:
         return len(self.directions)
-
-    @property
-    def variants(self) -> int:
-        return int(np.count_nonzero(self.kept))
 
     @property
     def bits(self) -> int:
@@ -191,39 +232,86 @@ class Multiply(Question):
     def agrees(self, plan: Plan) -> bool:
         return self.block <= most_directions(plan) and self.cohorts == plan.cohorts
 
-    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
-        if not super().fits_panel(chromosomes, plan):
-            return False
-        codes = np.unique(chromosomes[: self.reach][self.kept]).tolist()
-        return {chromosome_class(code, plan.autosomes) for code in codes} <= {DIPLOID}
-
     def asking(self) -> Asking:
         return Asking(items=np.flatnonzero(self.kept), most=MOST_ROUNDS)
 
     def follows(self) -> tuple[str, ...]:
         return (CountPeople.name, CountGenotypes.name)
 
-    def stands_on(self) -> Question:
-        return replace(self, directions=np.zeros((0, self.variants)), round=1)
+    def local(self, cohort: Cohort) -> Arrays:
+        scores = self.scores(cohort, self.directions)
+        products = times_genotypes(cohort, np.flatnonzero(self.kept), self.mean, scores)
+        return {"products": np.ascontiguousarray(products.T)}
 
-    def goes_on_from(self, earlier: Any) -> bool:
-        """Always about the same variants: the people who lack a call are others elsewhere."""
-        return encode(self.stands_on()) == encode(earlier)
 
-    def filled(self) -> Filled:
-        return taken_for(np.flatnonzero(self.kept), self.mean)
+@dataclass(frozen=True, eq=False)
+class KeepScores(_OfKept):
+    """Have each cohort keep its people's scores: covariates of what is asked after this."""
+
+    name: ClassVar[str] = "components/scores"
+    title: ClassVar[str] = "Keep the people's scores"
+    sends: ClassVar[tuple[Real, ...]] = (
+        Real(
+            "squares",
+            ("count",),
+            "bound",
+            "bits",
+            "per component: the sum of the squared scores",
+            "nothing: of the pool it is 1",
+        ),
+    )
+    each: ClassVar[dict[str, str]] = {"count": "component"}
+    ring_bits: ClassVar[int] = 64
+    bound: ClassVar[int] = 4
+
+    kept: np.ndarray
+    mean: np.ndarray
+    weights: np.ndarray
+    """float64 (components, kept): what a copy counts"""
+    cohorts: int
+
+    def __post_init__(self) -> None:
+        plausible.require(self.is_plausible(self.weights), "principal components")
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        if (found := cls.widest(plan, sizes)) is None:
+            return None
+        kept, mean = found
+        return Foreseen([cls(kept, mean, np.zeros((plan.components, len(mean))), plan.cohorts)], exact=False)
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Real, ...]:
+        return cls.sends if plan.components else ()
+
+    @property
+    def count(self) -> int:
+        return len(self.weights)
+
+    @property
+    def bits(self) -> int:
+        return fraction_bits(self.bound, self.cohorts, self.ring_bits)
+
+    def agrees(self, plan: Plan) -> bool:
+        return (self.count, self.cohorts) == (plan.components, plan.cohorts)
+
+    def asking(self) -> Asking:
+        return Asking(items=np.flatnonzero(self.kept))
+
+    def follows(self) -> tuple[str, ...]:
+        return (Multiply.name,)
+
+    def derives(self, cohort: Cohort) -> np.ndarray:
+        return self.scores(cohort, self.weights)
 
     def local(self, cohort: Cohort) -> Arrays:
-        variants = np.flatnonzero(self.kept)
-        scores = scores_of(cohort, variants, self.mean, np.ascontiguousarray(self.directions.T))
-        scores *= cohort.samples.kept[:, None]
-        products = times_genotypes(cohort, variants, self.mean, scores)
-        return {"products": np.ascontiguousarray(products.T)}
+        scores = self.derives(cohort)
+        return {"squares": np.einsum("ns,ns->s", scores, scores)}
 
 
 def most_directions(plan: Plan) -> int:
     """Of a block."""
-    return plan.components + BEYOND if plan.components else 0
+    return number_of(plan) + BEYOND if number_of(plan) else 0
 
 
 def bound(squares: np.ndarray, scale: np.ndarray) -> int:
@@ -237,3 +325,5 @@ def bound(squares: np.ndarray, scale: np.ndarray) -> int:
 
 ASKS: tuple[type[Question], ...] = (CountPeople, CountGenotypes, Multiply)
 """What principal components may ask, in this order."""
+ASKS_FIRST = (*ASKS, KeepScores)
+"""What a study may ask before a regression of which they are covariates."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -111,7 +111,7 @@ def watch(study: Study, name: str, arguments: bytes, seen: Hits) -> Asks[Watched
     """A procedure with its encoded arguments, with all that it runs: takes note of hits among their rows."""
     running, came = iter(PROCEDURES[name].call(study, arguments)), None
 
-    def watched(call: Call, before: Hits) -> Call[Watched]:
+    def watched(call: Call[Any], before: Hits) -> Call[Watched]:
         return watch(study, call.procedure.name, codec.encode(call.arguments), before)
 
     while True:
@@ -275,7 +275,7 @@ def clumped_or(columns: Columns) -> Columns:
 
 def _clump_columns(tables: Mapping[str, Arrays]) -> Arrays:
     """What `.clumped` is written from: `LINKAGE`, and the P of the other variant."""
-    none = {"variant": np.zeros(0, np.uint32), "other": np.zeros(0, np.uint32), "r2": np.zeros(0)}
+    none: Arrays = {"variant": np.zeros(0, np.uint32), "other": np.zeros(0, np.uint32), "r2": np.zeros(0)}
     found, tested = tables.get(LINKAGE, none), tables[VARIANTS]
     other, variants = found["other"][:], tested["variant"][:]
     place = np.minimum(np.searchsorted(variants, other), len(variants) - 1)

@@ -139,7 +139,7 @@ def about_chunk(study: Study, chunk: Chunk, pool: Pool, design: SumColumns, left
     counted, _ = yield from count_genotypes(study, chunk, pool)
     of_some = yield CountCarriers(chunk.start, chunk.stop, design.key, design.one_in, left_out)
     table = counted.table
-    calls = Calls.of(table.counts, table.groups, chunk.chromosome, pool, exact=False)
+    calls = Calls.of(table, chunk.chromosome, pool, exact=False)
     n, total, squares = (each[:, 0].astype(float) for each in (calls.called, calls.copies, calls.squares))
     least = _fewest_carriers(
         carriers(calls.genotypes[:, 0]), of_some["carriers"][counted.variants - chunk.start]

@@ -7,11 +7,12 @@ and how covariates (and in a linear regression the phenotype) are standardised.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
+from unpooled.algorithms.regression.copies import CalledCopies, Copies, DosageCopies
 from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.chunks import DIPLOID, Chunk
 from unpooled.algorithms.shared.coding import PLACES, X2_KNOWN, called_words, fits, most_copies, sexes
@@ -19,6 +20,7 @@ from unpooled.algorithms.shared.standardise import column_names, fraction_bits
 from unpooled.cohort import Cohort, blocks
 from unpooled.genotype_model import MODELS, Terms, terms_of
 from unpooled.plan import EXACT, Plan
+from unpooled.protocol.codec import CAME_LATER
 from unpooled.question import Asking, Filled, Question, Sent
 
 NOT_ASKED, FIRST, SECOND, INCOMPLETE, TIED = 0, 1, 2, 4, 8
@@ -81,6 +83,8 @@ class AboutVariants(Bounded, Question):
     """Which columns a genotype becomes: `unpooled.genotype_model`."""
     interacting: tuple[int, ...]
     """Covariates that they are multiplied with."""
+    dosages: bool = field(default=False, kw_only=True, metadata=CAME_LATER)
+    """Whether copies are as they are imputed, not as they are called."""
 
     def __post_init__(self) -> None:
         complete = {*self.alleles, FIRST + TIED}
@@ -93,6 +97,7 @@ class AboutVariants(Bounded, Question):
             and plausible.columns(self.centre, self.exponent)
             and self.model in MODELS
             and (self.chromosome == DIPLOID or not self.terms.is_autosomal)
+            and (self.terms.is_plain or not self.dosages)
             and set(self.interacting) <= set(range(len(self.centre)))
             and plausible.copies(self.fill, (0 if self.exact else self.lacking, self.fillings))
             and plausible.pool(self.people, self.cohorts)
@@ -161,6 +166,7 @@ class AboutVariants(Bounded, Question):
             "cohorts": plan.cohorts,
             "model": terms.model,
             "interacting": terms.interacting,
+            "dosages": plan.dosages,
         }
 
     def agrees(self, plan: Plan) -> bool:
@@ -168,6 +174,7 @@ class AboutVariants(Bounded, Question):
         allowed = self.exact == (plan.missing == EXACT) and (self.exact or self.chromosome != X2_KNOWN)
         terms = terms_of(plan)
         allowed &= (self.model, self.interacting) == (terms.model, terms.interacting)
+        allowed &= self.dosages == plan.dosages
         return allowed and (len(self.centre), self.cohorts) == (len(column_names(plan)), plan.cohorts)
 
     @property
@@ -211,6 +218,13 @@ class AboutVariants(Bounded, Question):
         packed = cohort.packed(self.items)
         words = called_words(packed.words, cohort.samples, self.chromosome, self.exact)
         return words, packed.swapped ^ self.flagged(SECOND), self.flagged(INCOMPLETE)
+
+    def copies_of(self, cohort: Cohort) -> Copies:
+        """What is asked about, as the plan wants it counted."""
+        if not self.dosages:
+            return CalledCopies(*self.words_of(cohort)[:2])
+        found = cohort.dosages(self.items)
+        return DosageCopies(found.values, found.swapped ^ self.flagged(SECOND))
 
     def first_of_ties(self, second: np.ndarray) -> np.ndarray:
         """1 where this cohort's files call the first allele of a tie A1; `second` as of `words_of`.

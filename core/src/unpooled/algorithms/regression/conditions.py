@@ -129,7 +129,7 @@ def _refuse_few(plan: Plan, name: str, carriers: np.ndarray, cohorts: np.ndarray
 
 
 def _refuse_filtered(plan: Plan, name: str, counted: Counted) -> None:
-    if not filters.passing(counted.table, plan).all():
+    if not filters.passing(counted.genotypes, plan).all():
         raise Refuse(
             CONDITION.name,
             f"the variant {name} does not pass the study's own filters of variants",

@@ -133,7 +133,7 @@ class Fitting:
         terms = model.terms(plan)
         first_is_a1, tied = order
         counted = tied | first_is_a1  # what is counted until a tie is settled
-        calls = Calls.of(counts, groups, coding, pool, exact)
+        calls = Calls.of(variants.table, coding, pool, exact)
         separated = (
             CaseControlCounts.of(counts, groups, coding, exact).of_other_allele(~counted).separated(terms)
         )
@@ -210,10 +210,11 @@ class Fitting:
         errors[:, own] *= unit(self.coding)
         shown = reported_tests(plan, self.pool, estimates, errors, model.with_sex)
         return Rows(
-            TABLE_BY_FIRTH if penalised else table_of(self.coding),
+            TABLE_BY_FIRTH if penalised else table_of(self.coding, plan),
             {
                 "variant": self.variants.variants,
                 "a1_freq": self._frequency(plan),
+                **self.calls(plan).quality(plan),
                 "n": self.n.astype(np.int32),
                 "code": code,
                 **shown,
@@ -225,8 +226,7 @@ class Fitting:
 
     def calls(self, plan: Plan) -> Calls:
         """The calls of the people in the regression."""
-        table = self.variants.table
-        return Calls.of(table.counts, table.groups, self.coding, self.pool, plan.missing == EXACT)
+        return Calls.of(self.variants.table, self.coding, self.pool, plan.missing == EXACT)
 
     def _frequency(self, plan: Plan) -> np.ndarray:
         """Frequency of A1 among the people in the regression: float64 (m,); NaN without a call."""

@@ -37,6 +37,7 @@ from unpooled.algorithms.regression.conditions import (
     pooled_columns,
 )
 from unpooled.algorithms.regression.dependent import about_means, refuse_dependent
+from unpooled.algorithms.regression.dosages import CountDosages, count
 from unpooled.algorithms.regression.heterogeneity import SumAgain, SumEstimates, compare_cohorts, with_meta
 from unpooled.algorithms.regression.least_squares import Block, Fit
 from unpooled.algorithms.regression.ordering import OrderBeforeFit, order_of
@@ -50,7 +51,6 @@ from unpooled.algorithms.regression.pool import (
     Pool,
     chunks_of,
     columns_of,
-    count_genotypes,
     count_people,
     everyone,
     foreseen_chunks,
@@ -77,11 +77,11 @@ from unpooled.algorithms.shared.standardise import (
 from unpooled.algorithms.shared.tables_of_several import of_several
 from unpooled.clump_option import CLUMPED, CLUMPING
 from unpooled.cohort import MALE, Cohort, Samples
+from unpooled.dosage_option import OF_DOSAGES
 from unpooled.errors import ProtocolError
 from unpooled.formats import regression_report
 from unpooled.genotype_model import terms_of
 from unpooled.heterogeneity_option import FEW_STUDIES, META
-from unpooled.kernels import products as kernel
 from unpooled.kernels.least_squares import MOST_INFLATED
 from unpooled.plan import EXACT, Plan
 from unpooled.procedure import Asks, Each, Study, procedure
@@ -111,11 +111,11 @@ def linear(study: Study) -> Asks[None]:
 @procedure("linear/chunk")
 def fit_chunk(study: Study, chunk: Chunk, pool: Pool, columns: PooledColumns, block: Block) -> Asks[Counted]:
     """Count the genotypes of a chunk, sum them with the columns, and fit the variants that pass filters."""
-    counted, ties = yield from count_genotypes(study, chunk, pool)
+    counted, ties = yield from count(study, chunk, pool)
     yield from compare_cohorts(study, chunk, counted, int(columns.exponent[-1]))
     if len(counted.variants):
         exact, terms = study.plan.missing == EXACT, terms_of(study.plan)
-        calls = Calls.of(counted.table.counts, counted.table.groups, chunk.chromosome, pool, exact)
+        calls = Calls.of(counted.table, chunk.chromosome, pool, exact)
         first_is_a1, tied = yield from order_of(study, chunk, counted)
         counts_first = first_is_a1 | terms.is_plain
         coded = CodedCalls.of(calls, terms, chunk.chromosome, counts_first)
@@ -133,6 +133,7 @@ def fit_chunk(study: Study, chunk: Chunk, pool: Pool, columns: PooledColumns, bl
             model=terms.model,
             interacting=terms.interacting,
             phenotypes=len(study.plan.phenotype_names),
+            dosages=study.plan.dosages,
         )
         order = settled(first_is_a1, tied, sums["first"], study.plan.cohorts)
         for plan, one in zip(study.plan.each, among(study.plan), strict=True):
@@ -333,20 +334,20 @@ class SumWithGenotypes(AboutVariants):
         return Foreseen(questions, exact=False)
 
     def local(self, cohort: Cohort) -> Arrays:
-        words, second, lacking = self.words_of(cohort)
+        copies, lacking = self.copies_of(cohort), self.flagged(INCOMPLETE)
         z = standardised(cohort.samples, self.centre, self.exponent)
         apart, own = by_sex(self.chromosome, cohort.samples), self.own
         of_people = own.of_people(z)
         columns = np.concatenate([of_people * who[:, None] for who in apart], axis=1)
-        sums = kernel.coded_products(words, second, columns, np.tile(own.coded, self.sexes))
+        sums = copies.products(columns, np.tile(own.coded, self.sexes))
         sums = sums.reshape(self.variants, self.sexes, self.sums)
-        first = self.first_of_ties(second)
+        first = self.first_of_ties(copies.second)
         if self.exact:
             values = missing_values(z, self.phenotypes, cohort.samples, self.chromosome)
-            over = kernel.over_missing(words[lacking], values)
+            over = copies.over_missing(lacking, values)
             return {"first": first, "genotype": sums, "missing": over}
-        over = kernel.over_missing(words[lacking], columns).reshape(-1, self.sexes, self.sums)
-        # The kernel counts a homozygous call as 2 everywhere.
+        over = copies.over_missing(lacking, columns).reshape(-1, self.sexes, self.sums)
+        # Two copies count as 2 everywhere.
         fill = own.filled(self.fill.reshape(-1, len(self.terms.coded))).reshape(over.shape)
         sums[lacking] += over * fill / own.units(self.chromosome)
         return {"first": first, "genotype": sums, "missing": np.zeros((0, self.pairs))}
@@ -389,6 +390,7 @@ LINEAR = Algorithm(
         Mean,
         Spread,
         SumColumns,
+        CountDosages,
         CountGenotypes,
         OrderBeforeFit,
         SumEstimates,
@@ -400,7 +402,7 @@ LINEAR = Algorithm(
     procedure=with_leads(linear),
     files=regression_report.LINEAR_WRITERS,
     usual_files=("assoc",),
-    options=(*options.REGRESSION, *genotype_model.OPTIONS, FEW_STUDIES, *CLUMPING),
+    options=(*options.REGRESSION, *genotype_model.OPTIONS, FEW_STUDIES, *OF_DOSAGES, *CLUMPING),
     templates=(with_components("linear"),),
     rules=heterogeneity_option.problem,
     cost=Cost(10e-6, lambda columns: 0.32e-9 * -(-columns // 8)),  # looked up eight columns at a time

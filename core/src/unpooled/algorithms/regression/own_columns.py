@@ -97,7 +97,13 @@ class CodedCalls:
 
     @classmethod
     def of(cls, calls: Calls, terms: Terms, chromosome: str, first: np.ndarray) -> CodedCalls:
-        """Of those called; where `first`, bool (m,), the copies are of the panel's first allele."""
+        """Of those called; where `first`, bool (m,), the copies are of the panel's first allele.
+
+        Dosages, of which there are no counts of genotypes, are of the first and count as they are.
+        """
+        if not calls.genotypes.shape[2]:
+            each = calls.called.astype(np.float64), calls.copies[:, :, None], calls.squares[:, :, None, None]
+            return cls(*each)
         counts = np.where(first[:, None, None], calls.genotypes, calls.genotypes[:, :, ::-1])
         half = most_copies(chromosome) / 2
         values = np.array([coded.values for coded in terms.coded])[:, ::-1]  # of two copies, one, none

@@ -23,10 +23,12 @@ from unpooled.algorithms.shared.coding import (
     by_plink2,
     fits,
     haploid,
+    has_plink2,
     heterozygous_missing,
     sexes,
     with_plink2,
 )
+from unpooled.algorithms.shared.dosage_table import DosageTable, mach_r2
 from unpooled.algorithms.shared.filters import COUNTED
 from unpooled.algorithms.shared.genotype_counts import (
     FIRST_ALLELE_TELLS,
@@ -49,10 +51,11 @@ from unpooled.algorithms.shared.groups import (
     WOMEN,
     Group,
 )
-from unpooled.cohort import Cohort
+from unpooled.cohort import COPY, Cohort
 from unpooled.columns import Chosen
 from unpooled.errors import Refuse
 from unpooled.genotype_model import GENOTYPE_MODEL, INTERACTION, terms_of
+from unpooled.glm_columns import MACH_R2
 from unpooled.heterogeneity_option import META
 from unpooled.plan import EXACT, FEWEST_AT_A_LEVEL, FEWEST_COHORTS, Plan
 from unpooled.procedure import Asks, Rows, Study
@@ -82,8 +85,8 @@ TABLE_BY_FIRTH = "variants by Firth"
 """The same for variants of plink2's report that are fitted by Firth's penalised likelihood."""
 
 
-def table_of(chromosome: str) -> str:
-    return TABLE_BY_PLINK2 if by_plink2(chromosome) else TABLE
+def table_of(chromosome: str, plan: Plan) -> str:
+    return TABLE_BY_PLINK2 if by_plink2(chromosome) and not plan.dosages else TABLE
 
 
 def columns_of(file: str, tables: Mapping[str, Arrays]) -> Arrays:
@@ -300,10 +303,10 @@ def asked_chunks(chunks: Iterable[Chunk], pool: Pool, plan: Plan) -> tuple[Chunk
     if terms_of(plan).is_autosomal:
         counted = filters.reports_filtered(plan)
         return tuple(chunk for chunk in chunks if counted or are_fitted(chunk.chromosome, plan))
-    if "glm" not in plan.files:
+    if not has_plink2(plan):
         return tuple(chunks)
     unknown = bool(pool.of(COMPLETE, UNKNOWN)) and pool.sex_varies and plan.missing == EXACT
-    return tuple(with_plink2(chunks, unknown))
+    return tuple(with_plink2(chunks, unknown, alone=plan.dosages))
 
 
 def are_fitted(chromosome: str, plan: Plan) -> bool:
@@ -353,6 +356,10 @@ class CountGenotypes(genotype_counts.CountGenotypes):
     name: ClassVar[str] = "regression/genotypes"
 
     @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
+        return cls.sends if not plan.dosages or filters.of_calls(plan) else ()
+
+    @classmethod
     def foreseen_chunks(cls, plan: Plan, sizes: Sizes | None) -> tuple[Chunk, ...] | None:
         return foreseen_chunks(plan, sizes)
 
@@ -363,7 +370,7 @@ class CountGenotypes(genotype_counts.CountGenotypes):
     def agrees(self, plan: Plan) -> bool:
         """Unknown sex apart only by the rule that shows single people."""
         allowed = self.chromosome in PLACES and (plan.missing == EXACT or self.chromosome != X2_KNOWN)
-        return allowed and super().agrees(plan)
+        return allowed and bool(self.sends_under(plan)) and super().agrees(plan)
 
     def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
         return self.reach <= len(chromosomes) and fits(
@@ -392,7 +399,7 @@ def count_genotypes(study: Study, chunk: Chunk, pool: Pool) -> Asks[tuple[Counte
 
 def report_filtered(study: Study, found: Counted, first_is_a1: np.ndarray) -> Iterator[Rows]:
     """Rows of variants that do not pass the filters."""
-    yield filters.filtered(study.plan, found.variants, found.table, first_is_a1)
+    yield filters.filtered(study.plan, found.variants, found.genotypes, first_is_a1)
 
 
 def counts_table(
@@ -442,7 +449,8 @@ class OrderAlleles(genotype_counts.AlleleOrder):
 class Calls:
     """Of m variants, in each of s sexes: calls of people with complete data, sums of copies and squares.
 
-    Copies of the panel's first allele, 0 to 2, or 0 to 1 where haploid. int64 (m, s) each; `people` (s,).
+    Copies of the panel's first allele, 0 to 2, or 0 to 1 where haploid. (m, s) each; `people` (s,). Whole
+    numbers, of dosages float64: whole multiples of 1 / `COPY` and its square, exact up to 2^23 people.
     """
 
     people: np.ndarray
@@ -450,13 +458,14 @@ class Calls:
     copies: np.ndarray
     squares: np.ndarray
     genotypes: np.ndarray
-    """int64 (m, s, 3): how many of those called have two copies, one, none."""
+    """int64 (m, s, 3): how many of those called have two copies, one, none; of dosages (m, s, 0)."""
 
     @classmethod
-    def of(
-        cls, counts: np.ndarray, counted: tuple[Group, ...], chromosome: str, pool: Pool, exact: bool
-    ) -> Calls:
-        """From counts (m, groups, 3). `exact` is the rule for missing calls."""
+    def of(cls, table: GenotypeTable | DosageTable, chromosome: str, pool: Pool, exact: bool) -> Calls:
+        """From what is counted. `exact` is the rule for missing calls."""
+        if isinstance(table, DosageTable):
+            return cls._of_dosages(table, chromosome, pool)
+        counts, counted = table.counts, table.groups
         people, called, copies, squares, genotypes = [], [], [], [], []
         for sex in sexes(chromosome):
             every = {COMPLETE, *([sex] if sex else [])}
@@ -473,6 +482,18 @@ class Calls:
         each = (called, copies, squares, genotypes)
         return cls(np.array(people), *(np.stack(column, axis=1) for column in each))
 
+    @classmethod
+    def _of_dosages(cls, table: DosageTable, chromosome: str, pool: Pool) -> Calls:
+        people, sums = [], []
+        for sex in sexes(chromosome):
+            every = {COMPLETE, *([sex] if sex else [])}
+            inside = [k for k, group in enumerate(table.groups) if every <= set(group)]
+            people.append(pool.of(*every))
+            sums.append(table.counts[:, inside].sum(axis=1))
+        called, copies, squares = np.moveaxis(np.stack(sums, axis=1), -1, 0)
+        no_genotypes = np.zeros((*called.shape, 0), np.int64)
+        return cls(np.array(people), called, copies / COPY, squares / COPY**2, no_genotypes)
+
     def some(self, which: np.ndarray) -> Calls:
         """Of some of the variants: bool (m,)."""
         each = (self.called, self.copies, self.squares, self.genotypes)
@@ -483,6 +504,16 @@ class Calls:
         """Mean copies among those called, float64 (m, s); 0 where nobody is."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(np.nan_to_num(self.copies / self.called))
+
+    @property
+    def mach_r2(self) -> np.ndarray:
+        """Imputation quality of the people in the regression, float64 (m,); NaN where it is 0/0."""
+        called, copies, squares = (part.sum(axis=1) for part in (self.called, self.copies, self.squares))
+        return mach_r2(called, copies, squares)
+
+    def quality(self, plan: Plan) -> dict[str, np.ndarray]:
+        """The column of a result with this, where it is asked for."""
+        return {MACH_R2: self.mach_r2} if MACH_R2 in plan.glm_cols else {}
 
     @property
     def incomplete(self) -> np.ndarray:

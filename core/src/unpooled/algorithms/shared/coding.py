@@ -34,10 +34,17 @@ _AGAIN = {X: X2, Y: Y2, MT: MT2}
 _SEXES = {X: (MEN, NOT_MEN), X2: (MEN, NOT_MEN), X2_KNOWN: (MEN, WOMEN), Y: (MEN,), Y2: (MEN,)}
 
 
-def with_plink2(chunks: Iterable[Chunk], sex_known: bool) -> Iterator[Chunk]:
-    """The chunks, and those on X, Y and MT again; on X perhaps without people of unknown sex."""
+def has_plink2(plan: Plan) -> bool:
+    """Whether a study counts X, Y and MT as plink2 does: beside PLINK 1.9's way, and of dosages alone."""
+    return "glm" in plan.files or bool(plan.dosages)
+
+
+def with_plink2(chunks: Iterable[Chunk], sex_known: bool, *, alone: bool) -> Iterator[Chunk]:
+    """The chunks, and those on X, Y and MT again, or so `alone`; on X perhaps without people of unknown
+    sex."""
     for chunk in chunks:
-        yield chunk
+        if chunk.chromosome not in _AGAIN or not alone:
+            yield chunk
         if chunk.chromosome in _AGAIN:
             again = _AGAIN[chunk.chromosome]
             yield replace(chunk, chromosome=X2_KNOWN if again == X2 and sex_known else again)
@@ -55,14 +62,15 @@ def counts_as_plink2(chromosome: str) -> bool:
 def fits(chromosome: str, codes: np.ndarray, plan: Plan) -> bool:
     """Whether variants with these chromosome codes may be counted so in a study."""
     places = {chromosome_class(code, plan.autosomes) for code in np.unique(codes).tolist()}
-    return places <= {PLACES[chromosome]} and ("glm" in plan.files or not by_plink2(chromosome))
+    allowed = counts_as_plink2(chromosome) if plan.dosages else has_plink2(plan) or not by_plink2(chromosome)
+    return places <= {PLACES[chromosome]} and allowed
 
 
 def has_place(chromosome: str, codes: np.ndarray, plan: Plan) -> bool:
     """Whether a panel with these chromosome codes has variants that are counted so in a study."""
     places = {chromosome_class(code, plan.autosomes) for code in np.unique(codes).tolist()}
     common = PLACES[chromosome] == DIPLOID  # with whose model MT is fitted, too
-    return (common or PLACES[chromosome] in places) and ("glm" in plan.files or not by_plink2(chromosome))
+    return (common or PLACES[chromosome] in places) and (has_plink2(plan) or not by_plink2(chromosome))
 
 
 def on_x(chromosome: str) -> bool:

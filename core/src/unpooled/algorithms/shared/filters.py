@@ -11,9 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from unpooled.algorithms.shared.dosage_table import DosageTable
 from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.algorithms.shared.summary import VARIANTS
 from unpooled.columns import Chosen
+from unpooled.dosage_option import MOST_MACH_R2
 from unpooled.plan import FILES, Plan
 from unpooled.procedure import Rows
 from unpooled.question import Arrays
@@ -47,12 +49,17 @@ def passing_geno(table: GenotypeTable, plan: Plan) -> np.ndarray:
 def passing(table: GenotypeTable, plan: Plan) -> np.ndarray:
     """Which variants pass --geno, --hwe and --maf: bool (m,)."""
     found = passing_geno(table, plan)
-    found &= _passing_hwe(table, plan)
-    found &= _passing_maf(table, plan)
+    found &= passing_hwe(table, plan)
+    found &= passing_maf(table, plan)
     return found
 
 
-def _passing_hwe(table: GenotypeTable, plan: Plan) -> np.ndarray:
+def of_calls(plan: Plan) -> bool:
+    """Whether a plan has filters of calls, which a study of dosages has no other need of."""
+    return bool(plan.geno < 1 or plan.hwe > 0)
+
+
+def passing_hwe(table: GenotypeTable, plan: Plan) -> np.ndarray:
     """By the test of everyone, or of a case/control trait's controls; where there is none they pass."""
     if plan.hwe <= 0:
         return np.ones(len(table.counts), bool)
@@ -62,13 +69,22 @@ def _passing_hwe(table: GenotypeTable, plan: Plan) -> np.ndarray:
     return np.asarray(~(p < plan.hwe))
 
 
-def _passing_maf(table: GenotypeTable, plan: Plan) -> np.ndarray:
+def passing_maf(table: GenotypeTable | DosageTable, plan: Plan) -> np.ndarray:
     """With PLINK's tolerance. Without founders the frequency is 0/0, and the variant stays."""
     if plan.maf <= 0:
         return np.ones(len(table.counts), bool)
     first, second = table.frequency_alleles()
     with np.errstate(invalid="ignore"):
         return np.asarray(~(np.minimum(first, second) / (first + second) < plan.maf * (1 - _TOLERANCE)))
+
+
+def passing_mach_r2(table: DosageTable, plan: Plan) -> np.ndarray:
+    """By plink2's rule: from the plan's least to 2; where there is none they pass."""
+    if plan.mach_r2_filter <= 0:
+        return np.ones(len(table.counts), bool)
+    found = table.mach_r2()
+    least, most = plan.mach_r2_filter * (1 - _TOLERANCE), MOST_MACH_R2 * (1 + _TOLERANCE)
+    return np.asarray(~((found < least) | (found > most)))
 
 
 def filtered(plan: Plan, variants: np.ndarray, table: GenotypeTable, first_is_a1: np.ndarray) -> Rows:

@@ -10,6 +10,7 @@ import numpy as np
 
 from unpooled.algorithms.shared import groups as people
 from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chromosome_class, foreseen_chunks
+from unpooled.algorithms.shared.dosage_table import DosageTable
 from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.algorithms.shared.groups import Group
 from unpooled.cohort import Cohort, blocks
@@ -172,11 +173,11 @@ class Counted:
 
     variants: np.ndarray
     """Panel indices, uint32 (m,)."""
-    table: GenotypeTable
+    table: GenotypeTable | DosageTable
     """Of these variants."""
 
     @classmethod
-    def of(cls, chunk: Chunk, table: GenotypeTable) -> Counted:
+    def of(cls, chunk: Chunk, table: GenotypeTable | DosageTable) -> Counted:
         """All variants of a chunk."""
         return cls(np.arange(chunk.start, chunk.stop, dtype=np.uint32), table)
 
@@ -186,6 +187,13 @@ class Counted:
         counts = np.concatenate([part.table.counts for part in parts])
         variants = np.concatenate([part.variants for part in parts])
         return cls(variants, replace(parts[0].table, counts=counts))
+
+    @property
+    def genotypes(self) -> GenotypeTable:
+        """The table of a study of called genotypes. TypeError of one of dosages."""
+        if isinstance(self.table, DosageTable):
+            raise TypeError("dosages were counted, not genotypes")
+        return self.table
 
     def some(self, which: np.ndarray) -> Counted:
         """Some of them: bool (m,), or their places."""

@@ -23,7 +23,7 @@ from unpooled.algorithms.shared.groups import complete
 from unpooled.cohort import Cohort, Samples
 from unpooled.errors import ProtocolError, Refuse, listed
 from unpooled.kernels.columns import moments, within_powers
-from unpooled.plan import Plan
+from unpooled.plan import Plan, component_titles
 from unpooled.procedure import Asks, Study
 from unpooled.question import Arrays, Asking, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
@@ -137,6 +137,7 @@ def in_deviations(plan: Plan, columns: PooledColumns, deviation: np.ndarray, peo
     if not plan.covar_variance_standardize:
         return columns
     numeric = {covariate.title for covariate in plan.covariates if not covariate.levels}
+    numeric |= {*component_titles(plan.components)}
     chosen = np.array([name in numeric for name in column_names(plan)]) & (deviation > 0)
     unit = deviation * math.sqrt(people / max(people - 1, 1))
     return replace(

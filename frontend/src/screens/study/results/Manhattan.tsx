@@ -284,5 +284,6 @@ function caption(
     told.cell
       ? t("{{variants}} on {{size}}: the strongest as points, the others as the range they fill.", said)
       : t("{{variants}} on {{size}}, each a point.", said),
+    told.linkage ? t("Colours tell r² with {{lead}}.", { lead: told.linkage.lead }) : "",
   ];
 }

@@ -73,7 +73,7 @@ export function ManhattanMarks({
       <g transform={`translate(${left} ${top})`}>
         <Stripes genome={genome} seen={seen} size={size} />
         <Heights layer={layer} size={size} />
-        {layer.linkedTo !== null && <Linkage lead={layer.linkedTo} width={width} />}
+        {layer.isLinked && <Linkage width={width} />}
         <g clipPath={`url(#${clip})`}>
           <Limits layer={layer} size={size} limits={limits} isBehind />
           <g transform={transform} className={transform && styles.moving}>
@@ -124,14 +124,14 @@ export const Marks = memo(function Marks({ even, odd, linked }: Pick<Layer, "eve
   );
 });
 
-const SWATCH = 34; // pixels, with its number
+const SWATCH = 30; // pixels, with its number
 
-/** What the colours of a region mean, above it at the right. */
-function Linkage({ lead, width }: { lead: string; width: number }) {
+/** What the colours of a region mean, above it at the right; the caption says with which variant. */
+function Linkage({ width }: { width: number }) {
   return (
     <g transform={`translate(${width - (BOUNDS.length + 1) * SWATCH} -13)`}>
       <text className={figure.tick} x={-6} textAnchor="end">
-        {t("r² with {{lead}}", { lead })}
+        r²
       </text>
       {[0, ...BOUNDS].map((bound, strength) => (
         <g key={bound} transform={`translate(${strength * SWATCH} 0)`}>

@@ -99,7 +99,7 @@ test("points have the colour of their linkage, where that is known", () => {
   const layer = regionLayer(GENOME, { ...REGION, points, linkage: { lead: "rs44", r2: [0.4, null] } }, SIZE);
   expect(layer.linked.map((path) => starts(path))).toEqual([[], [], [200], [], []]);
   expect(starts(layer.odd)).toEqual([600]);
-  expect(layer.linkedTo).toBe("rs44");
+  expect([layer.isLinked, PART.isLinked]).toEqual([true, false]);
   expect(layer.points.map(({ r2 }) => r2)).toEqual([0.4, null]);
 });
 

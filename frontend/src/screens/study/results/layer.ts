@@ -35,9 +35,9 @@ export interface Layer {
   /** Of every other chromosome, so that neighbours differ. */
   even: string;
   odd: string;
-  /** Of points by their linkage, the weakest first, as they are coloured; and with which variant. */
+  /** Of points by their linkage, the weakest first, as they are coloured. */
   linked: readonly string[];
-  linkedTo: string | null;
+  isLinked: boolean;
   points: readonly Point[];
   isEveryVariant: boolean;
 }
@@ -138,7 +138,7 @@ export function regionLayer(genome: Genome, answer: Schemas["Region"], size: Siz
   }));
   const home = { from: start + first, to: start + last };
   const layer = drawn(home, size, columns, cell?.height ?? 0, found, () => number, cell === null);
-  return { ...layer, linkedTo: linkage?.lead ?? null };
+  return { ...layer, isLinked: linkage !== null };
 }
 
 interface Column {
@@ -183,7 +183,7 @@ function drawn(
     even: paths[0].join(""),
     odd: paths[1].join(""),
     linked: linked.map((each) => each.join("")),
-    linkedTo: null,
+    isLinked: false,
     points,
     isEveryVariant,
   };

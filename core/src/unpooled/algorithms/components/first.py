@@ -1,0 +1,23 @@
+"""Components before a regression of which they are covariates, in one study."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unpooled.algorithms.components.procedure import components
+from unpooled.algorithms.components.questions import KeepScores
+from unpooled.procedure import PROCEDURES, Asks, Go, Study, procedure
+
+
+@procedure("components/first")
+def components_first(study: Study, name: str, arguments: bytes) -> Asks[None]:
+    """Find components, and have each cohort keep its people's scores; then the procedure of this name.
+
+    A score is x v / √(m λ), as plink2 has it: of all people together its squares are 1.
+    """
+    found = yield from components(study)
+    scaled = found.scaled
+    unit = np.sqrt(found.values * len(scaled.variants))
+    weights = found.loadings * scaled.scale / unit[:, None]
+    yield KeepScores(scaled.kept, scaled.mean, weights, study.plan.cohorts)
+    yield from Go(PROCEDURES[name].call(study, arguments))

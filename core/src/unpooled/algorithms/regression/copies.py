@@ -1,0 +1,50 @@
+"""What a cohort multiplies with columns: copies of an allele, as they are called or as they are imputed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from unpooled.kernels import dosages as of_dosages
+from unpooled.kernels import products as of_calls
+
+
+class Copies(Protocol):
+    """Copies of an allele of m variants, in n people."""
+
+    @property
+    def second(self) -> np.ndarray:
+        """bool (m,): those of the file's A2 count, else of its A1."""
+
+    def products(self, columns: np.ndarray, coded: np.ndarray) -> np.ndarray:
+        """As `unpooled.kernels.products.coded_products`: float64 (m, c) from (n, c)."""
+
+    def over_missing(self, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Sums of columns, (n, c), over the people of whom some variants, bool (m,), are not known."""
+
+
+@dataclass(frozen=True, eq=False)
+class CalledCopies:
+    words: np.ndarray
+    second: np.ndarray
+
+    def products(self, columns: np.ndarray, coded: np.ndarray) -> np.ndarray:
+        return of_calls.coded_products(self.words, self.second, columns, coded)
+
+    def over_missing(self, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return of_calls.over_missing(self.words[which], columns)
+
+
+@dataclass(frozen=True, eq=False)
+class DosageCopies:
+    values: np.ndarray
+    second: np.ndarray
+
+    def products(self, columns: np.ndarray, coded: np.ndarray) -> np.ndarray:
+        """`coded` says that copies count as they are: dosages have no other model."""
+        return of_dosages.products(self.values, self.second, columns)
+
+    def over_missing(self, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return of_dosages.over_missing(self.values[which], columns)

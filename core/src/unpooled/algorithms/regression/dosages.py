@@ -1,0 +1,110 @@
+"""Regressions of imputed dosages: what is counted of them before a fit.
+
+People with a dosage, the sum of dosages and that of their squares take the place of genotype counts: from
+these follow A1, --maf, the number of people, and the sums of the genotype and of its square. Dosages are
+whole numbers of 1/16384, as plink2 keeps them, so these sums are exact. --geno and --hwe are of calls, as in
+plink2, and genotypes are counted only where a plan has one of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.regression import pool as of_calls
+from unpooled.algorithms.regression.pool import CountGenotypes, Pool, counts_table, wanted_groups
+from unpooled.algorithms.shared import filters
+from unpooled.algorithms.shared import groups as people
+from unpooled.algorithms.shared.chunks import Chunk
+from unpooled.algorithms.shared.coding import PLACES
+from unpooled.algorithms.shared.dosage_table import DosageTable
+from unpooled.algorithms.shared.genotype_counts import Counted
+from unpooled.cohort import COPY, Cohort
+from unpooled.kernels import dosages as kernel
+from unpooled.plan import Plan
+from unpooled.procedure import Asks, Study
+from unpooled.question import Arrays, Count, Real
+
+
+@dataclass(frozen=True)
+class CountDosages(CountGenotypes):
+    """Sums of dosages of one chunk in each group."""
+
+    name: ClassVar[str] = "regression/dosages"
+    title: ClassVar[str] = "Sum dosages"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "people",
+            ("variants", "group_count"),
+            "most",
+            "per variant and group of people: how many have a dosage",
+            "how many people of each group of the pool have a dosage",
+        ),
+        Count(
+            "dosages",
+            ("variants", "group_count"),
+            "most_dosages",
+            "per variant and group of people: sum of dosages, in units of 1/16384 of a copy",
+            "allele frequencies in each group of the pool; for a group of one person, that person's dosage",
+            of_one=True,
+        ),
+        Count(
+            "squares",
+            ("variants", "group_count"),
+            "most_squares",
+            "per variant and group of people: sum of squared dosages, likewise",
+            "how far dosages vary in each group of the pool; of a group of two people, both dosages, without "
+            "name or cohort",
+            of_one=True,
+        ),
+    )
+    ring_bits: ClassVar[int] = 64
+
+    @property
+    def most_dosages(self) -> int:
+        return self.most * 2 * COPY
+
+    @property
+    def most_squares(self) -> int:
+        return self.most * (2 * COPY) ** 2
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count | Real, ...]:
+        return cls.sends if plan.dosages else ()
+
+    def agrees(self, plan: Plan) -> bool:
+        return bool(plan.dosages) and super().agrees(plan)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        found = cohort.dosages(slice(self.start, self.stop))
+        inside = [people.members(group, cohort.samples) for group in self.groups]
+        members = np.array(inside, bool).reshape(len(inside), len(cohort.samples))
+        each, sums, squares = np.moveaxis(kernel.count_dosages(found.values, members), -1, 0)
+        # Of the other allele: 2 - d each, and 4 - 4 d + d^2.
+        turned, both = found.swapped[:, None], 2 * COPY
+        return {
+            "people": each,
+            "dosages": np.where(turned, both * each - sums, sums),
+            "squares": np.where(turned, both**2 * each - 2 * both * sums + squares, squares),
+        }
+
+
+def count(study: Study, chunk: Chunk, pool: Pool) -> Asks[tuple[Counted, Counted]]:
+    """Count what a study is of in a chunk, dosages or genotypes, as `of_calls.count_genotypes` says."""
+    plan = study.plan
+    if not plan.dosages:
+        return (yield from of_calls.count_genotypes(study, chunk, pool))
+    wanted = wanted_groups(chunk.chromosome, pool, plan)
+    about = chunk.start, chunk.stop, tuple(wanted), max(wanted.values(), default=0), chunk.chromosome
+    sums = yield CountDosages(*about)
+    counts = np.stack([sums[array.name] for array in CountDosages.sends], axis=-1)
+    table = DosageTable(counts, tuple(wanted), PLACES[chunk.chromosome])
+    passing = filters.passing_maf(table, plan) & filters.passing_mach_r2(table, plan)
+    if filters.of_calls(plan):
+        sums = yield CountGenotypes(*about)
+        calls = counts_table(plan, sums["genotypes"], wanted, chunk.chromosome)
+        passing &= filters.passing_geno(calls, plan) & filters.passing_hwe(calls, plan)
+    found = Counted.of(chunk, table)
+    return found.some(passing), found.some(np.zeros(chunk.variants, bool))

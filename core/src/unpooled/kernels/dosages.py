@@ -1,0 +1,183 @@
+"""Sums of dosages, straight from plink2's whole numbers of 1/16384.
+
+    count_dosages  for each variant and group of people: people with a dosage, their sum, that of squares
+    products       for each variant and column: the sum over these of (copies of an allele) x column
+    over_missing   for each variant and column: the sum of the column over people without a dosage
+
+Counts are whole numbers, hence exact. In `products` four variants are multiplied with eight columns at once,
+so that what is summed stays in registers. Nothing goes through BLAS, whose order of sums depends on threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from unpooled.cohort import COPY, NO_DOSAGE
+
+Dosages = NDArray[np.uint16]
+Floats = NDArray[np.float64]
+
+LANES = 8
+"""Columns that are summed at once: 64 bytes."""
+
+ROWS = 4
+"""Variants that are: with the lanes they take half the registers of AVX2."""
+
+TILE = 512
+"""People whose dosages are converted at once: with their columns they stay in the second cache."""
+
+
+def count_dosages(values: Dosages, members: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many members of each group have a dosage, and the sums of dosages and of their squares.
+
+    `values` are (m, n) as in `unpooled.cohort.Dosages`, `members` (groups, n); int64 (m, groups, 3), in units
+    of 1, `COPY`, and its square: exact up to 2^33 people.
+    """
+    out = np.empty((len(values), len(members), 3), np.int64)
+    _count(np.ascontiguousarray(values), np.ascontiguousarray(members), out)
+    return out
+
+
+def products(values: Dosages, second: NDArray[np.bool_], columns: Floats) -> Floats:
+    """Sums over people with a dosage of copies times column: float64 (m, c).
+
+    The copies, 0 to 2, are those of A1, where `second`, bool (m,), those of A2; `columns` are (n, c).
+    """
+    count = columns.shape[1]
+    lanes = np.zeros((-(-count // LANES), len(columns), LANES))
+    for start in range(0, count, LANES):
+        some = columns[:, start : start + LANES]
+        lanes[start // LANES, :, : some.shape[1]] = some
+    out = np.zeros((-(-len(values) // ROWS) * ROWS, len(lanes) * LANES))
+    _products(np.ascontiguousarray(values), np.ascontiguousarray(second), lanes, out)
+    return out[: len(values), :count]
+
+
+def over_missing(values: Dosages, columns: Floats) -> Floats:
+    """Sums of columns, (n, c), over the people without a dosage: float64 (m, c)."""
+    out = np.zeros((len(values), columns.shape[1]))
+    _over_missing(np.ascontiguousarray(values), np.ascontiguousarray(columns), out)
+    return out
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _count(values: Any, members: Any, out: Any) -> None:
+    for v in range(values.shape[0]):
+        row = values[v]
+        for group in range(members.shape[0]):
+            inside = members[group]
+            called = total = squares = np.uint64(0)
+            for s in range(row.shape[0]):
+                known = np.uint32(inside[s] & (row[s] != NO_DOSAGE))
+                dosage = np.uint32(row[s]) * known
+                called += known
+                total += dosage
+                squares += np.uint64(dosage) * np.uint64(dosage)
+            out[v, group, 0], out[v, group, 1], out[v, group, 2] = called, total, squares
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _products(values: Any, second: Any, lanes: Any, out: Any) -> None:
+    copies = np.zeros((ROWS, TILE))
+    people = values.shape[1]
+    for start in range(0, people, TILE):
+        stop = min(start + TILE, people)
+        for v in range(0, values.shape[0], ROWS):
+            for k in range(ROWS):
+                if v + k < values.shape[0]:
+                    _convert(values[v + k, start:stop], second[v + k], copies[k])
+                else:
+                    copies[k] = 0.0
+            for lane in range(lanes.shape[0]):
+                some = out[v : v + ROWS, lane * LANES : (lane + 1) * LANES]
+                _add_up(copies, lanes[lane, start:stop], some)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _convert(dosages: Any, second: Any, copies: Any) -> None:
+    """Copies of the allele that counts, 0 for a missing dosage."""
+    sign, most = (-1.0 / COPY, 2.0) if second else (1.0 / COPY, 0.0)
+    for s in range(dosages.shape[0]):
+        known = dosages[s] != NO_DOSAGE
+        copies[s] = (most + sign * np.float64(np.int32(dosages[s]))) if known else 0.0
+
+
+@intrinsic
+def _adder(context: Any, copies: Any, columns: Any, out: Any) -> Any:
+    """out += copies (ROWS, at least n) times columns (n, LANES).
+
+    Written in LLVM's own language, for it does not keep sums of several rows in registers by itself.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        i64, vector = ir.IntType(64), ir.VectorType(ir.DoubleType(), LANES)
+        pointer = vector.as_pointer()
+
+        def whole(number: int) -> Any:
+            return ir.Constant(i64, number)
+
+        def array(position: int) -> Any:
+            return context.make_array(signature.args[position])(context, builder, arguments[position])
+
+        multiply_add = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
+            builder.module, ir.FunctionType(vector, [vector] * 3), f"llvm.fma.v{LANES}f64"
+        )
+        dosages, table, target = array(0).data, array(1).data, array(2)
+        length = builder.extract_value(array(1).shape, 0)
+        stride = builder.extract_value(target.strides, 0)
+        rows = [
+            builder.inttoptr(
+                builder.add(builder.ptrtoint(target.data, i64), builder.mul(stride, whole(k))), pointer
+            )
+            for k in range(ROWS)
+        ]
+        starts = [builder.load(row, align=8) for row in rows]
+        before = builder.block
+        loop, after = builder.append_basic_block("loop"), builder.append_basic_block("after")
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        person = builder.phi(i64)
+        sums = [builder.phi(vector) for _ in range(ROWS)]
+        line = builder.gep(table, [builder.mul(person, whole(LANES))])
+        column = builder.load(builder.bitcast(line, pointer), align=8)
+        added = []
+        for k, total in enumerate(sums):
+            one = builder.load(builder.gep(dosages, [builder.add(person, whole(k * TILE))]))
+            lone = builder.insert_element(
+                ir.Constant(vector, ir.Undefined), one, ir.Constant(ir.IntType(32), 0)
+            )
+            zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+            each = builder.shuffle_vector(lone, lone, zeros)
+            added.append(builder.call(multiply_add, [each, column, total]))
+        following = builder.add(person, whole(1))
+        person.add_incoming(whole(0), before)
+        person.add_incoming(following, loop)
+        for total, start, new in zip(sums, starts, added, strict=True):
+            total.add_incoming(start, before)
+            total.add_incoming(new, loop)
+        builder.cbranch(builder.icmp_unsigned("<", following, length), loop, after)
+        builder.position_at_end(after)
+        for row, new in zip(rows, added, strict=True):
+            builder.store(new, row, align=8)
+        return context.get_dummy_value()
+
+    return types.void(copies, columns, out), generate
+
+
+_add_up: Any = _adder
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _over_missing(values: Any, columns: Any, out: Any) -> None:
+    for v in range(values.shape[0]):
+        for s in range(values.shape[1]):
+            if values[v, s] == NO_DOSAGE:
+                for c in range(columns.shape[1]):
+                    out[v, c] += columns[s, c]

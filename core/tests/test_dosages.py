@@ -1,0 +1,73 @@
+"""Sums of dosages: kernels against slow and clear twins, and a study of whole copies against one of calls."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from small_studies import STUDIES, of_variants
+
+from unpooled import run
+from unpooled.algorithms import ALGORITHMS
+from unpooled.cohort import COPY, NO_DOSAGE
+from unpooled.kernels.dosages import count_dosages, over_missing, products
+from unpooled.plan import Plan, PlanError
+
+
+def drawn(random: np.random.Generator, variants: int, people: int) -> np.ndarray:
+    """Dosages, some of which are whole copies and some missing."""
+    values = random.integers(0, 2 * COPY + 1, (variants, people))
+    values = np.where(random.random(values.shape) < 0.3, values // COPY * COPY, values)
+    return np.where(random.random(values.shape) < 0.1, NO_DOSAGE, values).astype(np.uint16)
+
+
+def copies_of(values: np.ndarray, second: np.ndarray) -> np.ndarray:
+    copies = np.where(second[:, None], 2 - values / COPY, values / COPY)
+    return np.where(values == NO_DOSAGE, 0, copies)
+
+
+@pytest.mark.parametrize("people", [1, 7, 511, 512, 513, 2000])
+@pytest.mark.parametrize("columns", [0, 1, 8, 9])
+def test_sums_are_those_of_the_slow_twin(people: int, columns: int) -> None:
+    random = np.random.default_rng(people + columns)
+    for variants in (0, 1, 4, 7):
+        values, second = drawn(random, variants, people), random.random(variants) < 0.5
+        z = random.normal(size=(people, columns))
+        want = copies_of(values, second) @ z
+        np.testing.assert_allclose(products(values, second, z), want, rtol=1e-12, atol=1e-11)
+        missing = (values == NO_DOSAGE) @ z
+        np.testing.assert_allclose(over_missing(values, z), missing, rtol=1e-12, atol=1e-11)
+
+
+def test_counts_are_exact() -> None:
+    random = np.random.default_rng(1)
+    values, members = drawn(random, 20, 3001), random.random((3, 3001)) < 0.5
+    values[0], values[1] = 2 * COPY, NO_DOSAGE
+    known = (values != NO_DOSAGE)[:, None] & members
+    each = np.where(known, values[:, None].astype(np.int64), 0)
+    want = np.stack([known.sum(axis=2), each.sum(axis=2), (each**2).sum(axis=2)], axis=-1)
+    assert np.array_equal(count_dosages(values, members), want)
+
+
+def test_whole_copies_give_the_results_of_calls() -> None:
+    """On all chromosomes: cohorts without dosages count whole copies."""
+    of_calls = of_variants("linear", missing="exact", files=("glm",))
+    plan = Plan.from_json(of_calls.plan.to_json() | {"dosages": True})
+    calls, dosages = (run.run(each, of_calls.panel, of_calls.cohorts) for each in (of_calls.plan, plan))
+    want, found = (ALGORITHMS["linear"].columns_for("glm", each) for each in (calls, dosages))
+    for name in ("variant", "first_is_a1", "n", "code", "a1_freq", "beta", "se", "neg_log10_p"):
+        np.testing.assert_allclose(found[name][:], want[name][:], rtol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"files": ["glm", "assoc", "frq"]}, "assoc, frq"),
+        ({"genotype_model": "dominant"}, "additive"),
+        ({"condition": ["rs1"]}, "--condition"),
+    ],
+)
+def test_a_plan_says_what_does_not_go_with_dosages(changes: dict[str, object], says: str) -> None:
+    plan = STUDIES["linear, of dosages"]().plan.to_json() | changes
+    with pytest.raises(PlanError) as refused:
+        Plan.from_json(plan)
+    assert says in refused.value.problems["dosages"]
