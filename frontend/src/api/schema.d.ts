@@ -1369,7 +1369,7 @@ export interface components {
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
-            /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
+            /** @description Number of components (--pca). Their scores stay at the cohorts. */
             pca?: number;
             /**
              * Format: double
@@ -2010,7 +2010,7 @@ export interface components {
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
-            /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
+            /** @description Number of components (--pca). Their scores stay at the cohorts. */
             pca?: number;
             /**
              * Format: double
@@ -2379,7 +2379,7 @@ export interface components {
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
-            /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
+            /** @description Number of components (--pca). Their scores stay at the cohorts. */
             pca?: number;
             /**
              * Format: double
@@ -2613,7 +2613,7 @@ export interface components {
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
-            /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
+            /** @description Number of components (--pca). Their scores stay at the cohorts. */
             pca?: number;
             /**
              * Format: double
