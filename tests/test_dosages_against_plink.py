@@ -17,7 +17,7 @@ from .conftest import Rehearse
 from .reports import Plink
 
 FLOORS = ("--min-samples", 20, "--allow-no-sex")
-COLUMNS = "+a1freq,+ax,+a1count,+totallele"
+COLUMNS = "+a1freq,+machr2,+ax,+a1count,+totallele"
 VARIANTS = 300
 FORMATS = (("GT", "String"), ("DS", "Float"))
 CHROMOSOMES = ("1", "2", "X", "Y", "MT")
@@ -88,9 +88,14 @@ def _off_by_one(a: list[str], b: list[str]) -> bool:
     return abs(x - y) <= 1.001 * 10 ** (np.floor(np.log10(max(x, y))) - 5)
 
 
-@pytest.mark.parametrize(
-    "flags", [(), ("--maf", 0.03, "--geno", 0.15, "--chr", "1,2,Y,MT", "--hwe", 1e-3)], ids=["all", "filters"]
-)
+FILTERS = {
+    "all": (),
+    "quality": ("--mach-r2-filter", 0.95),
+    "filters": ("--maf", 0.03, "--geno", 0.15, "--chr", "1,2,Y,MT", "--hwe", 1e-3),
+}
+
+
+@pytest.mark.parametrize("flags", FILTERS.values(), ids=FILTERS)
 def test_linear_is_plink2s(
     flags: tuple[object, ...],
     pooled: Path,

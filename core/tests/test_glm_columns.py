@@ -30,7 +30,7 @@ def test_chosen_columns_are_plink2s(test: str, tmp_path: Path) -> None:
 def test_columns_are_added_and_left_out_as_by_plink2() -> None:
     assert chosen("p,chrom") == ("chrom", "p")
     assert chosen("+a1freq,-err") == (*USUAL[:4], "a1freq", *USUAL[4:-1])
-    for wrong in ("+a1freq,p", "", "pos,p_value", "machr2"):
+    for wrong in ("+a1freq,p", "", "pos,p_value", "gcountcc"):
         with pytest.raises(ValueError, match=r"set of columns|every set"):
             chosen(wrong)
 

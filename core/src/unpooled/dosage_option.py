@@ -6,12 +6,15 @@ Dosages are counted as plink2 counts them. PLINK 1.9's reports are of calls, so 
 from __future__ import annotations
 
 from unpooled.genotype_model import terms_of
-from unpooled.options import Place, Switch
+from unpooled.options import Number, Place, Switch
 from unpooled.plan import Plan
 from unpooled.shared_options import CONDITION
 
 FILES = ("glm", "ssf")
 """Result files that a study of dosages can have."""
+
+MOST_MACH_R2 = 2.0
+"""What plink2 leaves out above, unless told otherwise: genotypes that vary so much are mistaken ones."""
 
 
 def _problem(is_on: bool, plan: Plan) -> str:
@@ -41,3 +44,20 @@ DOSAGES = Switch(
     methods="Imputed dosages were analysed; genotypes that were called only counted as whole copies.",
     rule=_problem,
 )
+
+MACH_R2_FILTER = Number(
+    name="mach_r2_filter",
+    came_later=True,
+    label="Least imputation quality (MaCH R²)",
+    flag="--mach-r2-filter",
+    hint=f"In the pool; above {MOST_MACH_R2:g} variants are left out, too. 0 for no filter.",
+    default=0.0,
+    least=0,
+    most=MOST_MACH_R2,
+    place=Place.FILTERS,
+    needs=DOSAGES.name,
+    fact=f"{{}}: variants below are left out, and above {MOST_MACH_R2:g}",
+    keeps=f"an imputation quality (MaCH R²) from {{}} to {MOST_MACH_R2:g}",
+    rule=lambda least, plan: "goes with imputed dosages" if least and not plan.dosages else "",
+)
+OF_DOSAGES = (DOSAGES, MACH_R2_FILTER)

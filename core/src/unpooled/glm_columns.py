@@ -2,7 +2,7 @@
 
 ID and A1 are always there; the others follow the order of `COLUMN_SETS`, whatever the order they are named
 in; `firth` only where some variants may be fitted so, and others not. plink2's sets about cases and controls
-separately and about dosages are not available.
+separately are not available.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ COLUMN_SETS = (
     "a1count",
     "totallele",
     "a1freq",
+    "machr2",
     "firth",
     "test",
     "nobs",
@@ -30,6 +31,9 @@ COLUMN_SETS = (
     "p",
     "err",
 )
+
+MACH_R2 = "machr2"
+"""Imputation quality of the pool; a result has a column of this name only where it is asked for."""
 
 USUAL = ("chrom", "pos", "ref", "alt", "firth", "test", "nobs", "orbeta", "se", "ci", "tz", "p", "err")
 

@@ -1345,6 +1345,11 @@ export interface components {
             /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */
             dosages?: boolean;
             /**
+             * Format: double
+             * @description Least imputation quality (MaCH R²) (--mach-r2-filter). In the pool; above 2 variants are left out, too. 0 for no filter.
+             */
+            mach_r2_filter?: number;
+            /**
              * @description Firth's penalised fit. For the PLINK 2 report: its estimates are finite where only cases or only controls have an allele.
              *
              *     * `firth-fallback` - firth-fallback
@@ -1482,6 +1487,7 @@ export interface components {
          *     * `a1count` - a1count
          *     * `totallele` - totallele
          *     * `a1freq` - a1freq
+         *     * `machr2` - machr2
          *     * `firth` - firth
          *     * `test` - test
          *     * `nobs` - nobs
@@ -1494,7 +1500,7 @@ export interface components {
          *     * `err` - err
          * @enum {string}
          */
-        GlmColsEnum: "chrom" | "pos" | "ref" | "alt1" | "alt" | "ax" | "a1count" | "totallele" | "a1freq" | "firth" | "test" | "nobs" | "beta" | "orbeta" | "se" | "ci" | "tz" | "p" | "err";
+        GlmColsEnum: "chrom" | "pos" | "ref" | "alt1" | "alt" | "ax" | "a1count" | "totallele" | "a1freq" | "machr2" | "firth" | "test" | "nobs" | "beta" | "orbeta" | "se" | "ci" | "tz" | "p" | "err";
         /** @description A variant in one of two studies, per copy of the A1 of both. */
         InStudy: {
             id: string;
@@ -1986,6 +1992,11 @@ export interface components {
             /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */
             dosages?: boolean;
             /**
+             * Format: double
+             * @description Least imputation quality (MaCH R²) (--mach-r2-filter). In the pool; above 2 variants are left out, too. 0 for no filter.
+             */
+            mach_r2_filter?: number;
+            /**
              * @description Firth's penalised fit. For the PLINK 2 report: its estimates are finite where only cases or only controls have an allele.
              *
              *     * `firth-fallback` - firth-fallback
@@ -2355,6 +2366,11 @@ export interface components {
             /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */
             dosages?: boolean;
             /**
+             * Format: double
+             * @description Least imputation quality (MaCH R²) (--mach-r2-filter). In the pool; above 2 variants are left out, too. 0 for no filter.
+             */
+            mach_r2_filter?: number;
+            /**
              * @description Firth's penalised fit. For the PLINK 2 report: its estimates are finite where only cases or only controls have an allele.
              *
              *     * `firth-fallback` - firth-fallback
@@ -2588,6 +2604,11 @@ export interface components {
             few_studies?: boolean;
             /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */
             dosages?: boolean;
+            /**
+             * Format: double
+             * @description Least imputation quality (MaCH R²) (--mach-r2-filter). In the pool; above 2 variants are left out, too. 0 for no filter.
+             */
+            mach_r2_filter?: number;
             /**
              * @description Firth's penalised fit. For the PLINK 2 report: its estimates are finite where only cases or only controls have an allele.
              *

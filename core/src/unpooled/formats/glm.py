@@ -19,7 +19,7 @@ from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Name, Real, Scaled, Text, Whole, write_table
 from unpooled.formats.tests import SEX, Lines, as_plink2_orders, of_test, tests, tests_each, with_joint_test
 from unpooled.genotype_model import terms_of
-from unpooled.glm_columns import USUAL
+from unpooled.glm_columns import MACH_R2, USUAL
 from unpooled.kernels import least_squares as codes
 from unpooled.panel import Panel
 from unpooled.plan import Plan
@@ -119,6 +119,7 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, logisti
                 ("pos", Whole(titles.POSITION.plink2, 0, variants.position(variant).values)),
                 ("id", Name(titles.NAME.plink2, 0, variants.name(variant).values)),
                 *_of_alleles(a1, a2, rows["a1_freq"][variant], rows["n"][variant] * np.where(single, 1, 2)),
+                ("machr2", _mach_r2(plan, rows, variant, chromosome)),
                 ("firth", Text("FIRTH?", 0, at_yes_no + fell_back)),
                 ("test", Text(titles.TEST.plink2, 0, variants.labels + test)),
                 ("nobs", Whole(titles.PEOPLE.plink2, 0, rows["n"][variant])),
@@ -134,6 +135,13 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, logisti
         return [replace(first, title=f"#{first.title}"), *others]
 
     write_table(file, len(lines), block, variants.pool, separator=b"\t")
+
+
+def _mach_r2(plan: Plan, rows: Arrays, variant: NDArray[np.int64], chromosome: NDArray[np.int64]) -> Real:
+    """NA on X and MT, where plink2 computes none; nan where everybody has one allele."""
+    found = rows[MACH_R2][variant] if MACH_R2 in rows else np.full(len(variant), np.nan)
+    none = np.isin(chromosome, (plan.autosomes + 1, plan.autosomes + 4))
+    return Real("MACH_R2", 0, found, missing=none, digits=_DIGITS)
 
 
 def _statistic(plan: Plan, logistic: bool) -> titles.Title:

@@ -101,7 +101,7 @@ def count(study: Study, chunk: Chunk, pool: Pool) -> Asks[tuple[Counted, Counted
     sums = yield CountDosages(*about)
     counts = np.stack([sums[array.name] for array in CountDosages.sends], axis=-1)
     table = DosageTable(counts, tuple(wanted), PLACES[chunk.chromosome])
-    passing = filters.passing_maf(table, plan)
+    passing = filters.passing_maf(table, plan) & filters.passing_mach_r2(table, plan)
     if filters.of_calls(plan):
         sums = yield CountGenotypes(*about)
         calls = counts_table(plan, sums["genotypes"], wanted, chunk.chromosome)

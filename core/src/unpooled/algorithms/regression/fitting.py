@@ -214,6 +214,7 @@ class Fitting:
             {
                 "variant": self.variants.variants,
                 "a1_freq": self._frequency(plan),
+                **self.calls(plan).quality(plan),
                 "n": self.n.astype(np.int32),
                 "code": code,
                 **shown,

@@ -123,10 +123,18 @@ class Fit:
         se[:, at] *= unit(self.coding)
         shown = self._shown(n, beta, se, correlation, with_sex)
         counts = self.counted.table.columns(first_is_a1)
+        counts |= self.calls.quality(self.plan)
         variant = {"variant": self.counted.variants}
         return Rows(
             table_of(self.coding, self.plan),
-            {**variant, **shown, "code": code, **counts, "a1_freq": frequency},
+            {
+                **variant,
+                **shown,
+                "code": code,
+                **counts,
+                "a1_freq": frequency,
+                **self.calls.quality(self.plan),
+            },
         )
 
     @property

@@ -77,7 +77,7 @@ from unpooled.algorithms.shared.standardise import (
 from unpooled.algorithms.shared.tables_of_several import of_several
 from unpooled.clump_option import CLUMPED, CLUMPING
 from unpooled.cohort import MALE, Cohort, Samples
-from unpooled.dosage_option import DOSAGES
+from unpooled.dosage_option import OF_DOSAGES
 from unpooled.errors import ProtocolError
 from unpooled.formats import regression_report
 from unpooled.genotype_model import terms_of
@@ -402,7 +402,7 @@ LINEAR = Algorithm(
     procedure=with_leads(linear),
     files=regression_report.LINEAR_WRITERS,
     usual_files=("assoc",),
-    options=(*options.REGRESSION, *genotype_model.OPTIONS, FEW_STUDIES, DOSAGES, *CLUMPING),
+    options=(*options.REGRESSION, *genotype_model.OPTIONS, FEW_STUDIES, *OF_DOSAGES, *CLUMPING),
     templates=(with_components("linear"),),
     rules=heterogeneity_option.problem,
     cost=Cost(10e-6, lambda columns: 0.32e-9 * -(-columns // 8)),  # looked up eight columns at a time

@@ -28,7 +28,7 @@ from unpooled.algorithms.shared.coding import (
     sexes,
     with_plink2,
 )
-from unpooled.algorithms.shared.dosage_table import DosageTable
+from unpooled.algorithms.shared.dosage_table import DosageTable, mach_r2
 from unpooled.algorithms.shared.filters import COUNTED
 from unpooled.algorithms.shared.genotype_counts import (
     FIRST_ALLELE_TELLS,
@@ -55,6 +55,7 @@ from unpooled.cohort import COPY, Cohort
 from unpooled.columns import Chosen
 from unpooled.errors import Refuse
 from unpooled.genotype_model import GENOTYPE_MODEL, INTERACTION, terms_of
+from unpooled.glm_columns import MACH_R2
 from unpooled.heterogeneity_option import META
 from unpooled.plan import EXACT, FEWEST_AT_A_LEVEL, FEWEST_COHORTS, Plan
 from unpooled.procedure import Asks, Rows, Study
@@ -503,6 +504,16 @@ class Calls:
         """Mean copies among those called, float64 (m, s); 0 where nobody is."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(np.nan_to_num(self.copies / self.called))
+
+    @property
+    def mach_r2(self) -> np.ndarray:
+        """Imputation quality of the people in the regression, float64 (m,); NaN where it is 0/0."""
+        called, copies, squares = (part.sum(axis=1) for part in (self.called, self.copies, self.squares))
+        return mach_r2(called, copies, squares)
+
+    def quality(self, plan: Plan) -> dict[str, np.ndarray]:
+        """The column of a result with this, where it is asked for."""
+        return {MACH_R2: self.mach_r2} if MACH_R2 in plan.glm_cols else {}
 
     @property
     def incomplete(self) -> np.ndarray:

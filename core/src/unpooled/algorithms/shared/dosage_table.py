@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.algorithms.shared.chunks import X
+from unpooled.algorithms.shared.chunks import DIPLOID, X, Y
 from unpooled.algorithms.shared.groups import MEN, NONFOUNDER, Group
 from unpooled.cohort import COPY
 
@@ -42,6 +42,25 @@ class DosageTable:
                 found += halves * np.array([dosages, 2 * COPY * people - dosages])
         return found[0], found[1]
 
+    def mach_r2(self) -> np.ndarray:
+        """Imputation quality of founders, float64 (m,): NaN on X and MT, and where it is 0/0.
+
+        On Y it is half of what it would be elsewhere, as in plink2, which halves dosages there.
+        """
+        founders = [NONFOUNDER not in group for group in self.groups]
+        people, dosages, squares = self.counts[:, founders].sum(axis=1).T
+        found = mach_r2(people, dosages / COPY, squares / COPY**2)
+        return found * {DIPLOID: 1.0, Y: 0.5}.get(self.chromosome, np.nan)
+
     def columns(self, first_is_a1: np.ndarray) -> dict[str, np.ndarray]:
         """The result columns; bool (m,) says whether the panel's first allele is A1."""
         return {"first_is_a1": first_is_a1}
+
+
+def mach_r2(people: np.ndarray, copies: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """MaCH's R²: variance of copies over 2 p (1 - p), from people, sum and sum of squares of copies, (m,).
+
+    Li and others, Genet Epidemiol 34:816 (2010), as plink2 computes it. NaN of one allele only.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(2 * (people * squares - copies**2) / (copies * (2 * people - copies)))

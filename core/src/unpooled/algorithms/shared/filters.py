@@ -15,6 +15,7 @@ from unpooled.algorithms.shared.dosage_table import DosageTable
 from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.algorithms.shared.summary import VARIANTS
 from unpooled.columns import Chosen
+from unpooled.dosage_option import MOST_MACH_R2
 from unpooled.plan import FILES, Plan
 from unpooled.procedure import Rows
 from unpooled.question import Arrays
@@ -75,6 +76,15 @@ def passing_maf(table: GenotypeTable | DosageTable, plan: Plan) -> np.ndarray:
     first, second = table.frequency_alleles()
     with np.errstate(invalid="ignore"):
         return np.asarray(~(np.minimum(first, second) / (first + second) < plan.maf * (1 - _TOLERANCE)))
+
+
+def passing_mach_r2(table: DosageTable, plan: Plan) -> np.ndarray:
+    """By plink2's rule: from the plan's least to 2; where there is none they pass."""
+    if plan.mach_r2_filter <= 0:
+        return np.ones(len(table.counts), bool)
+    found = table.mach_r2()
+    least, most = plan.mach_r2_filter * (1 - _TOLERANCE), MOST_MACH_R2 * (1 + _TOLERANCE)
+    return np.asarray(~((found < least) | (found > most)))
 
 
 def filtered(plan: Plan, variants: np.ndarray, table: GenotypeTable, first_is_a1: np.ndarray) -> Rows:
