@@ -1374,7 +1374,7 @@ export interface components {
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
-            /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
+            /** @description Number of components (--pca). Their scores stay at the cohorts. */
             pca?: number;
             /**
              * Format: double
@@ -2021,7 +2021,7 @@ export interface components {
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
-            /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
+            /** @description Number of components (--pca). Their scores stay at the cohorts. */
             pca?: number;
             /**
              * Format: double
@@ -2395,7 +2395,7 @@ export interface components {
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
-            /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
+            /** @description Number of components (--pca). Their scores stay at the cohorts. */
             pca?: number;
             /**
              * Format: double
@@ -2634,7 +2634,7 @@ export interface components {
             indep_pairwise?: string;
             /** @description Prune by fewer than 50 founders (--bad-ld). Correlations of so few people are mostly chance. */
             bad_ld?: boolean;
-            /** @description Principal components (--pca). How many. Their scores stay at the cohorts. */
+            /** @description Number of components (--pca). Their scores stay at the cohorts. */
             pca?: number;
             /**
              * Format: double
