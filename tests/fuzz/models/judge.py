@@ -133,8 +133,8 @@ def _wrong(pool: Pool, said: dict[str, Any], lines: list[dict[str, str]]) -> Ite
         found = np.array([line["standard error"] for line in lines[1:]])[used]
         deviation = np.array([f["deviation"] for f in said["features"]])[used]
         wanted = tests(pool, z, y, used) / deviation
-        left = max(1e-30, 1 - np.corrcoef(right.scores(z)[:, 0], y)[0, 1] ** 2) if not pool.classes else 1.0
-        rtol = 100 * near + 1e-13 / left  # of a perfect fit no digit of what is left is known
+        left = 1.0 if pool.classes else np.var(y - right.scores(z)[:, 0]) / np.var(y)
+        rtol = 100 * near + 1e-13 / max(left, 1e-30)  # of a perfect fit no digit of what is left is known
         if (found == "NA").any() or not np.allclose(found.astype(float), wanted, rtol=rtol, atol=0):
             yield wrong("standard errors", f"{found}; want {wanted}")
     worst = max(_near(pool, z[rows], used, penalty) for rows in parts)
