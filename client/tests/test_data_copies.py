@@ -8,14 +8,17 @@ import shutil
 import struct
 import subprocess
 import sys
+import time
 import zlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import cyvcf2
 import numpy as np
 import pytest
 from bgen import BgenWriter
+from filelock import FileLock
 
 from unpooled.cohort import COPY, NO_DOSAGE
 from unpooled_client.data.calls import codes_of
@@ -310,6 +313,24 @@ def test_a_copy_is_made_once(imputed: Path, tmp_path: Path) -> None:
     data, _ = open_cohort(options)
     assert data is not None and b"rs999" in data.panel.name
     assert len(list((tmp_path / "c").rglob("*.pgen"))) == 1
+
+
+def test_one_of_two_makes_the_copy(imputed: Path, tmp_path: Path) -> None:
+    heard: list[tuple[int, int]] = []
+    options = DataOptions(
+        vcf=imputed, psam=imputed.with_suffix(".psam"), copies=tmp_path, min_samples=1, min_per_class=0
+    )
+    assert open_cohort(options)[0] is not None
+    [pgen] = tmp_path.rglob("*.pgen")
+    made_at = pgen.stat().st_mtime_ns
+    with ThreadPoolExecutor(1) as pool:
+        with FileLock(pgen.parents[1] / "lock"):  # as if another process made it
+            waiting = pool.submit(open_cohort, options, lambda *told: heard.append(told))
+            while not heard:
+                assert not waiting.done()
+                time.sleep(0.05)
+        assert waiting.result()[0] is not None
+    assert set(heard) == {(0, 0)} and pgen.stat().st_mtime_ns == made_at
 
 
 def test_people_in_another_order_than_the_psam(imputed: Path, tmp_path: Path) -> None:

@@ -143,6 +143,23 @@ def test_the_first_value_of_a_category_is_the_reference_without_a_penalty() -> N
     assert float(lines["w=a"]["coefficient of 1"]) == 0
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_of_several_classes_without_a_penalty_scores_have_no_part_in_common(seed: int) -> None:
+    """That part changes nothing, and the Hessian says nothing about it but rounding: no step goes there."""
+    random = np.random.default_rng(seed)
+    x = random.normal([0, 1e4, 0, 0, 0], size=(600, 5))
+    score = random.normal(size=(600, 4)) * 2 + standardised(x)[0] @ random.normal(size=(5, 4))
+    y = score.argmax(axis=1)
+    plan = plan_of(METHOD, schema_of(5, "0|1|2|3"), 20, penalties=(0.0,), validation_folds=3)
+    found = fit(plan, dealt(x, y, "random", 20))
+    assert np.abs(coefficients(found).sum(axis=1)).max() < 1e-9
+    z = standardised(x)[0]
+    right = LogisticRegression(C=np.inf, tol=1e-13, max_iter=10_000, solver="newton-cg").fit(z, y)
+    own = coefficients(found).T * standardised(x)[1]
+    wanted = right.coef_ - right.coef_.mean(axis=0)
+    assert np.abs(own - wanted).max() <= 1e-7 * np.abs(wanted).max()
+
+
 def test_classes_that_can_be_told_apart_are_refused_without_a_penalty_only() -> None:
     x = np.linspace(-1, 1, 300)[:, None]
     y = (x[:, 0] > 0).astype(int)

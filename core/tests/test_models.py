@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import models
+import normalizing
 import numpy as np
 import pytest
 import statsmodels.api as sm
@@ -18,6 +22,7 @@ from sklearn.model_selection import PredefinedSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import unpooled
 from unpooled.algorithms.learning.solve import LOG_ODDS
 from unpooled.algorithms.learning.stored import error_without, refitted
 from unpooled.encoder import Encoder
@@ -166,6 +171,35 @@ def test_a_model_stands_at_the_end_of_a_pipeline_after_an_encoder() -> None:
     parts = ColumnTransformer([("numbers", "passthrough", numbers), ("words", found.encoder, words)])
     line = make_pipeline(parts, found).fit(table)
     assert np.allclose(line.predict(table), found.predict(found.table(cells)), rtol=0, atol=1e-12)
+
+
+def test_a_pipeline_of_scaler_encoder_and_model_takes_what_is_in_the_files(tmp_path: Path) -> None:
+    """Numbers are normalized by one study, and a second one fits to what it wrote: both by their files."""
+    schema, cells = with_words(900)
+    raw = np.column_stack([cells["x0"] * 30 + 1e3, cells["x1"] / 100])
+    studies = {"scaler": normalizing.fit("z-score", [raw[k::3] for k in range(3)])}
+    cells["x0"], cells["x1"] = unpooled.Scaler(studies["scaler"]).transform(raw).T
+    plan = models.plan_of("ridge", schema, 3)
+    studies["model"] = models.fit(
+        plan, [{name: column[k::3] for name, column in cells.items()} for k in range(3)]
+    )
+    for name, content in studies.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+    scaler = unpooled.Scaler.from_file(tmp_path / "scaler.json")
+    found = unpooled.Model.from_file(tmp_path / "model.json")
+    words = np.column_stack([np.asarray(cells[column.title], object) for column in schema[2:-1]])
+    parts = ColumnTransformer([("numbers", scaler, [0, 1]), ("words", found.encoder, [2, 3, 4])])
+    table = np.column_stack([raw.astype(object), words])
+    line = make_pipeline(parts, found).fit(table)
+    assert np.allclose(line.predict(table), found.predict(found.table(cells)), rtol=0, atol=1e-12)
+
+
+def test_the_package_loads_no_more_than_is_named() -> None:
+    said = "import sys, unpooled; assert 'numpy' not in sys.modules; print(unpooled.Model.__module__)"
+    done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
+    assert done.stdout == "unpooled.model\n"
+    with pytest.raises(AttributeError, match="no attribute 'Models'"):
+        _ = unpooled.Models
 
 
 def test_rows_of_a_patient_are_in_one_fold_wherever_they_are() -> None:

@@ -1,7 +1,7 @@
-"""`python -m tests.fuzz gwas|tables|encodings|api|readers`: inputs made up from a seed.
+"""`python -m tests.fuzz gwas|tables|encodings|models|api|readers`: inputs made up from a seed.
 
-gwas, tables, encodings   random federations, beside what the pool gives
-api, readers              requests to every interface; bytes for every reader and decoder
+gwas, tables, encodings, models   random federations, beside what the pool gives
+api, readers                      requests to every interface; bytes for every reader and decoder
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=["gwas", "tables", "encodings", "api", "readers"])
+    parser.add_argument("what", choices=["gwas", "tables", "encodings", "models", "api", "readers"])
     parser.add_argument(
         "--count", type=int, default=100, help="how many federations, or inputs for each test"
     )
@@ -42,6 +42,10 @@ def main() -> int:
         from . import encodings
 
         return min(1, encodings.main(*bounds))
+    if given.what == "models":
+        from . import models
+
+        return min(1, models.main(*bounds))
     from . import gwas
 
     return min(1, gwas.main(*bounds, given.test, given.rehearsals))

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from platformdirs import user_cache_path
 
 from unpooled.cohort import COPY, NO_DOSAGE
@@ -38,7 +38,7 @@ from unpooled_client.data.copied_people import rows_of_psam
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.pieces import Dosed, Told
 from unpooled_client.data.report import Code, Report
-from unpooled_client.data.source import exists
+from unpooled_client.data.source import exists, how_to_install
 from unpooled_client.data.vcf import open_vcf
 
 _FORMAT = 2
@@ -84,7 +84,7 @@ def with_copy(options: DataOptions, report: Report, told: Told = nobody) -> Data
             Code.READER,
             f"{what} needs a package that is not installed here",
             file=path,
-            remedy=f"Install it with: pip install 'unpooled-client[{copied.option}]'",
+            remedy=how_to_install(copied.option),
         )
         return None
     except DataProblem as problem:
@@ -146,7 +146,7 @@ def _copy_of(options: DataOptions, told: Told, report: Report) -> _Copy | None:
     made = of_file / f"{state}-{_digest(f'{options.vcf_dosage} {options.chr_set}')[:8]}"
     try:
         of_file.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with FileLock(of_file / "lock"):  # of two that want the same copy, one makes it
+        with _alone(of_file / "lock", told):
             if (notes := _notes(made)) is None:
                 notes = _make(file, made, told)
             for other in of_file.glob("*-*"):
@@ -160,6 +160,22 @@ def _copy_of(options: DataOptions, told: Told, report: Report) -> _Copy | None:
             remedy="It takes about as much room as the file itself. Choose another folder by --copies.",
         ) from error
     return _Copy(made / NAME, psam, notes)
+
+
+@contextmanager
+def _alone(lock: Path, told: Told) -> Iterator[None]:
+    """Of two that want the same copy, one makes it; the other waits, and tells that it is copied."""
+    holds = FileLock(lock, timeout=1)
+    while True:
+        try:
+            holds.acquire()
+            break
+        except Timeout:
+            told(0, 0)
+    try:
+        yield
+    finally:
+        holds.release()
 
 
 def _digest(text: str) -> str:

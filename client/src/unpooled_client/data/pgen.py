@@ -15,11 +15,12 @@ import numpy as np
 
 from unpooled.cohort import ALL_MISSING, COPY, NO_DOSAGE
 from unpooled.errors import DataProblem
+from unpooled.filesets import OF_PFILE
 from unpooled.kernels.packing import pack_copies
 from unpooled_client.data.calls import stretches
 from unpooled_client.data.imputed import r2_of
 from unpooled_client.data.report import Code, Report
-from unpooled_client.data.source import exists, unreadable
+from unpooled_client.data.source import exists, how_to_install, unreadable
 
 if TYPE_CHECKING:
     from pgenlib import PgenReader
@@ -160,7 +161,7 @@ def open_pgen(path: Path, samples: int, variants: int, report: Report) -> PgenFi
             Code.PGEN_READER,
             f"{WHAT} needs a package that is not installed here",
             file=path,
-            remedy="Install it with: pip install 'unpooled-client[pgen]'",
+            remedy=how_to_install(OF_PFILE.genotypes),
         )
         return None
     file = PgenFile(path, samples, variants)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,6 +28,15 @@ _NOT_TEXT = {
     b"\xff\xfe": "text in UTF-16: save it as UTF-8 or ASCII",
     b"\xfe\xff": "text in UTF-16: save it as UTF-8 or ASCII",
 }
+
+
+def how_to_install(extra: str) -> str:
+    """The remedy where an extra of the client is missing that reads genotypes."""
+    if os.name == "nt":  # neither Pgenlib nor cyvcf2 is built for Windows
+        return (
+            "There is none for Windows: make a .bed with `plink2 … --make-bed`, and give that with --bfile."
+        )
+    return f"Install it with: pip install 'unpooled-client[{extra}]'"
 
 
 def exists(path: Path, what: str, report: Report) -> bool:

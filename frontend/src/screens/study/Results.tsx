@@ -13,6 +13,7 @@ import { bytes, count } from "../../words/format";
 import { inflation } from "../../words/genetics";
 import { resultsOf, summaryOf } from "./results/phenotype";
 import { Pictures } from "./results/Pictures";
+import { Components } from "./results/Components";
 import { Encoding } from "./results/Encoding";
 import { Model } from "./results/Model";
 import { Polygenic } from "./results/Polygenic";
@@ -69,7 +70,7 @@ function FromFiles({ study }: { study: Study }) {
   const named = (end: string) => files.find(({ name }) => name.endsWith(end))?.name;
   const [parameters, summary] = [named(".parameters.json"), named(".summary.tsv")];
   const [encoding, model] = [named(".encoding.json"), named(".model.json")];
-  const score = named(".performance.json");
+  const [score, eigenvalues] = [named(".performance.json"), named(".eigenval")];
   return (
     <>
       {parameters && <Parameters study={study} file={parameters} />}
@@ -77,6 +78,7 @@ function FromFiles({ study }: { study: Study }) {
       {encoding && <Encoding study={study} file={encoding} />}
       {model && <Model study={study} file={model} />}
       {score && <Polygenic study={study} file={score} />}
+      {eigenvalues && <Components study={study} file={eigenvalues} />}
     </>
   );
 }

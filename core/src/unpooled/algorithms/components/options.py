@@ -21,9 +21,9 @@ STANDS_OUT = 1.2
 
 PCA_COUNT = Whole(
     name="pca",
-    label="Principal components",
+    label="Number of components",
     flag="--pca",
-    hint="How many. Their scores stay at the cohorts.",
+    hint="Their scores stay at the cohorts.",
     default=10,
     least=1,
     most=MOST_COMPONENTS,

@@ -205,7 +205,7 @@ def advance(ground: Ground, folds: Folds, at: Climb, sums: Arrays) -> Climb:
         gradient, hessian = _standardised(sums, place, to, tried.shape[0])
         penalised = np.tile(np.append(0.0, np.full(tried.shape[1] - 1, weight)), len(tried))
         free = _free(ground, folds, at.penalty[k])
-        step = _solved(hessian + np.diag(penalised), gradient - penalised * tried.ravel(), free)
+        step = _solved(hessian + np.diag(penalised), gradient - penalised * tried.ravel(), free, len(tried))
         new.taken[k], new.height[k], new.held_out[k] = tried, height, sums["held_out"][place]
         new.step[k], new.halvings[k] = step.reshape(tried.shape), 0
         if len(new.hessian):
@@ -236,14 +236,27 @@ def _free(ground: Ground, folds: Folds, penalty: float) -> np.ndarray:
     return np.tile(fitted, ground.question.targets)
 
 
-def _solved(hessian: np.ndarray, gradient: np.ndarray, free: np.ndarray) -> np.ndarray:
+def _solved(hessian: np.ndarray, gradient: np.ndarray, free: np.ndarray, scores: int) -> np.ndarray:
     """The Newton step; along directions in which nothing changes none."""
-    step = np.zeros(len(gradient))
-    values, vectors = np.linalg.eigh(hessian[np.ix_(free, free)])
-    along = vectors.T @ gradient[free]
+    across = _directions(free, scores)
+    values, vectors = np.linalg.eigh(across.T @ hessian @ across)
+    along = vectors.T @ (across.T @ gradient)
     good = values > values.max(initial=0) * _DETERMINED
-    step[free] = vectors[:, good] @ (along[good] / values[good])
-    return step
+    return np.asarray(across @ (vectors[:, good] @ (along[good] / values[good])))
+
+
+def _directions(free: np.ndarray, scores: int) -> np.ndarray:
+    """Orthonormal ones in which a model may change: float64 (width, directions).
+
+    What several scores have in common changes no probability, so a column's steps add up to 0 over them: what
+    the Hessian says of anything else is rounding.
+    """
+    size = len(free) // scores
+    columns = np.eye(size)[:, free[:size]]
+    if scores == 1:
+        return columns
+    common = np.column_stack([np.ones(scores), np.eye(scores)[:, 1:]])
+    return np.asarray(np.kron(np.linalg.qr(common)[0][:, 1:], columns))
 
 
 @procedure("model/tell")

@@ -383,16 +383,10 @@ class SumProducts(Question):
         return (CountPeople.name, *levels, CountSides.name)
 
     def goes_on_from(self, earlier: Any) -> bool:
-        """With levels that were counted, and of a category at most one of these less: the rest was too small.
-
-        And in one study all questions are about the same columns.
-        """
-        if not isinstance(earlier, CountLevelsByFold):
-            return encode(self) == encode(earlier)
-        return np.array_equal(self.sizes, earlier.sizes) and all(
-            not (now & ~before).any() and before.sum() - now.sum() <= 1
-            for now, before in zip(self._kept, earlier.kept_of, strict=True)
-        )
+        """With the levels that were counted; and in one study all questions are about the same columns."""
+        if isinstance(earlier, CountLevelsByFold):
+            return np.array_equal(self.sizes, earlier.sizes) and np.array_equal(self.kept, earlier.kept)
+        return encode(self) == encode(earlier)
 
     def is_design_of(self, plan: Plan) -> bool:
         """Whether the table of the plan becomes these columns, if these levels are kept."""

@@ -1,0 +1,227 @@
+"""A federation's model beside those of scikit-learn and statsmodels of its pooled table."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from unpooled import run
+from unpooled.algorithms import algorithm, check
+from unpooled.algorithms.learning.names import FEDHEONN, LOGISTIC_MODEL, RIDGE
+from unpooled.errors import Refuse
+from unpooled.model import SOFTMAX, has_probabilities, probabilities
+from unpooled.panel import Panel
+from unpooled.plan import Plan
+
+from ..tables.compare import Outcome
+from ..tables.judge import Disagreement
+from . import truth
+from .federation import OUTCOME, Federation
+from .fits import ODDS, Fit, are_separated, fit, likelihood_step, targets, tests
+from .truth import Floor, Pool
+
+NEAR = 1e-9
+"""Coefficients are right to this share of the largest; of likelihoods to ten times as much."""
+WORSE = 1e-14
+"""And where columns go nearly together, to this times the condition of their correlations."""
+DETERMINED = 1e9
+"""Columns of a worse condition may be refused, or not."""
+NOBODY = Panel.of([])
+
+
+def compare(federation: Federation) -> Outcome:
+    """Run a federation in one process, and compare whatever comes out."""
+    plan, pool = federation.plan, Pool.of(federation)
+    check(plan)
+    floors = truth.first_refusals(pool)
+    tables = [truth.table(cohort, plan) for cohort in federation.cohorts]
+    try:
+        found = run.run(plan, NOBODY, tables)
+    except Refuse as refusal:
+        return _refused(pool, refusal, floors)
+    if any(floor.is_sure for floor in floors):
+        return Outcome((Disagreement(-1, "a floor", f"want a refusal: {floors[0]}"),))
+    said, lines = _written(plan, found)
+    return Outcome(tuple(_wrong(pool, said, lines)), (f"{plan.test}: compared",))
+
+
+def _refused(pool: Pool, refusal: Refuse, floors: list[Floor]) -> Outcome:
+    """Whether a refusal is for the first floor that is not held; or the fit's own."""
+    said = f"{refusal.field}: {refusal.reason}"
+    for floor in floors:
+        if floor.field == refusal.field and floor.words in refusal.reason:
+            return Outcome(notes=(f"refused: {floor.words.split(':')[-1].strip()}",))
+    if any(floor.is_sure for floor in floors):
+        return Outcome((Disagreement(-1, "refusal", f"{said}; want {floors[0]}"),))
+    x, references = truth.design(pool, [truth.sifted(pool, column) for column in pool.categories])
+    z, y = truth.standardised(x), pool.cells[OUTCOME]
+    if "determine one another" in refusal.reason and _condition(z, _used(z, references), 0.0) > DETERMINED:
+        return Outcome(notes=("refused: columns that determine one another",))
+    if "has no maximum" in refusal.reason and min(pool.plan.penalties) == 0:
+        parts = [np.ones(len(z), bool), *(pool.fold != k for k in range(pool.plan.validation_folds))]
+        if any(are_separated(pool, z[rows], y[rows]) for rows in parts):
+            return Outcome(notes=("refused: classes told apart",))
+    return Outcome((Disagreement(-1, "refusal", f"{said}; want none"),))
+
+
+def _written(plan: Plan, tables: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, str]]]:
+    """The model file, and the lines of the coefficients."""
+    method, texts = algorithm(plan.test), []
+    for file in ("model", "coefficients"):
+        method.files[file](out := io.BytesIO(), NOBODY, method.columns_for(file, tables), plan)
+        texts.append(out.getvalue().decode())
+    heads, *rows = (line.split("\t") for line in texts[1].splitlines())
+    return json.loads(texts[0]), [dict(zip(heads, row, strict=True)) for row in rows]
+
+
+def _used(z: np.ndarray, references: list[int]) -> np.ndarray:
+    """The columns of a fit without a penalty: those that vary, but the reference of each category."""
+    used = z.any(axis=0)
+    used[references] = False
+    return np.asarray(used)
+
+
+def _condition(z: np.ndarray, used: np.ndarray, penalty: float) -> float:
+    """Of the correlations of the columns, with a penalty."""
+    columns = z[:, used] - z[:, used].mean(axis=0)
+    if not columns.size:
+        return 1.0
+    values = np.linalg.svd(columns, compute_uv=False) ** 2 / len(z)
+    if len(values) < columns.shape[1]:
+        values = np.append(values, 0.0)
+    least = values.min() + penalty
+    return float((values.max() + penalty) / least) if least > 0 else np.inf
+
+
+def _wrong(pool: Pool, said: dict[str, Any], lines: list[dict[str, str]]) -> Iterator[Disagreement]:
+    """All that is wrong with a model."""
+
+    def wrong(what: str, text: object) -> Disagreement:
+        return Disagreement(-1, what, str(text))
+
+    plan, y = pool.plan, pool.cells[OUTCOME]
+    if (said["rows"], said["people"]) != (len(y), int(pool.people(np.ones(len(y), bool)).sum())):
+        yield wrong("rows and people", (said["rows"], said["people"]))
+    kept = [each["values"] for each in said["encoding"]["columns"]] if pool.categories else []
+    for column, values in zip(pool.categories, kept, strict=True):
+        levels = truth.sifted(pool, column)
+        is_small = truth.has_small_rest(pool, column, levels)  # then the rarest are folded into it
+        still = bool(values) and truth.has_small_rest(pool, column, values)
+        if still or not set(values) <= set(levels) or (values != levels and not is_small):
+            yield wrong("levels", f"{values} of {column.title}; {levels} have people enough")
+    x, references = truth.design(pool, kept)
+    z = truth.standardised(x)
+    if len(said["features"]) != z.shape[1]:
+        yield wrong("features", [feature["name"] for feature in said["features"]])
+        return
+    penalty, used = said["penalty"], _used(z, references)
+    own = np.array([np.array(f["coefficients"]) * (f["deviation"] or 1.0) for f in said["features"]])
+    ours = Fit(own, np.array(said["intercept"]))
+    parts = [pool.fold != k for k in range(plan.validation_folds) if (pool.fold == k).any()]
+    models = [fit(pool, z[rows], y[rows], penalty, used) for rows in parts]
+    right = fit(pool, z, y, penalty, used)
+    near = _near(pool, z, used, penalty)
+    yield from _of_fit(pool, z, y, ours, right, penalty, near)
+    if near > 1e-5:
+        return
+    if lines and "standard error" in lines[0] and np.isfinite(near):
+        found = np.array([line["standard error"] for line in lines[1:]])[used]
+        deviation = np.array([f["deviation"] for f in said["features"]])[used]
+        wanted = tests(pool, z, y, used) / deviation
+        left = max(1e-30, 1 - np.corrcoef(right.scores(z)[:, 0], y)[0, 1] ** 2) if not pool.classes else 1.0
+        rtol = 100 * near + 1e-13 / left  # of a perfect fit no digit of what is left is known
+        if (found == "NA").any() or not np.allclose(found.astype(float), wanted, rtol=rtol, atol=0):
+            yield wrong("standard errors", f"{found}; want {wanted}")
+    worst = max(_near(pool, z[rows], used, penalty) for rows in parts)
+    if worst < 1e-6 and plan.test != LOGISTIC_MODEL:
+        yield from _of_errors(pool, z, y, said, models, worst)
+    if pool.classes and worst < 1e-6:
+        yield from _of_performance(pool, z, y, said, models, worst)
+
+
+def _near(pool: Pool, z: np.ndarray, used: np.ndarray, penalty: float) -> float:
+    """To what share of the largest coefficient a fit is known."""
+    plan = pool.plan
+    per_row = penalty / (0.95 * 0.05) ** 2 / len(z) if plan.test == FEDHEONN else penalty
+    all_of = np.ones(z.shape[1], bool) if per_row > 0 else used
+    condition = _condition(z, all_of, per_row if plan.test in (RIDGE, FEDHEONN, LOGISTIC_MODEL) else 0.0)
+    return max(NEAR, WORSE * condition) * (10 if plan.test == LOGISTIC_MODEL else 1)
+
+
+def _of_fit(
+    pool: Pool, z: np.ndarray, y: np.ndarray, ours: Fit, right: Fit, penalty: float, near: float
+) -> Iterator[Disagreement]:
+    """Predictions, and coefficients where the columns say what they are."""
+    plan = pool.plan
+    if plan.test == LOGISTIC_MODEL:
+        step = likelihood_step(pool, z, y, penalty, ours) if penalty else 0.0
+        if step > max(near, 1e-8):
+            yield Disagreement(-1, "likelihood", f"a step of {step:.2g} is left")
+        link = "logistic" if right.w.shape[1] == 1 else "softmax"
+        p, q = (probabilities(model.scores(z), link) for model in (ours, right))
+        if np.abs(p - q).max() > max(1e-6, near):
+            yield Disagreement(-1, "probabilities", f"{np.abs(p - q).max():.2g} apart")
+        return
+    size = max(np.abs(right.scores(z) - right.b).max(), 1e-3 * _spread(pool, y))
+    apart = np.abs(ours.scores(z) - right.scores(z)).max()
+    if apart > max(10 * NEAR, near / 10) * size + 1e-13 * np.abs(right.b).max():
+        yield Disagreement(-1, "predictions", f"{apart:.3g} apart of {size:.3g}")
+    largest = max(np.abs(right.w).max(), 1e-6 * _spread(pool, y))
+    if near < 1e-5 and np.abs(ours.w - right.w).max() > near * largest:
+        yield Disagreement(
+            -1, "coefficients", f"{np.abs(ours.w - right.w).max() / largest:.2g} apart, {near:.2g} may be"
+        )
+
+
+def _spread(pool: Pool, y: np.ndarray) -> float:
+    return 1.0 if pool.classes else float(y.std()) or 1.0
+
+
+def _of_errors(
+    pool: Pool, z: np.ndarray, y: np.ndarray, said: dict[str, Any], models: list[Fit], near: float
+) -> Iterator[Disagreement]:
+    """The error of the penalty in the folds that were left out."""
+    t = targets(pool, y) * (ODDS if pool.plan.test == FEDHEONN else 1.0)
+    middle = t.mean(axis=0)  # far from 0 digits of an error would be lost here
+    folds = [k for k in range(pool.plan.validation_folds) if (pool.fold == k).any()]
+    errors = []
+    for k, model in zip(folds, models, strict=True):
+        rows = pool.fold == k
+        apart = (t[rows] - middle) - (z[rows] @ model.w + (model.b - middle))
+        errors.append(float((apart**2).sum(axis=1).mean()))
+    floor = 1e-12 * float(t.var(axis=0).sum())  # what is left of squares that cancel
+    if abs(said["error"] - np.mean(errors)) > max(1e-7, 100 * near) * np.mean(errors) + floor:
+        yield Disagreement(-1, "error", f"{said['error']!r}; want {np.mean(errors)!r}")
+
+
+def _of_performance(
+    pool: Pool, z: np.ndarray, y: np.ndarray, said: dict[str, Any], models: list[Fit], near: float
+) -> Iterator[Disagreement]:
+    """The AUC lies within its bounds, the Brier score is right, and no range has few people."""
+    link, classes = said["link"], pool.classes
+    scores = np.zeros((len(y), models[0].w.shape[1]))
+    folds = [k for k in range(pool.plan.validation_folds) if (pool.fold == k).any()]
+    for k, model in zip(folds, models, strict=True):
+        scores[pool.fold == k] = model.scores(z[pool.fold == k])
+    own = classes if len(classes) > 2 else classes[1:]
+    said_of = said["performance"]["scores"]
+    p = probabilities(scores, link) if has_probabilities(link) else scores
+    ranked = p[:, -len(own) :] if link == SOFTMAX else scores
+    for at, name in enumerate(own):
+        rows, right = np.array(said_of[at]["rows"]), roc_auc_score(y == name, ranked[:, at])
+        slack = 2.0 / len(y) if near > 1e-8 else 1e-9
+        if not said_of[at]["auc_low"] - slack <= right <= said_of[at]["auc_high"] + slack:
+            yield Disagreement(
+                -1, "AUC", f"{said_of[at]['auc_low']} to {said_of[at]['auc_high']}; want {right}"
+            )
+        if rows.sum() != len(y) or rows.min() < truth.FEWEST:
+            yield Disagreement(-1, "ranges", f"{rows.tolist()}")
+    if has_probabilities(link):
+        brier = float(((p[:, -len(own) :] - (y[:, None] == np.array(own, object))) ** 2).sum(axis=1).mean())
+        if abs(said["performance"]["brier"] - brier) > 1e-6:
+            yield Disagreement(-1, "Brier score", f"{said['performance']['brier']}; want {brier}")

@@ -1,0 +1,231 @@
+"""What the pooled table says, by plain counting: which floor is not held, and the columns of the design."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from unpooled.algorithms import algorithm
+from unpooled.algorithms.learning.reading import Examples
+from unpooled.cohort import ArrayTable
+from unpooled.plan import Plan
+from unpooled.schema import Column
+from unpooled.words import Words
+
+from .federation import OUTCOME, PATIENT, Cohort, Federation
+
+FEWEST, FEWEST_COHORTS, HOLDERS = 10, 3, 2
+REST = "(rest)"
+MISSING = "(missing)"
+
+
+def table(cohort: Cohort, plan: Plan) -> Examples:
+    """A cohort's table as its client would have read it."""
+    method = algorithm(plan.test)
+    values = [cohort.cells[column.title] for column in plan.features]
+    words = {c.title: Words.of(cohort.cells[c.title]) for c in plan.schema if method.reads_words(c)}
+    numbers = np.column_stack(values) if values else np.zeros((len(cohort), 0))
+    found = method.prepared(ArrayTable(numbers, words), plan)
+    assert isinstance(found, Examples)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The rows that count, of all cohorts."""
+
+    plan: Plan
+    cells: dict[str, np.ndarray]
+    cohort: np.ndarray
+    fold: np.ndarray
+    person: np.ndarray
+    """int64 (n,): a number for each person of a cohort"""
+
+    @classmethod
+    def of(cls, federation: Federation) -> Pool:
+        plan = federation.plan
+        kept = [_counts(cohort, plan) for cohort in federation.cohorts]
+        parts = [cohort.with_rows(np.flatnonzero(rows))
+                 for cohort, rows in zip(federation.cohorts, kept, strict=True)]  # fmt: skip
+        cells = {title: np.concatenate([part.cells[title] for part in parts]) for title in parts[0].cells}
+        cohort = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        folds = np.concatenate([table(part, plan).folds for part in federation.cohorts])
+        names = cells.get(PATIENT, np.arange(len(cohort)))
+        pairs = [f"{k} {name}" for k, name in zip(cohort, names, strict=True)]
+        return cls(plan, cells, cohort, folds, np.unique(pairs, return_inverse=True)[1])
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        outcome = self.plan.outcome
+        return outcome.levels if outcome is not None and outcome.has_classes else ()
+
+    @property
+    def numbers(self) -> list[Column]:
+        return [c for c in self.plan.schema if c.is_number]
+
+    @property
+    def categories(self) -> list[Column]:
+        return [c for c in self.plan.schema if c.is_category]
+
+    @property
+    def features(self) -> list[np.ndarray]:
+        return [self.cells[c.title] for c in self.numbers if c.title != OUTCOME]
+
+    def people(self, rows: np.ndarray) -> np.ndarray:
+        """How many people of each fold have any of these rows: int64 (folds,)."""
+        folds = range(self.plan.validation_folds)
+        return np.array([len(np.unique(self.person[rows & (self.fold == k)])) for k in folds])
+
+    def words(self, column: Column) -> np.ndarray:
+        """The words of a category, with `REST` and `MISSING` by the plan's rule; None counts nowhere."""
+        rule, words = self.plan.missing_words, self.cells[column.title]
+        missing = {"missing": None, "rest": REST, "value": MISSING}[rule]
+        found = [missing if w is None else w if w in column.levels else REST for w in words]
+        return np.array(found, object)
+
+
+def _counts(cohort: Cohort, plan: Plan) -> np.ndarray:
+    """The rows that count: bool (n,)."""
+    y, outcome = cohort.cells[OUTCOME], plan.outcome
+    assert outcome is not None
+    known = np.isin(y.astype(str), outcome.levels) if outcome.has_classes else ~np.isnan(y)
+    if plan.missing_cells == "complete":
+        for column in plan.schema:
+            cells = cohort.cells[column.title]
+            if column.is_number:
+                known &= ~np.isnan(cells)
+            elif column.is_category and plan.missing_words == "missing":
+                known &= np.array([cell is not None for cell in cells])
+    return known
+
+
+def sifted(pool: Pool, column: Column) -> list[str]:
+    """The levels that enough people of every fold have, in enough cohorts."""
+    levels = [*column.levels, *([MISSING] if pool.plan.missing_words == "value" else [])]
+    words = pool.words(column)
+    return [level for level in levels if _enough(pool, words == level).all()]
+
+
+def has_small_rest(pool: Pool, column: Column, kept: Sequence[str]) -> bool:
+    """Whether in some fold few people, or cohorts, have another word than those that are kept."""
+    rest = ~np.isin(pool.words(column).astype(str), [*kept, str(None)])
+    return bool((~_enough(pool, rest) & (pool.people(rest) > 0)).any())
+
+
+def _enough(pool: Pool, rows: np.ndarray) -> np.ndarray:
+    held = [len(np.unique(pool.cohort[rows & (pool.fold == k)])) for k in range(pool.plan.validation_folds)]
+    return (pool.people(rows) >= FEWEST) & (np.array(held) >= HOLDERS)
+
+
+@dataclass(frozen=True)
+class Floor:
+    """One that is not held."""
+
+    field: str
+    words: str
+    """Of the reason"""
+    is_sure: bool = True
+    """Else a mean may be rounded onto a value, or values be folded into a small rest."""
+
+
+def first_refusals(pool: Pool) -> list[Floor]:
+    """The floors that are not held, of those that are looked at first; and of those that may be."""
+    found: list[Floor] = []
+    for stage in (_of_people, _of_values, _of_words, _of_columns, _of_sides):
+        found += stage(pool)
+        if any(floor.is_sure for floor in found):
+            break
+    return found
+
+
+def _of_people(pool: Pool) -> Iterator[Floor]:
+    if pool.people(np.ones(len(pool.cohort), bool)).min() < FEWEST:
+        yield Floor("validation_folds", "a fold has fewer than")
+    for name in pool.classes:
+        if pool.people(pool.cells[OUTCOME] == name).min() < FEWEST:
+            yield Floor("schema", f"have the outcome {name}")
+
+
+def _of_values(pool: Pool) -> Iterator[Floor]:
+    for column in pool.numbers:
+        known = ~np.isnan(pool.cells[column.title])
+        holders = sum((known & (pool.cohort == k)).sum() >= FEWEST for k in range(pool.plan.cohorts))
+        if known.any() and holders < FEWEST_COHORTS:
+            yield Floor("schema", f"values of {column.title} each")
+
+
+def _of_words(pool: Pool) -> Iterator[Floor]:
+    for column in pool.categories:
+        lacks = np.array([word is None for word in pool.words(column)])
+        rows = np.bincount(pool.fold[lacks], minlength=pool.plan.validation_folds)
+        few = (rows > 0) & ((rows < FEWEST) | (PATIENT in pool.cells))
+        if column.encoding == "one-hot" and few.any():
+            yield Floor("missing_words", f"{column.title}: so few people")
+
+
+def _of_columns(pool: Pool) -> Iterator[Floor]:
+    least = most = len(pool.features)
+    for column in pool.categories:
+        levels = sifted(pool, column)
+        most += len(levels) + 1 if column.encoding == "one-hot" else 1
+        least += (
+            1 if column.encoding != "one-hot" or has_small_rest(pool, column, levels) else len(levels) + 1
+        )
+    people = pool.people(np.ones(len(pool.cohort), bool)).sum()
+    if people < FEWEST * most:
+        yield Floor("schema", "people are too few for", bool(people < FEWEST * least))
+
+
+def _of_sides(pool: Pool) -> Iterator[Floor]:
+    for column in pool.numbers:
+        x = pool.cells[column.title].astype(np.longdouble)
+        if np.isnan(x).all():
+            continue
+        mean = float(np.nanmean(x))
+        slack = 4 * np.spacing(abs(mean))
+        found = [_is_lone(pool, x, at) for at in (mean - slack, mean, mean + slack)]
+        if any(found):
+            yield Floor("schema", f"{column.title}: fewer than {FEWEST} people of a fold", all(found))
+
+
+def _is_lone(pool: Pool, x: np.ndarray, at: float) -> bool:
+    """Whether few people of a fold have more than a number, or less."""
+    sides = (pool.people(x > at), pool.people(x < at))
+    return any(bool(((side > 0) & (side < FEWEST)).any()) for side in sides)
+
+
+def design(pool: Pool, kept: Sequence[Sequence[str]]) -> tuple[np.ndarray, list[int]]:
+    """The features as columns, NaN for what is missing, float64 (n, m); and the references of one-hot ones.
+
+    `kept` are the levels of each category that are.
+    """
+    columns, references = list(pool.features), []
+    for column, levels in zip(pool.categories, kept, strict=True):
+        words = pool.words(column)
+        places = np.array([np.nan if w is None else list(levels).index(w) if w in levels else len(levels)
+                           for w in words], float)  # fmt: skip
+        if column.encoding == "one-hot":
+            references.append(len(columns))
+            columns += [(places == k).astype(float) for k in range(len(levels) + 1)]
+        elif column.encoding == "ordinal":
+            columns.append(places)
+        else:
+            shares = np.array([np.sum(places == k) for k in range(len(levels) + 1)]) / max(
+                1, np.sum(~np.isnan(places))
+            )
+            columns.append(np.where(np.isnan(places), np.nan, shares[np.nan_to_num(places).astype(int)]))
+    return np.column_stack(columns), references
+
+
+def standardised(x: np.ndarray) -> np.ndarray:
+    """In deviations from the mean, which stands for what is missing; 0 of a constant: float64 (n, m)."""
+    wide = x.astype(np.longdouble)
+    known = ~np.isnan(wide)
+    mean = (np.where(known, wide, 0).sum(axis=0) / np.maximum(1, known.sum(axis=0))).astype(float)
+    apart = np.where(known, wide - mean, 0)  # about a number of the files' precision, as a cell is filled
+    apart -= apart.mean(axis=0)
+    deviation = np.sqrt((apart**2).mean(axis=0))
+    varies = np.where(known, wide, -np.inf).max(axis=0) > np.where(known, wide, np.inf).min(axis=0)
+    return np.asarray(np.where(varies, apart / np.where(varies, deviation, 1), 0), float)
