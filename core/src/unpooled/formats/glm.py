@@ -157,7 +157,7 @@ def _of_alleles(
     frequency: NDArray[np.float64],
     alleles: NDArray[np.int64],
 ) -> list[tuple[str, Column]]:
-    """Columns about the alleles: which they are, how frequent A1 is, and among how many. Among none, `nan`."""
+    """Columns about the alleles: which they are, how frequent A1 is, and among how many (of none: nan)."""
     none = np.zeros(len(a1), bool)
     return [
         ("ref", Text(titles.A2.plink2, 0, a2)),
