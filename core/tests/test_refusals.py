@@ -87,6 +87,16 @@ def few_turns() -> None:
     models.tables_of(models.plan_of("ridge", schema, COHORTS, **more), parts)
 
 
+def wide_window() -> None:
+    """Prune with a window of more variants than are asked about at once."""
+    many, everyone = 4_100, np.ones(60, bool)
+    panel = Panel.of([(1, 1 + k, b"v%d" % k, b"A", b"C") for k in range(many)])
+    copies = np.random.default_rng(1).integers(0, 3, (many, 60)).astype(np.int8)
+    samples = Samples(A[:60], np.ones(60, np.uint8), everyone, everyone, np.zeros((60, 0)))
+    plan = Plan("prune", "y", COHORTS, bytes(32), indep_pairwise="5kb 0.5")
+    run(plan, panel, [ArrayCohort(samples, copies, np.zeros(many, bool))] * COHORTS)
+
+
 def level(people: int, cohorts: int = COHORTS) -> np.ndarray:
     """1 for so many people of so many cohorts."""
     place, cohort = np.divmod(np.arange(COHORTS * EACH), COHORTS)
@@ -202,6 +212,17 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
     "too few people for the rounds of a score": (
         "shares", "60 people allow 3 rounds", study,
         ("polygenic", np.where(np.arange(180) < 60, A, np.nan)), {"held_out": 2},
+    ),
+    "a covariate of a score by which one stands out": (
+        "covariates", "C1: fewer than 10 of the people that are left out, or of the others, are above", study,
+        ("polygenic", A, np.where(np.arange(180) == 7, 100.0, 0.0)), {},
+    ),
+    "few founders": (
+        "bad_ld", "fewer than 50 founders", study, ("prune", A[:30]), {"indep_pairwise": "5 1 0.5"},
+    ),
+    "a window of too many variants": ("indep_pairwise", "more than 4,000 variants", wide_window, (), {}),
+    "few variants for components": (
+        "maf", "no more than 2 variants of the autosomes", study, ("pca", A), {"pca": 2, "maf": 0.5},
     ),
     "more words than a study encodes": (
         "schema", "more than 20,000 words pass the floors", refuse_many, (20_001, 20_000), {},
