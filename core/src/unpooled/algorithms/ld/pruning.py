@@ -112,7 +112,7 @@ def prune_chromosome(study: Study, candidates: Candidates, founders: np.ndarray)
         raise Refuse(
             INDEP_PAIRWISE.name,
             f"a window holds more than {MOST_AHEAD:,} variants",
-            "Choose a smaller window, or thin out variants by --maf first.",
+            "Choose a smaller window, or leave out more of the rare variants.",
         )
     known = np.zeros(band.pairs, np.uint8)
     most = max(_FIRST_AHEAD, _FEW // max(1, len(candidates.variants)))
