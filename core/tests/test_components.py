@@ -247,3 +247,15 @@ def test_columns_of_components_are_not_called_as_covariates() -> None:
         plan_of(**given, covariates=tuple(Covariate(f"c{k}") for k in range(58)))
     with pytest.raises(PlanError, match="modular only"):
         plan_of(**given, masking="gaussian", variance=1e12)
+
+
+def test_components_of_the_variants_that_pruning_leaves(cohorts: list[ArrayCohort]) -> None:
+    """In one study they are of the variants that a study of pruning keeps, and of these only."""
+    windows = "50 5 0.01"
+    pruning = plan_of(test="prune", indep_pairwise=windows, files=("prune.in",))
+    kept = run(pruning, panel(), cohorts)[VARIANTS]["variant"]
+    kept = kept[kept < AUTOSOMAL]
+    found = run(plan_of(prune_components=windows), panel(), cohorts)[VARIANTS]["variant"]
+    every = run(plan_of(), panel(), cohorts)[VARIANTS]["variant"]
+    assert found.tolist() == np.intersect1d(every, kept).tolist()
+    assert 50 < len(found) < len(every)

@@ -20,8 +20,7 @@ from small_studies import STUDIES, Small
 from unpooled import question as questions
 from unpooled import run, sizes
 from unpooled.algorithms import ALGORITHMS, FITS, TESTS, questions_of
-from unpooled.algorithms.components.pca import PCA
-from unpooled.algorithms.components.questions import ASKS_FIRST
+from unpooled.algorithms.components.questions import ASKS_FIRST, KeepScores
 from unpooled.algorithms.phenotypes import tables_of
 from unpooled.algorithms.result_files import report_name, result_files
 from unpooled.alone import after
@@ -166,9 +165,9 @@ def test_every_kind_that_is_listed_is_asked_in_some_study(name: str) -> None:
     plans = {study: small(study).plan for study in STUDIES}
     studies = [study for study, plan in plans.items() if plan.test == name and not plan.phenotypes]
     met = {type(question) for study in studies for question in asked(study).questions}
-    if name != PCA.name:  # before a regression they are asked if its plan wants components
-        assert not met & set(ASKS_FIRST) or set(ASKS_FIRST) <= met
-        met -= set(ASKS_FIRST)
+    if KeepScores in met:  # asked before a regression if its plan wants components
+        assert set(ASKS_FIRST) <= met
+        met -= set(ASKS_FIRST) - set(ALGORITHMS[name].asks)
     assert met == set(ALGORITHMS[name].asks)
 
 

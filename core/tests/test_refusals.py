@@ -15,7 +15,6 @@ import pytest
 import unpooled
 from unpooled import options
 from unpooled import question as questions
-from unpooled.algorithms import ALGORITHMS
 from unpooled.algorithms.learning.procedure import refuse_few_missing
 from unpooled.algorithms.learning.questions import MOST_COLUMNS
 from unpooled.algorithms.learning.wide import refuse_zero
@@ -43,7 +42,7 @@ def study(test: str, phenotype: np.ndarray, *columns: np.ndarray, alone: bool = 
     """Run a study of three cohorts with this phenotype and these covariates, C1, C2 and so on."""
     named = tuple(Covariate(f"C{k + 1}") for k in range(len(columns)))
     plan = {"covariates": named} if named else {}
-    trait = ALGORITHMS[test].traits[0]
+    trait = "quantitative" if test in ("linear", "polygenic") else "case/control"
     agreed = Plan(test, "y", COHORTS, bytes(32), trait=trait, **(plan | more))
     covariates = np.column_stack(columns) if columns else np.zeros((len(phenotype), 0))
     cohorts = [cohort_of(k, phenotype[k::COHORTS], covariates[k::COHORTS]) for k in range(COHORTS)]
@@ -89,15 +88,13 @@ def few_turns() -> None:
 
 
 def wide_window() -> None:
-    """4,002 variants within 5 kilobases."""
-    panel = Panel.of([(1, k, b"v%d" % k, b"A", b"G") for k in range(1, 4003)])
-    plan = Plan(
-        "prune", "y", COHORTS, bytes(32), trait="quantitative", files=("prune.in",), indep_pairwise="5kb 0.2"
-    )
-    everyone, copies = np.ones(EACH, bool), np.random.default_rng(4).binomial(2, 0.4, (len(panel), EACH))
-    samples = Samples(A[:EACH], np.ones(EACH, np.uint8), everyone, everyone, np.zeros((EACH, 0)))
-    one = ArrayCohort(samples, copies.astype(np.int8), np.zeros(len(panel), bool))
-    run(plan, panel, [one] * COHORTS)
+    """Prune with a window of more variants than are asked about at once."""
+    many, everyone = 4_100, np.ones(60, bool)
+    panel = Panel.of([(1, 1 + k, b"v%d" % k, b"A", b"C") for k in range(many)])
+    copies = np.random.default_rng(1).integers(0, 3, (many, 60)).astype(np.int8)
+    samples = Samples(A[:60], np.ones(60, np.uint8), everyone, everyone, np.zeros((60, 0)))
+    plan = Plan("prune", "y", COHORTS, bytes(32), indep_pairwise="5kb 0.5")
+    run(plan, panel, [ArrayCohort(samples, copies, np.zeros(many, bool))] * COHORTS)
 
 
 def level(people: int, cohorts: int = COHORTS) -> np.ndarray:
@@ -216,23 +213,16 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
         "shares", "60 people allow 3 rounds", study,
         ("polygenic", np.where(np.arange(180) < 60, A, np.nan)), {"held_out": 2},
     ),
-    "few founders for linkage": (
-        "bad_ld", "the pool has fewer than 50 founders", study, ("prune", A[:40]),
-        {"indep_pairwise": "50 5 0.2", "files": ("prune.in",)},
+    "a covariate of a score by which one stands out": (
+        "covariates", "C1: fewer than 10 of the people that are left out, or of the others, are above", study,
+        ("polygenic", A, np.where(np.arange(180) == 7, 100.0, 0.0)), {},
     ),
-    "more variants in a window than can be compared": (
-        "indep_pairwise", "a window holds more than 4,000 variants", wide_window, (), {},
+    "few founders": (
+        "bad_ld", "fewer than 50 founders", study, ("prune", A[:30]), {"indep_pairwise": "5 1 0.5"},
     ),
-    "no variant for components": (
-        "maf", "no more than 2 variants of the autosomes pass", study,
-        ("pca", A), {"maf": 0.5, "pca": 2, "files": ("eigenval",)},
-    ),
-    "few people for components": (
-        "pca", "10 components take 300 people", study, ("pca", A), {"pca": 10, "files": ("eigenval",)},
-    ),
-    "few founders for components": (
-        "nonfounders", "the pool has fewer than 50 founders", study,
-        ("pca", A[:40]), {"pca": 1, "files": ("eigenval",)},
+    "a window of too many variants": ("indep_pairwise", "more than 4,000 variants", wide_window, (), {}),
+    "few variants for components": (
+        "maf", "no more than 2 variants of the autosomes", study, ("pca", A), {"pca": 2, "maf": 0.5},
     ),
     "more words than a study encodes": (
         "schema", "more than 20,000 words pass the floors", refuse_many, (20_001, 20_000), {},

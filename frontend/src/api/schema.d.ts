@@ -1328,6 +1328,8 @@ export interface components {
             glm_cols?: components["schemas"]["GlmColsEnum"][];
             /** @description No rows for covariates (--hide-covar). The report has one row for each variant. */
             hide_covar?: boolean;
+            /** @description LD pruning before components. As --indep-pairwise, such as 50 5 0.2: components are of the variants that remain. Left empty, of all. */
+            prune_components?: string;
             /**
              * @description Genotype model. What counts of a genotype. All but the first leave out variants on X, Y and MT, as PLINK does.
              *
@@ -1975,6 +1977,8 @@ export interface components {
             glm_cols?: components["schemas"]["GlmColsEnum"][];
             /** @description No rows for covariates (--hide-covar). The report has one row for each variant. */
             hide_covar?: boolean;
+            /** @description LD pruning before components. As --indep-pairwise, such as 50 5 0.2: components are of the variants that remain. Left empty, of all. */
+            prune_components?: string;
             /**
              * @description Genotype model. What counts of a genotype. All but the first leave out variants on X, Y and MT, as PLINK does.
              *
@@ -2349,6 +2353,8 @@ export interface components {
             glm_cols?: components["schemas"]["GlmColsEnum"][];
             /** @description No rows for covariates (--hide-covar). The report has one row for each variant. */
             hide_covar?: boolean;
+            /** @description LD pruning before components. As --indep-pairwise, such as 50 5 0.2: components are of the variants that remain. Left empty, of all. */
+            prune_components?: string;
             /**
              * @description Genotype model. What counts of a genotype. All but the first leave out variants on X, Y and MT, as PLINK does.
              *
@@ -2588,6 +2594,8 @@ export interface components {
             glm_cols?: components["schemas"]["GlmColsEnum"][];
             /** @description No rows for covariates (--hide-covar). The report has one row for each variant. */
             hide_covar?: boolean;
+            /** @description LD pruning before components. As --indep-pairwise, such as 50 5 0.2: components are of the variants that remain. Left empty, of all. */
+            prune_components?: string;
             /**
              * @description Genotype model. What counts of a genotype. All but the first leave out variants on X, Y and MT, as PLINK does.
              *

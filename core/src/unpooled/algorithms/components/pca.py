@@ -11,6 +11,7 @@ from unpooled.algorithms.algorithm import AboutFile, Algorithm, Cost, Wording
 from unpooled.algorithms.components.options import COMPONENT_TOLERANCE, MODULAR, PCA_COUNT, STANDS_OUT
 from unpooled.algorithms.components.procedure import Components, components
 from unpooled.algorithms.components.questions import ASKS
+from unpooled.algorithms.ld.options import PRUNE_COMPONENTS
 from unpooled.algorithms.shared import summary
 from unpooled.formats.eigenvectors import write_allele_weights, write_counts, write_eigenval
 from unpooled.page import Html, facts, section, table
@@ -128,7 +129,7 @@ PCA = Algorithm(
         LOADINGS_FILE: AboutFile("Loadings", ".eigenvec.allele, for plink2's --score"),
         COUNTS_FILE: AboutFile("Allele counts", ".acount, for plink2's --read-freq"),
     },
-    options=(PCA_COUNT, COMPONENT_TOLERANCE, SEXES, BY_PLACE, *FILTERS),
+    options=(PCA_COUNT, PRUNE_COMPONENTS, COMPONENT_TOLERANCE, SEXES, BY_PLACE, *FILTERS),
     cost=Cost(120e-6, lambda columns: 30e-9),
     columns=columns_of,
     shown=shown,

@@ -11,7 +11,7 @@ A study that has them lists `ASKS` among its questions and `COMPONENTS` among it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import numpy as np
@@ -27,6 +27,7 @@ from unpooled.algorithms.components.options import (
     number_of,
 )
 from unpooled.algorithms.components.questions import CountGenotypes, CountPeople, Multiply, bound, groups_of
+from unpooled.algorithms.ld.pruning import prune_autosomes
 from unpooled.algorithms.shared import filters
 from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chunks_of
 from unpooled.algorithms.shared.genotype_counts import Counted
@@ -80,8 +81,11 @@ class Scaled:
 
     @classmethod
     def joined(cls, parts: Sequence[Scaled]) -> Scaled:
-        names = ("variants", "first_is_a1", "copies", "alleles", "squares")
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS))
+
+    def some(self, which: np.ndarray) -> Scaled:
+        """Some of them: bool (m,)."""
+        return Scaled(*(getattr(self, name)[which] for name in _COLUMNS))
 
     @property
     def mean(self) -> np.ndarray:
@@ -100,6 +104,9 @@ class Scaled:
         found = np.zeros(int(self.variants.max(initial=0)) + 1, bool)
         found[self.variants] = True
         return found
+
+
+_COLUMNS = tuple(field.name for field in fields(Scaled))
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,21 +130,24 @@ class Components:
 
 
 def components(study: Study) -> Asks[Components]:
-    """Count people and genotypes; then multiply, until the components that stand out are known."""
+    """Prune, if the plan says so; count; then multiply, until the components that stand out are known."""
+    remain = (yield from prune_autosomes(study)) if study.plan.prune_components else None
     people = (yield CountPeople(groups_of(study.plan)))["people"]
     if not study.plan.alone:
         _refuse_few(study.plan, people)
     chunks = [chunk for chunk in chunks_of(study) if chunk.chromosome == DIPLOID]
-    parts = yield Each(count_chunk(study, chunk, people) for chunk in chunks)
+    scaled = Scaled.joined((yield Each(count_chunk(study, chunk, people) for chunk in chunks)))
+    if remain is not None:
+        scaled = scaled.some(np.isin(scaled.variants, remain))
     count = number_of(study.plan)
-    if sum(len(part.variants) for part in parts) <= count:
+    if len(scaled.variants) <= count:
         raise Refuse(
             MAF.name,
             f"no more than {count} variants of the autosomes pass the plan's filters and have "
             f"{FEWEST_AT_A_LEVEL} carriers of each allele in the pool",
             "Choose other filters, or fewer components.",
         )
-    scaled, everyone = Scaled.joined(parts), int(people.sum())
+    everyone = int(people.sum())
     block, _ = block_of(count, len(scaled.variants), everyone, alone=study.plan.alone)
     (found,) = yield Each([begin(study, scaled, everyone, block)])
     return found  # type: ignore[no-any-return]

@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unpooled.algorithms.components.options import BEYOND, MOST_ROUNDS, USUAL_ROUNDS, number_of
+from unpooled.algorithms.ld.questions import PRUNING_ASKS
 from unpooled.algorithms.shared import genotype_counts, groups, plausible
 from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chromosome_class, foreseen_chunks
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
@@ -323,7 +324,7 @@ def bound(squares: np.ndarray, scale: np.ndarray) -> int:
     return math.ceil(math.sqrt(float(squares.max(initial=0)) * float(squares @ scale**2))) + 1
 
 
-ASKS: tuple[type[Question], ...] = (CountPeople, CountGenotypes, Multiply)
+ASKS: tuple[type[Question], ...] = (*PRUNING_ASKS, CountPeople, CountGenotypes, Multiply)
 """What principal components may ask, in this order."""
 ASKS_FIRST = (*ASKS, KeepScores)
 """What a study may ask before a regression of which they are covariates."""

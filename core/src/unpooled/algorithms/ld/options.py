@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unpooled.options import Place, Switch, Text
+from unpooled.plan import Plan
 
 MOST_AHEAD = 4000
 """Variants behind another that it can share a window with."""
@@ -105,5 +106,25 @@ BAD_LD = Switch(
     needs=INDEP_PAIRWISE.name,
     fact="also of fewer than 50 founders",
 )
+PRUNE_COMPONENTS = Text(
+    name="prune_components",
+    label="LD pruning before components",
+    hint="As --indep-pairwise, such as 50 5 0.2: components are of the variants that remain. Left empty, of "
+    "all.",
+    words=INDEP_PAIRWISE.words,
+    fits=_fits,
+    place=Place.MODEL,
+    fact="{}: window, step and largest r² of the variants that components are of",
+    methods="They are of variants that had been pruned by linkage disequilibrium in all cohorts together "
+    "(--indep-pairwise {} of PLINK 2).",
+    came_later=True,
+)
+
+
+def windows_of(plan: Plan) -> str:
+    """What a plan says of pruning; empty if nothing."""
+    return str(plan.indep_pairwise or plan.prune_components)
+
+
 PRUNING = (INDEP_PAIRWISE, BAD_LD)
 """The options of a study that prunes."""

@@ -12,6 +12,7 @@ from unpooled.algorithms.ld.options import INDEP_PAIRWISE, PRUNING
 from unpooled.algorithms.ld.pruning import candidates, count_founders, pruned
 from unpooled.algorithms.ld.questions import PRUNING_ASKS
 from unpooled.algorithms.shared import summary
+from unpooled.algorithms.shared.chunks import chunks_of
 from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.procedure import Asks, Rows, Study, procedure
@@ -28,7 +29,7 @@ def prune_only(study: Study) -> Asks[None]:
     """Prune, and report what remains and what does not."""
     founders = yield from count_founders(study)
     yield summary.pool(int(founders.sum()))
-    compared = yield from candidates(study, founders)
+    compared = yield from candidates(study, founders, chunks_of(study))
     kept = yield from pruned(study, founders, compared)
     every = np.concatenate([np.zeros(0, np.uint32), *(each.variants for each in compared)])
     yield Rows(summary.VARIANTS, {"variant": kept})

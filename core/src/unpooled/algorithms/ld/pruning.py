@@ -1,6 +1,6 @@
 """LD pruning of the pool: which variants remain, as `plink2 --indep-pairwise` finds them on pooled files.
 
-    kept = yield from prune(study)          # panel indices, rising
+    kept = yield from prune_autosomes(study)          # panel indices, rising
 
 A study that prunes lists `PRUNING_ASKS` among its questions and `PRUNING` among its options.
 """
@@ -13,7 +13,14 @@ import numpy as np
 
 from unpooled.algorithms.ld.candidates import Candidates
 from unpooled.algorithms.ld.greedy import LINKED, UNLINKED, Band, walk
-from unpooled.algorithms.ld.options import BAD_LD, FEWEST_FOUNDERS, INDEP_PAIRWISE, MOST_AHEAD, Windows
+from unpooled.algorithms.ld.options import (
+    BAD_LD,
+    FEWEST_FOUNDERS,
+    INDEP_PAIRWISE,
+    MOST_AHEAD,
+    Windows,
+    windows_of,
+)
 from unpooled.algorithms.ld.questions import (
     EVERY_FOUNDER,
     MOST_ROUNDS,
@@ -24,7 +31,7 @@ from unpooled.algorithms.ld.questions import (
     weights,
 )
 from unpooled.algorithms.shared import filters
-from unpooled.algorithms.shared.chunks import Chunk, chunks_of
+from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chunks_of
 from unpooled.algorithms.shared.genotype_counts import Counted
 from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.errors import Refuse
@@ -37,16 +44,17 @@ _FEW = 1 << 17
 """Pairs of a chromosome that are worth no further round."""
 
 
-def prune(study: Study) -> Asks[np.ndarray]:
-    """The variants that remain, of those that pass the filters: panel indices, rising, uint32 (k,)."""
+def prune_autosomes(study: Study) -> Asks[np.ndarray]:
+    """The variants of the autosomes that remain, of those that pass the filters: as `pruned`."""
     founders = yield from count_founders(study)
-    compared = yield from candidates(study, founders)
+    chunks = [chunk for chunk in chunks_of(study) if chunk.chromosome == DIPLOID]
+    compared = yield from candidates(study, founders, chunks)
     return (yield from pruned(study, founders, compared))
 
 
-def candidates(study: Study, founders: np.ndarray) -> Asks[list[Candidates]]:
-    """The variants that are compared, of each chromosome."""
-    parts = yield Each(count_chunk(study, chunk, founders) for chunk in chunks_of(study))
+def candidates(study: Study, founders: np.ndarray, chunks: Sequence[Chunk]) -> Asks[list[Candidates]]:
+    """The variants of these chunks that are compared, of each chromosome."""
+    parts = yield Each(count_chunk(study, chunk, founders) for chunk in chunks)
     places = [place for part in parts for place in _by_chromosome(study, part)]
     return [_joined(study, parts, code) for code in dict.fromkeys(places)]
 
@@ -112,7 +120,7 @@ def prune_chromosome(study: Study, candidates: Candidates, founders: np.ndarray)
         raise Refuse(
             INDEP_PAIRWISE.name,
             f"a window holds more than {MOST_AHEAD:,} variants",
-            "Choose a smaller window, or leave out more of the rare variants.",
+            "Choose a smaller window, or leave rare variants out first.",
         )
     known = np.zeros(band.pairs, np.uint8)
     most = max(_FIRST_AHEAD, _FEW // max(1, len(candidates.variants)))
@@ -120,7 +128,7 @@ def prune_chromosome(study: Study, candidates: Candidates, founders: np.ndarray)
 
 
 def _windows(study: Study, candidates: Candidates) -> tuple[tuple[np.ndarray, np.ndarray], Band]:
-    bounds = Windows.read(study.plan.indep_pairwise).bounds(study.panel.position[candidates.variants])
+    bounds = Windows.read(windows_of(study.plan)).bounds(study.panel.position[candidates.variants])
     return bounds, Band.of(*bounds, len(candidates.variants))
 
 
@@ -170,5 +178,5 @@ def compare(
         candidates.chromosome,
     )
     people = people_counted(candidates.chromosome, founders)
-    r2 = Windows.read(study.plan.indep_pairwise).r2
+    r2 = Windows.read(windows_of(study.plan)).r2
     return some.linked(*places, sums["products"], people, r2)

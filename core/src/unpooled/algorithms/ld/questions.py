@@ -8,7 +8,7 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 
-from unpooled.algorithms.ld.options import MOST_AHEAD, Windows
+from unpooled.algorithms.ld.options import MOST_AHEAD, Windows, windows_of
 from unpooled.algorithms.shared import genotype_counts, groups, plausible
 from unpooled.algorithms.shared.chunks import DIPLOID, MT, X, Y, chromosome_class, foreseen_chunks
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
@@ -64,7 +64,11 @@ class CountFounders(Question):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen:
-        return Foreseen([cls()])
+        return Foreseen([cls()] if windows_of(plan) else [])
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
+        return cls.sends if windows_of(plan) else ()
 
     def local(self, cohort: Cohort) -> Arrays:
         people = [np.count_nonzero(groups.members(group, cohort.samples)) for group in EVERY_FOUNDER]
@@ -76,6 +80,10 @@ class CountGenotypes(genotype_counts.CountGenotypes):
     """Genotype counts of founders."""
 
     name: ClassVar[str] = "ld/genotypes"
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
+        return cls.sends if windows_of(plan) else ()
 
     @classmethod
     def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
@@ -136,7 +144,7 @@ class SumPairs(Question):
         chunks = foreseen_chunks(plan, sizes)
         if chunks is None:
             return None
-        most = Windows.read(plan.indep_pairwise).most_ahead if plan.indep_pairwise else 0
+        most = Windows.read(windows_of(plan)).most_ahead if windows_of(plan) else 0
         each = min(most, _USUALLY_AHEAD)
         whole, rest = divmod(each * sum(chunk.variants for chunk in chunks), PAIRS_AT_ONCE)
         # Of each chromosome the last question of a round may be about few pairs.
@@ -146,7 +154,7 @@ class SumPairs(Question):
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Real, ...]:
-        return cls.sends if plan.indep_pairwise else ()
+        return cls.sends if windows_of(plan) else ()
 
     @property
     def pairs(self) -> int:
@@ -166,9 +174,9 @@ class SumPairs(Question):
 
     def agrees(self, plan: Plan) -> bool:
         """Only pairs that can share a window."""
-        if not plan.indep_pairwise or self.cohorts != plan.cohorts:
+        if not windows_of(plan) or self.cohorts != plan.cohorts:
             return False
-        return int(self.lag.max(initial=0)) <= Windows.read(plan.indep_pairwise).most_ahead
+        return int(self.lag.max(initial=0)) <= Windows.read(windows_of(plan)).most_ahead
 
     def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
         """All on one chromosome of that class."""

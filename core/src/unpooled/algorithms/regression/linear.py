@@ -21,6 +21,7 @@ from unpooled import shared_options as options
 from unpooled.algorithms.algorithm import Algorithm, Cost
 from unpooled.algorithms.ld.lead_questions import LEADS_ASKS
 from unpooled.algorithms.ld.leads import clumped_or, with_leads
+from unpooled.algorithms.ld.options import PRUNE_COMPONENTS
 from unpooled.algorithms.regression.about_variants import (
     FIRST,
     INCOMPLETE,
@@ -402,7 +403,14 @@ LINEAR = Algorithm(
     procedure=with_leads(linear),
     files=regression_report.LINEAR_WRITERS,
     usual_files=("assoc",),
-    options=(*options.REGRESSION, *genotype_model.OPTIONS, FEW_STUDIES, *OF_DOSAGES, *CLUMPING),
+    options=(
+        *options.REGRESSION,
+        PRUNE_COMPONENTS,
+        *genotype_model.OPTIONS,
+        FEW_STUDIES,
+        *OF_DOSAGES,
+        *CLUMPING,
+    ),
     templates=(with_components("linear"),),
     rules=heterogeneity_option.problem,
     cost=Cost(10e-6, lambda columns: 0.32e-9 * -(-columns // 8)),  # looked up eight columns at a time

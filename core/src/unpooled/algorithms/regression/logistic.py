@@ -23,6 +23,7 @@ from unpooled import shared_options as options
 from unpooled.algorithms.algorithm import Algorithm, Cost
 from unpooled.algorithms.ld.lead_questions import LEADS_ASKS
 from unpooled.algorithms.ld.leads import clumped_or, with_leads
+from unpooled.algorithms.ld.options import PRUNE_COMPONENTS
 from unpooled.algorithms.regression.about_variants import FIRST, INCOMPLETE, SECOND, TIED, flags
 from unpooled.algorithms.regression.ascent import MOST_EVALUATIONS, Advance, Ascent
 from unpooled.algorithms.regression.conditions import (
@@ -450,6 +451,7 @@ LOGISTIC = Algorithm(
     usual_files=("assoc",),
     options=(
         *options.REGRESSION,
+        PRUNE_COMPONENTS,
         *genotype_model.OPTIONS,
         FEW_STUDIES,
         FIRTH,
