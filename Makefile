@@ -38,6 +38,7 @@ bench:
 	@$(PY) bench/association.py $(ARGS)
 	@$(PY) bench/few_cases.py
 	@$(PY) bench/polygenic.py
+	@$(PY) bench/components.py --variants 20000 --samples 5000
 	@OPENBLAS_NUM_THREADS=1 $(PY) bench/comparing.py
 
 bench-tables:

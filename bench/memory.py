@@ -13,7 +13,7 @@ import contextlib
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from association import STUDIES, command, generated
@@ -52,16 +52,21 @@ def main() -> None:
 
 def measured(name: str, variants: int, samples: int) -> dict[str, int]:
     """Bytes at the peak of each party's largest process, in one study."""
-    data = generated(variants, samples)
+    largest = largest_of(command(STUDIES[name], generated(variants, samples)))
+    if largest is None:
+        sys.exit(f"bench: the study of {name} failed")
+    return largest
+
+
+def largest_of(words: Sequence[str]) -> dict[str, int] | None:
+    """The same of a command; None if it fails."""
     largest: dict[str, int] = {}
-    with subprocess.Popen(command(STUDIES[name], data)) as study:
+    with subprocess.Popen(words) as study:
         while study.poll() is None:
             for _, party, peak in peaks(study.pid):
                 largest[party] = max(peak, largest.get(party, 0))
             time.sleep(EVERY)
-    if study.returncode:
-        sys.exit(f"bench: the study of {name} failed")
-    return largest
+    return None if study.returncode else largest
 
 
 def peaks(root: int) -> Iterator[tuple[int, str, int]]:

@@ -12,8 +12,6 @@ from pathlib import Path
 import click
 import pytest
 
-from unpooled.algorithms import ALGORITHMS
-
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
     *ROOT.glob("*.md"),
@@ -149,9 +147,3 @@ def test_what_clients_speak_is_described() -> None:
     rows = re.findall(r"^\| `[A-Z]+ /([^`?]+)", (ROOT / "docs/api.md").read_text(), re.M)
     described = {re.sub(r"\{\w+\}", "{}", row) for row in rows}
     assert routes <= described
-
-
-def test_every_algorithm_is_in_the_table_of_what_leaves() -> None:
-    text = (ROOT / "docs/what-each-party-learns.md").read_text()
-    for name in ALGORITHMS:
-        assert f"{{leaves-the-cohort}} {name}\n" in text

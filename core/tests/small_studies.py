@@ -203,6 +203,8 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "linear, of dosages, mean": lambda: of_variants(
         "linear", dosages=True, hwe=0, phenotypes=("z",), require_pheno=True, files=("ssf",)
     ),
+    "logistic, of dosages": lambda: of_variants("logistic", missing="exact", dosages=True, files=FILES),
+    "logistic, of dosages, mean": lambda: of_variants("logistic", dosages=True, files=FILES),
     "logistic, exact": lambda: of_variants("logistic", missing="exact"),
     "logistic, mean": lambda: of_variants("logistic", missing="mean"),
     "linear, dominant": lambda: of_variants("linear", genotype_model="dominant", files=_OF_PLINK),

@@ -34,6 +34,8 @@ def test_sums_are_those_of_the_slow_twin(people: int, columns: int) -> None:
         z = random.normal(size=(people, columns))
         want = copies_of(values, second) @ z
         np.testing.assert_allclose(products(values, second, z), want, rtol=1e-12, atol=1e-11)
+        squares = products(values, second, z, squared=True)
+        np.testing.assert_allclose(squares, copies_of(values, second) ** 2 @ z, rtol=1e-12, atol=1e-11)
         missing = (values == NO_DOSAGE) @ z
         np.testing.assert_allclose(over_missing(values, z), missing, rtol=1e-12, atol=1e-11)
 
@@ -48,12 +50,13 @@ def test_counts_are_exact() -> None:
     assert np.array_equal(count_dosages(values, members), want)
 
 
-def test_whole_copies_give_the_results_of_calls() -> None:
+@pytest.mark.parametrize("test", ["linear", "logistic"])
+def test_whole_copies_give_the_results_of_calls(test: str) -> None:
     """On all chromosomes: cohorts without dosages count whole copies."""
-    of_calls = of_variants("linear", missing="exact", files=("glm",))
+    of_calls = of_variants(test, missing="exact", files=("glm",))
     plan = Plan.from_json(of_calls.plan.to_json() | {"dosages": True})
     calls, dosages = (run.run(each, of_calls.panel, of_calls.cohorts) for each in (of_calls.plan, plan))
-    want, found = (ALGORITHMS["linear"].columns_for("glm", each) for each in (calls, dosages))
+    want, found = (ALGORITHMS[test].columns_for("glm", each) for each in (calls, dosages))
     for name in ("variant", "first_is_a1", "n", "code", "a1_freq", "beta", "se", "neg_log10_p"):
         np.testing.assert_allclose(found[name][:], want[name][:], rtol=1e-9, err_msg=name)
 

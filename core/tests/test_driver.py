@@ -69,7 +69,7 @@ def test_a_study_that_is_never_in_memory_has_the_same_results(name: str) -> None
 
 def test_whatever_ends_has_a_value_that_can_be_kept() -> None:
     """Those of neighbouring chunks are their ties: records that hold others, and arrays."""
-    small = of_variants("logistic", missing="mean")
+    small = of_variants("logistic", missing="mean", files=("assoc",))  # with leads, each would be `Watched`
     federation = run._Federation(small.plan, small.cohorts, small.test.asks)
     study, values = study_of(small.plan, small.panel), []
     branch = Running(small.test.procedure(study), small.test.asks)

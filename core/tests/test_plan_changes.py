@@ -9,7 +9,7 @@ import pytest
 
 from unpooled.algorithms import ALGORITHMS
 from unpooled.facts import NOT_SAID, Change, changes
-from unpooled.options import Covariate, Number, Switch, Whole
+from unpooled.options import Covariate, Number, Switch, Whole, called
 from unpooled.plan import Plan
 from unpooled.schema import Column
 
@@ -66,7 +66,7 @@ def other(option: Any) -> Any:
         case Switch():
             return not option.default
         case Number():
-            return option.least if option.default == option.most else (option.least + option.most) / 2
+            return option.least if option.default == option.most else (option.least + 3 * option.most) / 4
         case Whole():
             return option.least if option.default != option.least else option.most
     return None
@@ -75,8 +75,10 @@ def other(option: Any) -> Any:
 @pytest.mark.parametrize("option", [o for o in ALGORITHMS["linear"].options if other(o) is not None],
                          ids=lambda option: option.name)  # fmt: skip
 def test_every_option_that_is_changed_is_named(option: Any) -> None:
-    files = (*PLAN.files, option.file) if option.file else PLAN.files
+    files = ("glm", *filter(None, [option.file]))
     needed = {"covariates": (Covariate("age"),), "phenotypes": ("height",)}
+    if option.needs and isinstance(called(option.needs), Switch):
+        needed[option.needs] = True
     before = replace(PLAN, **needed, files=files)
     value = other(option)
     assert option.name_and_flag in [line.label for line in lines(before, **{option.name: value})]

@@ -157,16 +157,20 @@ def _of_alleles(
     frequency: NDArray[np.float64],
     alleles: NDArray[np.int64],
 ) -> list[tuple[str, Column]]:
-    """Columns about the alleles: which they are, how frequent A1 is, and among how many."""
+    """Columns about the alleles: which they are, how frequent A1 is, and among how many (of none: nan)."""
+    none = np.zeros(len(a1), bool)
     return [
         ("ref", Text(titles.A2.plink2, 0, a2)),
         ("alt1", Text("ALT1", 0, a1)),
         ("alt", Text("ALT", 0, a1)),
         ("a1", Text(titles.A1.plink2, 0, a1)),
         ("ax", Text(titles.OTHER_ALLELE.plink2, 0, a2)),
-        ("a1count", Real("A1_CT", 0, frequency * alleles, digits=_DIGITS)),
+        ("a1count", Real("A1_CT", 0, np.where(alleles > 0, frequency * alleles, 0), digits=_DIGITS)),
         ("totallele", Whole(titles.ALLELES.plink2, 0, alleles)),
-        ("a1freq", Real(titles.FREQUENCY.plink2, 0, frequency, digits=_DIGITS)),
+        (
+            "a1freq",
+            Real(titles.FREQUENCY.plink2, 0, frequency, missing=none, digits=_DIGITS),
+        ),
     ]
 
 

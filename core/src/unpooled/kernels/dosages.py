@@ -45,8 +45,8 @@ def count_dosages(values: Dosages, members: NDArray[np.bool_]) -> NDArray[np.int
     return out
 
 
-def products(values: Dosages, second: NDArray[np.bool_], columns: Floats) -> Floats:
-    """Sums over people with a dosage of copies times column: float64 (m, c).
+def products(values: Dosages, second: NDArray[np.bool_], columns: Floats, *, squared: bool = False) -> Floats:
+    """Sums over people with a dosage of copies, or of their squares, times column: float64 (m, c).
 
     The copies, 0 to 2, are those of A1, where `second`, bool (m,), those of A2; `columns` are (n, c).
     """
@@ -56,7 +56,7 @@ def products(values: Dosages, second: NDArray[np.bool_], columns: Floats) -> Flo
         some = columns[:, start : start + LANES]
         lanes[start // LANES, :, : some.shape[1]] = some
     out = np.zeros((-(-len(values) // ROWS) * ROWS, len(lanes) * LANES))
-    _products(np.ascontiguousarray(values), np.ascontiguousarray(second), lanes, out)
+    _products(np.ascontiguousarray(values), np.ascontiguousarray(second), lanes, squared, out)
     return out[: len(values), :count]
 
 
@@ -84,7 +84,7 @@ def _count(values: Any, members: Any, out: Any) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _products(values: Any, second: Any, lanes: Any, out: Any) -> None:
+def _products(values: Any, second: Any, lanes: Any, squared: Any, out: Any) -> None:
     copies = np.zeros((ROWS, TILE))
     people = values.shape[1]
     for start in range(0, people, TILE):
@@ -95,6 +95,8 @@ def _products(values: Any, second: Any, lanes: Any, out: Any) -> None:
                     _convert(values[v + k, start:stop], second[v + k], copies[k])
                 else:
                     copies[k] = 0.0
+            if squared:
+                copies *= copies
             for lane in range(lanes.shape[0]):
                 some = out[v : v + ROWS, lane * LANES : (lane + 1) * LANES]
                 _add_up(copies, lanes[lane, start:stop], some)

@@ -25,6 +25,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from unpooled.cohort import COPY, NO_DOSAGE
 from unpooled.kernels.lanes import Product, muladd, tile_sums
 from unpooled.kernels.penalty import penalise
 from unpooled.kernels.words import COPIES, first_sample, next_samples, without_call
@@ -102,7 +103,10 @@ def evaluate(
     """Log-likelihood (m,), gradient (m, p) and upper triangle of the negative Hessian (m, p (p + 1) / 2).
 
     Parameters are intercept, genotype, covariates, then the design's extra columns. `second`: copies of the
-    file's A2 count, else of A1. `lacking`: whether anyone may have no call. Such a call leaves the person out
+    file's A2 count, else of A1. Instead of `words` there may be dosages, uint16 (m, samples) as in
+    `unpooled.cohort.Dosages`, with a design of copies alone.
+
+    `lacking`: whether anyone may have no call. Such a call leaves the person out
     if `exact`; else it is `fill`, in units of the genotype: (m, 2), of the two groups, or of the two columns
     that a genotype becomes.
 
@@ -148,8 +152,11 @@ def _sums(
     filling = np.ascontiguousarray(fill) if len(fill) else np.zeros((m, 2))
     kind = design.rows.dtype
     quads = np.ascontiguousarray(design.coded[:, _QUADS].transpose(1, 0, 2), kind)  # by allele, then column
+    none, dosed = np.zeros((0, 0), np.uint16), words.dtype == np.uint16
+    dosages, words = (words, np.zeros((0, 0), np.uint64)) if dosed else (none, words)
     _evaluate(
-        np.ascontiguousarray(words), second, lacking, quads, design.extra, design.covariates, design.rows,
+        np.ascontiguousarray(words), np.ascontiguousarray(dosages), second, lacking, quads,
+        design.extra, design.covariates, design.rows,
         beta.astype(design.rows.dtype, order="C"), inverse.astype(design.rows.dtype, order="C"), filling,
         exact, precision.numbers, precision.exponent, likelihood, gradient, hessian,
     )  # fmt: skip
@@ -158,9 +165,9 @@ def _sums(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _evaluate(
-    words: Any, second: Any, lacking: Any, tables: Any, extra: Any, covariates: Any, rows: Any, beta: Any,
-    inverse: Any, fill: Any, exact: Any, numbers: Any, exponent: Any, likelihood: Any, gradient: Any,
-    hessian: Any,
+    words: Any, dosages: Any, second: Any, lacking: Any, tables: Any, extra: Any, covariates: Any, rows: Any,
+    beta: Any, inverse: Any, fill: Any, exact: Any, numbers: Any, exponent: Any, likelihood: Any,
+    gradient: Any, hessian: Any,
 ) -> None:  # fmt: skip
     kind = rows.dtype
     genotype, valid, eta, e = (
@@ -178,17 +185,25 @@ def _evaluate(
     count, own = covariates.shape[1], extra.shape[0]
     other = np.empty(TILE, kind)
     widened = np.empty((count + own, TILE), kind)
-    for v in range(words.shape[0]):
+    dosed = dosages.shape[0] > 0
+    for v in range(beta.shape[0]):
         table = tables[np.int64(second[v]), 0]
         for tile in range(covariates.shape[0]):
-            part = words[v, tile * (TILE // 32) : (tile + 1) * (TILE // 32)]
             inside, case, unit, group = rows[tile, 0], rows[tile, 1], rows[tile, 2], rows[tile, 3]
             columns = covariates[tile]
-            _decode(part.view(np.uint8), table, genotype)
+            if dosed:
+                row = dosages[v, tile * TILE : (tile + 1) * TILE]
+                valid[:] = inside
+                _convert(row, second[v], exact, fill[v], group, genotype, valid)
+                inside = valid
+                part = words[:0, 0]
+            else:
+                part = words[v, tile * (TILE // 32) : (tile + 1) * (TILE // 32)]
+                _decode(part.view(np.uint8), table, genotype)
             if mixed:
                 for i in range(TILE):
                     genotype[i] *= unit[i]
-            if lacking[v]:
+            if lacking[v] and not dosed:
                 valid[:] = inside
                 _take_missing(part, exact, fill[v], group, genotype, valid)
                 inside = valid
@@ -250,6 +265,20 @@ def _decode(quads: Any, table: Any, copies: Any) -> None:
     for i in range(quads.shape[0]):
         _move(table, np.int64(quads[i]), copies, np.int64(4 * i))
     copies[4 * quads.shape[0] :] = 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _convert(dosages: Any, second: Any, exact: Any, fill: Any, group: Any, copies: Any, valid: Any) -> None:
+    """Copies of the people of a tile, then zeros; who has no dosage is left out, or filled in."""
+    sign, most = (-1.0 / COPY, 2.0) if second else (1.0 / COPY, 0.0)
+    for i in range(dosages.shape[0]):
+        copies[i] = most + sign * np.float64(np.int32(dosages[i]))
+    for i in range(dosages.shape[0]):
+        if dosages[i] == NO_DOSAGE:
+            copies[i] = 0.0 if exact else fill[np.int64(group[i])]
+            if exact:
+                valid[i] = 0.0
+    copies[dosages.shape[0] :] = 0.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

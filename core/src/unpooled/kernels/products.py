@@ -71,7 +71,7 @@ def coded_products(words: Words, second: NDArray[np.bool_], columns: Floats, cod
 def over_missing(words: Words, columns: Floats) -> Floats:
     """Sums of columns over the samples without a call, float64 (variants, columns).
 
-    `columns` is (samples, columns), C-contiguous; zero for whoever is not to count.
+    `columns` is (samples, columns); zero for whoever is not to count.
     """
     out = np.zeros((len(words), columns.shape[1]))
     _over_missing(np.ascontiguousarray(words), np.ascontiguousarray(columns), out)

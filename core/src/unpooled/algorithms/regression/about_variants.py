@@ -213,21 +213,17 @@ class AboutVariants(Bounded, Question):
         """Of some of the variants that are asked about, the fields that say something of each."""
         return {}
 
-    def words_of(self, cohort: Cohort) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Genotypes of what is asked about, whether the file's A2 counts, and which lack calls."""
-        packed = cohort.packed(self.items)
-        words = called_words(packed.words, cohort.samples, self.chromosome, self.exact)
-        return words, packed.swapped ^ self.flagged(SECOND), self.flagged(INCOMPLETE)
-
     def copies_of(self, cohort: Cohort) -> Copies:
         """What is asked about, as the plan wants it counted."""
-        if not self.dosages:
-            return CalledCopies(*self.words_of(cohort)[:2])
-        found = cohort.dosages(self.items)
-        return DosageCopies(found.values, found.swapped ^ self.flagged(SECOND))
+        if self.dosages:
+            found = cohort.dosages(self.items)
+            return DosageCopies(found.values, found.swapped ^ self.flagged(SECOND))
+        packed = cohort.packed(self.items)
+        words = called_words(packed.words, cohort.samples, self.chromosome, self.exact)
+        return CalledCopies(words, packed.swapped ^ self.flagged(SECOND))
 
     def first_of_ties(self, second: np.ndarray) -> np.ndarray:
-        """1 where this cohort's files call the first allele of a tie A1; `second` as of `words_of`.
+        """1 where this cohort's files call the first allele of a tie A1; `second` as of `copies_of`.
 
         Of a tie copies of the first allele are counted: where `second`, that is the file's A2.
         """

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from unpooled.algorithms.shared.coding import haploid, heterozygous_missing, sexes
+from unpooled.algorithms.shared.dosage_table import DosageTable
+from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.algorithms.shared.groups import CASE, COMPLETE, CONTROL, Group
+from unpooled.cohort import COPY
 from unpooled.genotype_model import Terms
 from unpooled.kernels import genotype_alone, penalty
 
@@ -23,10 +26,17 @@ class CaseControlCounts:
     """float64 (k,): how many copies of the panel's first allele these people have."""
 
     @classmethod
-    def of(
+    def of(cls, table: GenotypeTable | DosageTable, chromosome: str, exact: bool) -> CaseControlCounts:
+        """From what is counted. `exact` is the rule for missing calls."""
+        if isinstance(table, DosageTable):
+            return CaseControlDosages._of(_as_calls(table.counts), table.groups, chromosome, exact=True)
+        return cls._of(table.counts, table.groups, chromosome, exact)
+
+    @classmethod
+    def _of(
         cls, counts: np.ndarray, groups: tuple[Group, ...], chromosome: str, exact: bool
     ) -> CaseControlCounts:
-        """From counts (m, groups, 3). `exact` is the rule for missing calls."""
+        """From counts (m, groups, 3)."""
         cases: list[np.ndarray] = []
         controls: list[np.ndarray] = []
         copies = []
@@ -74,7 +84,7 @@ class CaseControlCounts:
         cases, controls = (
             np.where(which[:, None], _backwards(people), people) for people in (self.cases, self.controls)
         )
-        return CaseControlCounts(cases, controls, self.copies)
+        return replace(self, cases=cases, controls=controls)
 
     def estimated_from(self, first_step: np.ndarray) -> np.ndarray:
         """What Newton's first step, (m, p), is to be so that it ends near the estimate.
@@ -95,6 +105,32 @@ class CaseControlCounts:
     def _as_numbers(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         cases, controls = (np.ascontiguousarray(people, np.float64) for people in (self.cases, self.controls))
         return cases, controls, self.copies
+
+
+@dataclass(frozen=True, eq=False)
+class CaseControlDosages(CaseControlCounts):
+    """The same from sums of dosages: so many calls as have these sums, which need not be whole numbers."""
+
+    def separated(self, terms: Terms) -> np.ndarray:
+        """Whether all cases, or all controls, have none of an allele: of dosages no more is known beforehand.
+
+        Where a dosage tells cases from controls otherwise the iteration runs off, and says so.
+        """
+        found = np.zeros(len(self.cases), bool)
+        for people in (self.cases, self.controls):
+            fewest, most = _range(people, self.copies)
+            found |= (fewest == most) & np.isin(most, (0.0, 2.0))
+        return found
+
+
+def _as_calls(sums: np.ndarray) -> np.ndarray:
+    """Counts of calls with the same people, copies and, if there can be, squares: float64 (m, groups, 3).
+
+    They only say where iterations begin.
+    """
+    people, copies, squares = np.moveaxis(sums / np.array([1, COPY, COPY**2]), -1, 0)
+    two = np.maximum(np.maximum((squares - copies) / 2, 0), copies - people)
+    return np.stack([two, copies - 2 * two, people - copies + two], axis=-1)
 
 
 def _range(people: np.ndarray, coded: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -101,8 +101,8 @@ class Penalty(EvaluatePenalised):
         return super().fields_of(part) | {"inverse": self.inverse[part]}
 
     def local(self, cohort: Cohort) -> Arrays:
-        words, second, lacking, design, fill = self.data_of(cohort)
+        copies, lacking, design, fill = self.data_of(cohort)
         score, information = penalty(
-            words, second, lacking, design, self.beta, self.inverse, fill, self.exact
+            copies.values, copies.second, lacking, design, self.beta, self.inverse, fill, self.exact
         )
         return {"score": score, "information": information}

@@ -129,16 +129,14 @@ class Fitting:
 
         `order`, bool (m,) each: whether the panel's first allele is A1, and whether that is not known yet.
         """
-        counts, groups, exact = variants.table.counts, variants.table.groups, plan.missing == EXACT
+        table, exact = variants.table, plan.missing == EXACT
         terms = model.terms(plan)
         first_is_a1, tied = order
         counted = tied | first_is_a1  # what is counted until a tie is settled
-        calls = Calls.of(variants.table, coding, pool, exact)
-        separated = (
-            CaseControlCounts.of(counts, groups, coding, exact).of_other_allele(~counted).separated(terms)
-        )
-        n = calls.called.sum(axis=1) if exact else np.full(len(counts), calls.people.sum())
-        code = np.full(len(counts), model.code, np.uint8)
+        calls = Calls.of(table, coding, pool, exact)
+        separated = CaseControlCounts.of(table, coding, exact).of_other_allele(~counted).separated(terms)
+        n = calls.called.sum(axis=1) if exact else np.full(len(table.counts), calls.people.sum())
+        code = np.full(len(table.counts), model.code, np.uint8)
         code = np.where(separated, codes.SEPARATED, code)
         still = CodedCalls.of(calls, terms, coding, counted).still.any(axis=1)
         singular = says_singular(calls, terms, len(model.beta) - 1 + len(terms.own))
@@ -237,8 +235,7 @@ class Fitting:
 
     def counted_calls(self, plan: Plan) -> CaseControlCounts:
         """The genotype counts by copies of the allele that is counted."""
-        table = self.variants.table
-        counts = CaseControlCounts.of(table.counts, table.groups, self.coding, plan.missing == EXACT)
+        counts = CaseControlCounts.of(self.variants.table, self.coding, plan.missing == EXACT)
         return counts.of_other_allele(~self.counts_first)
 
     def penalised_start(self, plan: Plan) -> np.ndarray:

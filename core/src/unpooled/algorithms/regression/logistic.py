@@ -33,6 +33,7 @@ from unpooled.algorithms.regression.conditions import (
     pooled_columns,
 )
 from unpooled.algorithms.regression.dependent import about_means, refuse_dependent
+from unpooled.algorithms.regression.dosages import CountDosages, count
 from unpooled.algorithms.regression.firth import fit_penalised
 from unpooled.algorithms.regression.firth_questions import (
     EvaluatePenalised,
@@ -62,7 +63,6 @@ from unpooled.algorithms.regression.pool import (
     Pool,
     chunks_of,
     columns_of,
-    count_genotypes,
     count_people,
     report_filtered,
     settled,
@@ -77,6 +77,7 @@ from unpooled.algorithms.shared.standardise import (
     Spread,
 )
 from unpooled.clump_option import CLUMPING
+from unpooled.dosage_option import OF_DOSAGES
 from unpooled.firth_option import ALWAYS, FIRTH, choice
 from unpooled.formats import regression_report
 from unpooled.genotype_model import terms_of
@@ -196,7 +197,7 @@ def fit_neighbours(
 @procedure("logistic/chunk")
 def fit_chunk(study: Study, chunk: Chunk, pool: Pool, model: CovariatesModel) -> Asks[Left]:
     """Count the genotypes of a chunk, and start with the variants that can have an estimate."""
-    counted, ties = yield from count_genotypes(study, chunk, pool)
+    counted, ties = yield from count(study, chunk, pool)
     yield from compare_cohorts(study, chunk, counted, exponent=0)
     order = yield from order_of(study, chunk, counted)
     fitting, calls = Fitting.of(study.plan, chunk.chromosome, pool, model, counted, order)
@@ -313,6 +314,7 @@ def _start(plan: Plan, chunk: Chunk, fitting: Fitting, calls: Calls, tied: np.nd
         cohorts=plan.cohorts,
         model=terms.model,
         interacting=terms.interacting,
+        dosages=plan.dosages,
     )
 
 
@@ -433,6 +435,7 @@ LOGISTIC = Algorithm(
         Mean,
         Spread,
         FitCovariates,
+        CountDosages,
         CountGenotypes,
         OrderBeforeFit,
         SumEstimates,
@@ -457,6 +460,7 @@ LOGISTIC = Algorithm(
         FIRTH,
         *options.ITERATION,
         options.BETA,
+        *OF_DOSAGES,
         *CLUMPING,
     ),
     templates=(with_components("logistic"),),

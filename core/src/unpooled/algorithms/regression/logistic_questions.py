@@ -10,6 +10,7 @@ import numpy as np
 
 from unpooled.algorithms.regression.about_variants import INCOMPLETE, AboutVariants
 from unpooled.algorithms.regression.ascent import MOST_EVALUATIONS
+from unpooled.algorithms.regression.copies import Copies
 from unpooled.algorithms.regression.people import LikelihoodBounded, People
 from unpooled.algorithms.regression.pool import TIES, Pool, everyone, foreseen_fits
 from unpooled.algorithms.regression.symmetric import pairs
@@ -20,7 +21,6 @@ from unpooled.algorithms.shared.groups import CASE, COMPLETE, CONTROL
 from unpooled.algorithms.shared.standardise import Columns
 from unpooled.cohort import Cohort
 from unpooled.genotype_model import Terms, terms_of
-from unpooled.kernels import products as kernel
 from unpooled.kernels.logistic import Design, evaluate
 from unpooled.plan import EXACT, Plan
 from unpooled.question import Arrays, Asking, Count, Foreseen, Question, Real, Sent
@@ -290,21 +290,21 @@ class Start(OfModels):
 
     def local(self, cohort: Cohort) -> Arrays:
         people = self.people_of(cohort)
-        words, second, lacking = self.words_of(cohort)
+        copies, lacking = self.copies_of(cohort), self.flagged(INCOMPLETE)
         x, weight, residual, likelihood = people.null(self.beta)
         unit = people.unit[:, None]
         columns = np.column_stack([residual, weight[:, None] * x]) * unit
         squared = weight[:, None] * unit**2
-        sums = kernel.products(words, second, columns, squared)
-        first = self.first_of_ties(second)
+        sums = copies.with_squares(columns, squared)
+        first = self.first_of_ties(copies.second)
         if self.exact:
             i, j = pairs(len(self.beta))
             each = np.column_stack([likelihood, x * residual[:, None], x[:, i] * x[:, j] * weight[:, None]])
-            return {"first": first, "genotype": sums, "missing": kernel.over_missing(words[lacking], each)}
+            return {"first": first, "genotype": sums, "missing": copies.over_missing(lacking, each)}
         for k in range(self.fill.shape[1]):
             among = (people.group == k)[:, None]
             whole = np.column_stack([residual, weight[:, None] * x, weight])
-            over = kernel.over_missing(words[lacking], np.ascontiguousarray(whole * among))
+            over = copies.over_missing(lacking, whole * among)
             fill = self.fill[:, k : k + 1]
             sums[lacking] += over * np.concatenate([np.repeat(fill, x.shape[1] + 1, axis=1), fill**2], axis=1)
         return {"first": first, "genotype": sums, "missing": np.zeros((0, self.missing_sums))}
@@ -377,17 +377,19 @@ class Evaluate(OfModels):
         return super().agrees(plan) and within and min(self.iteration, self.evaluation) >= 1
 
     def local(self, cohort: Cohort) -> Arrays:
-        words, second, lacking, design, fill = self.data_of(cohort)
-        likelihood, gradient, hessian = evaluate(words, second, lacking, design, self.beta, fill, self.exact)
+        copies, lacking, design, fill = self.data_of(cohort)
+        likelihood, gradient, hessian = evaluate(
+            copies.values, copies.second, lacking, design, self.beta, fill, self.exact
+        )
         return {"likelihood": likelihood, "gradient": gradient, "hessian": hessian}
 
-    def data_of(self, cohort: Cohort) -> tuple[np.ndarray, np.ndarray, np.ndarray, Design, np.ndarray]:
-        """What `words_of` gives, people and covariates, and what each variant's missing calls count as."""
-        words, second, lacking = self.words_of(cohort)
+    def data_of(self, cohort: Cohort) -> tuple[Copies, np.ndarray, Design, np.ndarray]:
+        """Copies, which variants lack some, people with covariates, and what stands for those that lack."""
+        copies, lacking = self.copies_of(cohort), self.flagged(INCOMPLETE)
         fill = np.zeros((self.variants, 2))
         if not self.exact:
             fill[lacking, : self.fillings] = self.fill
-        return words, second, lacking, self.design_of(self.people_of(cohort)), fill
+        return copies, lacking, self.design_of(self.people_of(cohort)), fill
 
     def fields_of(self, part: slice) -> dict[str, Any]:
         return {"beta": self.beta[part]}

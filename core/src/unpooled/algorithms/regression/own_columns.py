@@ -99,11 +99,10 @@ class CodedCalls:
     def of(cls, calls: Calls, terms: Terms, chromosome: str, first: np.ndarray) -> CodedCalls:
         """Of those called; where `first`, bool (m,), the copies are of the panel's first allele.
 
-        Dosages, of which there are no counts of genotypes, are of the first and count as they are.
+        Dosages, of which there are no counts of genotypes, count as they are.
         """
         if not calls.genotypes.shape[2]:
-            each = calls.called.astype(np.float64), calls.copies[:, :, None], calls.squares[:, :, None, None]
-            return cls(*each)
+            return cls._of_dosages(calls, first)
         counts = np.where(first[:, None, None], calls.genotypes, calls.genotypes[:, :, ::-1])
         half = most_copies(chromosome) / 2
         values = np.array([coded.values for coded in terms.coded])[:, ::-1]  # of two copies, one, none
@@ -111,6 +110,13 @@ class CodedCalls:
         sums = np.einsum("msg,ag->msa", counts, values) * half[:, None]
         products = np.einsum("msg,ag,bg->msab", counts, values, values) * half[:, None, None] ** 2
         return cls(calls.called.astype(np.float64), sums, products)
+
+    @classmethod
+    def _of_dosages(cls, calls: Calls, first: np.ndarray) -> CodedCalls:
+        called, copies, squares = calls.called, calls.copies, calls.squares
+        sums = np.where(first[:, None], copies, 2 * called - copies)
+        products = np.where(first[:, None], squares, 4 * called - 4 * copies + squares)
+        return cls(called.astype(np.float64), sums[:, :, None], products[:, :, None, None])
 
     @property
     def means(self) -> np.ndarray:

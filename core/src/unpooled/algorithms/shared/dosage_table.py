@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.algorithms.shared.chunks import DIPLOID, X, Y
-from unpooled.algorithms.shared.groups import MEN, NONFOUNDER, Group
+from unpooled.algorithms.shared.groups import CASE, COMPLETE, CONTROL, MEN, NONFOUNDER, UNKNOWN, Group
 from unpooled.cohort import COPY
 
 
@@ -53,8 +53,25 @@ class DosageTable:
         return found * {DIPLOID: 1.0, Y: 0.5}.get(self.chromosome, np.nan)
 
     def columns(self, first_is_a1: np.ndarray) -> dict[str, np.ndarray]:
-        """The result columns; bool (m,) says whether the panel's first allele is A1."""
-        return {"first_is_a1": first_is_a1}
+        """The result columns; bool (m,) says whether the panel's first allele is A1.
+
+        Of cases and controls also `common_a1` and `common_a2`, as of `GenotypeTable`.
+        """
+        found = {"first_is_a1": first_is_a1}
+        first, second = (self._common(turned) for turned in (False, True))
+        if first is not None and second is not None:
+            found["common_a1"] = np.where(first_is_a1, first, second)
+            found["common_a2"] = np.where(first_is_a1, second, first)
+        return found
+
+    def _common(self, second: bool) -> np.ndarray | None:
+        """Whether cases and controls in the regression both have an allele, bool (m,); None without cases."""
+        shown = []
+        for phenotype in (CASE, CONTROL):
+            inside = [{COMPLETE, phenotype} <= set(group) and UNKNOWN not in group for group in self.groups]
+            people, dosages, _ = self.counts[:, inside].sum(axis=1).T
+            shown.append((2 * COPY * people - dosages if second else dosages) > 0)
+        return np.minimum(*shown) if any(CASE in group for group in self.groups) else None
 
 
 def mach_r2(people: np.ndarray, copies: np.ndarray, squares: np.ndarray) -> np.ndarray:
