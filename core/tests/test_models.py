@@ -27,6 +27,7 @@ from unpooled.algorithms.learning.solve import LOG_ODDS
 from unpooled.algorithms.learning.stored import error_without, refitted
 from unpooled.encoder import Encoder
 from unpooled.errors import DataProblem
+from unpooled.kernels.coordinates import descend
 from unpooled.model import Model
 from unpooled.plan import PlanError
 from unpooled.schema import Column
@@ -171,6 +172,13 @@ def test_a_model_stands_at_the_end_of_a_pipeline_after_an_encoder() -> None:
     parts = ColumnTransformer([("numbers", "passthrough", numbers), ("words", found.encoder, words)])
     line = make_pipeline(parts, found).fit(table)
     assert np.allclose(line.predict(table), found.predict(found.table(cells)), rtol=0, atol=1e-12)
+
+
+def test_coordinate_descent_ends_where_columns_are_copies_but_for_rounding() -> None:
+    """Without a penalty it nears the solution ever more slowly: passes are counted."""
+    almost = np.array([[1.0, 1 - 1e-13], [1 - 1e-13, 1.0]])
+    found = descend(almost, np.array([1.0, 1 - 1e-6]), 0.0, 0.0, np.zeros(2))
+    assert np.isfinite(found).all()
 
 
 def test_a_pipeline_of_scaler_encoder_and_model_takes_what_is_in_the_files(tmp_path: Path) -> None:

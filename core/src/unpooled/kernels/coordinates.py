@@ -32,10 +32,12 @@ def descend(
 @njit(cache=True, nogil=True, error_model="numpy")
 def _descend(S: Any, c: Any, lasso: Any, ridge: Any, w: Any, product: Any, tolerance: Any, most: Any) -> None:
     """Passes over all coordinates, and between these over those that are not 0 until they settle."""
-    for _ in range(most):
+    while most > 0:  # passes of both kinds together: without a penalty, copies of a column hardly settle
+        most -= 1
         if _pass(S, c, lasso, ridge, w, product, False) <= tolerance * np.abs(w).max():
             return
-        for _ in range(most):
+        while most > 0:
+            most -= 1
             if _pass(S, c, lasso, ridge, w, product, True) <= tolerance * np.abs(w).max():
                 break
 
