@@ -100,6 +100,10 @@ error, on which a likelihood hardly bends."""
 _NOISE = 1e-10
 """Below this, single precision cannot tell the step."""
 
+_MODEST = 5.0
+"""Log odds of the genotype up to which Firth's fit begins at the usual estimate. Dosages just above 0 in all
+cases but one have that estimate far out, where Firth's likelihood may have a second, lower maximum."""
+
 _DETERMINED = 1e6
 """Variance inflation factor of a covariate that others determine but for rounding."""
 
@@ -401,9 +405,9 @@ def _report_ended(
     fallen = done & _falls_back(study.plan, fitting, code)
     if not fallen.any():
         return going, None
-    some = fitting.some(fallen)
-    usual = (code == codes.FITTED)[fallen, None]
-    beta = np.where(usual, found.following[fallen], some.penalised_start(study.plan))
+    some, usual = fitting.some(fallen), found.following[fallen]
+    near = (code[fallen] == codes.FITTED) & (np.abs(usual[:, 1]) <= _MODEST)
+    beta = np.where(near[:, None], usual, some.penalised_start(study.plan))
     return going, fit_penalised(study, asked, fallen, some, beta)
 
 
