@@ -76,6 +76,7 @@ from unpooled.algorithms.shared.standardise import (
     PooledColumns,
     Spread,
 )
+from unpooled.apart_option import not_apart
 from unpooled.clump_option import CLUMPING
 from unpooled.dosage_option import OF_DOSAGES
 from unpooled.firth_option import ALWAYS, FIRTH, choice
@@ -468,7 +469,7 @@ LOGISTIC = Algorithm(
         *CLUMPING,
     ),
     templates=(with_components("logistic"),),
-    rules=heterogeneity_option.problem,
+    rules=lambda plan: heterogeneity_option.problem(plan) | not_apart(plan),
     cost=Cost(17e-6, _seconds),
     file_name=regression_report.file_name,
     columns=clumped_or(columns_of),
