@@ -204,7 +204,7 @@ STUDIES: dict[str, Callable[[], Small]] = {
         "linear", dosages=True, hwe=0, phenotypes=("z",), require_pheno=True, files=("ssf",)
     ),
     "linear, apart": lambda: of_variants("linear", cohorts=4, cohorts_apart=True, missing="exact"),
-    "linear, apart, of dosages, mean": lambda: of_variants(
+    "linear, apart, of dosages and phenotypes, mean": lambda: of_variants(
         "linear", cohorts=4, cohorts_apart=True, dosages=True, phenotypes=("z",), files=FILES
     ),
     "linear, apart, beside components": lambda: of_variants(
