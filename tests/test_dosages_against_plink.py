@@ -2,68 +2,56 @@
 
 from __future__ import annotations
 
-import shutil
-from itertools import zip_longest
+import gzip
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
-from pgenlib import PgenWriter
 
 from unpooled.cohort import COPY, NO_DOSAGE
 from unpooled_client.data.pgen import PgenFile
 
-from .conftest import Rehearse
+from .conftest import EVERY, MOUSE, Rehearse
+from .dosages import (
+    Words,
+    differences,
+    ids,
+    in_bcf,
+    in_bgen,
+    in_vcf,
+    parts_of,
+    pfiles,
+    rarer_second,
+    write_covariate,
+    write_pgen,
+)
 from .reports import GLM, Plink, agreement
 
 FLOORS = ("--min-samples", 20, "--allow-no-sex")
 COLUMNS = "+a1freq,+machr2,+ax,+a1count,+totallele"
 VARIANTS = 300
-FORMATS = (("GT", "String"), ("DS", "Float"))
 CHROMOSOMES = ("1", "2", "X", "Y", "MT")
 
 
-def pgen_of(
-    plink2: Plink,
-    folder: Path,
-    places: list[str],
-    dosages: np.ndarray,
-    sexes: list[object],
-    phenotype: np.ndarray,
-) -> Path:
-    """Prefix of a .pgen of dosages (variants, people) on these chromosomes. REF is the commoner allele."""
-    names = [f"p{k}" for k in range(dosages.shape[1])]
-    titles = ["#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT", *names]
-    formats = [f'##FORMAT=<ID={name},Number=1,Type={kind},Description="">' for name, kind in FORMATS]
-    lines = ["##fileformat=VCFv4.2", *formats, "\t".join(titles)]
-    for k, (place, row) in enumerate(zip(places, dosages, strict=True)):
-        words = ["./.:." if np.isnan(dosage) else f"./.:{dosage:.4f}" for dosage in row]
-        lines.append("\t".join([place, str(1000 + k), f"v{k}", "A", "C", ".", ".", ".", "GT:DS", *words]))
-    (vcf := folder / "all.vcf").write_text("\n".join(lines) + "\n")
-    people = [f"{name}\t{sex}\t{y}" for name, sex, y in zip(names, sexes, phenotype, strict=True)]
-    (psam := folder / "all.psam").write_text("\n".join(["#IID\tSEX\tPHENO1", *people]) + "\n")
-    plink2("--vcf", vcf, "dosage=DS", "--psam", psam, "--make-pgen", "--out", folder / "read")
-    plink2("--pfile", folder / "read", "--maj-ref", "force", "--make-pgen", "--out", folder / "all")
-    return folder / "all"
+@dataclass(frozen=True)
+class Pooled:
+    """Everybody's files, and those of three cohorts."""
 
-
-def parts_of(plink2: Plink, pooled: Path) -> list[Path]:
-    """Three uneven cohorts of the same people, in their order."""
-    names = [line.split()[0] for line in pooled.with_suffix(".psam").read_text().splitlines()[1:]]
-    half, most = len(names) // 2, len(names) * 5 // 6
-    found = []
-    for number, some in enumerate((names[:half], names[half:most], names[most:])):
-        (keep := pooled.with_name(f"keep{number}")).write_text("\n".join(some) + "\n")
-        found.append(pooled.with_name(f"part{number}"))
-        plink2("--pfile", pooled, "--keep", keep, "--make-pgen", "--out", found[-1])
-    return found
+    prefix: Path
+    parts: list[Path]
+    covar: Words
+    chr_set: Words
+    least: int
+    """Lines that a report without filters has more than."""
 
 
 @pytest.fixture(scope="module")
-def pooled(plink2: Plink, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def everywhere(plink2: Plink, tmp_path_factory: pytest.TempPathFactory) -> Pooled:
     """240 people of both sexes and some of unknown sex; dosages of 300 variants on all kinds of chromosomes,
     some missing, some of rare alleles, some the same for everybody."""
-    folder, random = tmp_path_factory.mktemp("dosages"), np.random.default_rng(5)
+    folder, random = tmp_path_factory.mktemp("everywhere"), np.random.default_rng(5)
     frequency = np.resize((0.003, 0.02, 0.3, 0.5, 0.8), VARIANTS)[:, None]
     dosages = random.binomial(2, frequency, (VARIANTS, 240)) + random.normal(0, 0.05, (VARIANTS, 240))
     dosages = np.where(random.random(dosages.shape) < 0.2, np.rint(dosages), np.clip(dosages, 0, 2))
@@ -71,101 +59,199 @@ def pooled(plink2: Plink, tmp_path_factory: pytest.TempPathFactory) -> Path:
         dosages[k] = (0, 2, 0.375)[number % 3]
     dosages[::3][random.random((len(dosages[::3]), 240)) < 0.15] = np.nan
     dosages[[4, 200]] = np.nan
-    sexes = ["NA" if k % 19 == 0 else 1 + k % 2 for k in range(240)]
-    places = [CHROMOSOMES[k // 60] for k in range(VARIANTS)]
-    prefix = pgen_of(plink2, folder, places, dosages, sexes, np.round(random.normal(size=240), 5))
-    # Of the size of a genotype: plink2 a3.5 takes others for collinear beside dosages without missing ones.
-    age = [f"p{k}\t{random.normal():.4f}" for k in range(1, 240)]
-    prefix.with_suffix(".cov").write_text("\n".join(["#IID\tage", *age]) + "\n")
-    return prefix
+    sexes: list[object] = ["NA" if k % 19 == 0 else 1 + k % 2 for k in range(240)]
+    return made(plink2, folder, dosages, 60, sexes, np.round(random.normal(size=240), 5))
+
+
+def made(
+    plink2: Plink,
+    folder: Path,
+    dosages: np.ndarray,
+    each: int,
+    sexes: list[object],
+    phenotype: np.ndarray,
+) -> Pooled:
+    """Files of these dosages, so many variants on each of `CHROMOSOMES`."""
+    variants = [f"{CHROMOSOMES[k // each]}\t{1000 + k}\tv{k}\tA\tC" for k in range(len(dosages))]
+    people = [f"p{k}\t{sex}\t{y}" for k, (sex, y) in enumerate(zip(sexes, phenotype, strict=True))]
+    write_pgen(folder / "all", variants, dosages, ["#IID\tSEX\tPHENO1", *people])
+    prefix = rarer_second(plink2, folder / "all")
+    covar = write_covariate(prefix, np.random.default_rng(1))
+    return Pooled(prefix, parts_of(plink2, prefix), ["--covar", covar], [], 2 * len(dosages))
 
 
 @pytest.fixture(scope="module")
-def parts(pooled: Path, plink2: Plink) -> list[Path]:
-    return parts_of(plink2, pooled)
+def mice(
+    mouse: Path, mouse_tables: dict[str, Path], plink2: Plink, tmp_path_factory: pytest.TempPathFactory
+) -> Pooled:
+    """1,940 real mice, with the dosages that were imputed where they had no call, and a real quantity."""
+    folder, chr_set = tmp_path_factory.mktemp("mice"), ["--chr-set", 19]
+    with gzip.open(MOUSE / "mouse_hs1940.geno.txt.gz", "rt") as lines:
+        rows = [[word.strip() for word in line.split(",")] for line in lines][::EVERY]
+    bim = [line.split() for line in mouse.with_suffix(".bim").read_text().splitlines()]
+    places = {row[1]: (row[0], row[3]) for row in bim}
+    rows = sorted(rows, key=lambda row: (int(places[row[0]][0]), int(places[row[0]][1]), row[0]))
+    variants = ["\t".join([*places[name], name, ref, alt]) for name, alt, ref, *_ in rows]
+    fam = [line.split() for line in mouse.with_suffix(".fam").read_text().splitlines()]
+    values = [line.split()[3] for line in mouse_tables["pheno"].read_text().splitlines()[1:]]
+    people = ["\t".join([*row[:2], row[4], y]) for row, y in zip(fam, values, strict=True)]
+    dosages = np.array([row[3:] for row in rows], float)
+    assert np.count_nonzero(dosages % 1) > 500
+    write_pgen(folder / "all", variants, dosages, ["#FID\tIID\tSEX\tPHENO1", *people])
+    prefix = rarer_second(plink2, folder / "all", *chr_set)
+    covar = write_covariate(prefix, np.random.default_rng(2))
+    return Pooled(prefix, parts_of(plink2, prefix, *chr_set), ["--covar", covar], chr_set, len(rows))
 
 
-def pfiles(parts: list[Path]) -> list[object]:
-    return [word for part in parts for word in ("--pfile", part)]
+@pytest.fixture(scope="module")
+def phased(plink2: Plink, tmp_path_factory: pytest.TempPathFactory) -> Pooled:
+    """What plink2 generates: dosages and calls with phase, which plays no part."""
+    folder = tmp_path_factory.mktemp("phased")
+    kinds = ("dosage-freq=0.6", "phase-freq=0.7", "scalar-pheno", "acgt")
+    plink2("--dummy", 300, 250, 0.03, 0.02, *kinds, "--seed", 7, "--out", folder / "all")
+    prefix = rarer_second(plink2, folder / "all")
+    return Pooled(prefix, parts_of(plink2, prefix), [], [], 200)
 
 
-def differences(ours: Path, theirs: Path) -> list[tuple[str, str]]:
-    """Lines that differ by more than one in the last digit of P."""
-    pairs = zip_longest(ours.read_text().splitlines(), theirs.read_text().splitlines(), fillvalue="")
-    return [(a, b) for a, b in pairs if a != b and not _off_by_one(a.split("\t"), b.split("\t"))]
-
-
-def _off_by_one(a: list[str], b: list[str]) -> bool:
-    different = [k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y]
-    if len(a) != len(b) or different != [len(a) - 2]:
-        return False
-    x, y = float(a[-2]), float(b[-2])
-    return abs(x - y) <= 1.001 * 10 ** (np.floor(np.log10(max(x, y))) - 5)
-
-
-FILTERS = {
-    "all": (),
-    "quality": ("--mach-r2-filter", 0.95),
-    "filters": ("--maf", 0.03, "--geno", 0.15, "--chr", "1,2,Y,MT", "--hwe", 1e-3),
+SETS = ("everywhere", "mice", "phased")
+FILTERS: dict[str, Words] = {
+    "all": [],
+    "quality": ["--mach-r2-filter", 0.95],
+    "filters": ["--maf", 0.03, "--geno", 0.15, "--chr", "1,2,Y,MT", "--hwe", 1e-3],
 }
 
 
-@pytest.mark.parametrize("flags", FILTERS.values(), ids=FILTERS)
+@pytest.mark.parametrize(
+    ("which", "flags"),
+    [*((name, "all") for name in SETS), ("everywhere", "quality"), ("everywhere", "filters")],
+)
 def test_linear_is_plink2s(
-    flags: tuple[object, ...],
-    pooled: Path,
-    parts: list[Path],
+    which: str,
+    flags: str,
+    request: pytest.FixtureRequest,
     plink2: Plink,
     rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
-    covar = ("--covar", pooled.with_suffix(".cov"))
-    plink2("--pfile", pooled, *covar, "--glm", f"cols={COLUMNS}", *flags, "--out", tmp_path / "pooled")
-    rehearse("--test", "linear", "--dosages", *pfiles(parts), *covar, *FLOORS, *flags, "--files", "glm,ssf",
-             "--glm-cols", COLUMNS, "--out", tmp_path / "ours")  # fmt: skip
-    ours, theirs = tmp_path / "ours.phenotype.glm.linear", tmp_path / "pooled.PHENO1.glm.linear"
-    assert len(theirs.read_text().splitlines()) > (600 if not flags else 200)
-    assert not differences(ours, theirs)
+    pooled: Pooled = request.getfixturevalue(which)
+    given, chosen = [*pooled.covar, *pooled.chr_set], FILTERS[flags]
+    theirs = linear_of_plink2(plink2, pooled.prefix, tmp_path / "pooled", *given, *chosen)
+    rehearse("--test", "linear", "--dosages", *pfiles(pooled.parts), *given, *FLOORS, *chosen,
+             "--files", "glm,ssf", "--glm-cols", COLUMNS, "--out", tmp_path / "ours")  # fmt: skip
+    lines = len(theirs.read_text().splitlines())
+    assert lines > (200 if chosen else pooled.least)
+    assert not differences(tmp_path / "ours.phenotype.glm.linear", theirs)
+
+
+def linear_of_plink2(plink2: Plink, prefix: Path, out: Path, *flags: object) -> Path:
+    """plink2's report on pooled dosages."""
+    alone = () if "--covar" in flags else ("allow-no-covars",)
+    plink2("--pfile", prefix, *flags, "--glm", *alone, f"cols={COLUMNS}", "--out", out)
+    return out.with_name(f"{out.name}.PHENO1.glm.linear")
+
+
+@pytest.mark.parametrize(("which", "last"), [("everywhere", in_bgen), ("phased", in_vcf)])
+def test_other_formats_give_the_same_bytes(
+    which: str,
+    last: Callable[[Plink, Path], Words],
+    request: pytest.FixtureRequest,
+    plink2: Plink,
+    rehearse: Rehearse,
+    tmp_path: Path,
+) -> None:
+    """plink2 writes dosages so that they can be read exactly; only of phased ones a BGEN is less exact."""
+    pooled: Pooled = request.getfixturevalue(which)
+    study = ("--test", "linear", "--dosages", *pooled.covar, *FLOORS, "--files", "glm,ssf")
+    rehearse(*study, *pfiles(pooled.parts), "--out", tmp_path / "pgen")
+    formats = zip((in_vcf, in_bcf, last), pooled.parts, strict=True)
+    others = [word for written, part in formats for word in written(plink2, part)]
+    rehearse(*study, *others, "--copies", tmp_path / "copies", "--out", tmp_path / "other")
+    for file in ("phenotype.glm.linear", "tsv.gz"):
+        ours, wanted = (Path(f"{tmp_path}/{name}.{file}").read_bytes() for name in ("other", "pgen"))
+        assert ours == wanted, file
+
+
+def test_several_alternate_alleles_are_left_out(
+    phased: Pooled, plink2: Plink, rehearse: Rehearse, tmp_path: Path
+) -> None:
+    """Some lines of every cohort's VCF have two; the report is plink2's without them."""
+    given: Words = []
+    for number, part in enumerate(phased.parts):
+        in_vcf(plink2, part)
+        lines = gzip.decompress(Path(f"{part}.vcf.gz").read_bytes()).decode().splitlines()
+        written = [_with_two(line) if k % 5 == 0 and line[0] != "#" else line for k, line in enumerate(lines)]
+        (vcf := tmp_path / f"{number}.vcf").write_text("\n".join(written) + "\n")
+        given += ["--vcf", vcf, "--vcf-dosage", "DS", "--psam", f"{part}.psam"]
+    rehearse("--test", "linear", "--dosages", *given, *FLOORS, "--files", "glm", "--glm-cols", COLUMNS,
+             "--copies", tmp_path / "copies", "--out", tmp_path / "ours")  # fmt: skip
+    plink2(
+        "--vcf",
+        tmp_path / "0.vcf",
+        "dosage=DS",
+        "--max-alleles",
+        2,
+        "--make-just-pvar",
+        "--out",
+        tmp_path / "left",
+    )
+    left = [line.split()[2] for line in (tmp_path / "left.pvar").read_text().splitlines() if line[0] != "#"]
+    assert 150 < len(left) < 230
+    (listed := tmp_path / "left").write_text("\n".join(left) + "\n")
+    theirs = linear_of_plink2(plink2, phased.prefix, tmp_path / "pooled", "--extract", listed)
+    assert not differences(tmp_path / "ours.phenotype.glm.linear", theirs)
+
+
+def _with_two(line: str) -> str:
+    """A line of a VCF with a further allele, of which nobody has any."""
+    words = line.split("\t")
+    words[4] += ",N"
+    return "\t".join([*words[:9], *(f"{cell},0" if ":" in cell else cell for cell in words[9:])])
+
+
+def test_chi_square_is_of_the_calls(
+    everywhere: Pooled, plink: Plink, plink2: Plink, rehearse: Rehearse, tmp_path: Path
+) -> None:
+    """Files of dosages in a study of calls: PLINK 1.9's bytes of what plink2 calls."""
+    ill = tmp_path / "ill"
+    people = [f"{name}\t{1 + (k % 5 < 2)}" for k, name in enumerate(ids(everywhere.prefix))]
+    ill.write_text("\n".join(["#IID\till", *people]) + "\n")
+    named = ("--pheno", ill, "--pheno-name", "ill")
+    plink2("--pfile", everywhere.prefix, *named, "--make-bed", "--out", tmp_path / "calls")
+    counted = ("--assoc", "--freq", "--missing", "--hardy", "--allow-no-sex")
+    plink("--bfile", tmp_path / "calls", *counted, "--out", tmp_path / "pooled")
+    rehearse(*pfiles(everywhere.parts), *named, *FLOORS, "--out", tmp_path / "ours")
+    for file in ("assoc", "frq", "lmiss", "hwe"):
+        ours, wanted = (Path(f"{tmp_path}/{name}.{file}").read_bytes() for name in ("ours", "pooled"))
+        assert ours == wanted, file
 
 
 def test_cohorts_with_calls_count_whole_copies(
-    pooled: Path,
-    parts: list[Path],
-    plink2: Plink,
-    rehearse: Rehearse,
-    tmp_path: Path,
+    everywhere: Pooled, plink2: Plink, rehearse: Rehearse, tmp_path: Path
 ) -> None:
     """One of the three has the hard calls alone, as a .bed."""
-    first, second, third = parts
+    first, second, third = everywhere.parts
     plink2("--pfile", third, "--make-bed", "--out", tmp_path / "calls")
     plink2("--bfile", tmp_path / "calls", "--make-pgen", "--out", tmp_path / "calls")
-    names, values = [], []
+    values = []
     for part in (first, second, tmp_path / "calls"):
-        some = [line.split()[0] for line in part.with_suffix(".psam").read_text().splitlines()[1:]]
-        names += some
-        values.append(PgenFile(part.with_suffix(".pgen"), len(some), VARIANTS).dosages(np.arange(VARIANTS)))
-    mixed = tmp_path / "mixed"
-    for kind in ("pvar", "psam"):
-        shutil.copy(pooled.with_suffix(f".{kind}"), mixed.with_suffix(f".{kind}"))
+        file = PgenFile(part.with_suffix(".pgen"), len(ids(part)), VARIANTS)
+        values.append(file.dosages(np.arange(VARIANTS)))
     copies = np.concatenate(values, axis=1)
-    with PgenWriter(
-        bytes(mixed.with_suffix(".pgen")),
-        len(names),
-        variant_ct=VARIANTS,
-        nonref_flags=False,
-        dosage_present=True,
-    ) as writer:
-        for row in copies:
-            writer.append_dosages(np.where(row == NO_DOSAGE, -9, row / COPY).astype(np.float32))
-    plink2("--pfile", mixed, "--maj-ref", "force", "--make-pgen", "--out", tmp_path / "pool")
-    plink2("--pfile", tmp_path / "pool", "--glm", "allow-no-covars", "--out", tmp_path / "pooled")
+    variants, psam = (
+        [line for line in everywhere.prefix.with_suffix(kind).read_text().splitlines() if line[:2] != "##"]
+        for kind in (".pvar", ".psam")
+    )
+    write_pgen(tmp_path / "mixed", variants[1:], np.where(copies == NO_DOSAGE, np.nan, copies / COPY), psam)
+    theirs = linear_of_plink2(plink2, rarer_second(plink2, tmp_path / "mixed"), tmp_path / "pooled")
     cohorts = ("--bfile", tmp_path / "calls", *pfiles([first, second]))
-    rehearse("--test", "linear", "--dosages", *cohorts, *FLOORS, "--files", "glm", "--out", tmp_path / "ours")
-    assert not differences(tmp_path / "ours.phenotype.glm.linear", tmp_path / "pooled.PHENO1.glm.linear")
+    rehearse("--test", "linear", "--dosages", *cohorts, *FLOORS, "--files", "glm", "--glm-cols", COLUMNS,
+             "--out", tmp_path / "ours")  # fmt: skip
+    assert not differences(tmp_path / "ours.phenotype.glm.linear", theirs)
+    assert "called only counted as whole copies" in (tmp_path / "ours.methods.txt").read_text()
 
 
 @pytest.fixture(scope="module")
-def few_cases(plink2: Plink, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def few_cases(plink2: Plink, tmp_path_factory: pytest.TempPathFactory) -> Pooled:
     """300 people of whom 12 in a hundred are cases. Some rare alleles are in cases or in controls alone, so
     that there is no usual estimate."""
     folder, random = tmp_path_factory.mktemp("few"), np.random.default_rng(8)
@@ -176,23 +262,24 @@ def few_cases(plink2: Plink, tmp_path_factory: pytest.TempPathFactory) -> Path:
     dosages[2::6, ~case] = 0
     less = np.clip(dosages - np.abs(random.normal(0, 0.2, dosages.shape)), 0, 2)
     dosages[1::3], dosages[2::3] = less[1::3], less[2::3]
-    places = [CHROMOSOMES[k // 12] for k in range(60)]
-    return pgen_of(plink2, folder, places, dosages, [1 + k % 2 for k in range(300)], 1 + case)
+    sexes: list[object] = [1 + k % 2 for k in range(300)]
+    return made(plink2, folder, dosages, 12, sexes, 1 + case)
 
 
 @pytest.mark.parametrize("firth", ["firth-fallback", "firth", "no-firth"])
 def test_logistic_is_plink2s(
-    firth: str, few_cases: Path, plink2: Plink, rehearse: Rehearse, tmp_path: Path
+    firth: str, few_cases: Pooled, plink2: Plink, rehearse: Rehearse, tmp_path: Path
 ) -> None:
     """plink2 computes in single precision, and stops a Firth fit a little early."""
-    parts = parts_of(plink2, few_cases)
-    common = ("--glm", firth, "allow-no-covars", "--threads", 1)
-    plink2("--pfile", few_cases, *common, "--out", tmp_path / "pooled")
-    flags = ("--min-per-class", 1, "--firth", firth, "--files", "glm")
-    rehearse("--test", "logistic", "--dosages", *pfiles(parts), *FLOORS, *flags, "--out", tmp_path / "ours")
+    columns = "+a1freq,+machr2"
+    common = ("--glm", firth, "allow-no-covars", f"cols={columns}", "--threads", 1)
+    plink2("--pfile", few_cases.prefix, *common, "--out", tmp_path / "pooled")
+    flags = ("--min-per-class", 1, "--firth", firth, "--files", "glm", "--glm-cols", columns)
+    study = ("--test", "logistic", "--dosages", *FLOORS, *flags)
+    rehearse(*study, *pfiles(few_cases.parts), "--out", tmp_path / "ours")
     ours, theirs = (next(tmp_path.glob(f"{name}.*.glm.*")) for name in ("ours", "pooled"))
     bounds = {"OR": (1e-3, 0.0), "LOG(OR)_SE": (1e-3, 0.0), "Z_STAT": (0.0, 1e-3), "P": (2e-3, 0.0)}
-    same = (*GLM, "FIRTH?") if firth == "firth-fallback" else GLM
+    same = (*GLM, "A1_FREQ", "MACH_R2", *(["FIRTH?"] if firth == "firth-fallback" else []))
     found = agreement(ours, theirs, same, bounds, digits=6)
     assert found.numbers >= (30 if firth == "no-firth" else 60)
     assert not found.far and not found.ours_alone and not found.theirs_alone

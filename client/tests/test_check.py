@@ -396,7 +396,7 @@ ELSEWHERE = (
     OF_PGEN
     | OF_COPIES
     | {
-        Code.ALLELES_SEVERAL,  # there, too
+        *(Code.ALLELES_SEVERAL, Code.CALLS_ONLY),  # there, too
         Code.PEOPLE_RELATED,  # test_people.py
         Code.HETEROZYGOSITY,
         *(Code.ALLELES_DIFFER, Code.STRAND, Code.FREQUENCY),  # test_frequencies.py

@@ -370,7 +370,8 @@ def test_what_such_files_do_not_say_is_asked_before_they_are_copied(imputed: Pat
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Pgenlib's own end
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Pgenlib's own end,
+@pytest.mark.qt_no_exception_capture  # whoever hears of it
 def test_a_disk_that_is_full(imputed: Path, tmp_path: Path) -> None:
     resource = pytest.importorskip("resource")  # not on Windows
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)

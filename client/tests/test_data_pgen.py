@@ -98,6 +98,15 @@ def test_dosages_are_told(made: Path, copied: Path, plink2: Callable[..., None])
     assert not found(copied, Code.PGEN_DOSAGES)
 
 
+def test_a_study_of_dosages_tells_who_has_calls_alone(made: Path) -> None:
+    """It goes on with whole copies; whoever has dosages hears nothing of it."""
+    for given, count in ({"bfile": made}, 1), ({"pfile": made}, 0):
+        data, report = open_cohort(DataOptions(**given, dosages=True, **FLOORS))
+        assert data is not None
+        told = [each for each in report.findings if each.code == Code.CALLS_ONLY]
+        assert len(told) == count and all("whole copies" in each.message for each in told)
+
+
 def test_dosages_are_those_of_the_file(made: Path, plink2: Callable[..., None], tmp_path: Path) -> None:
     """As plink2 exports them, with the digits that tell them apart; where there is none, missing."""
     plink2("--pfile", made, "--export", "A-transpose", "--export-allele", _alt(made, tmp_path), "--out",

@@ -60,7 +60,7 @@ def test_the_plan_of_a_study_that_fits_a_model() -> None:
     ("flags", "said"),
     [
         (["--normalize", "z-score"], "--table is given 0 times"),
-        ([], "--bfile and --pfile are given 0 times"),
+        ([], "--bfile and --pfile and --vcf and --bgen are given 0 times"),
         (["--normalize", "z-score", *THREE, "--maf", "0.1"], "--maf: not in a study of tables"),
         (["--table", "a.csv"], "--table: not in a study of variants"),
         (["--normalize", "z-score", *THREE[:4]], "at least 3 cohorts"),

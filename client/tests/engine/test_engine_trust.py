@@ -352,7 +352,7 @@ def test_missing_calls_are_filled_in_only_once(found: Terms, cohort: ArrayCohort
     samples = replace(cohort.samples, covariates=np.zeros((40, 1 if test == "linear" else 2)))
     cohort = replace(cohort, samples=samples)
     kind: Any = next(kind for kind in ALGORITHMS[test].asks if kind.name == name)
-    answerer = answerer_of(found)
+    answerer = answerer_of(replace(found, plan=replace(found.plan, test=test)))
 
     def ask(panel: bytes = b"panel", **changes: Any) -> None:
         step = kind(**{**GOOD[name], **changes})

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import logging
+from typing import Any
 
 import numpy as np
 
 from unpooled import run
 from unpooled.agreement import reconcile
-from unpooled.algorithms import TESTS
+from unpooled.algorithms import TESTS, usual
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.panel import Panel
@@ -17,7 +18,8 @@ from unpooled.plan import Plan
 
 log = logging.getLogger(__name__)
 
-_PEOPLE, _COHORTS = 40, 4
+_PEOPLE, _COHORTS, _AUTOSOMAL = 100, 4, 20
+"""As many people of each cohort, and as many variants, as the usual components take."""
 
 
 def warm_up() -> None:
@@ -30,16 +32,11 @@ def warm_up() -> None:
 
 
 def _run(test: Algorithm) -> None:
-    listed = Panel.of([(1, 1, b"rs1", b"A", b"G"), (23, 2, b"rs2", b"C", b"T")])
+    autosomal = [(1, place, b"rs%d" % place, b"A", b"G") for place in range(1, _AUTOSOMAL + 1)]
+    listed = Panel.of([*autosomal, (23, 1, b"rs0", b"C", b"T")])
     panel = reconcile({name: Panel.from_canonical(listed.canonical) for name in "ab"}).panel
-    plan = Plan(
-        test=test.name,
-        phenotype="none",
-        cohorts=_COHORTS,
-        trait=test.traits[0],
-        files=tuple(test.files),
-        compensator_key=bytes(32),
-    )
+    named: dict[str, Any] = {**usual(test.name), "files": tuple(test.files)}
+    plan = Plan(test=test.name, phenotype="none", cohorts=_COHORTS, compensator_key=bytes(32), **named)
     tables = run.run(plan, panel, [_cohort(len(panel)) for _ in range(_COHORTS)])
     for file, write in test.files.items():
         write(io.BytesIO(), panel, test.columns_for(file, tables), plan)
@@ -54,5 +51,5 @@ def _cohort(variants: int) -> ArrayCohort:
         kept=np.ones(_PEOPLE, bool),
         covariates=np.empty((_PEOPLE, 0)),
     )
-    genotypes = np.tile(everybody % 3, (variants, 1)).astype(np.int8)
+    genotypes = (everybody // np.arange(1, variants + 1)[:, None] % 3).astype(np.int8)
     return ArrayCohort(people, genotypes, np.zeros(variants, bool))

@@ -27,7 +27,7 @@ from unpooled_client.data.outliers import check_outliers
 from unpooled_client.data.pgen import PgenFile, is_pgen, open_pgen
 from unpooled_client.data.phenotype import Phenotype, read_phenotypes
 from unpooled_client.data.pieces import Told
-from unpooled_client.data.report import Report, Severity
+from unpooled_client.data.report import Code, Report, Severity
 from unpooled_client.data.selection import check_conditions, read_selection, select_variants
 from unpooled_client.data.sexes import check_sexes
 
@@ -101,6 +101,8 @@ def open_cohort(options: DataOptions, told: Told = nobody) -> tuple[PlinkData | 
         options.variants, report, options.chr_set, build=options.build, by_place=options.by_place
     )
     genotypes = _genotypes(options, fam, variants, report)
+    if options.dosages and genotypes is not None and not genotypes.has_dosages:
+        _tell_of_calls(genotypes, report)
     if fam is None:
         return None, report
     if variants is not None:
@@ -133,6 +135,15 @@ def open_cohort(options: DataOptions, told: Told = nobody) -> tuple[PlinkData | 
     if variants is None or genotypes is None or not report.ok:
         return None, report
     return PlinkData(options, samples, variants, genotypes, names, trait, covariates.names), report
+
+
+def _tell_of_calls(genotypes: Genotypes, report: Report) -> None:
+    report.note(
+        Code.CALLS_ONLY,
+        "the study is of imputed dosages; this file has calls only, which count as whole copies",
+        file=genotypes.path,
+        remedy="If these were imputed, give the file that has the dosages: --pfile, --vcf or --bgen.",
+    )
 
 
 def _samples(

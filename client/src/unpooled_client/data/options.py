@@ -79,6 +79,8 @@ class DataOptions:
     """IDs of variants that the plan conditions on, where the cohort may say in clear that it lacks one."""
     by_place: bool = False
     """What the plan says: variants are called after their place and alleles."""
+    dosages: bool = False
+    """What the plan says: the study is of imputed dosages."""
     sexes: str = EVERYONE
     """What the plan says."""
     build: str = ""
@@ -185,6 +187,7 @@ class DataOptions:
             chromosomes=plan.chromosomes,
             condition=plan.condition if plan.panel_mode == "names" else (),
             by_place=plan.by_place,
+            dosages=bool(plan.dosages),
             sexes=plan.sexes,
             build=plan.build,
             test=plan.test,

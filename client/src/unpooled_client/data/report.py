@@ -87,6 +87,7 @@ class Code(enum.StrEnum):
     DOSAGE = "dosage"
     SAMPLES_DIFFER = "samples-differ"
     PGEN_DOSAGES = "pgen-dosages"
+    CALLS_ONLY = "calls-only"
     CALLS_MISSING = "calls-missing"
 
     HEADER = "header"

@@ -29,7 +29,7 @@ from unpooled.algorithms.components.options import (
 from unpooled.algorithms.components.questions import CountGenotypes, CountPeople, Multiply, bound, groups_of
 from unpooled.algorithms.ld.pruning import prune_autosomes
 from unpooled.algorithms.shared import filters
-from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chunks_of
+from unpooled.algorithms.shared.chunks import Chunk, autosomal_chunks
 from unpooled.algorithms.shared.genotype_counts import Counted
 from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.errors import Refuse
@@ -135,7 +135,7 @@ def components(study: Study) -> Asks[Components]:
     people = (yield CountPeople(groups_of(study.plan)))["people"]
     if not study.plan.alone:
         _refuse_few(study.plan, people)
-    chunks = [chunk for chunk in chunks_of(study) if chunk.chromosome == DIPLOID]
+    chunks = autosomal_chunks(study)
     scaled = Scaled.joined((yield Each(count_chunk(study, chunk, people) for chunk in chunks)))
     if remain is not None:
         scaled = scaled.some(np.isin(scaled.variants, remain))

@@ -22,14 +22,15 @@ import numpy as np
 from unpooled.algorithms.components.options import BEYOND, MOST_ROUNDS, USUAL_ROUNDS, number_of
 from unpooled.algorithms.ld.questions import PRUNING_ASKS
 from unpooled.algorithms.shared import genotype_counts, groups, plausible
-from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chromosome_class, foreseen_chunks
+from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, foreseen_autosomal
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
-from unpooled.algorithms.shared.genotype_products import scores_of, taken_for, times_genotypes
+from unpooled.algorithms.shared.genotype_products import times_genotypes
 from unpooled.algorithms.shared.groups import FOUNDER, NONFOUNDER, Group
+from unpooled.algorithms.shared.kept import OfKept
 from unpooled.algorithms.shared.standardise import fraction_bits
 from unpooled.cohort import Cohort
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
-from unpooled.question import Arrays, Asking, Count, Filled, Foreseen, Question, Real, encode
+from unpooled.question import Arrays, Asking, Count, Foreseen, Question, Real, encode
 from unpooled.sizes import Sizes
 
 MOST_BOUND = 1 << 60
@@ -95,47 +96,23 @@ class CountGenotypes(genotype_counts.CountGenotypes):
 
     @classmethod
     def foreseen_chunks(cls, plan: Plan, sizes: Sizes | None) -> Iterable[Chunk] | None:
-        return _autosomal(plan, sizes)
+        return foreseen_autosomal(plan, sizes)
 
     @classmethod
     def foreseen_groups(cls, chromosome: str, plan: Plan) -> tuple[Group, ...]:
         return groups_of(plan) if number_of(plan) and chromosome == DIPLOID else ()
 
 
-def _autosomal(plan: Plan, sizes: Sizes | None) -> list[Chunk] | None:
-    """The chunks that can be asked about."""
-    found = foreseen_chunks(plan, sizes)
-    return None if found is None else [chunk for chunk in found if chunk.chromosome == DIPLOID]
-
-
-class _OfKept(Question):
-    """About all variants that are in."""
+class _OfPeople(OfKept):
+    """About everyone who counts somewhere."""
 
     line: ClassVar[str] = "components"
     fills_apart: ClassVar[str] = "components"
 
-    kept: np.ndarray
-    mean: np.ndarray
     cohorts: int
 
-    @property
-    def reach(self) -> int:
-        return len(self.kept)
-
-    @property
-    def variants(self) -> int:
-        return int(np.count_nonzero(self.kept))
-
     def is_plausible(self, weights: np.ndarray) -> bool:
-        good = self.kept.dtype == np.bool_ and self.kept.ndim == 1 and weights.ndim == 2
-        good = good and plausible.copies(self.mean, (self.variants,)) and plausible.pool(0, self.cohorts)
-        return good and plausible.real(weights, (len(weights), self.variants))
-
-    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
-        if not super().fits_panel(chromosomes, plan):
-            return False
-        codes = np.unique(chromosomes[: self.reach][self.kept]).tolist()
-        return {chromosome_class(code, plan.autosomes) for code in codes} <= {DIPLOID}
+        return super().is_plausible(weights) and plausible.pool(0, self.cohorts)
 
     def stands_on(self) -> Question:
         return Multiply(self.kept, self.mean, np.zeros((0, self.variants)), 1, self.cohorts, 1)
@@ -144,29 +121,12 @@ class _OfKept(Question):
         """Always about the same variants: the people who lack a call are others elsewhere."""
         return encode(self.stands_on()) == encode(earlier)
 
-    def filled(self) -> Filled:
-        return taken_for(np.flatnonzero(self.kept), self.mean)
-
     def scores(self, cohort: Cohort, weights: np.ndarray) -> np.ndarray:
-        """Of weights (s, variants): float64 (n, s), 0 of who counts nowhere."""
-        variants = np.flatnonzero(self.kept)
-        found = scores_of(cohort, variants, self.mean, np.ascontiguousarray(weights.T))
-        return np.asarray(found * cohort.samples.kept[:, None])
-
-    @classmethod
-    def widest(cls, plan: Plan, sizes: Sizes | None) -> tuple[np.ndarray, np.ndarray] | None:
-        """What is kept, and the means, if all variants of the autosomes are."""
-        chunks = _autosomal(plan, sizes)
-        if chunks is None:
-            return None
-        kept = np.zeros(max((chunk.stop for chunk in chunks), default=0), bool)
-        for chunk in chunks:
-            kept[chunk.start : chunk.stop] = True
-        return kept, np.zeros(np.count_nonzero(kept))
+        return np.asarray(super().scores(cohort, weights) * cohort.samples.kept[:, None])
 
 
 @dataclass(frozen=True, eq=False)
-class Multiply(_OfKept):
+class Multiply(_OfPeople):
     """X'(X q) for the directions q of a block."""
 
     name: ClassVar[str] = "components/products"
@@ -186,9 +146,7 @@ class Multiply(_OfKept):
     ring_bits: ClassVar[int] = 64
 
     kept: np.ndarray
-    """bool (variants of the panel up to the last that is in,)"""
     mean: np.ndarray
-    """float64 (kept,): copies of the panel's first allele, which stand for missing calls"""
     directions: np.ndarray
     """float64 (block, kept): what a copy counts"""
     most: int
@@ -234,19 +192,19 @@ class Multiply(_OfKept):
         return self.block <= most_directions(plan) and self.cohorts == plan.cohorts
 
     def asking(self) -> Asking:
-        return Asking(items=np.flatnonzero(self.kept), most=MOST_ROUNDS)
+        return Asking(items=self.items, most=MOST_ROUNDS)
 
     def follows(self) -> tuple[str, ...]:
         return (CountPeople.name, CountGenotypes.name)
 
     def local(self, cohort: Cohort) -> Arrays:
         scores = self.scores(cohort, self.directions)
-        products = times_genotypes(cohort, np.flatnonzero(self.kept), self.mean, scores)
+        products = times_genotypes(cohort, self.items, self.mean, scores)
         return {"products": np.ascontiguousarray(products.T)}
 
 
 @dataclass(frozen=True, eq=False)
-class KeepScores(_OfKept):
+class KeepScores(_OfPeople):
     """Have each cohort keep its people's scores: covariates of what is asked after this."""
 
     name: ClassVar[str] = "components/scores"
@@ -297,7 +255,7 @@ class KeepScores(_OfKept):
         return (self.count, self.cohorts) == (plan.components, plan.cohorts)
 
     def asking(self) -> Asking:
-        return Asking(items=np.flatnonzero(self.kept))
+        return Asking(items=self.items)
 
     def follows(self) -> tuple[str, ...]:
         return (Multiply.name,)

@@ -31,7 +31,7 @@ from unpooled.algorithms.ld.questions import (
     weights,
 )
 from unpooled.algorithms.shared import filters
-from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chunks_of
+from unpooled.algorithms.shared.chunks import Chunk, autosomal_chunks
 from unpooled.algorithms.shared.genotype_counts import Counted
 from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.errors import Refuse
@@ -47,7 +47,7 @@ _FEW = 1 << 17
 def prune_autosomes(study: Study) -> Asks[np.ndarray]:
     """The variants of the autosomes that remain, of those that pass the filters: as `pruned`."""
     founders = yield from count_founders(study)
-    chunks = [chunk for chunk in chunks_of(study) if chunk.chromosome == DIPLOID]
+    chunks = autosomal_chunks(study)
     compared = yield from candidates(study, founders, chunks)
     return (yield from pruned(study, founders, compared))
 

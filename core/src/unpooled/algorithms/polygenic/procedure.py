@@ -30,7 +30,7 @@ from unpooled.algorithms.polygenic.questions import (
 from unpooled.algorithms.polygenic.result import rows_of, score
 from unpooled.algorithms.regression.dependent import about_means, refuse_dependent
 from unpooled.algorithms.regression.pool import Calls, Pool, count_genotypes, count_people
-from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chunks_of
+from unpooled.algorithms.shared.chunks import Chunk, autosomal_chunks
 from unpooled.algorithms.shared.gradients import Gradients, dot
 from unpooled.algorithms.shared.groups import CASE, COMPLETE
 from unpooled.algorithms.shared.standardise import column_names, standardise
@@ -54,7 +54,7 @@ def polygenic(study: Study) -> Asks[None]:
     products = (yield design)["products"]
     if not plan.alone:
         _refuse_dependent(plan, design, products)
-    chunks = [chunk for chunk in chunks_of(study) if chunk.chromosome == DIPLOID]
+    chunks = autosomal_chunks(study)
     parts = yield Each(about_chunk(study, chunk, pool, design, _left_out(found)) for chunk in chunks)
     if not any(part.kept.any() for part in parts):
         refuse_no_variant()

@@ -24,9 +24,10 @@ from unpooled.algorithms.polygenic.options import MOST_ROUNDS, USUAL_SHARES
 from unpooled.algorithms.polygenic.people import FITTED, columns_of, key_of
 from unpooled.algorithms.regression.pool import Census
 from unpooled.algorithms.shared import plausible
-from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, chromosome_class, foreseen_chunks
+from unpooled.algorithms.shared.chunks import are_autosomal, foreseen_autosomal
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
-from unpooled.algorithms.shared.genotype_products import scores_of, taken_for, times_genotypes
+from unpooled.algorithms.shared.genotype_products import taken_for, times_genotypes
+from unpooled.algorithms.shared.kept import OfKept
 from unpooled.algorithms.shared.standardise import fraction_bits
 from unpooled.cohort import Cohort, blocks
 from unpooled.kernels.counts import count_genotypes, group_masks
@@ -150,15 +151,8 @@ class _AboutChunk(Question):
         return self.stop - self.start
 
     def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
-        codes = np.unique(chromosomes[self.start : self.stop]).tolist()
-        places = {chromosome_class(code, plan.autosomes) for code in codes}
-        return super().fits_panel(chromosomes, plan) and places <= {DIPLOID}
-
-
-def _chunks(plan: Plan, sizes: Sizes | None) -> list[Chunk] | None:
-    """Those that can be asked about."""
-    found = foreseen_chunks(plan, sizes)
-    return None if found is None else [chunk for chunk in found if chunk.chromosome == DIPLOID]
+        here = chromosomes[self.start : self.stop]
+        return super().fits_panel(chromosomes, plan) and are_autosomal(here, plan)
 
 
 @dataclass(frozen=True)
@@ -191,7 +185,7 @@ class CountCarriers(_AboutChunk, OfDrawn):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        chunks, key = _chunks(plan, sizes), key_of(plan)
+        chunks, key = foreseen_autosomal(plan, sizes), key_of(plan)
         if chunks is None:
             return None
         return Foreseen([cls(chunk.start, chunk.stop, key, plan.held_out, 0) for chunk in chunks])
@@ -255,7 +249,7 @@ class SumWithAlleles(_OfColumns, _AboutChunk):
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
-        chunks, design = _chunks(plan, sizes), SumColumns.none(plan)
+        chunks, design = foreseen_autosomal(plan, sizes), SumColumns.none(plan)
         if chunks is None:
             return None
         all_of = [(chunk, np.ones(chunk.variants, bool), np.zeros(chunk.variants)) for chunk in chunks]
@@ -299,52 +293,8 @@ class SumWithAlleles(_OfColumns, _AboutChunk):
         return {"sums": sums.reshape(self.count, GROUPS, self.width)}
 
 
-class _AboutMany(_OfColumns):
-    """About all variants of the score at once."""
-
-    kept: np.ndarray
-    mean: np.ndarray
-
-    @property
-    def reach(self) -> int:
-        return len(self.kept)
-
-    def filled(self) -> Filled:
-        return taken_for(np.flatnonzero(self.kept), self.mean)
-
-    @property
-    def variants(self) -> int:
-        return int(np.count_nonzero(self.kept))
-
-    def is_plausible(self, weights: np.ndarray, sets: int) -> bool:
-        good = self.kept.dtype == np.bool_ and self.kept.ndim == 1
-        good = good and plausible.copies(self.mean, (self.variants,))
-        return good and plausible.real(weights, (sets, self.variants))
-
-    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
-        if self.reach > len(chromosomes):
-            return False
-        codes = np.unique(chromosomes[: self.reach][self.kept]).tolist()
-        return {chromosome_class(code, plan.autosomes) for code in codes} <= {DIPLOID}
-
-    def scores(self, cohort: Cohort, weights: np.ndarray) -> np.ndarray:
-        """float64 (n, sets)"""
-        return scores_of(cohort, np.flatnonzero(self.kept), self.mean, np.ascontiguousarray(weights.T))
-
-    @classmethod
-    def widest(cls, plan: Plan, sizes: Sizes | None) -> tuple[np.ndarray, np.ndarray] | None:
-        """What is kept, and the means, if all variants of the autosomes are."""
-        chunks = _chunks(plan, sizes)
-        if chunks is None:
-            return None
-        kept = np.zeros(max((chunk.stop for chunk in chunks), default=0), bool)
-        for chunk in chunks:
-            kept[chunk.start : chunk.stop] = True
-        return kept, np.zeros(np.count_nonzero(kept))
-
-
 @dataclass(frozen=True, eq=False)
-class Project(_AboutMany):
+class Project(_OfColumns, OfKept):
     """X'(X p) and C'(X p) for one direction p of each fit that has not ended.
 
     A direction has length 1 where each variant is divided by its deviation: so no product is beyond the
@@ -375,9 +325,7 @@ class Project(_AboutMany):
     ring_bits: ClassVar[int] = 64
 
     kept: np.ndarray
-    """bool (variants of the panel,)"""
     mean: np.ndarray
-    """float64 (kept,): copies of the panel's first allele in the pool"""
     directions: np.ndarray
     """float64 (fits, kept): what a copy counts"""
     is_of_all: tuple[bool, ...]
@@ -387,7 +335,9 @@ class Project(_AboutMany):
 
     def __post_init__(self) -> None:
         good = self.is_of_all in ((False, True), (False,), (True,)) and 1 <= self.iteration <= MOST_ROUNDS
-        plausible.require(good and self.is_plausible(self.directions, self.fits), "projections")
+        plausible.require(
+            good and self.is_plausible(self.directions) and self.fits == len(self.directions), "projections"
+        )
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
@@ -433,12 +383,12 @@ class Project(_AboutMany):
         inside = np.column_stack([fitted | left_out if of_all else fitted for of_all in self.is_of_all])
         scores = self.scores(cohort, self.directions) * inside
         z = self.design.values(cohort)[:, :-1]
-        found = times_genotypes(cohort, np.flatnonzero(self.kept), self.mean, scores)
+        found = times_genotypes(cohort, self.items, self.mean, scores)
         return {"genotypes": np.ascontiguousarray(found.T), "columns": np.einsum("nf,nc->fc", scores, z)}
 
 
 @dataclass(frozen=True, eq=False)
-class SumScores(_AboutMany):
+class SumScores(_OfColumns, OfKept):
     """How the scores of the people that are left out go with what is known of them."""
 
     name: ClassVar[str] = "polygenic/scores"
@@ -471,7 +421,7 @@ class SumScores(_AboutMany):
     design: SumColumns
 
     def __post_init__(self) -> None:
-        plausible.require(self.is_plausible(self.weights, self.count), "scores")
+        plausible.require(self.is_plausible(self.weights), "scores")
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:

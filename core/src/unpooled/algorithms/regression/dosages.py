@@ -55,8 +55,7 @@ class CountDosages(CountGenotypes):
             ("variants", "group_count"),
             "most_squares",
             "per variant and group of people: sum of squared dosages, likewise",
-            "how far dosages vary in each group of the pool; of a group of two people, both dosages, without "
-            "name or cohort",
+            "how far dosages vary in each group of the pool; for a group of one person, that person's dosage",
             of_one=True,
         ),
     )

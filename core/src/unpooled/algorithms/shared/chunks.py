@@ -43,10 +43,27 @@ def chunks_of(study: Study) -> tuple[Chunk, ...]:
     return tuple(_chunks(study.panel.chromosome, study.plan))
 
 
+def autosomal_chunks(study: Study) -> list[Chunk]:
+    """Those on the autosomes."""
+    return [chunk for chunk in chunks_of(study) if chunk.chromosome == DIPLOID]
+
+
 def foreseen_chunks(plan: Plan, sizes: Sizes | None) -> tuple[Chunk, ...] | None:
     """Those of a panel with all of a cohort's variants: no panel has more. None without the sizes."""
     codes = chromosomes(sizes, plan.autosomes)
     return None if codes is None else tuple(_chunks(codes, plan))
+
+
+def foreseen_autosomal(plan: Plan, sizes: Sizes | None) -> list[Chunk] | None:
+    """Those on the autosomes."""
+    found = foreseen_chunks(plan, sizes)
+    return None if found is None else [chunk for chunk in found if chunk.chromosome == DIPLOID]
+
+
+def are_autosomal(chromosomes: np.ndarray, plan: Plan) -> bool:
+    """Whether these chromosome codes are all of autosomes, as `DIPLOID` has them."""
+    classes = {chromosome_class(code, plan.autosomes) for code in np.unique(chromosomes).tolist()}
+    return classes <= {DIPLOID}
 
 
 def _chunks(codes: np.ndarray, plan: Plan) -> Iterator[Chunk]:

@@ -1,0 +1,62 @@
+"""Questions about all variants of the autosomes that a study keeps, at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unpooled.algorithms.shared import plausible
+from unpooled.algorithms.shared.chunks import are_autosomal, foreseen_autosomal
+from unpooled.algorithms.shared.genotype_products import scores_of, taken_for
+from unpooled.cohort import Cohort
+from unpooled.plan import Plan
+from unpooled.question import Filled, Question
+from unpooled.sizes import Sizes
+
+
+class OfKept(Question):
+    """About the variants that are kept, a missing call of each as its mean."""
+
+    kept: np.ndarray
+    """bool (variants of the panel up to the last that is kept,)"""
+    mean: np.ndarray
+    """float64 (kept,): copies of the panel's first allele in the pool, which stand for missing calls"""
+
+    @property
+    def items(self) -> np.ndarray:
+        """Panel indices: int64 (kept,)."""
+        return np.flatnonzero(self.kept)
+
+    @property
+    def reach(self) -> int:
+        return len(self.kept)
+
+    @property
+    def variants(self) -> int:
+        return int(np.count_nonzero(self.kept))
+
+    def is_plausible(self, weights: np.ndarray) -> bool:
+        """Whether there are as many means as variants, and as many columns of `weights`."""
+        good = self.kept.dtype == np.bool_ and self.kept.ndim == 1 and weights.ndim == 2
+        good = good and plausible.copies(self.mean, (self.variants,))
+        return good and plausible.real(weights, (len(weights), self.variants))
+
+    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
+        return self.reach <= len(chromosomes) and are_autosomal(chromosomes[: self.reach][self.kept], plan)
+
+    def filled(self) -> Filled:
+        return taken_for(self.items, self.mean)
+
+    def scores(self, cohort: Cohort, weights: np.ndarray) -> np.ndarray:
+        """Of weights (s, kept): float64 (n, s)."""
+        return scores_of(cohort, self.items, self.mean, np.ascontiguousarray(weights.T))
+
+    @staticmethod
+    def widest(plan: Plan, sizes: Sizes | None) -> tuple[np.ndarray, np.ndarray] | None:
+        """`kept` and `mean` if all variants of the autosomes are kept. None without the sizes."""
+        chunks = foreseen_autosomal(plan, sizes)
+        if chunks is None:
+            return None
+        kept = np.zeros(max((chunk.stop for chunk in chunks), default=0), bool)
+        for chunk in chunks:
+            kept[chunk.start : chunk.stop] = True
+        return kept, np.zeros(np.count_nonzero(kept))
