@@ -193,9 +193,7 @@ class _Reader:
         return _Block(
             np.where(several, np.uint8(_NOWHERE), self._chromosomes(tokens, layout.chromosome)),
             position,
-            np.zeros(len(tokens), "S1")
-            if self.by_place
-            else text.strings(tokens.text, *tokens.column(layout.name)),
+            self._names(tokens),
             a1,
             a2,
             tokens.line.astype(np.uint32),

@@ -321,7 +321,6 @@ class Api:
         self._ask("GET", "panel", most=MOST_BYTES, into=part)
 
     def coordinators_list(self, part: Path) -> None:
-        """The same of the coordinator's list."""
         self._ask("GET", "list", most=MOST_BYTES, into=part)
 
     def questions(self, wait: float, seen: tuple[int, ...]) -> Questions:
