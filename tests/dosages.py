@@ -27,7 +27,7 @@ def write_pgen(prefix: Path, variants: Sequence[str], dosages: np.ndarray, psam:
         nonref_flags=False,
         dosage_present=True,
     ) as writer:
-        writer.append_dosages_batch(np.where(np.isnan(dosages), -9, dosages).astype(np.float32))
+        writer.append_dosages_batch(np.where(np.isnan(dosages), -9, dosages).astype(np.float32, order="C"))
     prefix.with_suffix(".pvar").write_text("\n".join(["#CHROM\tPOS\tID\tREF\tALT", *variants]) + "\n")
     prefix.with_suffix(".psam").write_text("\n".join(psam) + "\n")
 
@@ -82,19 +82,26 @@ def pfiles(parts: Sequence[Path]) -> Words:
 def in_vcf(plink2: Plink, part: Path) -> Words:
     """The same cohort as a packed VCF."""
     _export(plink2, part, "vcf", "bgz", "vcf-dosage=DS-force", "id-paste=iid")
-    return ["--vcf", f"{part}.vcf.gz", "--vcf-dosage", "DS", "--psam", f"{part}.psam"]
+    return ["--vcf", Path(f"{part}.vcf.gz"), "--vcf-dosage", "DS", "--psam", Path(f"{part}.psam")]
 
 
 def in_bcf(plink2: Plink, part: Path) -> Words:
     """The same cohort as a BCF."""
     _export(plink2, part, "bcf", "vcf-dosage=DS-force", "id-paste=iid")
-    return ["--vcf", f"{part}.bcf", "--vcf-dosage", "DS", "--psam", f"{part}.psam"]
+    return ["--vcf", Path(f"{part}.bcf"), "--vcf-dosage", "DS", "--psam", Path(f"{part}.psam")]
 
 
 def in_bgen(plink2: Plink, part: Path) -> Words:
     """The same cohort as a BGEN of 16 bits."""
     _export(plink2, part, "bgen-1.2", "bits=16", "ref-first")
-    return ["--bgen", f"{part}.bgen", "--sample", f"{part}.sample", "--psam", f"{part}.psam"]
+    return [
+        "--bgen",
+        Path(f"{part}.bgen"),
+        "--sample",
+        Path(f"{part}.sample"),
+        "--psam",
+        Path(f"{part}.psam"),
+    ]
 
 
 def _export(plink2: Plink, part: Path, *kind: str) -> None:

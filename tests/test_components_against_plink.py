@@ -89,11 +89,24 @@ def ancestry(cohorts: list[Path], rehearse: Rehearse, tmp_path_factory: pytest.T
     return ours
 
 
+@pytest.fixture(scope="module")
+def ten(
+    founders: Path, split: Callable[..., list[Path]], tmp_path_factory: pytest.TempPathFactory
+) -> list[Path]:
+    """Ten cohorts, the smallest a thirtieth of the largest."""
+    return split(founders, (30, 1, 7, 12, 3, 18, 2, 5, 9, 4), tmp_path_factory.mktemp("ten"), *MICE)
+
+
 def test_of_mice_the_components_of_plink2(
     founders: Path, cohorts: list[Path], ancestry: Path, plink2: Programs, tmp_path: Path
 ) -> None:
     """Real structure, uneven cohorts, missing calls; everybody is scored by the files that come out."""
-    ours, theirs = ancestry, tmp_path / "theirs"
+    check_components(founders, cohorts, ancestry, plink2, tmp_path / "theirs")
+
+
+def check_components(
+    founders: Path, cohorts: Sequence[Path], ours: Path, plink2: Programs, theirs: Path
+) -> None:
     plink2("--bfile", founders, *OWN, "--autosome", "--freq", "counts", "--pca", 5,
            "allele-wts", "meanimpute", "--threads", 1, "--out", theirs)  # fmt: skip
     values, expected = (np.loadtxt(f"{stem}.eigenval") for stem in (ours, theirs))
@@ -137,15 +150,27 @@ def covariates(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     """The pool's table of covariates: a number from the cohorts' files, and their people's components."""
-    scores = eigenvec_of(*(cohort.with_suffix(".eigenvec") for cohort in cohorts))
-    head, *lines = (line.split() for line in mouse_tables["covar"].read_text().splitlines())
-    place = head.index("weight")
-    rows = ["\t".join(["FID", "IID", "weight", *(f"PC{k + 1}" for k in range(COMPONENTS))])]
-    for fid, iid, *others in lines:
-        own = map(repr, scores[fid, iid][:COMPONENTS].tolist())
-        rows.append("\t".join([fid, iid, others[place - 2], *own]))
-    (table := tmp_path_factory.mktemp("covariates") / "table").write_text("\n".join(rows) + "\n")
+    table = tmp_path_factory.mktemp("covariates") / "table"
+    write_covariates(table, mouse_tables["covar"], cohorts)
     return table
+
+
+def write_covariates(table: Path, own: Path, cohorts: Sequence[Path], *, indicators: bool = False) -> None:
+    """The weight, the components, and perhaps an indicator of each cohort but the first."""
+    scores = eigenvec_of(*(cohort.with_suffix(".eigenvec") for cohort in cohorts))
+    members = {
+        key: k for k, cohort in enumerate(cohorts) for key in eigenvec_of(cohort.with_suffix(".eigenvec"))
+    }
+    others = [k for k in range(1, len(cohorts)) if indicators]
+    head, *lines = (line.split() for line in own.read_text().splitlines())
+    place = head.index("weight")
+    names = [*(f"PC{k + 1}" for k in range(COMPONENTS)), *(f"COHORT{k}" for k in others)]
+    rows = ["\t".join(["FID", "IID", "weight", *names])]
+    for fid, iid, *values in lines:
+        of = members[fid, iid]
+        row = [*map(repr, scores[fid, iid][:COMPONENTS].tolist()), *(str(int(of == k)) for k in others)]
+        rows.append("\t".join([fid, iid, values[place - 2], *row]))
+    table.write_text("\n".join(rows) + "\n")
 
 
 @pytest.mark.parametrize("test", ["linear", "logistic"])
@@ -176,11 +201,42 @@ def test_a_regression_beside_components_is_plink2s(
     check_lines(found, theirs)
 
 
-def check_lines(ours: Path, theirs: Path) -> None:
-    """Line by line, whichever allele is counted."""
-    found, expected = ({(row["ID"], row["TEST"]): row for row in rows(file)} for file in (ours, theirs))
+def test_ten_cohorts_and_the_same_cohorts_apart(
+    founders: Path,
+    ten: list[Path],
+    mouse_tables: dict[str, Path],
+    rehearse: Rehearse,
+    plink2: Programs,
+    tmp_path: Path,
+) -> None:
+    """Components of ten uneven cohorts; and beside them a regression with cohorts apart, of which plink2 has
+    indicators of the cohorts among its covariates."""
+    rehearse("--test", "pca", *flags_of(ten), *OWN, "--pca", 5, "--min-samples", 5,
+             "--out", tmp_path / "ancestry")  # fmt: skip
+    check_components(founders, ten, tmp_path / "ancestry", plink2, tmp_path / "pooled")
+    write_covariates(tmp_path / "table", mouse_tables["covar"], ten, indicators=True)
+    pheno = ("--pheno", mouse_tables["pheno"], "--pheno-name", "second")
+    rehearse("--test", "linear", *flags_of(ten), *OWN, "--allow-no-sex", *pheno, "--components", COMPONENTS,
+             "--covar", mouse_tables["covar"], "--covar-name", "weight", "--missing", "exact",
+             "--cohorts-apart", "--min-samples", 5, "--files", "glm",
+             "--out", tmp_path / "ours")  # fmt: skip
+    plink2("--bfile", founders, "--chr-set", 19, *pheno, "--require-covar", "--require-pheno", "second",
+           "--covar", tmp_path / "table", "--covar-variance-standardize", "--glm", "omit-ref",
+           "--threads", 1, "--out", tmp_path / "theirs")  # fmt: skip
+    (theirs,), (found,) = (list(tmp_path.glob(f"{name}.*.glm.*")) for name in ("theirs", "ours"))
+    check_lines(found, theirs, tests=("ADD",))
+
+
+def check_lines(ours: Path, theirs: Path, tests: Sequence[str] = ()) -> None:
+    """Line by line, whichever allele is counted; perhaps of some tests only."""
+    found, expected = (
+        {(row["ID"], row["TEST"]): row for row in rows(file) if not tests or row["TEST"] in tests}
+        for file in (ours, theirs)
+    )
     known = {key for key, row in found.items() if row["P"] != "NA"}
-    assert len(known) > 3_000 and all((expected[key]["P"] == "NA") == (key not in known) for key in found)
+    assert len(known) > 600 * (1 if tests else 5) and all(
+        (expected[key]["P"] == "NA") == (key not in known) for key in found
+    )
     effect = "BETA" if "BETA" in next(iter(expected.values())) else "OR"
     for key in known:
         one, other = found[key], expected[key]

@@ -70,7 +70,7 @@ def of_variants(test: str, **changes: Any) -> Small:
 
 def _cohorts(plan: Plan, panel: Panel) -> list[ArrayCohort]:
     random = np.random.default_rng(7)
-    n, m = COHORTS * PEOPLE, len(panel)
+    n, m = plan.cohorts * PEOPLE, len(panel)
     copies = random.binomial(2, random.uniform(0.2, 0.5, m)[:, None], (m, n)).astype(np.int8)
     copies[4:, ::17] = -1
     copies[:2] = 1
@@ -202,6 +202,13 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "linear, of dosages": lambda: of_variants("linear", missing="exact", dosages=True, files=FILES),
     "linear, of dosages, mean": lambda: of_variants(
         "linear", dosages=True, hwe=0, phenotypes=("z",), require_pheno=True, files=("ssf",)
+    ),
+    "linear, apart": lambda: of_variants("linear", cohorts=4, cohorts_apart=True, missing="exact"),
+    "linear, apart, of dosages and phenotypes, mean": lambda: of_variants(
+        "linear", cohorts=4, cohorts_apart=True, dosages=True, phenotypes=("z",), files=FILES
+    ),
+    "linear, apart, beside components": lambda: of_variants(
+        "linear", cohorts=4, cohorts_apart=True, components=2, condition=("rs1_3",), files=_OF_PLINK
     ),
     "logistic, of dosages": lambda: of_variants("logistic", missing="exact", dosages=True, files=FILES),
     "logistic, of dosages, mean": lambda: of_variants("logistic", dosages=True, files=FILES),

@@ -12,6 +12,7 @@ import pytest
 from asking import followed
 
 from unpooled.algorithms import ALGORITHMS, check, usual, with_chunks
+from unpooled.algorithms.components.blocks import first_block
 from unpooled.algorithms.components.krylov import Krylov, start
 from unpooled.algorithms.components.options import block_of
 from unpooled.algorithms.components.pca import FIT, PCA, VALUES
@@ -211,15 +212,50 @@ def test_what_the_plan_has_to_say() -> None:
         check(plan_of(files=("eigenvec.allele",)))
 
 
+LENGTH = np.sqrt(0.5 * 0.75)
+"""A deviation of copies, of which a person has half a one in the mean."""
+
+
+def block(rows: int, variants: int, turn: int = 1, **changes: Any) -> Multiply:
+    """Of an honest study of 4,000 people: the plan's first block, or a later one."""
+    mean, plan = np.full(variants, 0.5), plan_of(**changes)
+    signs = first_block(plan, rows, variants) if turn == 1 else start(b"any", rows, variants)
+    q = Krylov.begin(signs).next / LENGTH
+    return Multiply(np.ones(variants, bool), mean, q, 9, len(SIZES), 4000, turn)
+
+
 def test_a_question_beyond_the_plan_is_not_answered() -> None:
-    kept, mean = np.ones(3, bool), np.ones(3)
-    asked = Multiply(kept, mean, np.zeros((16, 3)), 9, len(SIZES), 1)
+    asked = block(16, 60)
     assert asked.agrees(plan_of()) and not asked.agrees(plan_of(pca=5))
     assert not replace(asked, cohorts=3).agrees(plan_of())
-    assert not asked.fits_panel(np.array([1, 1, 23]), plan_of()) and asked.fits_panel(np.ones(3), plan_of())
-    for wrong in ({"round": 21}, {"mean": mean * 3}, {"most": 0}, {"directions": np.full((16, 3), np.inf)}):
+    codes = np.ones(60, np.uint8)
+    assert asked.fits_panel(codes, plan_of()) and not asked.fits_panel(codes * 23, plan_of())
+    nothing = np.full((16, 60), np.inf)
+    for wrong in ({"round": 21}, {"mean": asked.mean * 5}, {"most": 0}, {"directions": nothing}):
         with pytest.raises(ProtocolError, match="fields that cannot be"):
             replace(asked, **wrong)
+
+
+def test_blocks_that_no_honest_study_multiplies_with_are_not_answered() -> None:
+    first, later = block(16, 2000), block(16, 2000, turn=2)
+    assert first.agrees(plan_of()) and later.agrees(plan_of())
+    turned = np.linalg.qr(np.random.default_rng(1).normal(size=(16, 16)))[0]
+    assert replace(first, directions=turned @ first.directions).agrees(plan_of())  # the same space
+    assert not replace(later, round=1).agrees(plan_of())  # not the plan's
+    assert not first.agrees(plan_of(maf=0.01))
+
+    one = later.directions.copy()
+    one[:, 7] = 0
+    one[1:] = Krylov.begin(one[1:]).next / LENGTH
+    one[0] = np.where(np.arange(2000) == 7, 1 / LENGTH, 0)
+    alone = replace(later, directions=one)  # along a single variant
+    assert not alone.agrees(plan_of())
+    assert not replace(later, directions=turned @ one).agrees(plan_of())  # nor hidden among others
+    assert not replace(later, directions=2 * later.directions).agrees(plan_of())
+
+    assert replace(later, round=20).agrees(plan_of())
+    fewer = replace(later, people=16 * 10 * 8)  # of which eight rounds are enough
+    assert replace(fewer, round=8).agrees(plan_of()) and not replace(fewer, round=9).agrees(plan_of())
 
 
 def test_beside_a_regression_each_cohort_has_the_scores(cohorts: list[ArrayCohort]) -> None:

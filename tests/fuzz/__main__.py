@@ -1,7 +1,7 @@
-"""`python -m tests.fuzz gwas|tables|encodings|models|api|readers`: inputs made up from a seed.
+"""`python -m tests.fuzz gwas|dosages|tables|encodings|models|api|readers`: inputs made up from a seed.
 
-gwas, tables, encodings, models   random federations, beside what the pool gives
-api, readers                      requests to every interface; bytes for every reader and decoder
+gwas, dosages, tables, encodings, models   random federations, beside what the pool gives
+api, readers                               requests to every interface; bytes for every reader and decoder
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=["gwas", "tables", "encodings", "models", "api", "readers"])
+    kinds = ["gwas", "dosages", "tables", "encodings", "models", "api", "readers"]
+    parser.add_argument("what", choices=kinds)
     parser.add_argument(
         "--count", type=int, default=100, help="how many federations, or inputs for each test"
     )
@@ -34,6 +35,10 @@ def main() -> int:
 
         return min(1, longer.main(given.what, given.count, given.seed))
     bounds = given.count, given.seconds, given.seed, given.out
+    if given.what == "dosages":
+        from . import dosages
+
+        return min(1, dosages.main(*bounds))
     if given.what == "tables":
         from . import tables
 

@@ -12,6 +12,7 @@ from books import answerer_of, asked, started_again
 
 from unpooled import question as questions
 from unpooled.algorithms import ALGORITHMS, usual, whole, with_chunks
+from unpooled.algorithms.components.questions import Multiply
 from unpooled.algorithms.learning import questions as of_models
 from unpooled.algorithms.learning.logistic_questions import Differentiate
 from unpooled.algorithms.learning.questions import CountLevelsByFold, SumProducts
@@ -39,6 +40,8 @@ def plan_of(method: str) -> Plan:
     word = Column("word", "category", "", "one-hot", ("a", "b", "c", "rare"))
     named: dict[str, Any] = {"cohorts": COHORTS, "compensator_key": bytes(32), **usual(method)}
     named |= {"files": tuple(named["files"])}
+    if method == "pca":
+        return with_chunks(Plan(method, **named | {"phenotype": "y", "pca": 2, "nonfounders": True}))
     if method == "polygenic":
         more = {"phenotype": "y", "trait": "quantitative", "shares": (0.01,), "held_out": 2}
         return with_chunks(Plan(method, **named | more))
@@ -54,7 +57,7 @@ def plan_of(method: str) -> Plan:
 
 def cohorts_of(plan: Plan) -> list[Any]:
     random = np.random.default_rng(3)
-    if plan.test == "polygenic":
+    if not plan.of_tables:
         return [_people(random) for _ in range(COHORTS)]
     ill = Words(random.integers(0, 2, ROWS), ("no", "yes"))
     word = Words(np.where(np.arange(ROWS) < 397, np.arange(ROWS) % 4, 4), ("a", "b", "c", "other", "rare"))
@@ -86,7 +89,7 @@ def honest(plan: Plan, cohorts: list[Any]) -> list[Any]:
             outcome = branch.go_on(_told(waits, sums) if waits.opens else sums)
         return outcome.value
 
-    run(whole(Study(plan, lambda: PANEL if plan.test == "polygenic" else Panel.of([]))))
+    run(whole(Study(plan, lambda: Panel.of([]) if plan.of_tables else PANEL)))
     return found
 
 
@@ -137,7 +140,7 @@ def is_wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(of_models, "MOST_COLUMNS", 2)
 
 
-@pytest.mark.parametrize("method", ["ridge", "logistic-model", "polygenic"])
+@pytest.mark.parametrize("method", ["ridge", "logistic-model", "polygenic", "pca"])
 def test_an_honest_study_is_answered_to_its_end(method: str) -> None:
     trial = Trial(method)
     for k, question in enumerate(trial.honest):
@@ -163,6 +166,8 @@ def test_of_very_many_columns_the_book_keeps_the_columns_once(is_wide: None) -> 
         ("logistic-model", Differentiate, "model/levels"),
         ("polygenic", SumColumns, "polygenic/people"),
         ("polygenic", SumWithAlleles, "polygenic/carriers"),
+        ("pca", Multiply, "components/people"),
+        ("pca", Multiply, "components/genotypes"),
     ],
 )
 def test_nothing_is_summed_before_it_was_counted(method: str, kind: type[Question], left_out: str) -> None:
@@ -221,6 +226,24 @@ def test_covariates_and_phenotype_of_a_score_are_standardised_in_one_way(kind: t
     question = trial.answered_until(kind)
     design = replace(question.design, centre=question.design.centre + 1.0)
     trial.refuses(replace(question, design=design), "other values")
+
+
+def test_components_are_of_the_same_variants_and_people_in_each_of_few_rounds() -> None:
+    """A server that lies about the pool, looks elsewhere, or asks more than it needs is not answered."""
+    trial = Trial("pca")
+    first = trial.answered_until(Multiply)
+    along_one = np.zeros_like(first.directions)
+    np.fill_diagonal(along_one, 1 / np.sqrt(first.mean * (1 - first.mean / 2)))
+    trial.refuses(replace(first, directions=along_one[:2]), "accepted plan does not allow")
+    ask(trial.own, first, trial.data)
+    trial.refuses(replace(first, directions=-first.directions), "again what was answered")
+    second = replace(first, round=2)
+    trial.refuses(replace(second, people=10 * first.people), "other values than it began with")
+    trial.refuses(replace(second, mean=first.mean * 0.99, directions=first.directions[:0]), "other values")
+    without = replace(first, kept=first.kept[:-1], mean=first.mean[:-1], directions=first.directions[:0, :-1])
+    trial.refuses(replace(without, round=2), "other values than it began with")
+    rounds = first.people // 10 // first.block
+    trial.refuses(replace(first, round=rounds + 1), "accepted plan does not allow")
 
 
 def test_levels_are_counted_before_a_table_is_summed_not_after() -> None:

@@ -27,8 +27,8 @@ def cohort_of(people: int) -> ArrayCohort:
 def test_scores_outlast_the_program_and_belong_to_one_seed(tmp_path: Path) -> None:
     folder, cohort, kept = StateFolder(tmp_path / "state"), cohort_of(30), np.ones(5, bool)
     folder.path.mkdir()
-    scores = KeepScores(kept, np.ones(5), np.random.default_rng(2).normal(size=(2, 5)), 3)
-    other = Multiply(kept, np.ones(5), np.zeros((1, 5)), 9, 3, 1)
+    scores = KeepScores(kept, np.ones(5), np.random.default_rng(2).normal(size=(2, 5)), 3, 90)
+    other = Multiply(kept, np.ones(5), np.zeros((1, 5)), 9, 3, 90, 1)
 
     before = Deriving(folder, b"seed")
     assert before.extended(cohort, other) is cohort

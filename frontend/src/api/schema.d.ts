@@ -1342,6 +1342,8 @@ export interface components {
             genotype_model?: components["schemas"]["GenotypeModelEnum"];
             /** @description Interaction with. Covariates whose product with the genotype is in the model, by name. Empty for none. */
             interaction?: string[];
+            /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, so that no sum is one cohort's. From 4 cohorts on. */
+            cohorts_apart?: boolean;
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;
             /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */
@@ -1991,6 +1993,8 @@ export interface components {
             genotype_model?: components["schemas"]["GenotypeModelEnum"];
             /** @description Interaction with. Covariates whose product with the genotype is in the model, by name. Empty for none. */
             interaction?: string[];
+            /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, so that no sum is one cohort's. From 4 cohorts on. */
+            cohorts_apart?: boolean;
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;
             /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */
@@ -2367,6 +2371,8 @@ export interface components {
             genotype_model?: components["schemas"]["GenotypeModelEnum"];
             /** @description Interaction with. Covariates whose product with the genotype is in the model, by name. Empty for none. */
             interaction?: string[];
+            /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, so that no sum is one cohort's. From 4 cohorts on. */
+            cohorts_apart?: boolean;
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;
             /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */
@@ -2608,6 +2614,8 @@ export interface components {
             genotype_model?: components["schemas"]["GenotypeModelEnum"];
             /** @description Interaction with. Covariates whose product with the genotype is in the model, by name. Empty for none. */
             interaction?: string[];
+            /** @description Cohorts apart. As with an indicator of each cohort among the covariates: cohorts are not compared with one another. Each subtracts its own means, so that no sum is one cohort's. From 4 cohorts on. */
+            cohorts_apart?: boolean;
             /** @description Heterogeneity across fewer cohorts. Effects are combined from 3 cohorts on, instead of 4, random ones of 5. One of so few that subtracts its own estimate can work out those of the others, though not whose each is. */
             few_studies?: boolean;
             /** @description Imputed dosages. Copies of an allele as they are imputed, such as 0.87, instead of called genotypes. A cohort with called genotypes counts whole copies. In the PLINK 2 report and GWAS-SSF only. */

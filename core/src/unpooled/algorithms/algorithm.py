@@ -140,8 +140,8 @@ class Algorithm:
             found["schema"] = f"{self.title} is about columns of type {self.column_type}: want at least one"
         if unknown := [file for file in plan.files if file not in self.files]:
             found["files"] = f"{self.title} has the files {', '.join(self.files)}, not {', '.join(unknown)}"
-        own = {option.name for option in self.all_options}
+        own, rules = {option.name for option in self.all_options}, self.rules(plan)
         for name, _ in plan.options:
             if name not in own:
-                found[name] = f"{self.title} does not have this"
-        return {**self.rules(plan), **found}
+                found[name] = rules.get(name, f"{self.title} does not have this")
+        return {**rules, **found}

@@ -16,7 +16,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.algorithms.components.krylov import Krylov, start
+from unpooled.algorithms.components.blocks import first_block
+from unpooled.algorithms.components.krylov import Krylov
 from unpooled.algorithms.components.options import (
     COMPONENTS,
     LEAST_ROUNDS,
@@ -35,10 +36,8 @@ from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.errors import Refuse
 from unpooled.plan import FEWEST_AT_A_LEVEL, Plan
 from unpooled.procedure import Asks, Each, Go, Study, procedure
-from unpooled.protocol.messages import MIN_COHORTS
 from unpooled.shared_options import MAF
 
-_INFO = b"unpooled/principal-components/1"
 FEWEST_FOUNDERS = 50
 """As in PLINK: of fewer people no frequency is estimated."""
 
@@ -188,9 +187,7 @@ def count_chunk(study: Study, chunk: Chunk, people: np.ndarray) -> Asks[Scaled]:
 @procedure("components/begin")
 def begin(study: Study, scaled: Scaled, people: int, block: int) -> Asks[Components]:
     """At a block from a stream of the plan."""
-    # However many variants a question is about, and cohorts there are: as in a cohort alone.
-    fields = {**vars(study.plan), "chunk_size": 0, "cohorts": MIN_COHORTS}
-    krylov = Krylov.begin(start(_INFO + Plan(**fields).hash(), block, len(scaled.variants)))
+    krylov = Krylov.begin(first_block(study.plan, block, len(scaled.variants)))
     return (yield from Go(climb(study, scaled, people, krylov, 1)))
 
 
@@ -199,7 +196,13 @@ def climb(study: Study, scaled: Scaled, people: int, krylov: Krylov, turn: int) 
     """Multiply one block, until there is enough."""
     plan, scale = study.plan, scaled.scale
     sums = yield Multiply(
-        scaled.kept, scaled.mean, krylov.next * scale, bound(scaled.squares, scale), plan.cohorts, turn
+        scaled.kept,
+        scaled.mean,
+        krylov.next * scale,
+        bound(scaled.squares, scale),
+        plan.cohorts,
+        people,
+        turn,
     )
     krylov = krylov.advance(sums["products"] * scale)
     block, rounds = block_of(number_of(plan), len(scale), people, alone=plan.alone)

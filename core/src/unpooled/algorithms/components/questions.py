@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from unpooled.algorithms.components.blocks import is_honest
 from unpooled.algorithms.components.options import BEYOND, MOST_ROUNDS, USUAL_ROUNDS, number_of
 from unpooled.algorithms.ld.questions import PRUNING_ASKS
 from unpooled.algorithms.shared import genotype_counts, groups, plausible
@@ -110,12 +111,15 @@ class _OfPeople(OfKept):
     fills_apart: ClassVar[str] = "components"
 
     cohorts: int
+    people: int
+    """Of the pool: so many directions there may be."""
 
     def is_plausible(self, weights: np.ndarray) -> bool:
-        return super().is_plausible(weights) and plausible.pool(0, self.cohorts)
+        return super().is_plausible(weights) and plausible.pool(self.people, self.cohorts)
 
     def stands_on(self) -> Question:
-        return Multiply(self.kept, self.mean, np.zeros((0, self.variants)), 1, self.cohorts, 1)
+        nothing = np.zeros((0, self.variants))
+        return Multiply(self.kept, self.mean, nothing, 1, self.cohorts, self.people, 1)
 
     def goes_on_from(self, earlier: Any) -> bool:
         """Always about the same variants: the people who lack a call are others elsewhere."""
@@ -152,6 +156,7 @@ class Multiply(_OfPeople):
     most: int
     """No product is beyond this."""
     cohorts: int
+    people: int
     round: int
     """From 1."""
 
@@ -165,7 +170,7 @@ class Multiply(_OfPeople):
             return None
         kept, mean = found
         directions = np.zeros((min(most_directions(plan), len(mean)), len(mean)))
-        asked = cls(kept, mean, directions, 1, plan.cohorts, 1)
+        asked = cls(kept, mean, directions, 1, plan.cohorts, 0, 1)
         return Foreseen([asked], MOST_ROUNDS, exact=False, usual_rounds=USUAL_ROUNDS)
 
     @classmethod
@@ -189,10 +194,12 @@ class Multiply(_OfPeople):
         return max(0, fraction_bits(self.most, self.cohorts, self.ring_bits))
 
     def agrees(self, plan: Plan) -> bool:
-        return self.block <= most_directions(plan) and self.cohorts == plan.cohorts
+        """A block of an honest study, in no more rounds than its people allow."""
+        asked = self.directions, self.mean, self.people, self.round
+        return bool(number_of(plan)) and self.cohorts == plan.cohorts and is_honest(*asked, plan)
 
     def asking(self) -> Asking:
-        return Asking(items=self.items, most=MOST_ROUNDS)
+        return Asking(str(self.round), self.items)
 
     def follows(self) -> tuple[str, ...]:
         return (CountPeople.name, CountGenotypes.name)
@@ -228,6 +235,7 @@ class KeepScores(_OfPeople):
     weights: np.ndarray
     """float64 (components, kept): what a copy counts"""
     cohorts: int
+    people: int
 
     def __post_init__(self) -> None:
         plausible.require(self.is_plausible(self.weights), "principal components")
@@ -237,7 +245,8 @@ class KeepScores(_OfPeople):
         if (found := cls.widest(plan, sizes)) is None:
             return None
         kept, mean = found
-        return Foreseen([cls(kept, mean, np.zeros((plan.components, len(mean))), plan.cohorts)], exact=False)
+        weights = np.zeros((plan.components, len(mean)))
+        return Foreseen([cls(kept, mean, weights, plan.cohorts, 0)], exact=False)
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Real, ...]:

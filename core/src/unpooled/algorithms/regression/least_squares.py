@@ -45,8 +45,28 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
-    """The regressions of some variants of a chunk."""
+class Problem:
+    """The regressions of m variants on p predictors without the intercept, about the means of all of them."""
+
+    products: np.ndarray
+    """float64 (m, p, p)"""
+    with_y: np.ndarray
+    """float64 (m, p)"""
+    y_squares: np.ndarray
+    """float64 (m,)"""
+    means: np.ndarray
+    """float64 (m, p): of the predictors, in the units of the products"""
+    people: np.ndarray
+    """float64 (m,)"""
+    lost: int = 0
+    """Degrees of freedom that are lost beside those of predictors and intercept."""
+    singular: np.ndarray | bool = False
+    """bool (m,): which predictors depend on one another, whatever the products say"""
+
+
+@dataclass(frozen=True, eq=False)
+class Fitting:
+    """What a fit of some variants of a chunk is about."""
 
     plan: Plan
     coding: str
@@ -54,74 +74,46 @@ class Fit:
     pool: Pool
     columns: PooledColumns
     """Covariates, and the phenotype last."""
-    block: Block
     counted: Counted
     calls: Calls
     coded: CodedCalls
     """The calls as the variants' own columns have them."""
 
-    def rows(self, with_genotype: np.ndarray, over_missing: np.ndarray, first_is_a1: np.ndarray) -> Rows:
-        """From the sums of genotype times column, (m, s, sums), to result rows.
-
-        `over_missing` are the sums over people without a call of the variants that lack calls, by the rule
-        `exact`; `first_is_a1`, bool (m,), says whether A1 is the panel's first allele. Where copies alone are
-        in the model, that was counted; else A1 was.
-        """
-        with_sex = self.with_sex
-        own = self._own(with_genotype)
-        z, zz, men_z = self._column_sums(over_missing)
-        if self.terms.is_plain:
-            called_z = np.stack([men_z, z - men_z], axis=1) if on_x(self.coding) else z[:, None]
-            own = own.turned(~first_is_a1, most_copies(self.coding), called_z)
-
-        c = len(self.columns.centre) - 1
-        at, m = self.terms.places(c, with_sex), len(z)
-        p = c + with_sex + len(at)
-        n = own.people.sum(axis=1)
-        a, b, sums = np.zeros((m, p, p)), np.zeros((m, p)), np.zeros((m, p))
-        products, with_z = own.products.sum(axis=1), own.with_columns.sum(axis=1)
-        a[:, np.array(at)[:, None], at] = products
-        a[:, at, 1 : c + 1] = with_z[:, :, :c]
-        a[:, 1 : c + 1, at] = with_z[:, :, :c].swapaxes(1, 2)
-        a[:, 1 : c + 1, 1 : c + 1] = zz[:, :c, :c]
-        b[:, at], b[:, 1 : c + 1] = with_z[:, :, c], zz[:, :c, c]
-        sums[:, at], sums[:, 1 : c + 1] = own.sums.sum(axis=1), z[:, :c]
-        if with_sex:
-            s, men = c + 1, own.people[:, 0]
-            a[:, at, s] = a[:, s, at] = own.sums[:, 0]
-            a[:, 1:s, s] = a[:, s, 1:s] = men_z[:, :c]
-            a[:, s, s] = sums[:, s] = men
-            b[:, s] = men_z[:, c]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            means = sums / n[:, None]
-            y_squares = zz[:, c, c] - z[:, c] ** 2 / n
-            about = a - sums[:, :, None] * means[:, None, :]
-            b = b - means * z[:, c, None]
-        whole_numbers = [place for place, (_, k) in zip(at, self.terms.own, strict=True) if k in (-1, c)]
-        for i, j in itertools.product(whole_numbers, repeat=2):
-            about[:, i, j] = _about_mean(a[:, i, j], sums[:, i], sums[:, j], n)
+    def rows_of(self, problem: Problem, first_is_a1: np.ndarray) -> Rows:
+        """The result rows; `first_is_a1`, bool (m,), says whether A1 is the panel's first allele."""
+        with_sex, c, n = self.with_sex, len(self.columns.centre) - 1, problem.people
+        at = self.terms.places(c, with_sex)
+        p = problem.with_y.shape[1]
         scale = self.columns.scales
-        means[:, 1 : c + 1] += self.columns.means[:c]
         # The genotype, sex and their product are whole numbers; covariates come in units of their own.
         of_own = [1.0 if k in (-1, c) else scale[k] for _, k in self.terms.extra]
         scales = np.concatenate([[1.0], scale[:c], [1.0] * with_sex, of_own, scale[c:]])
-        whole = np.full(c + 1, float(self.pool.of(COMPLETE)))
+        everyone = float(self.pool.of(COMPLETE))
+        whole = np.full(c + 1, everyone)
         # A product with a covariate comes from one with the covariate about its centre: a difference, too.
         size = 1 + self.columns.means**2
         products_of = [0.0 if k in (-1, c) else whole[k] * size[k] for _, k in self.terms.extra]
-        full = np.concatenate([[0.0], whole[:c], [0.0] * with_sex, products_of, whole[c:]])
+        full = np.concatenate([[0.0], whole[:c], [everyone] * with_sex, products_of, whole[c:]])
         beta, se, code, correlation = least_squares(
-            about, b, y_squares, np.rint(n).astype(np.int64), means, scales, full
+            problem.products,
+            problem.with_y,
+            problem.y_squares,
+            np.rint(n).astype(np.int64) - problem.lost,
+            problem.means,
+            scales,
+            full,
         )
         still = (code == codes.CONSTANT) & ~self._is_monomorphic()
         still &= self.coded.still.any(axis=1) | bool(self.terms.interacting)
         code[still] = codes.STILL
         code[still & says_singular(self.calls, self.terms, p)] = codes.SINGULAR
+        singular = problem.singular & (code != codes.TOO_FEW) & ~self._is_monomorphic()
+        code[singular], beta[singular], se[singular] = codes.SINGULAR, np.nan, np.nan
         with np.errstate(invalid="ignore", divide="ignore"):
             frequency = self._frequency(first_is_a1)
         beta[:, at] *= unit(self.coding)
         se[:, at] *= unit(self.coding)
-        shown = self._shown(n, beta, se, correlation, with_sex)
+        shown = self._shown(problem, beta, se, correlation, with_sex)
         counts = self.counted.table.columns(first_is_a1)
         counts |= self.calls.quality(self.plan)
         variant = {"variant": self.counted.variants}
@@ -164,10 +156,11 @@ class Fit:
         return np.asarray(copies.sum(axis=1) / (most * people).sum(axis=1))
 
     def _shown(
-        self, n: np.ndarray, beta: np.ndarray, se: np.ndarray, correlation: np.ndarray, with_sex: bool
+        self, problem: Problem, beta: np.ndarray, se: np.ndarray, correlation: np.ndarray, with_sex: bool
     ) -> dict[str, np.ndarray]:
         """The columns of the tests that are reported."""
-        freedom = np.rint(n).astype(np.int64) - beta.shape[1] - 1
+        n = problem.people
+        freedom = np.rint(n).astype(np.int64) - problem.lost - beta.shape[1] - 1
         shown = reported_tests(self.plan, self.pool, beta, se, with_sex)
         found = {
             "n": np.rint(n).astype(np.int32),
@@ -179,6 +172,62 @@ class Fit:
             second = self.terms.places(len(self.columns.centre) - 1, with_sex)[1]
             found |= joint_test(beta[:, [0, second]], se[:, [0, second]], correlation[:, second], n)
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class Fit(Fitting):
+    """The regressions of some variants of a chunk, from sums over everyone."""
+
+    block: Block
+
+    def rows(self, with_genotype: np.ndarray, over_missing: np.ndarray, first_is_a1: np.ndarray) -> Rows:
+        """From the sums of genotype times column, (m, s, sums), to result rows.
+
+        `over_missing` are the sums over people without a call of the variants that lack calls, by the rule
+        `exact`; `first_is_a1`, bool (m,), says whether A1 is the panel's first allele. Where copies alone are
+        in the model, that was counted; else A1 was.
+        """
+        return self.rows_of(self._problem(with_genotype, over_missing, first_is_a1), first_is_a1)
+
+    def _problem(
+        self, with_genotype: np.ndarray, over_missing: np.ndarray, first_is_a1: np.ndarray
+    ) -> Problem:
+        """The predictors' products about the means, in the order genotype, covariates, sex, the others."""
+        with_sex = self.with_sex
+        own = self._own(with_genotype)
+        z, zz, men_z = self._column_sums(over_missing)
+        if self.terms.is_plain:
+            called_z = np.stack([men_z, z - men_z], axis=1) if on_x(self.coding) else z[:, None]
+            own = own.turned(~first_is_a1, most_copies(self.coding), called_z)
+
+        c = len(self.columns.centre) - 1
+        at, m = self.terms.places(c, with_sex), len(z)
+        p = c + with_sex + len(at)
+        n = own.people.sum(axis=1)
+        a, b, sums = np.zeros((m, p, p)), np.zeros((m, p)), np.zeros((m, p))
+        products, with_z = own.products.sum(axis=1), own.with_columns.sum(axis=1)
+        a[:, np.array(at)[:, None], at] = products
+        a[:, at, 1 : c + 1] = with_z[:, :, :c]
+        a[:, 1 : c + 1, at] = with_z[:, :, :c].swapaxes(1, 2)
+        a[:, 1 : c + 1, 1 : c + 1] = zz[:, :c, :c]
+        b[:, at], b[:, 1 : c + 1] = with_z[:, :, c], zz[:, :c, c]
+        sums[:, at], sums[:, 1 : c + 1] = own.sums.sum(axis=1), z[:, :c]
+        if with_sex:
+            s, men = c + 1, own.people[:, 0]
+            a[:, at, s] = a[:, s, at] = own.sums[:, 0]
+            a[:, 1:s, s] = a[:, s, 1:s] = men_z[:, :c]
+            a[:, s, s] = sums[:, s] = men
+            b[:, s] = men_z[:, c]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = sums / n[:, None]
+            y_squares = zz[:, c, c] - z[:, c] ** 2 / n
+            about = a - sums[:, :, None] * means[:, None, :]
+            b = b - means * z[:, c, None]
+        whole_numbers = [place for place, (_, k) in zip(at, self.terms.own, strict=True) if k in (-1, c)]
+        for i, j in itertools.product(whole_numbers, repeat=2):
+            about[:, i, j] = _about_mean(a[:, i, j], sums[:, i], sums[:, j], n)
+        means[:, 1 : c + 1] += self.columns.means[:c]
+        return Problem(about, b, y_squares, means, n)
 
     def _own(self, with_genotype: np.ndarray) -> OwnColumns:
         """Sums over the variants' own columns."""

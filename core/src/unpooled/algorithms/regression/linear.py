@@ -31,6 +31,12 @@ from unpooled.algorithms.regression.about_variants import (
     flags,
 )
 from unpooled.algorithms.regression.among import among
+from unpooled.algorithms.regression.apart import (
+    SumColumnsApart,
+    SumGenotypesApart,
+    fit_chunk_apart,
+    sum_columns_apart,
+)
 from unpooled.algorithms.regression.conditions import (
     CountConditions,
     OrderConditions,
@@ -61,10 +67,10 @@ from unpooled.algorithms.regression.pool import (
 )
 from unpooled.algorithms.regression.symmetric import pairs
 from unpooled.algorithms.shared import plausible
-from unpooled.algorithms.shared.chunks import Chunk, X, Y
+from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, X, Y
 from unpooled.algorithms.shared.coding import PLACES, X2_KNOWN, by_sex, counted, has_place, on_x
 from unpooled.algorithms.shared.genotype_counts import Counted, order_ties
-from unpooled.algorithms.shared.groups import COMPLETE, MEN, NOT_MEN, UNKNOWN, WOMEN, complete, members
+from unpooled.algorithms.shared.groups import COMPLETE, MEN, NOT_MEN, UNKNOWN, WOMEN, members
 from unpooled.algorithms.shared.standardise import (
     Columns,
     Magnitude,
@@ -73,13 +79,13 @@ from unpooled.algorithms.shared.standardise import (
     Spread,
     column_names,
     fraction_bits,
-    real_columns,
+    standardised,
 )
 from unpooled.algorithms.shared.tables_of_several import of_several
+from unpooled.apart_option import COHORTS_APART, few_cohorts, is_apart
 from unpooled.clump_option import CLUMPED, CLUMPING
 from unpooled.cohort import MALE, Cohort, Samples
 from unpooled.dosage_option import OF_DOSAGES
-from unpooled.errors import ProtocolError
 from unpooled.formats import regression_report
 from unpooled.genotype_model import terms_of
 from unpooled.heterogeneity_option import FEW_STUDIES, META
@@ -87,7 +93,7 @@ from unpooled.kernels.least_squares import MOST_INFLATED
 from unpooled.plan import EXACT, Plan
 from unpooled.procedure import Asks, Each, Study, procedure
 from unpooled.protocol.codec import came_later
-from unpooled.question import Arrays, Count, Foreseen, Question, Real
+from unpooled.question import Arrays, Count, Foreseen, Question, Real, Sent
 from unpooled.sizes import Sizes
 from unpooled.templates import with_components
 
@@ -99,13 +105,19 @@ def linear(study: Study) -> Asks[None]:
     pool = yield from count_people(study)
     columns = yield from pooled_columns(study, pool, conditions)
     chunks = chunks_of(study, pool)
-    sums = yield SumColumns.of(study.plan, pool, columns, chunks)
-    block = Block(sums["sums"], sums["products"])
-    if not study.plan.alone:
+    if is_apart(study.plan):
+        within = yield from sum_columns_apart(study, pool, columns, chunks)
+        products = within.at(DIPLOID, len(columns.centre))
+        fits = [fit_chunk_apart(study, chunk, pool, columns, within) for chunk in chunks]
+    else:
+        sums = yield SumColumns.of(study.plan, pool, columns, chunks)
+        block = Block(sums["sums"], sums["products"])
         some = among(study.plan)[0].of_block(block)  # it is about the covariates
         products = about_means(some.sums.sum(axis=0), some.products.sum(axis=0), pool.of(COMPLETE))
+        fits = [fit_chunk(study, chunk, pool, columns, block) for chunk in chunks]
+    if not study.plan.alone:
         refuse_dependent(study.plan, products, MOST_INFLATED)
-    ties = yield Each(fit_chunk(study, chunk, pool, columns, block) for chunk in chunks)
+    ties = yield Each(fits)
     yield from order_ties(study, OrderAlleles, ties, report_filtered)
 
 
@@ -138,8 +150,8 @@ def fit_chunk(study: Study, chunk: Chunk, pool: Pool, columns: PooledColumns, bl
         )
         order = settled(first_is_a1, tied, sums["first"], study.plan.cohorts)
         for plan, one in zip(study.plan.each, among(study.plan), strict=True):
-            own = one.of_columns(columns), one.of_block(block)
-            fit = Fit(plan, chunk.chromosome, pool, *own, counted, calls, coded)
+            own = one.of_columns(columns), counted, calls, coded, one.of_block(block)
+            fit = Fit(plan, chunk.chromosome, pool, *own)
             rows = fit.rows(one.of_genotype(terms, sums["genotype"]), one.of_missing(sums["missing"]), order)
             yield of_several(rows, plan.phenotype) if study.plan.phenotypes else rows
     return ties
@@ -190,6 +202,10 @@ class SumColumns(Question):
     def __post_init__(self) -> None:
         good = plausible.pool(self.people, self.cohorts) and plausible.columns(self.centre, self.exponent)
         plausible.require(good, "covariates and phenotype")
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Real, ...]:
+        return () if is_apart(plan) else cls.sends
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
@@ -252,7 +268,7 @@ class SumColumns(Question):
 
     def agrees(self, plan: Plan) -> bool:
         """People of unknown sex apart only by the rule that shows single people."""
-        allowed = plan.missing == EXACT or not self.sex_known
+        allowed = not is_apart(plan) and (plan.missing == EXACT or not self.sex_known)
         allowed &= self.phenotypes == len(plan.phenotype_names)
         return allowed and (self.columns, self.cohorts) == (len(column_names(plan)), plan.cohorts)
 
@@ -298,9 +314,13 @@ class SumWithGenotypes(AboutVariants):
     phenotypes: int = came_later(1)
     """How many of the columns, the last, are phenotypes."""
 
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
+        return () if is_apart(plan) else super().sends_under(plan)
+
     def agrees(self, plan: Plan) -> bool:
         """Copies of the first allele, unless A1 has to be known before anything is computed."""
-        allowed = not self.terms.is_plain or not (self.asked & SECOND).any()
+        allowed = not is_apart(plan) and (not self.terms.is_plain or not (self.asked & SECOND).any())
         allowed &= self.phenotypes == len(plan.phenotype_names)
         return allowed and super().agrees(plan)
 
@@ -368,15 +388,6 @@ def missing_values(z: np.ndarray, phenotypes: int, samples: Samples, chromosome:
     return np.concatenate(parts, axis=1)
 
 
-def standardised(samples: Samples, centre: np.ndarray, exponent: np.ndarray) -> np.ndarray:
-    """Covariates and phenotypes, standardised: float64 (n, columns); 0 for whoever has incomplete data."""
-    values = real_columns(samples, phenotype=True)
-    if values.shape[1] != len(centre):
-        raise ProtocolError("the question has another number of columns than this cohort's data")
-    inside = complete(samples)
-    return np.where(inside[:, None], Columns(centre, exponent).apply(np.where(inside[:, None], values, 0)), 0)
-
-
 LINEAR = Algorithm(
     name="linear",
     title="Linear regression",
@@ -391,12 +402,14 @@ LINEAR = Algorithm(
         Mean,
         Spread,
         SumColumns,
+        SumColumnsApart,
         CountDosages,
         CountGenotypes,
         OrderBeforeFit,
         SumEstimates,
         SumAgain,
         SumWithGenotypes,
+        SumGenotypesApart,
         OrderAlleles,
         *LEADS_ASKS,
     ),
@@ -407,16 +420,17 @@ LINEAR = Algorithm(
         *options.REGRESSION,
         PRUNE_COMPONENTS,
         *genotype_model.OPTIONS,
+        COHORTS_APART,
         FEW_STUDIES,
         *OF_DOSAGES,
         *CLUMPING,
     ),
     templates=(with_components("linear"),),
-    rules=heterogeneity_option.problem,
+    rules=lambda plan: heterogeneity_option.problem(plan) | few_cohorts(plan),
     cost=Cost(10e-6, lambda columns: 0.32e-9 * -(-columns // 8)),  # looked up eight columns at a time
     file_name=regression_report.file_name,
     columns=clumped_or(columns_of),
     looked_at=with_meta,
-    # The cohorts' own estimates, and leads, are of one phenotype.
-    shares=lambda plan: not {META, CLUMPED} & {*plan.files},
+    # The cohorts' own estimates, and leads, are of one phenotype; so is what cohorts apart send.
+    shares=lambda plan: not {META, CLUMPED} & {*plan.files} and not is_apart(plan),
 )

@@ -76,6 +76,7 @@ from unpooled.algorithms.shared.standardise import (
     PooledColumns,
     Spread,
 )
+from unpooled.apart_option import not_apart
 from unpooled.clump_option import CLUMPING
 from unpooled.dosage_option import OF_DOSAGES
 from unpooled.firth_option import ALWAYS, FIRTH, choice
@@ -98,6 +99,10 @@ error, on which a likelihood hardly bends."""
 
 _NOISE = 1e-10
 """Below this, single precision cannot tell the step."""
+
+_MODEST = 5.0
+"""Log odds of the genotype up to which Firth's fit begins at the usual estimate. Dosages just above 0 in all
+cases but one have that estimate far out, where Firth's likelihood may have a second, lower maximum."""
 
 _DETERMINED = 1e6
 """Variance inflation factor of a covariate that others determine but for rounding."""
@@ -400,9 +405,9 @@ def _report_ended(
     fallen = done & _falls_back(study.plan, fitting, code)
     if not fallen.any():
         return going, None
-    some = fitting.some(fallen)
-    usual = (code == codes.FITTED)[fallen, None]
-    beta = np.where(usual, found.following[fallen], some.penalised_start(study.plan))
+    some, usual = fitting.some(fallen), found.following[fallen]
+    near = (code[fallen] == codes.FITTED) & (np.abs(usual[:, 1]) <= _MODEST)
+    beta = np.where(near[:, None], usual, some.penalised_start(study.plan))
     return going, fit_penalised(study, asked, fallen, some, beta)
 
 
@@ -464,7 +469,7 @@ LOGISTIC = Algorithm(
         *CLUMPING,
     ),
     templates=(with_components("logistic"),),
-    rules=heterogeneity_option.problem,
+    rules=lambda plan: heterogeneity_option.problem(plan) | not_apart(plan),
     cost=Cost(17e-6, _seconds),
     file_name=regression_report.file_name,
     columns=clumped_or(columns_of),

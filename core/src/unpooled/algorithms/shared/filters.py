@@ -60,10 +60,13 @@ def of_calls(plan: Plan) -> bool:
 
 
 def passing_hwe(table: GenotypeTable, plan: Plan) -> np.ndarray:
-    """By the test of everyone, or of a case/control trait's controls; where there is none they pass."""
+    """By the test of everyone, or of a case/control trait's controls; where there is none they pass.
+
+    plink2, whose rules a study of dosages has, makes no difference between cases and controls.
+    """
     if plan.hwe <= 0:
         return np.ones(len(table.counts), bool)
-    row = "all" if plan.trait == "quantitative" else "control"
+    row = "all" if plan.trait == "quantitative" or plan.dosages else "control"
     some_order = np.ones(len(table.counts), bool)
     p = replace(table, files=("hwe",), hwe_rows=(row,)).columns(some_order)[f"{row}_hwe_p"]
     return np.asarray(~(p < plan.hwe))

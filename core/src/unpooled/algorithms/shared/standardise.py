@@ -20,11 +20,13 @@ import numpy as np
 
 from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.groups import complete
+from unpooled.apart_option import is_apart
 from unpooled.cohort import Cohort, Samples
 from unpooled.errors import ProtocolError, Refuse, listed
 from unpooled.kernels.columns import moments, within_powers
 from unpooled.plan import Plan, component_titles
 from unpooled.procedure import Asks, Study
+from unpooled.protocol.codec import came_later
 from unpooled.question import Arrays, Asking, Count, Foreseen, Question, Real
 from unpooled.sizes import Sizes
 
@@ -101,24 +103,24 @@ class PooledColumns(Columns):
 def standardise(study: Study, people: int) -> Asks[PooledColumns]:
     """Standardise the covariates, and phenotypes that are numbers, of so many people with complete data."""
     names, cohorts = column_names(study.plan), study.plan.cohorts
-    about = people, len(names), is_number(study.plan)
+    about, apart = (people, len(names), is_number(study.plan)), is_apart(study.plan)
     if not names:
         return PooledColumns.as_in_files(np.zeros(0), np.zeros(0, np.int64))
 
     highest = first_exponents(len(names))
-    sums = yield Magnitude(*about, highest, COARSE, cohorts)
+    sums = yield Magnitude(*about, highest, COARSE, cohorts, apart)
     zeros, highest = sums["within"][:, -1], covering(sums["within"], people, exponents(highest, COARSE))
 
-    sums = yield Magnitude(*about, highest, _WIDE, cohorts)
+    sums = yield Magnitude(*about, highest, _WIDE, cohorts, apart)
     powers = exponents(highest, _WIDE)
     refuse_outliers(study.plan, outlying(sums["within"], people, powers, zeros))
     magnitude = covering(sums["within"], people, powers)
 
-    sums = yield Mean(*about, magnitude, cohorts)
+    sums = yield Mean(*about, magnitude, cohorts, apart)
     centre = np.ldexp(sums["sum"] / max(people, 1), magnitude.astype(np.int32))
 
     magnitude = magnitude + 1
-    sums = yield Spread(*about, centre, magnitude, cohorts)
+    sums = yield Spread(*about, centre, magnitude, cohorts, apart)
     centre, deviation, constant = settle(sums, people, centre, magnitude)
     _, lost = errors(study.plan.noise, people, deviation)
     refuse_what_masks_hide(names, lost > _MOST_HIDDEN * deviation)
@@ -153,11 +155,29 @@ def real_columns(samples: Samples, phenotype: bool) -> np.ndarray:
     return np.asarray(np.concatenate([samples.covariates, *phenotypes], axis=1))
 
 
-def _values(cohort: Cohort, columns: int, phenotype: bool) -> np.ndarray:
-    values = real_columns(cohort.samples, phenotype)[complete(cohort.samples)]
-    if values.shape[1] != columns:
+def standardised(
+    samples: Samples, centre: np.ndarray, exponent: np.ndarray, *, apart: bool = False
+) -> np.ndarray:
+    """Covariates and phenotypes, standardised: float64 (n, columns); 0 for whoever has incomplete data.
+
+    If cohorts are `apart`, each about its mean in this cohort.
+    """
+    values, inside = real_columns(samples, phenotype=True), complete(samples)
+    if values.shape[1] != len(centre):
         raise ProtocolError("the question has another number of columns than this cohort's data")
-    return np.asarray(values)
+    some = about_own_means(values[inside]) if apart else values[inside]
+    found = np.zeros(values.shape)
+    found[inside] = Columns(centre, exponent).apply(some)
+    return found
+
+
+def about_own_means(values: np.ndarray) -> np.ndarray:
+    """A cohort's columns, (n, c), each about its mean there; a column that is the same for everyone is 0."""
+    if not len(values):
+        return values
+    found = values - values.mean(axis=0)
+    found -= found.mean(axis=0)  # what the rounding of a large mean has left
+    return np.where((values == values[0]).all(axis=0), 0.0, found)
 
 
 def first_exponents(columns: int) -> np.ndarray:
@@ -232,9 +252,12 @@ def refuse_what_masks_hide(titles: Sequence[str], hidden: np.ndarray) -> None:
 def refuse_constant(plan: Plan, constant: np.ndarray) -> None:
     """Refuse if the phenotype or a covariate is `constant` in the pool: bool (columns,)."""
     if names := [column_names(plan)[k] for k in np.flatnonzero(constant)]:
+        whom = (
+            "everybody of each cohort, and cohorts are apart" if is_apart(plan) else "everybody in the pool"
+        )
         raise Refuse(
             plan.field_of(names[0]),
-            f"{listed(names)}: the same value for everybody in the pool, so that no variant has a result",
+            f"{listed(names)}: the same value for {whom}, so that no variant has a result",
             "Leave it out, or have the cohorts look whether it is the column that was meant.",
         )
 
@@ -251,6 +274,8 @@ class OfColumns:
     columns: int
     phenotype: bool
     cohorts: int
+    apart: bool
+    """Whether each cohort's columns are about its own means."""
 
     sends: ClassVar[tuple[Count | Real, ...]]
     each: ClassVar[Mapping[str, str]] = {"columns": "column"}
@@ -264,8 +289,15 @@ class OfColumns:
 
     def agrees(self, plan: Plan) -> bool:
         """About the plan's covariates, and its phenotype if that is a number."""
-        asked = self.columns, self.phenotype, self.cohorts
-        return asked == (len(column_names(plan)), is_number(plan), plan.cohorts)
+        asked = self.columns, self.phenotype, self.cohorts, self.apart
+        return asked == (len(column_names(plan)), is_number(plan), plan.cohorts, is_apart(plan))
+
+    def values(self, cohort: Cohort) -> np.ndarray:
+        """Of everyone with complete data: float64 (people, columns)."""
+        found = real_columns(cohort.samples, self.phenotype)[complete(cohort.samples)]
+        if found.shape[1] != self.columns:
+            raise ProtocolError("the question has another number of columns than this cohort's data")
+        return about_own_means(found) if self.apart else np.asarray(found)
 
 
 def is_number(plan: Plan) -> bool:
@@ -301,6 +333,7 @@ class Magnitude(OfColumns, Question):
     highest: np.ndarray
     distance: int
     cohorts: int
+    apart: bool = came_later(False)
 
     def __post_init__(self) -> None:
         good = plausible.pool(self.people, self.cohorts) and self.distance in (COARSE, _WIDE)
@@ -320,8 +353,7 @@ class Magnitude(OfColumns, Question):
         return Asking(str(self.distance))
 
     def local(self, cohort: Cohort) -> Arrays:
-        values = _values(cohort, self.columns, self.phenotype)
-        return {"within": within_powers(values, exponents(self.highest, self.distance))}
+        return {"within": within_powers(self.values(cohort), exponents(self.highest, self.distance))}
 
 
 def refuse_outliers(plan: Plan, far: np.ndarray) -> None:
@@ -359,6 +391,7 @@ class Mean(OfColumns, Question):
     phenotype: bool
     magnitude: np.ndarray
     cohorts: int
+    apart: bool = came_later(False)
 
     def __post_init__(self) -> None:
         good = plausible.pool(self.people, self.cohorts)
@@ -374,8 +407,7 @@ class Mean(OfColumns, Question):
         return fraction_bits(self.people, self.cohorts)
 
     def local(self, cohort: Cohort) -> Arrays:
-        values = _values(cohort, self.columns, self.phenotype)
-        return {"sum": moments(values, np.zeros(self.columns), self.magnitude)[0]}
+        return {"sum": moments(self.values(cohort), np.zeros(self.columns), self.magnitude)[0]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -410,6 +442,7 @@ class Spread(OfColumns, Question):
     centre: np.ndarray
     magnitude: np.ndarray
     cohorts: int
+    apart: bool = came_later(False)
 
     def __post_init__(self) -> None:
         good = plausible.pool(self.people, self.cohorts) and self.columns == len(self.centre)
@@ -426,6 +459,5 @@ class Spread(OfColumns, Question):
         return fraction_bits(self.people, self.cohorts)
 
     def local(self, cohort: Cohort) -> Arrays:
-        values = _values(cohort, self.columns, self.phenotype)
-        deviations, squares = moments(values, self.centre, self.magnitude)
+        deviations, squares = moments(self.values(cohort), self.centre, self.magnitude)
         return {"deviations": deviations, "squares": squares}

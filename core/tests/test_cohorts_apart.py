@@ -1,0 +1,218 @@
+"""Cohorts apart: linear regression as both PLINKs print it with an indicator of each cohort as covariate."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_plink_linear import Pooled, generated, needed, same
+
+from unpooled.algorithms import check
+from unpooled.errors import Refuse
+from unpooled.plan import Covariate, Plan, PlanError
+
+SHARES = (9, 2, 5, 1, 4)
+APART: dict[str, Any] = {"cohorts_apart": True, "files": ("assoc", "glm")}
+SINGULAR = ("VIF_INFINITE", "CORR_TOO_HIGH", "INVALID_RESULT", "RANK_DEFICIENT")
+"""What plink2 says of columns of which one follows from others: which, its rounding decides."""
+Reports = Callable[[Pooled, np.ndarray], tuple[bytes, list[list[str]]]]
+
+
+def cohorts_of(pooled: Pooled, shares: tuple[float, ...] = SHARES) -> np.ndarray:
+    """Which cohort each person is in, as `Pooled.cohorts` deals them out."""
+    chances = np.divide(shares, sum(shares))
+    return np.random.default_rng(0).choice(len(shares), len(pooled.samples), p=chances)
+
+
+def shifted(pooled: Pooled, of: np.ndarray, size: float = 3.0) -> Pooled:
+    """The same people, whose phenotypes, covariates and genotypes differ between cohorts."""
+    random, s = np.random.default_rng(5), pooled.samples
+    shift = random.normal(size=(of.max() + 1, 1 + s.covariates.shape[1])) * size
+    chance = random.random((len(pooled.copies), of.max() + 1))[:, of]
+    drawn = random.binomial(2, chance).astype(np.int8)
+    copies = np.where((random.random(drawn.shape) < 0.3) & (pooled.copies >= 0), drawn, pooled.copies)
+    samples = replace(s, phenotype=s.phenotype + shift[of, 0], covariates=s.covariates + shift[of, 1:])
+    return replace(pooled, samples=samples, copies=copies)
+
+
+def with_indicators(pooled: Pooled, of: np.ndarray) -> Pooled:
+    indicators = (of[:, None] == np.arange(1, of.max() + 1)).astype(float)
+    covariates = np.column_stack([pooled.samples.covariates, indicators])
+    return replace(pooled, samples=replace(pooled.samples, covariates=covariates))
+
+
+@pytest.fixture
+def plinks(tmp_path: Path) -> Reports:
+    """PLINK 1.9's report and the lines of plink2's, without what is about the indicators."""
+    programs = {name: str(shutil.which(name)) for name in ("plink1.9", "plink2")}
+    for name in programs:
+        needed(shutil.which(name), name)
+
+    def call(pooled: Pooled, of: np.ndarray) -> tuple[bytes, list[list[str]]]:
+        together = with_indicators(pooled, of)
+        together.write(tmp_path / "pooled")
+        others = {name.encode() for name in together.covariates[len(pooled.covariates) :]}
+        data = ["--bfile", str(tmp_path / "pooled"), "--allow-no-sex"]
+        minor, covar = str(tmp_path / "minor"), ["--covar", str(tmp_path / "pooled.cov")]
+        _run(programs["plink1.9"], *data, "--make-bed", "--out", minor)
+        _run(programs["plink1.9"], *data, *covar, "--linear", "--out", str(tmp_path / "one"))
+        # It takes covariates of similar size only.
+        standard = ["--covar-variance-standardize"] if pooled.covariates else []
+        _run(programs["plink2"], "--bfile", minor, *covar, "--glm", *standard, "--out", str(tmp_path / "two"))
+        lines = (tmp_path / "one.assoc.linear").read_bytes().splitlines()
+        own = b"\n".join(line for line in lines if not others & set(line.split())) + b"\n"
+        report = next(tmp_path.glob("two.*.glm.linear")).read_text().splitlines()
+        names = {name.decode() for name in others}
+        return own, [line.split("\t") for line in report if not names & set(line.split("\t"))]
+
+    return call
+
+
+def _run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+KINDS: dict[str, dict[str, object]] = {
+    "complete": {"missing": 0.0},
+    "missing calls": {"missing": 0.03},
+    "many missing calls": {"missing": 0.4},
+    "no covariates": {"covariates": 0},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_reports_are_those_with_indicators(kind: str, plinks: Reports) -> None:
+    pooled = generated(len(kind), **{"n": 400, **KINDS[kind]})  # type: ignore[arg-type]
+    of = cohorts_of(pooled)
+    pooled = shifted(pooled, of)
+    ours, rows = pooled.study(shares=SHARES, chunk_size=40, **APART)
+    one, two = plinks(pooled, of)
+    assert np.isfinite(rows["neg_log10_p"][:, 0]).sum() > 60
+    same(ours["assoc"], one, 0.99)
+    same_glm(ours["glm"], two)
+
+
+def test_variants_that_say_something_in_some_cohorts_only(plinks: Reports) -> None:
+    """Where a cohort has no call, or the genotype follows from the cohort, indicators leave nothing."""
+    pooled = generated(3, n=400, missing=0.02)
+    of, copies = cohorts_of(pooled), pooled.copies
+    copies[30, of == 1] = copies[31, of == 0] = copies[80, of == 1] = -1  # of one cohort nobody
+    copies[32, of == 1], copies[33, of != 1] = 0, 2  # varies in all but one, and in one only
+    copies[34] = 2 * np.isin(of, [0, 2])
+    copies[35] = 1 + (of == 0)
+    copies[36, of != 0] = copies[37, np.isin(of, [1, 3, 4])] = -1
+    pooled.samples.sex[of == 3] = 2  # nobody on Y
+    ours, rows = pooled.study(shares=SHARES, **APART)
+    one, two = plinks(pooled, of)
+    same(ours["assoc"], one, 0.99)
+    same_glm(ours["glm"], two)
+    place = np.searchsorted(rows["variant"], [30, 31, 32, 33, 34, 35, 36, 37, 80])
+    assert np.isfinite(rows["beta"][place, 0]).tolist() == [False, False, True, True, *[False] * 5]
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_covariates_of_any_size_and_cohorts_that_are_far_apart(scale: float, plinks: Reports) -> None:
+    pooled = generated(6, n=400, scale=scale)
+    of = cohorts_of(pooled)
+    s = pooled.samples
+    pooled = replace(pooled, samples=replace(s, phenotype=s.phenotype + 1e6 * of))
+    same(pooled.study(shares=SHARES, **APART)[0]["assoc"], plinks(pooled, of)[0], 0.98)
+
+
+def same_glm(ours: bytes, theirs: list[list[str]]) -> None:
+    """Line by line, but for what plink2 says of its covariates in units of its own."""
+    heads, *lines = [line.split("\t") for line in ours.decode().splitlines()]
+    assert heads == theirs[0] and len(lines) == len(theirs) - 1
+    numbers = [heads.index(name) for name in ("BETA", "SE", "T_STAT", "P")]
+    others = [k for k in range(len(heads)) if k not in numbers]
+    found = {(line[2], line[heads.index("TEST")]): line for line in lines}
+    for line in theirs[1:]:
+        own = found[line[2], line[heads.index("TEST")]]
+        if line[-1] in SINGULAR:
+            assert own[-1] in SINGULAR and own[:-1] == line[:-1]
+            continue
+        assert [own[k] for k in others] == [line[k] for k in others]
+        if "NA" in line:
+            assert own == line
+            continue
+        (beta, se, t, p), (b, s, u, q) = ([float(one[k]) for k in numbers] for one in (own, line))
+        if line[heads.index("TEST")] in ("ADD", "SEX"):
+            assert abs(beta - b) < 1e-4 * s and abs(se - s) < 1e-5 * s, (own, line)
+        assert abs(t - u) < 1e-3 * max(1, abs(u)) and abs(p - q) < 5e-3 * q, (own, line)
+
+
+def test_the_mean_rule_is_imputing_the_pooled_mean() -> None:
+    """Against least squares on the pooled data with an indicator of each cohort."""
+    pooled = generated(4, n=300, each=8)
+    of = cohorts_of(pooled)
+    _, rows = pooled.study(shares=SHARES, cohorts_apart=True, missing="mean")
+    s, fitted = pooled.samples, set()
+    inside = ~np.isnan(s.phenotype) & ~np.isnan(s.covariates).any(axis=1)
+    for row, variant in enumerate(rows["variant"]):
+        chromosome, _, _, a1, a2 = pooled.variants[variant]
+        g = pooled.copies[variant].astype(float)
+        if chromosome not in (1, 22):
+            continue
+        g = np.where(g < 0, np.nan, g if rows["first_is_a1"][row] == (a1 < a2) else 2 - g)[inside]
+        g[np.isnan(g)] = np.nanmean(g)
+        design = np.column_stack([g, s.covariates[inside], of[inside, None] == np.arange(len(SHARES))])
+        if np.ptp(g) == 0:
+            continue
+        fitted.add(chromosome)
+        beta, rss, *_ = np.linalg.lstsq(design, s.phenotype[inside], rcond=None)
+        variance = rss[0] / (len(g) - design.shape[1]) * np.linalg.inv(design.T @ design)
+        np.testing.assert_allclose(rows["beta"][row, :3], beta[:3], rtol=1e-8)
+        np.testing.assert_allclose(rows["se"][row, :3], np.sqrt(np.diag(variance))[:3], rtol=1e-8)
+        assert rows["freedom"][row] == len(g) - design.shape[1]
+    assert fitted == {1, 22}
+
+
+def test_a_covariate_that_the_cohort_decides_is_refused() -> None:
+    pooled = generated(3, n=300)
+    of = cohorts_of(pooled)
+    pooled.samples.covariates[:, 0] = 0.1 * of
+    with pytest.raises(Refuse, match="C1: the same value for everybody of each cohort") as refused:
+        pooled.study(shares=SHARES, **APART)
+    assert refused.value.field == "covariates"
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"cohorts": 3}, "at least 4 cohorts, not 3"),
+        ({"genotype_model": "dominant", "files": ("assoc",)}, "additive"),
+        ({"masking": "gaussian"}, "modular"),
+        ({"covariates": (Covariate("age"),), "covar_variance_standardize": True}, "--covar-variance"),
+        ({"test": "logistic", "trait": "case/control"}, "its allele count"),
+        ({"test": "chi-square", "trait": "case/control"}, "does not have this"),
+    ],
+)
+def test_plans_that_cannot_keep_cohorts_apart(changes: dict[str, Any], says: str) -> None:
+    fields = {"test": "linear", "phenotype": "y", "cohorts": 5, "trait": "quantitative", **changes}
+    with pytest.raises(PlanError) as refused:
+        check(Plan(compensator_key=bytes(32), cohorts_apart=True, **fields))
+    assert says in refused.value.problems["cohorts_apart"]
+
+
+@pytest.mark.parametrize(
+    ("copies", "digits", "least", "most"), [(20, 12, 1, 2), (20, 6, 2, 4), (100, 6, 3, 18)]
+)
+def test_how_many_allele_counts_fit_a_sum_of_squares(copies: int, digits: int, least: int, most: int) -> None:
+    """What docs/linear.md says of it: the sum of squares about the cohorts' means, to so many digits."""
+    n, random, one = np.array([1200, 2100, 900, 1700]), np.random.default_rng(1), np.arange(copies + 1)
+    three = np.meshgrid(one, one, one, indexing="ij", sparse=True)
+    parts = [*three, copies - sum(three)]
+    squares = copies - sum(part**2 / size for part, size in zip(parts, n, strict=True))
+    found = []
+    for _ in range(5):
+        true = copies - (random.multinomial(copies, n / n.sum()) ** 2 / n).sum()
+        half = 0.5 * 10.0 ** (np.floor(np.log10(true)) - digits + 1)
+        found.append(np.count_nonzero((parts[-1] >= 0) & (np.abs(squares - true) <= half)))
+    assert (min(found), max(found)) == (least, most)

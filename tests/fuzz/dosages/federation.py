@@ -1,0 +1,212 @@
+"""What a seed makes of a federation: people, dosages, a plan; and the files of each cohort and the pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from unpooled.algorithms import check
+from unpooled.cohort import COPY
+from unpooled.glm_columns import chosen
+from unpooled.plan import Covariate, Plan
+
+from ...dosages import Words, in_bcf, in_bgen, in_vcf, write_pgen
+from ...reports import Plink
+
+PHENOTYPE = "status"
+FORMATS = ("pgen", "pgen", "vcf", "bcf", "bgen", "calls")
+CHROMOSOMES = ("1", "2", "22", "X", "Y", "MT")
+FLAGS = {"maf": "--maf", "geno": "--geno", "hwe": "--hwe", "mach_r2_filter": "--mach-r2-filter"}
+HARD_CALL = COPY // 10
+"""How far from whole copies plink2 still makes a call."""
+
+
+@dataclass(frozen=True, eq=False)
+class Federation:
+    """Everybody of the pool, cohort after cohort, and what each cohort has."""
+
+    seed: int
+    plan: Plan
+    formats: tuple[str, ...]
+    """Of each cohort's files; `calls` is a .bed."""
+    cohort: np.ndarray
+    """int64 (n,): ascending."""
+    sex: np.ndarray
+    """int64 (n,): 1 for men, 2 for women, 0 unknown."""
+    founder: np.ndarray
+    phenotype: np.ndarray
+    """float64 (n,): 1 for cases and 0 for controls, or a quantity; NaN is missing."""
+    covariates: np.ndarray
+    """float64 (n, c); NaN is missing."""
+    chromosome: tuple[str, ...]
+    dosages: np.ndarray
+    """int64 (m, n): copies of C, not of A, in units of 1/16384; -1 is missing."""
+    swapped: np.ndarray
+    """bool (cohorts, m): whether a cohort's REF is C."""
+
+    @property
+    def pooled(self) -> np.ndarray:
+        """The dosages that the cohorts' files have together: where there are calls only, whole copies."""
+        has_calls = np.array([name == "calls" for name in self.formats])[self.cohort]
+        return np.where(has_calls, called(self.dosages), self.dosages)
+
+    @property
+    def names(self) -> list[str]:
+        return [f"p{k}" for k in range(len(self.sex))]
+
+
+def called(dosages: np.ndarray) -> np.ndarray:
+    """What plink2 calls of dosages, in their units; -1 where it does not."""
+    near = (dosages + COPY // 2) // COPY * COPY
+    return np.where((dosages >= 0) & (np.abs(dosages - near) <= HARD_CALL), near, -1)
+
+
+def draw(seed: int) -> Federation:
+    """The federation of a seed."""
+    random = np.random.default_rng(seed)
+    formats = tuple(random.choice(FORMATS, int(random.choice([3, 4, 6]))).tolist())
+    n = int(np.exp(random.uniform(np.log(60), np.log(900))))
+    cohort = np.sort(np.append(np.tile(np.arange(len(formats)), 3), random.integers(len(formats), size=n)))
+    n, m = len(cohort), int(random.choice([15, 40, 100]))
+    test = str(random.choice(["linear", "logistic"]))
+    plan = _plan(random, test, len(formats), int(random.choice([0, 1, 3])))
+    covariates = np.round(random.normal(size=(n, len(plan.covariates))), 4)
+    dosages = _dosages(random, m, n)
+    effect = np.where(dosages[0] < 0, 0, dosages[0] / COPY) + covariates.sum(axis=1)
+    phenotype = np.round(random.normal(size=n) + 0.3 * effect, 5)
+    if test == "logistic":
+        phenotype = (phenotype > np.quantile(phenotype, random.choice([0.5, 0.8, 0.93]))).astype(float)
+    places = CHROMOSOMES if not plan.hwe else tuple(name for name in CHROMOSOMES if name != "X")
+    return Federation(
+        seed=seed,
+        plan=plan,
+        formats=formats,
+        cohort=cohort,
+        sex=random.choice([1, 2, 0], n, p=[0.48, 0.5, 0.02] if random.random() < 0.5 else [0.5, 0.5, 0]),
+        founder=random.random(n) < random.choice([1, 1, 0.8]),
+        phenotype=_lacking(random, phenotype, cohort),
+        covariates=np.array([_lacking(random, column, cohort) for column in covariates.T]).reshape(-1, n).T,
+        chromosome=tuple(sorted(random.choice(places, m).tolist(), key=CHROMOSOMES.index)),
+        dosages=dosages,
+        swapped=random.random((len(formats), m)) < random.choice([0, 0.5]),
+    )
+
+
+def _dosages(random: np.random.Generator, m: int, n: int) -> np.ndarray:
+    """Of each variant its own frequency, certainty, and share of missing ones; some are the same for all."""
+    frequency = random.choice([0.005, 0.03, 0.2, 0.5, 0.9], m)[:, None]
+    spread = random.choice([0, 0.02, 0.2, 0.6], m)[:, None]
+    copies = np.clip(random.binomial(2, frequency, (m, n)) + spread * random.normal(size=(m, n)), 0, 2)
+    copies[random.random(m) < 0.04] = random.choice([0, 1, 2, 0.3])
+    missing = random.random((m, n)) < random.choice([0, 0, 0.02, 0.3], m)[:, None]
+    return np.where(missing, -1, np.rint(copies * COPY)).astype(np.int64)
+
+
+def _lacking(random: np.random.Generator, values: np.ndarray, cohort: np.ndarray) -> np.ndarray:
+    """With missing values, but two known in each cohort: a client refuses an empty column."""
+    missing = random.random(len(values)) < random.choice([0, 0.03, 0.2])
+    for number in range(int(cohort[-1]) + 1):
+        missing[np.flatnonzero(cohort == number)[:2]] = False
+    return np.where(missing, np.nan, values)
+
+
+def _plan(random: np.random.Generator, test: str, cohorts: int, covariates: int) -> Plan:
+    def perhaps(*values: float) -> float | None:
+        return float(random.choice(values)) if random.random() < 0.25 else None
+
+    filters = {
+        "maf": perhaps(0.01, 0.1),
+        "geno": perhaps(0.01, 0.1, 0.5),
+        "hwe": perhaps(1e-6, 0.01),
+        "mach_r2_filter": perhaps(0.3, 0.9),
+        "chunk_size": 23 if random.random() < 0.2 else None,
+        "firth": str(random.choice(["firth-fallback", "firth", "no-firth"])) if test == "logistic" else None,
+    }
+    further = random.choice(("ax", "a1count", "totallele", "a1freq", "machr2"), 3, replace=False).tolist()
+    plan = Plan(
+        test,
+        PHENOTYPE,
+        cohorts,
+        bytes(32),
+        trait="quantitative" if test == "linear" else "case/control",
+        dosages=True,
+        files=("glm",),
+        glm_cols=chosen(",".join(f"+{name}" for name in further)),
+        missing="exact",
+        allow_no_sex=True,
+        nonfounders=bool(random.random() < 0.3),
+        hide_covar=bool(random.random() < 0.5),
+        min_samples=1,
+        min_per_class=0,
+        covariates=tuple(Covariate(f"c{k}") for k in range(covariates)),
+        **{name: value for name, value in filters.items() if value is not None},  # type: ignore[arg-type]
+    )
+    check(plan)
+    return plan
+
+
+def write_pool(plink2: Plink, federation: Federation, prefix: Path) -> Words:
+    """plink2's arguments for the pooled .pgen, whose REF is the commoner allele among founders, or all.
+
+    Of two that are equally common it is the one that most cohorts' files have there.
+    """
+    everyone = np.arange(len(federation.sex))
+    made = prefix.with_name(f"{prefix.name}-made")
+    turned = 2 * federation.swapped.sum(axis=0) >= len(federation.formats)
+    _write(federation, made, everyone, federation.pooled, turned)
+    alike = ["--nonfounders"] if federation.plan.nonfounders else []
+    plink2("--pfile", made, *alike, "--maj-ref", "force", "--make-pgen", "--out", prefix)
+    return ["--pfile", prefix, *alike, *_tables(federation, prefix, everyone)]
+
+
+def write_cohort(plink2: Plink, federation: Federation, number: int, prefix: Path) -> dict[str, object]:
+    """A cohort's files, by the names of the client's options."""
+    here, kind = np.flatnonzero(federation.cohort == number), federation.formats[number]
+    _write(federation, prefix, here, federation.dosages[:, here], federation.swapped[number])
+    tables = _tables(federation, prefix, here)
+    if kind == "calls":
+        plink2("--pfile", prefix, "--make-bed", "--out", prefix)
+        words: Words = ["--bfile", prefix]
+    else:
+        words = {"vcf": in_vcf, "bcf": in_bcf, "bgen": in_bgen}.get(kind, _as_it_is)(plink2, prefix)
+    words += tables
+    return {str(flag)[2:].replace("-", "_"): word for flag, word in zip(words[::2], words[1::2], strict=True)}
+
+
+def _as_it_is(plink2: Plink, prefix: Path) -> Words:
+    return ["--pfile", prefix]
+
+
+def _write(
+    federation: Federation, prefix: Path, people: np.ndarray, dosages: np.ndarray, swapped: np.ndarray
+) -> None:
+    """A .pgen of some people. Of C are counted ALT's copies, unless REF is C."""
+    pairs = np.where(swapped, "C\tA", "A\tC").tolist()
+    variants = [f"{place}\t{1000 + k}\tv{k}\t{pair}" for k, (place, pair) in
+                enumerate(zip(federation.chromosome, pairs, strict=True))]  # fmt: skip
+    turned = np.where(swapped[:, None] & (dosages >= 0), 2 * COPY - dosages, dosages)
+    parents = np.where(federation.founder[people], "0", "dad").tolist()
+    sexes, names = federation.sex[people].tolist(), [federation.names[k] for k in people]
+    rows = [f"{name}\t{dad}\t0\t{sex}" for name, dad, sex in zip(names, parents, sexes, strict=True)]
+    write_pgen(prefix, variants, np.where(turned < 0, np.nan, turned / COPY), ["#IID\tPAT\tMAT\tSEX", *rows])
+
+
+def _tables(federation: Federation, prefix: Path, people: np.ndarray) -> Words:
+    """The phenotypes and covariates of some people."""
+    is_case = federation.plan.trait != "quantitative"
+    columns = {"pheno": ([PHENOTYPE], (federation.phenotype[people] + is_case)[:, None])}
+    if federation.plan.covariates:
+        titles = [covariate.title for covariate in federation.plan.covariates]
+        columns["covar"] = (titles, federation.covariates[people])
+    words: Words = []
+    for kind, (titles, values) in columns.items():
+        path = prefix.with_suffix(f".{kind}")
+        rows = [
+            "\t".join([federation.names[k], *("NA" if np.isnan(x) else f"{x:.10g}" for x in row)])
+            for k, row in zip(people, values.tolist(), strict=True)
+        ]
+        path.write_text("\n".join(["\t".join(["#IID", *titles]), *rows]) + "\n")
+        words += [f"--{kind}", path]
+    return words

@@ -1,0 +1,198 @@
+"""The report of a random federation of dosages beside plink2's of its pool."""
+
+from __future__ import annotations
+
+import io
+import math
+import shutil
+import subprocess
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from unpooled.algorithms import algorithm
+from unpooled.cohort import COPY
+from unpooled.errors import UnpooledError
+from unpooled.panel import reconcile
+from unpooled.run import run
+from unpooled_client.data.cohort import open_cohort
+from unpooled_client.data.options import DataOptions
+
+from ...reports import GLM, Row, rows, unit
+from ..gwas.truth import Rows
+from .federation import FLAGS, Federation, write_cohort, write_pool
+
+WORDS = (*GLM, "AX", "A1_CT", "ALLELE_CT", "A1_FREQ", "MACH_R2", "FIRTH?")
+"""Columns that must be the same to the letter."""
+FITS = ("ERRCODE", "FIRTH?")
+"""Of these those that say how a fit went: plink2 may find no maximum where there is one, and the reverse."""
+NEAR = {"linear": 1e-5, "logistic": 2e-3}
+"""How far numbers may be apart, beside a last digit: plink2 computes logistic fits in single precision."""
+RIGHT = 5e-5
+"""How near to statsmodels' a number has to be that plink2 has otherwise, with six digits."""
+
+NEAR_IT = "lines with numbers within the bars"
+PLINK2 = "lines of which plink2 has other numbers, and statsmodels ours: such as beside missing dosages"
+GAVE_UP = "lines of which plink2 has no numbers, and statsmodels ours"
+TIE = "lines about the other one of two equally common alleles"
+NO_ESTIMATE = "lines without numbers, where the likelihood has no maximum or columns depend on one another"
+
+
+@dataclass
+class Outcome:
+    """What came of one federation, or of many."""
+
+    lines: int = 0
+    identical: int = 0
+    notes: Counter[str] = field(default_factory=Counter)
+    disagreements: list[str] = field(default_factory=list)
+
+    def __add__(self, other: Outcome) -> Outcome:
+        counts = self.lines + other.lines, self.identical + other.identical
+        return Outcome(*counts, self.notes + other.notes, self.disagreements + other.disagreements)
+
+    def __str__(self) -> str:
+        notes = "".join(f"\n{times:6}  {note}" for note, times in self.notes.most_common())
+        return f"{self.lines:,} lines, {self.identical:,} identical{notes}"
+
+
+def plink2(*arguments: object) -> str:
+    """plink2, as the makers of files call it."""
+    command = [shutil.which("plink2") or "plink2", *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def compare(federation: Federation, folder: Path) -> Outcome:
+    """Run a federation in one process and plink2 on its pool, in a folder, and compare every line."""
+    try:
+        ours = _ours(federation, folder)
+    except UnpooledError as refusal:
+        return Outcome(notes=Counter({f"refused: {str(refusal).splitlines()[0][:80]}": 1}))
+    theirs = _theirs(federation, folder)
+    if isinstance(theirs, str):
+        return Outcome(notes=Counter({f"plink2: {theirs[:80]}": 1}))
+    return _beside(federation, ours, theirs)
+
+
+def _ours(federation: Federation, folder: Path) -> Path:
+    plan, opened = federation.plan, []
+    for number in range(plan.cohorts):
+        files = write_cohort(plink2, federation, number, folder / f"cohort{number}")
+        copies = folder / "copies" if {"vcf", "bgen"} & files.keys() else None
+        options = DataOptions(**files, copies=copies, one_class=True)  # type: ignore[arg-type]
+        data, report = open_cohort(options.under(plan))
+        if data is None:
+            raise report.problem()
+        opened.append(data)
+    panel = reconcile({f"cohort {k:04}": data.panel for k, data in enumerate(opened)}).panel
+    tables = run(plan, panel, [data.align(panel) for data in opened])
+    test = algorithm(plan.test)
+    test.files["glm"](written := io.BytesIO(), panel, test.columns_for("glm", tables), plan)
+    (path := folder / "ours.glm").write_bytes(written.getvalue())
+    return path
+
+
+def _theirs(federation: Federation, folder: Path) -> Path | str:
+    """plink2's report; what it says where it has none."""
+    plan = federation.plan
+    words = write_pool(plink2, federation, folder / "pool")
+    words += [word for name, flag in FLAGS.items() if (value := getattr(plan, name)) not in (0, 1)
+              for word in (flag, value)]  # fmt: skip
+    words += ["--glm", *([plan.firth] if plan.test == "logistic" else []), f"cols={','.join(plan.glm_cols)}"]
+    words += ["hide-covar"] if plan.hide_covar else []
+    words += [] if plan.covariates else ["allow-no-covars"]
+    try:
+        plink2(*words, "--threads", 1, "--out", folder / "theirs")
+    except subprocess.CalledProcessError as error:
+        return str(error.stderr).strip().splitlines()[-1]
+    return next(folder.glob("theirs.*.glm.*"))
+
+
+def _beside(federation: Federation, ours: Path, theirs: Path) -> Outcome:
+    found = Outcome(notes=Counter({federation.plan.test: 1}))
+    mine, their = ({(row["ID"], row["TEST"]): row for row in rows(path)} for path in (ours, theirs))
+    if list(mine) != list(their):
+        odd = sorted(mine.keys() ^ their.keys())[:5]
+        found.disagreements.append(f"other lines: {odd}")
+    for key in mine.keys() & their.keys():
+        found.lines += 1
+        found.identical += mine[key] == their[key]
+        if mine[key] != their[key]:
+            _judge(federation, mine[key], their[key], found)
+    return found
+
+
+def _judge(federation: Federation, ours: Row, theirs: Row, found: Outcome) -> None:
+    """Two lines that differ: whether that is rounding, or plink2's, and ours is statsmodels'."""
+    both = f"\n    ours   {' '.join(ours.values())}\n    plink2 {' '.join(theirs.values())}"
+    different = [title for title in WORDS if ours.get(title) != theirs.get(title)]
+    if different and different[0] in ("REF", "ALT", "A1") and _is_tied(federation, ours):
+        found.notes[TIE] += 1
+    elif any(title not in FITS for title in different):
+        found.disagreements.append(f"another {different[0]}{both}")
+    elif not different and _is_near(federation, ours, theirs):
+        found.notes[NEAR_IT] += 1
+    elif ours["P"] == "NA":
+        regression = regression_of(federation, ours)
+        if regression.is_dependent or (federation.plan.test == "logistic" and not regression.is_estimable()):
+            found.notes[NO_ESTIMATE] += 1
+        else:
+            found.disagreements.append(f"NA though there is an estimate{both}")
+    elif _is_right(federation, ours):
+        found.notes[PLINK2 if theirs["P"] != "NA" else GAVE_UP] += 1
+    else:
+        found.disagreements.append(f"other numbers{both}")
+
+
+def _is_tied(federation: Federation, line: Row) -> bool:
+    """Whether both alleles are equally common in founders, so that plink2's rounding may say which is A1."""
+    dosages = federation.pooled[int(line["ID"][1:])]
+    counted = dosages[(dosages >= 0) & (federation.founder | federation.plan.nonfounders)]
+    return int(counted.sum()) == len(counted) * COPY
+
+
+def _is_near(federation: Federation, ours: Row, theirs: Row) -> bool:
+    """Whether numbers are plink2's, as closely as it computes."""
+    near = NEAR[federation.plan.test]
+    for title in ours.keys() - {*WORDS}:
+        a, b = ours[title], theirs[title]
+        if a != b and "NA" in (a, b):
+            return False
+        scale = max(abs(float(b)), 1.0 if title.endswith("_STAT") else 0.0) if a != b else 0.0
+        if a != b and abs(float(a) - float(b)) > near * scale + 1.001 * unit(b, 6):
+            return False
+    return True
+
+
+def _is_right(federation: Federation, ours: Row) -> bool:
+    """Whether estimate and standard error are statsmodels', or those of the definition of Firth's fit."""
+    rows = regression_of(federation, ours)
+    effect = math.log(float(ours["OR"])) if "OR" in ours else float(ours["BETA"])
+    error = float(ours["LOG(OR)_SE" if "OR" in ours else "SE"])
+    is_penalised = ours.get("FIRTH?") == "Y" or federation.plan.firth == "firth"
+    fit = rows.penalised(np.zeros(rows.x.shape[1] - 1)) if is_penalised else rows.fit()
+    if fit is None:
+        return False
+    beta, se, _ = fit.of(ours["TEST"])
+    return abs(effect - beta) <= RIGHT * max(se, abs(beta)) and abs(error - se) <= RIGHT * se
+
+
+def regression_of(federation: Federation, line: Row) -> Rows:
+    """The regression that a line is about, of everybody who is in it, as plink2 counts copies."""
+    variant, sex = int(line["ID"][1:]), federation.sex
+    place, dosages = federation.chromosome[variant], federation.pooled[variant]
+    copies = np.where(dosages < 0, np.nan, dosages / COPY)
+    copies = copies if line["A1"] == "C" else 2 - copies
+    columns = [copies / 2 if place in ("Y", "MT") else copies, *federation.covariates.T]
+    names = ["ADD", *(covariate.title for covariate in federation.plan.covariates)]
+    complete = ~np.isnan([federation.phenotype, *federation.covariates.T]).any(axis=0)
+    inside = complete & ~np.isnan(copies)
+    if place == "X" and {1, 2} <= set(sex[complete].tolist()):
+        inside &= sex > 0
+        columns, names = [*columns, sex.astype(float)], [*names, "SEX"]
+    if place == "Y":
+        inside &= sex == 1
+    x = np.column_stack([np.ones(len(sex)), *columns])[inside]
+    return Rows(federation.plan.test, tuple(names), federation.phenotype[inside], x)
