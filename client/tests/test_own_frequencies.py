@@ -91,7 +91,7 @@ def test_a_study_of_dosages_has_the_same_flags(made: Path, tmp_path: Path) -> No
     for number in (1, 4):
         data = cohort(made, number)
         names = np.char.replace(data.panel.name, b"rs", b"rs:")
-        renamed = dataclasses.replace(data.variants, panel=dataclasses.replace(data.panel, name=names))
+        renamed = dataclasses.replace(data.variants, panel=dataclasses.replace(data.panel, ids=names))
         found = beside_dosages(ssf, dataclasses.replace(data, variants=renamed), PLAN, None)
         wanted = beside_the_pool(made / "all.frq", data, PLAN, None)
         assert (found.variants, found.far) == (wanted.variants, wanted.far)

@@ -62,7 +62,7 @@ def beside_the_pool(frq: Path, data: PlinkData, plan: Plan, kept: np.ndarray | N
     who = data.samples.kept if kept is None else kept
     if not plan.nonfounders:
         who = who & data.samples.founder
-    return _compared(_of_frq(Report(frq)), _of(who, data), data.panel.name, observed_in, plan)
+    return _compared(_of_frq(Report(frq)), _of(who, data), np.asarray(data.panel.name), observed_in, plan)
 
 
 def beside_dosages(ssf: Path, data: PlinkData, plan: Plan, kept: np.ndarray | None) -> Frequencies:
@@ -70,8 +70,9 @@ def beside_dosages(ssf: Path, data: PlinkData, plan: Plan, kept: np.ndarray | No
 
     Imputed dosages vary less than calls, so that the scores are rather too small.
     """
-    who = complete(data.samples) if kept is None else complete(data.samples) & kept
-    return _compared(_of_ssf(ssf), _of(who, data), written_ids(data.panel.name), dosed_in, plan)
+    who, names = complete(data.samples), written_ids(np.asarray(data.panel.name))
+    who = who if kept is None else who & kept
+    return _compared(_of_ssf(ssf), _of(who, data), names, dosed_in, plan)
 
 
 def _of(who: np.ndarray, data: PlinkData) -> PlinkData:
