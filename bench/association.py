@@ -2,6 +2,9 @@
 
     make bench [ARGS="linear logistic --variants 580000 --samples 1781 --runs 3"]
 
+The study `dosages` is linear regression on imputed dosages, with files of about 10 GB at so many variants: it
+is run when it is named.
+
 Federated: from the moment all cohorts are ready to the result files on the platform's disk, and to those on
 the last cohort's, every party and HTTP included.
 PLINK: its whole run on the pooled file, read once before so that it comes from memory, as the cohorts' does.
@@ -19,18 +22,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pgenlib import PgenWriter
 
+from unpooled.cohort import COPY, NO_DOSAGE
 from unpooled.simulate import simulate
+from unpooled_client.data.bed import BedFile
 
 CACHE = Path(".cache/bench")
 COHORTS = 3
 COVARIATES = 4
+AT_ONCE = 2000  # variants of which dosages are made
 ILL = ["--pheno", "pooled.ill", "--pheno-name", "ill"]
 LOADED = re.compile(r"calling init: (\S*lib(?:blas|lapack|openblas|mkl)\S*)")
 PLINK2 = ["--covar", "pooled.cov", "--covar-variance-standardize", "--threads", "2"]
@@ -73,6 +81,8 @@ class Study:
     goals: tuple[float, ...]
     """Times PLINK's time: until the files are on the platform, and until the last cohort has them."""
     megabytes: float
+    genotypes: str = "--bfile"
+    """How both are given the genotypes: of `--pfile` they are dosages."""
 
 
 STUDIES = {
@@ -122,14 +132,38 @@ STUDIES = {
         (0.5,),
         1700,
     ),
+    "dosages": Study(
+        [
+            "--test",
+            "linear",
+            "--dosages",
+            "--files",
+            "glm",
+            "--pheno",
+            "pooled.trait",
+            "--pheno-name",
+            "trait",
+            "--covar",
+            "pooled.cov",
+            "--hide-covar",
+        ],
+        "plink2",
+        ["--glm", "hide-covar", "--pheno", "pooled.trait", "--pheno-name", "trait", *PLINK2],
+        {"trait.glm.linear": "trait.glm.linear"},
+        same_numbers,
+        (0.5,),
+        350,
+        "--pfile",
+    ),
 }
+USUAL = tuple(name for name, study in STUDIES.items() if study.genotypes == "--bfile")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("studies", nargs="*", metavar="STUDY", help=f"of {', '.join(STUDIES)}; usually all")
+    parser.add_argument("studies", nargs="*", metavar="STUDY", help=f"of {', '.join(STUDIES)}")
     parser.add_argument("--variants", type=int, default=580_000)
     parser.add_argument("--samples", type=int, default=1_781, help="of each of three cohorts")
     parser.add_argument("--runs", type=int, default=3)
@@ -140,7 +174,9 @@ def main() -> None:
         if not shutil.which(program):
             sys.exit(f"bench: {program} is not installed: apt-get install {program}")
     data = generated(arguments.variants, arguments.samples)
-    for name in arguments.studies or STUDIES:
+    for name in arguments.studies or USUAL:
+        if STUDIES[name].genotypes == "--pfile":
+            write_dosages(data, arguments.samples, arguments.variants)
         pairs = []
         for run in range(arguments.runs + 1):
             pooled, report = time_plink(STUDIES[name], data), time_study(STUDIES[name], data)
@@ -179,10 +215,53 @@ def write_phenotypes(data: Path) -> None:
         (data / f"pooled.{name}").write_text("\n".join(lines) + "\n")
 
 
+def write_dosages(data: Path, samples: int, variants: int) -> None:
+    """Files of dosages beside those of calls: nine in ten are uncertain by a tenth of a copy."""
+    if (data / "pooled.pgen").exists():
+        return
+    print(f"making dosages of {variants} variants", file=sys.stderr)
+    random = np.random.default_rng(1)
+    names = [f"cohort{k + 1}" for k in range(COHORTS)]
+    beds = [BedFile(data / f"{name}.bed", samples, variants) for name in names]
+    everyone = (*names, "pooled")
+    bims = [[line.split() for line in (data / f"{name}.bim").read_text().splitlines()] for name in everyone]
+    # Each cohort has its own rarer allele first, and the pool its own.
+    turned = [
+        np.array([row[4] for row in bim]) != np.array([row[4] for row in bims[-1]]) for bim in bims[:-1]
+    ]
+    with ExitStack() as stack:
+        *parts, pooled = (
+            stack.enter_context(
+                PgenWriter(bytes(data / f"{name}.pgen"), people, variant_ct=variants, nonref_flags=False,
+                           dosage_present=True)
+            )
+            for name, people in [*((name, samples) for name in names), ("pooled", COHORTS * samples)]
+        )  # fmt: skip
+        for start in range(0, variants, AT_ONCE):
+            rows = np.arange(start, min(start + AT_ONCE, variants))
+            of_all = [_uncertain(bed.dosages(rows), random) for bed in beds]
+            for writer, copies in zip(parts, of_all, strict=True):
+                writer.append_dosages_batch(copies)
+            alike = [np.where(other[rows, None] & (copies >= 0), 2 - copies, copies)
+                     for other, copies in zip(turned, of_all, strict=True)]  # fmt: skip
+            pooled.append_dosages_batch(np.concatenate(alike, axis=1))
+    for name, bim in zip(everyone, bims, strict=True):
+        shutil.copy(data / f"{name}.fam", data / f"{name}.psam")
+        rows = ["\t".join([row[0], row[3], row[1], row[5], row[4]]) for row in bim]
+        (data / f"{name}.pvar").write_text("\n".join(["#CHROM\tPOS\tID\tREF\tALT", *rows]) + "\n")
+
+
+def _uncertain(calls: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Dosages near these calls, float32 (m, n), below 0 where missing."""
+    copies = calls.astype(np.float32) / COPY
+    noise = random.normal(0, 0.1, calls.shape) * (random.random(calls.shape) < 0.9)
+    return np.where(calls == NO_DOSAGE, -9, (copies + noise).clip(0, 2)).astype(np.float32)
+
+
 def time_plink(study: Study, data: Path) -> float:
     start = time.perf_counter()
     subprocess.run(
-        [study.program, "--bfile", "pooled", *study.theirs, "--out", "plink"],
+        [study.program, study.genotypes, "pooled", *study.theirs, "--out", "plink"],
         cwd=data,
         check=True,
         stdout=subprocess.DEVNULL,
@@ -202,7 +281,7 @@ def time_study(study: Study, data: Path) -> dict[str, Any]:
 
 def command(study: Study, data: Path) -> list[str]:
     """A rehearsal of a study over the cohorts in `data`."""
-    cohorts = [word for k in range(COHORTS) for word in ("--bfile", str(data / f"cohort{k + 1}"))]
+    cohorts = [word for k in range(COHORTS) for word in (study.genotypes, str(data / f"cohort{k + 1}"))]
     words = [str(data / word) if word.startswith("pooled.") else word for word in study.ours]
     rehearse = [sys.executable, "-m", "unpooled_webapp", "rehearse", *cohorts, *words]
     return [*rehearse, "--out", str(data / "ours"), "--quiet"]

@@ -14,6 +14,8 @@ from collections.abc import Callable
 import numpy as np
 
 from unpooled.check import check_of
+from unpooled.cohort import COPY, NO_DOSAGE
+from unpooled.kernels import dosages as of_dosages
 from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.kernels.logistic import Design, evaluate
 from unpooled.kernels.products import over_missing, products
@@ -42,11 +44,14 @@ def main() -> None:
     lacking = random.random(VARIANTS) < 1 / 3
     missing = lacking[:, None] & (random.random(copies.shape) < MISSING)
     words = packed(np.where(missing, 1, np.array([3, 2, 0])[copies]))
+    noise = random.normal(0, 0.1, copies.shape)
+    dosages = np.where(missing, NO_DOSAGE, np.rint((copies + noise).clip(0, 2) * COPY)).astype(np.uint16)
     second = random.random(VARIANTS) < 0.1
     covariates = random.normal(size=(PEOPLE, COVARIATES))
     case = random.integers(0, 2, PEOPLE).astype(float)
     everyone, ones = np.ones(PEOPLE, bool), np.ones(PEOPLE)
-    masks = group_masks(np.stack([case == 1, case == 0]))
+    groups = np.stack([case == 1, case == 0])
+    masks = group_masks(groups)
     linear = np.column_stack([covariates, random.normal(size=PEOPLE)])
     start, squared = random.normal(size=(PEOPLE, 2 + COVARIATES)), random.random((PEOPLE, 1))
     over = random.normal(size=(PEOPLE, 20))
@@ -70,6 +75,16 @@ def main() -> None:
          lambda: evaluate(words, second, lacking, single, beta, fill, True), OPERATIONS / 2 / additions),
         ("logistic: one evaluation",
          lambda: evaluate(words, second, lacking, design, beta, fill, True), OPERATIONS / additions),
+        ("dosages: sums of two groups",
+         lambda: of_dosages.count_dosages(dosages, groups), 2 / memory),
+        ("dosages: sums with 5 columns",
+         lambda: of_dosages.products(dosages, second, linear), 8 / additions),
+        ("dosages: over missing, 20 columns",
+         lambda: of_dosages.over_missing(dosages, over), 2 / memory + MISSING / 3 * 20 / additions),
+        ("dosages: one, single precision",
+         lambda: evaluate(dosages, second, lacking, single, beta, fill, True), OPERATIONS / 2 / additions),
+        ("dosages: one evaluation",
+         lambda: evaluate(dosages, second, lacking, design, beta, fill, True), OPERATIONS / additions),
     ):  # fmt: skip
         took = best(work) * each
         print(f"  {name:32} {took:7.3f}   {least / took:5.0%} of the ceiling ({least:.3f})")

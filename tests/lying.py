@@ -136,7 +136,7 @@ class Asking(Lying):
         self.trial.until(lambda: not self._forgetting, "the clients accept again")
 
     def agreed(self) -> Panel:
-        path = self.trial.federation.home / "studies" / self.trial.id / "panel.txt"
+        path = self.trial.federation.home / "studies" / self.trial.id / "panel.bin"
         return Panel.from_canonical(path.read_bytes())
 
     def _read(self, question: Question, asked: questions.Question) -> Mapping[str, np.ndarray]:

@@ -144,7 +144,7 @@ def logs(running: Federation, *names: str) -> dict[str, bytes]:
 
 def local_counts(trial: Trial, relay: Relay) -> dict[str, np.ndarray]:
     """Each cohort's counts, computed here from its files: as a share holds them, by column, as alleles."""
-    panel = Panel.from_canonical((trial.federation.home / "studies" / trial.id / "panel.txt").read_bytes())
+    panel = Panel.from_canonical((trial.federation.home / "studies" / trial.id / "panel.bin").read_bytes())
     asked = genotype_questions(relay)
     counts: dict[str, np.ndarray] = {}
     for cohort in trial.cohorts:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unpooled import list_text
 from unpooled.algorithms.chi_square import CountGenotypes
 from unpooled.algorithms.regression.about_variants import FIRST
 from unpooled.algorithms.regression.about_variants import INCOMPLETE as LACKS_CALLS
@@ -53,7 +54,7 @@ BY_LIST: dict[str, Any] = {
     "test": "chi-square",
     "nonfounders": True,
     "panel_mode": "list",
-    "panel_list": list_of(0, LISTED).canonical,
+    "panel_list": list_text.write(list_of(0, LISTED)),
 }
 
 BOOK = {"unpooled_client.study.book:Book._check": "checks_nothing"}

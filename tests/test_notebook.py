@@ -10,8 +10,8 @@ import pytest
 import xarray
 from bed_reader import open_bed
 
+from unpooled.agreement import reconcile
 from unpooled.notebook import Cohort
-from unpooled.panel import reconcile
 from unpooled.plan import Plan
 from unpooled.run import run
 from unpooled.simulate import simulate

@@ -18,6 +18,7 @@ import httpx
 import numpy as np
 import pytest
 
+from unpooled import list_text
 from unpooled import question as questions
 from unpooled.algorithms import algorithm
 from unpooled.algorithms.chi_square import CountGenotypes
@@ -153,7 +154,7 @@ def other_panel(relay: Relay, request: Message, answer: Message) -> Message:
     if answer.line != "200":
         return answer
     if request.line.startswith(PANEL):
-        return with_body(answer, with_own_variant(answer.body, relay))
+        return with_body(answer, with_own_variant(Panel.from_canonical(answer.body), relay).canonical)
     if request.line.startswith(STUDY):
         values = json.loads(answer.body)
         if values["panel_digest"]:
@@ -172,17 +173,18 @@ def other_panel(relay: Relay, request: Message, answer: Message) -> Message:
 def own_panel(relay: Relay, request: Message) -> Panel:
     line = "GET /api/v1/cohort/panel HTTP/1.1"
     agreed = relay.send(replace(request, line=line))
-    return Panel.from_canonical(with_own_variant(agreed.body, relay))
+    return with_own_variant(Panel.from_canonical(agreed.body), relay)
 
 
-def with_own_variant(agreed: bytes, relay: Relay) -> bytes:
+def with_own_variant(agreed: Panel, relay: Relay) -> Panel:
     (sent,) = relay.found("PUT /api/v1/cohort/panel/list")
-    lines, own = agreed.splitlines(), sent.request.body.splitlines()
+    own = list_text.write(Panel.from_canonical(sent.request.body)).splitlines()
+    lines = list_text.write(agreed).splitlines()
     shared = {line.split(b"\t")[2] for line in lines}
     extra = next(line for line in own if line.split(b"\t")[2] not in shared)
     rows = [line.split(b"\t") for line in [*lines[1:], extra]]
     rows.sort(key=lambda row: (int(row[0]), int(row[1]), row[2]))
-    return b"".join(b"\t".join(row) + b"\n" for row in rows)
+    return list_text.read(b"".join(b"\t".join(row) + b"\n" for row in rows))
 
 
 def test_a_cohort_that_is_given_another_panel_yields_no_number(trial: Trial) -> None:
@@ -243,8 +245,8 @@ def counts_of(server: Dishonest, prefix: Path) -> np.ndarray:
     """The genotype counts that a cohort sends, over all rounds that it was asked."""
     opened, report = open_cohort(DataOptions(bfile=prefix))
     assert opened is not None, report
-    panel = (server.trial.federation.home / "studies" / server.trial.id / "panel.txt").read_bytes()
-    aligned = opened.align(Panel.from_canonical(panel))
+    panel = Panel.of_file(server.trial.federation.home / "studies" / server.trial.id / "panel.bin")
+    aligned = opened.align(panel)
     asked: dict[int, CountGenotypes] = {}
     for exchange in server.relays[0].found(QUESTIONS):
         if exchange.answer is not None and exchange.status == 200:

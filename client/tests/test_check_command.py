@@ -190,6 +190,7 @@ def test_every_option_can_be_given() -> None:
             "by_place",
             "chromosomes",
             "condition",
+            "dosages",
             "from_plan",
             "phenotypes",
             "require_pheno",

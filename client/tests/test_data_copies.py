@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import shutil
 import struct
@@ -18,9 +19,11 @@ import cyvcf2
 import numpy as np
 import pytest
 from bgen import BgenWriter
+from click.testing import CliRunner
 from filelock import FileLock
 
 from unpooled.cohort import COPY, NO_DOSAGE
+from unpooled_client.commands.check import check
 from unpooled_client.data.calls import codes_of
 from unpooled_client.data.cohort import PlinkData, open_cohort
 from unpooled_client.data.options import DataOptions
@@ -313,6 +316,16 @@ def test_a_copy_is_made_once(imputed: Path, tmp_path: Path) -> None:
     data, _ = open_cohort(options)
     assert data is not None and b"rs999" in data.panel.name
     assert len(list((tmp_path / "c").rglob("*.pgen"))) == 1
+
+
+def test_a_program_hears_how_far_the_copy_is(imputed: Path, tmp_path: Path) -> None:
+    """By lines before the report; a copy that is there is not made, and nothing is to be told."""
+    files = ["--vcf", imputed, "--psam", imputed.with_suffix(".psam"), "--copies", tmp_path / "copies"]
+    for is_new in (True, False):
+        given = map(str, [*files, "--min-samples", 1, "--min-per-class", 0, "--json", "--progress"])
+        *lines, _ = CliRunner().invoke(check, list(given)).output.partition("{\n")[0].split("\n")
+        told = [json.loads(line) for line in lines]
+        assert [each["done"] for each in told if each["total"]] == [VARIANTS] * is_new
 
 
 def test_one_of_two_makes_the_copy(imputed: Path, tmp_path: Path) -> None:

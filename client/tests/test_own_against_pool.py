@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from unpooled.agreement import reconcile
 from unpooled.algorithms import algorithm
-from unpooled.panel import reconcile
 from unpooled.plan import Covariate, Plan
 from unpooled.run import run
 from unpooled.simulate import simulate

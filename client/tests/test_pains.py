@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from unpooled.agreement import Agreement, reconcile
 from unpooled.algorithms import algorithm
 from unpooled.algorithms.shared.filters import lines
-from unpooled.panel import Agreement, reconcile
 from unpooled.pictures.associations import p_text
 from unpooled.plan import Plan
 from unpooled.question import Arrays

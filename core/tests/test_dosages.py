@@ -9,7 +9,7 @@ from small_studies import STUDIES, of_variants
 from unpooled import run
 from unpooled.algorithms import ALGORITHMS
 from unpooled.cohort import COPY, NO_DOSAGE
-from unpooled.kernels.dosages import count_dosages, over_missing, products
+from unpooled.kernels.dosages import count_dosages, from_copies, over_missing, products
 from unpooled.plan import Plan, PlanError
 
 
@@ -38,6 +38,12 @@ def test_sums_are_those_of_the_slow_twin(people: int, columns: int) -> None:
         np.testing.assert_allclose(squares, copies_of(values, second) ** 2 @ z, rtol=1e-12, atol=1e-11)
         missing = (values == NO_DOSAGE) @ z
         np.testing.assert_allclose(over_missing(values, z), missing, rtol=1e-12, atol=1e-11)
+
+
+def test_copies_in_single_precision_are_dosages_exactly() -> None:
+    every = np.append(np.arange(2 * COPY + 1), NO_DOSAGE).astype(np.uint16)
+    copies = np.where(every == NO_DOSAGE, -9, every / COPY).astype(np.float32)
+    assert (from_copies(np.stack([copies, copies[::-1]])) == np.stack([every, every[::-1]])).all()
 
 
 def test_counts_are_exact() -> None:

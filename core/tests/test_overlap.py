@@ -7,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from unpooled.agreement import reconcile
 from unpooled.builds import ENDS
 from unpooled.overlap import Cause, Overlap, beside, compare, named
-from unpooled.panel import Panel, reconcile
+from unpooled.panel import Panel
 
 Row = tuple[int, int, bytes, bytes, bytes]
 

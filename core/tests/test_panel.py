@@ -1,7 +1,9 @@
-"""The panel: its canonical form, how cohorts' lists are reconciled, and how a cohort finds itself in it."""
+"""The panel: how cohorts' lists are reconciled, and how a cohort finds itself in it."""
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import itertools
 
 import numpy as np
@@ -9,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from unpooled import agreement, list_form
+from unpooled.agreement import TABLE_HEADER, align, reconcile, reconciled
 from unpooled.alleles import agree, capital, complement, strand
-from unpooled.errors import ProtocolError
-from unpooled.panel import Panel, align, reconcile
+from unpooled.panel import Panel
 
 PAIRS = [(b"A", b"C"), (b"A", b"G"), (b"A", b"T"), (b"C", b"G"), (b"C", b"T"), (b"G", b"T")]
 SINGLES = [(b"0", allele) for allele in (b"A", b"C", b"G", b"T")]
@@ -24,8 +27,8 @@ def one(pair: tuple[bytes, bytes], name: bytes = b"rs1", position: int = 10, chr
 
 
 def remarks(*panels: Panel) -> list[tuple[str, bool]]:
-    agreement = reconcile({f"cohort {k}": panel for k, panel in enumerate(panels)})
-    return [(remark.text, remark.kept) for remark in agreement.remarks]
+    found = reconcile({f"cohort {k}": panel for k, panel in enumerate(panels)})
+    return [(remark.text, remark.kept) for remark in found.remarks]
 
 
 def test_order_is_chromosome_then_position_then_id_as_ascii() -> None:
@@ -38,63 +41,6 @@ def test_order_is_chromosome_then_position_then_id_as_ascii() -> None:
         ]
     )
     assert panel.name.tolist() == [b"rs10", b"rs9", b"a", b"rs1"]
-
-
-def test_canonical_text_comes_back() -> None:
-    panel = Panel.of([(1, 10, b"rs1", b"C", b"A"), (23, 0, b"x", b"0", b"ACGT")])
-    assert panel.canonical == b"1\t10\trs1\tA\tC\n23\t0\tx\t0\tACGT\n"
-    again = Panel.from_canonical(panel.canonical)
-    assert again.canonical == panel.canonical and again.digest == panel.digest
-    assert len(Panel.from_canonical(b"")) == 0
-
-
-def test_a_long_list_is_read_and_written_in_blocks() -> None:
-    lines = [b"1\t%d\t%b%d\t%b\n" % (k, b"rs" * (k // 30_000), k, pair) for k, pair in enumerate(_pairs())]
-    panel = Panel.from_canonical(b"".join(lines))
-    assert panel.canonical == b"".join(lines) and len(panel) == len(lines)
-    assert panel.take(np.arange(len(panel))).digest == panel.digest  # worked out again
-    lines[-2] = lines[-2].replace(b"1\t", b"01\t", 1)
-    with pytest.raises(ProtocolError, match=f"line {len(lines) - 1}, word 1"):
-        Panel.from_canonical(b"".join(lines))
-
-
-def _pairs() -> list[bytes]:
-    """Of 70,000 variants; an allele that comes late in the list is among them."""
-    return [b"A\tC"] * 69_000 + [b"A\tCT"] * 1_000
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        b"1\t10\trs1\tA\tC",  # no line end
-        b"1 10\trs1\tA\tC\n",
-        b"1\t10\trs1\tA\n",
-        b"1\t10\trs1\tA\tC\tG\n",
-        b"\n1\t10\trs1\tA\tC\n",
-        b"01\t10\trs1\tA\tC\n",
-        b"1\t+10\trs1\tA\tC\n",
-        b"1\t-1\trs1\tA\tC\n",
-        b"1\t99999999999\trs1\tA\tC\n",
-        b"300\t1\trs1\tA\tC\n",
-        b"X\t10\trs1\tA\tC\n",
-        b"1\t10\trs1\tC\tA\n",
-        b"1\t10\trs2\tA\tC\n1\t10\trs1\tA\tC\n",
-        b"1\t10\trs1\tA\t\tC\n",
-        b"\x00" * 40,
-    ],
-)
-def test_any_other_text_is_refused(text: bytes) -> None:
-    with pytest.raises(ProtocolError):
-        Panel.from_canonical(text)
-
-
-@given(st.binary(max_size=60))
-def test_hostile_bytes_are_a_panel_or_refused(data: bytes) -> None:
-    try:
-        panel = Panel.from_canonical(data)
-    except ProtocolError:
-        return
-    assert panel.canonical == data
 
 
 @given(st.lists(pairs, min_size=3, max_size=4))
@@ -143,16 +89,16 @@ def test_what_cannot_be_reconciled_is_left_out_with_its_reason() -> None:
         [good, (1, 2, b"twice", b"A", b"C"), (1, 5, b"moved", b"A", b"C"), (1, 6, b"odd", b"A", b"G")]
     )
     d = Panel.of([good, (1, 4, b"moved", b"A", b"C"), (1, 6, b"odd", b"A", b"C")])
-    agreement = reconcile({"a": a, "b": b, "c": c, "d": d})
-    assert agreement.panel.name.tolist() == [b"good"]
-    assert agreement.table().decode().splitlines()[1:] == [
+    found = reconcile({"a": a, "b": b, "c": c, "d": d})
+    assert found.panel.name.tolist() == [b"good"]
+    assert found.table().decode().splitlines()[1:] == [
         "1\t2\ttwice\tleft out\tID appears more than once at a",
         "1\t3\t.\tleft out\thas no ID: name it, e.g. with plink2 --set-missing-var-ids @:#",
         "1\t4\tmoved\tleft out\tabsent at a",
         "1\t6\todd\tleft out\tabsent at a",
     ]
-    agreement = reconcile({"b": b, "c": c, "d": d})
-    assert [line.split("\t", 2)[2] for line in agreement.table().decode().splitlines()[1:]] == [
+    found = reconcile({"b": b, "c": c, "d": d})
+    assert [line.split("\t", 2)[2] for line in found.table().decode().splitlines()[1:]] == [
         "twice\tleft out\tabsent at d",
         "moved\tleft out\tis at different positions: 1:4, 1:5",
         "odd\tleft out\talleles cannot be reconciled: A/C at b, A/G at c, A/C at d",
@@ -191,9 +137,9 @@ def test_reconciling_does_not_depend_on_the_order_of_cohorts(
     panels = [Panel.of([(1, k, b"rs%d" % k, *pair) for k, pair in rows]) for rows in cohorts]
     names = ["a", "b", "c"]
     results = {
-        (agreement.panel.canonical, agreement.table())
+        (found.panel.canonical, found.table())
         for order in itertools.permutations(range(3))
-        for agreement in [reconcile({names[k]: panels[k] for k in order})]
+        for found in [reconcile({names[k]: panels[k] for k in order})]
     }
     assert len(results) == 1
 
@@ -240,3 +186,66 @@ def test_variants_that_a_cohort_cannot_match_are_marked() -> None:
 
 def test_complement_has_no_meaning_for_longer_alleles() -> None:
     assert complement((b"A", b"ACT")) is None
+
+
+def by_place(rows: list[tuple[int, int, bytes, bytes]]) -> Panel:
+    """A list whose variants are called after their places."""
+    named = Panel.of([(c, p, b"%d:%d:%b:%b" % (c, p, *sorted(pair)), *pair) for c, p, *pair in rows])
+    return dataclasses.replace(named, ids=None, autosomes=22)
+
+
+places = st.tuples(st.integers(1, 3), st.integers(1, 6), st.sampled_from(PAIRS + SINGLES + ODD))
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(places, max_size=12), min_size=2, max_size=4), st.integers(1, 4))
+def test_in_windows_the_agreement_is_that_of_whole_lists(
+    cohorts: list[list[tuple[int, int, tuple[bytes, bytes]]]], rows: int
+) -> None:
+    """Against the same lists with these names as IDs, which are reconciled as a whole."""
+    lists = {f"cohort {k}": by_place([(c, p, *pair) for c, p, pair in own]) for k, own in enumerate(cohorts)}
+    whole = reconcile({cohort: with_ids(panel) for cohort, panel in lists.items()})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(agreement.windows, "__defaults__", (rows,))
+        parts = list(reconciled(lists))
+        found = reconcile(lists)
+    assert with_ids(found.panel).digest == whole.panel.digest
+    assert found.table() == whole.table()
+    assert TABLE_HEADER + b"".join(line for part in parts for line in part.lines()) == whole.table()
+    assert list_form.measured([part.panel for part in parts])[0] == found.panel.digest
+
+
+def with_ids(panel: Panel) -> Panel:
+    """The same with the names as IDs."""
+    return dataclasses.replace(panel, ids=np.asarray(panel.name), autosomes=0).compacted()
+
+
+@settings(deadline=None)
+@given(st.lists(places, max_size=12), st.lists(places, max_size=12), st.integers(1, 4))
+def test_in_windows_a_cohort_finds_the_same(
+    panels: list[tuple[int, int, tuple[bytes, bytes]]],
+    own: list[tuple[int, int, tuple[bytes, bytes]]],
+    rows: int,
+) -> None:
+    wanted, had = (by_place([(c, p, *pair) for c, p, pair in these]) for these in (panels, own))
+    first = np.arange(len(had)) % 2 == 0
+    whole = align(with_ids(wanted), with_ids(had), first)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(agreement.windows, "__defaults__", (rows,))
+        found = align(wanted, had, first)
+    assert found.index.tolist() == whole.index.tolist()
+    assert found.swapped.tolist() == whole.swapped.tolist()
+
+
+def test_names_by_place_are_made_where_they_are_read() -> None:
+    panel = by_place(
+        [(1, 5, b"G", b"A"), (22, 2**31 - 2, b"A", b"0"), (23, 7, b"A", b"C" * 30), (26, 9, b"-", b"T")]
+    )
+    digest = hashlib.sha256(b"C" * 30).hexdigest()[:20].encode()
+    names = [b"1:5:A:G", b"22:2147483646:0:A", b"X:7:A:" + digest, b"MT:9:-:T"]
+    assert panel.name.tolist() == names
+    assert panel.name[2] == names[2] and panel.name[1:3].tolist() == names[1:3]
+    assert panel.name[np.array([3, 0])].tolist() == [names[3], names[0]]
+    assert np.asarray(panel.take(slice(1, 3)).name).tolist() == names[1:3]
+    assert (panel.name == names[1]).tolist() == [False, True, False, False]
+    assert np.isin(panel.name, names[:2]).tolist() == [True, True, False, False]

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unpooled.agreement import Agreement, align, reconcile
 from unpooled.errors import UnpooledError
-from unpooled.panel import Agreement, Panel, align, reconcile
+from unpooled.panel import Panel
 from unpooled.simulate import genotypes, simulate
 from unpooled.simulate.genotypes import Thresholds, WordStream
 

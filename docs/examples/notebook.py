@@ -5,8 +5,8 @@ import sys
 import numpy as np
 from pandas_plink import read_plink1_bin
 
+from unpooled.agreement import reconcile
 from unpooled.notebook import Cohort
-from unpooled.panel import reconcile
 from unpooled.plan import Plan
 from unpooled.run import run
 

@@ -10,9 +10,10 @@ import httpx
 import numpy as np
 
 from unpooled import question as questions
+from unpooled.agreement import align
 from unpooled.algorithms import questions_of
 from unpooled.cohort import Cohort
-from unpooled.panel import Panel, align
+from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.protocol import VERSION, comparing, masking, messages
 from unpooled.protocol.dealing import DealingContext, dealer_of

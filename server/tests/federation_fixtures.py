@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from cohort_client import Client
 
+from unpooled import list_text
 from unpooled.cohort import ArrayCohort, Cohort, Samples
 from unpooled.panel import Panel
 from unpooled.protocol.invitation import Invitation
@@ -182,7 +183,7 @@ def federation(coordinator: Any, http: Callable[[], httpx.Client]) -> Callable[.
         }
         study = studies.create(coordinator, "Trial", "", fields, auto_start=auto_start, one_operator=True)
         if panel_list is not None:
-            panels.set_list(study, panel_list.canonical, "coordinator")
+            panels.set_list(study, list_text.write(panel_list), "coordinator")
             study.refresh_from_db()
         columns = len(plan.get("covariates", ()))
         data = [Data.make(seed, own, covariates=columns) for seed, own in enumerate(lists)]

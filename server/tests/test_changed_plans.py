@@ -269,5 +269,5 @@ def test_a_list_on_its_way_when_the_plan_is_changed_does_not_count(federation: M
         yield client.own.canonical
 
     with pytest.raises(Conflict, match="announced in the meantime"):
-        panels.receive_list(stale, blocks())
+        panels.receive_list(stale, 0, client.own.canonical_bytes, blocks())
     assert not Cohort.objects.get(name="Graz").list_stored

@@ -167,14 +167,14 @@ def test_a_list_that_changes_while_it_is_compared_is_compared_again(
 ) -> None:
     trial = federation(lists=[SHIFTED, variants(), variants()])
     trial.ready()
-    honest = panels.reconcile
+    honest = panels.reconciled
 
-    def reconcile(lists: dict[str, Panel]) -> Any:
-        monkeypatch.setattr(panels, "reconcile", honest)
+    def reconciled(lists: dict[str, Panel]) -> Any:
+        monkeypatch.setattr(panels, "reconciled", honest)
         give_other_files(trial, 0, variants())
         return honest(lists)
 
-    monkeypatch.setattr(panels, "reconcile", reconcile)
+    monkeypatch.setattr(panels, "reconciled", reconciled)
     work()
     assert trial.study.state == "running"
     assert not Cohort.objects.filter(list_apart=True).exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from federation_fixtures import Federation, variants
 
+from unpooled import list_text
 from unpooled.panel import Panel
 from unpooled_server import store
 from unpooled_server.errors import Conflict, Refused, Unauthorized
@@ -122,24 +124,26 @@ def test_a_cohort_has_room_for_one_list(federation: Make) -> None:
     for size in range(3, 12):
         assert announce(trial, 0, variants(size).digest.hex())
         trial.clients[0].ok("PUT", "panel/list", content=variants(size).canonical)
-        assert lists_of(trial) == [f"{variants(size).digest.hex()}.txt"]
+        assert lists_of(trial) == [f"{variants(size).digest.hex()}.bin"]
     assert not announce(trial, 1, variants(11).digest.hex())  # it is another's list now, and stays
     announce(trial, 0, variants(3).digest.hex())
-    assert lists_of(trial) == [f"{variants(11).digest.hex()}.txt"]
+    assert lists_of(trial) == [f"{variants(11).digest.hex()}.bin"]
 
 
 def test_a_list_that_is_stored_leaves_the_next_one_alone(federation: Make) -> None:
     """The draft of the next may have its name before the first upload is over."""
     study, cohort = accepted(federation).study_id, 1
-    first = store.list_draft(study, cohort)
-    draft = first.__enter__()
-    assert draft is not None
-    Path(draft.name).replace(store.list_path(study, "0" * 64))
-    with store.list_draft(study, cohort) as following:
-        assert following is not None
-        first.__exit__(None, None, None)
-        assert Path(following.name).exists()
-    assert not Path(following.name).exists()
+    stored = store.list_path(study, "0" * 64)
+    with pytest.raises(OSError, match="late"), store.list_draft(study, cohort, 0) as draft:
+        assert draft is not None
+        draft.write(b"first")
+        draft.flush()
+        Path(draft.name).replace(stored)
+        with store.list_draft(study, cohort, 0) as following:
+            assert following is not None
+            following.write(b"next")
+        raise OSError("late")
+    assert (stored.read_bytes(), Path(following.name).read_bytes()) == (b"first", b"next")
 
 
 def test_a_cohort_sends_one_list_at_a_time(federation: Make) -> None:
@@ -154,8 +158,63 @@ def test_a_cohort_sends_one_list_at_a_time(federation: Make) -> None:
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "list-is-coming")
         yield text[10:]
 
-    panels.receive_list(cohort, body())
-    assert lists_of(trial) == [f"{variants().digest.hex()}.txt"]
+    panels.receive_list(cohort, 0, len(text), body())
+    assert lists_of(trial) == [f"{variants().digest.hex()}.bin"]
+
+
+def parts_of(data: bytes) -> list[tuple[str, bytes]]:
+    """A list in parts of 500 bytes, with what their addresses say."""
+    starts = range(0, len(data), 500)
+    return [(f"panel/list?start={k}&size={len(data)}", data[k : k + 500]) for k in starts]
+
+
+def test_a_list_comes_in_parts(federation: Make) -> None:
+    trial = accepted(federation)
+    announce(trial, 0)
+    put = trial.clients[0].call
+    first, *further = parts_of(variants().canonical)
+    assert len(further) > 1
+    answer = put("PUT", further[0][0], content=further[0][1])
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "gap")
+    assert lists_of(trial) == []
+    for address, part in (first, further[0], first, *further[:-1], further[-2]):  # some come again
+        answer = put("PUT", address, content=part)
+        assert (answer.status_code, answer.json()) == (201, {"stored": False})
+    assert put("PUT", further[-1][0], content=further[-1][1]).json() == {"stored": True}
+    assert lists_of(trial) == [f"{variants().digest.hex()}.bin"]
+
+
+def test_of_a_part_that_breaks_off_nothing_is_kept(federation: Make) -> None:
+    trial = accepted(federation)
+    announce(trial, 0)
+    cohort = Cohort.objects.select_related("study").get(name="Graz")
+    data = variants().canonical
+
+    def broken() -> Iterator[bytes]:
+        yield data[500:600]
+        raise Refused("truncated", "The connection broke.")
+
+    assert not panels.receive_list(cohort, 0, len(data), iter([data[:500]]))
+    with pytest.raises(Refused):
+        panels.receive_list(cohort, 500, len(data), broken())
+    assert panels.receive_list(cohort, 500, len(data), iter([data[500:]]))
+
+
+@pytest.mark.parametrize("query", ["start=x", "size=-1", "start=1&size=2", f"size={1 << 40}"])
+def test_a_part_that_cannot_be_is_refused_unread(federation: Make, query: str) -> None:
+    trial = accepted(federation)
+    announce(trial, 0)
+    answer = trial.clients[0].call("PUT", f"panel/list?{query}", content=variants().canonical)
+    assert answer.status_code in (400, 413)
+
+
+def test_a_list_that_names_variants_in_another_way_than_the_plan_is_refused(federation: Make) -> None:
+    trial = accepted(federation)
+    other = dataclasses.replace(variants(), ids=None, autosomes=22)
+    announce(trial, 0, other.digest.hex())
+    answer = trial.clients[0].call("PUT", "panel/list", content=other.canonical)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad-list")
+    assert lists_of(trial) == []
 
 
 def test_a_list_that_is_another_one_by_now_is_not_kept(federation: Make) -> None:
@@ -168,7 +227,7 @@ def test_a_list_that_is_another_one_by_now_is_not_kept(federation: Make) -> None
         yield variants().canonical
 
     with pytest.raises(Conflict, match="in the meantime"):
-        panels.receive_list(cohort, body())
+        panels.receive_list(cohort, 0, len(variants().canonical), body())
     assert lists_of(trial) == []
 
 
@@ -182,7 +241,7 @@ def test_a_token_that_is_revoked_in_the_middle_of_a_list_stores_nothing(federati
         yield variants().canonical
 
     with pytest.raises(Unauthorized, match="revoked"):
-        panels.receive_list(cohort, body())
+        panels.receive_list(cohort, 0, len(variants().canonical), body())
     assert lists_of(trial) == []
 
 
@@ -222,16 +281,18 @@ chrX rs9 0 50 0 T
 
 def test_a_bim_file_serves_as_a_list() -> None:
     panel = lists.read(BIM, 22)
-    assert panel.canonical == (b"1\t100\trs1\tA\tG\n1\t100\trs2\tA\tC\n2\t7\trs3\tC\tT\n23\t50\trs9\t0\tT\n")
-    assert lists.read(panel.canonical, 22).digest == panel.digest
+    assert list_text.write(panel) == (
+        b"1\t100\trs1\tA\tG\n1\t100\trs2\tA\tC\n2\t7\trs3\tC\tT\n23\t50\trs9\t0\tT\n"
+    )
+    assert lists.read(list_text.write(panel), 22).digest == panel.digest
 
 
 def test_bases_in_small_letters_are_capitals() -> None:
     """In a .bim, in any other text, and in one that is canonical but for them."""
     small = BIM.replace(b"G A", b"g a").replace(b"C\tT", b"c\tT")
     assert lists.read(small, 22).digest == lists.read(BIM, 22).digest
-    canonical = lists.read(BIM, 22).canonical
-    assert lists.read(canonical.replace(b"A\tC", b"a\tc"), 22).canonical == canonical
+    canonical = list_text.write(lists.read(BIM, 22))
+    assert list_text.write(lists.read(canonical.replace(b"A\tC", b"a\tc"), 22)) == canonical
 
 
 @pytest.mark.parametrize(
@@ -254,7 +315,7 @@ def test_a_list_that_cannot_be_read_is_refused_with_the_line(
 
 def test_a_list_is_for_studies_that_go_by_one(federation: Make) -> None:
     with pytest.raises(Refused, match="does not use a list"):
-        panels.set_list(federation().study, variants().canonical, "coordinator")
+        panels.set_list(federation().study, list_text.write(variants()), "coordinator")
 
 
 def test_nobody_is_invited_before_the_list_is_there(federation: Make) -> None:
@@ -266,14 +327,14 @@ def test_a_list_can_be_replaced_until_a_sum_is_asked_for(federation: Make) -> No
     trial = federation(panel_mode="list", panel_list=variants())
     trial.join()
     trial.accept()
-    panels.set_list(trial.study, variants().canonical, "coordinator")
+    panels.set_list(trial.study, list_text.write(variants()), "coordinator")
     assert [client.study()["cohort_state"] for client in trial.clients] == ["accepted"] * 3  # it is the same
-    panels.set_list(trial.study, variants(5).canonical, "coordinator")
+    panels.set_list(trial.study, list_text.write(variants(5)), "coordinator")
     assert trial.study.plan.panel_digest == variants(5).digest
     assert [client.study()["cohort_state"] for client in trial.clients] == ["joined"] * 3
     Study.objects.filter(pk=trial.study_id).update(enrolled_at=trial.study.created_at)
     with pytest.raises(Conflict, match="cannot be changed any more"):
-        panels.set_list(trial.study, variants().canonical, "coordinator")
+        panels.set_list(trial.study, list_text.write(variants()), "coordinator")
 
 
 @pytest.mark.parametrize("other", [{"panel_mode": "names"}, {"autosomes": 19}])
@@ -287,7 +348,7 @@ def test_a_list_has_to_come_again_once_the_plan_would_read_it_otherwise(
     assert not trial.study.list_ready
     with pytest.raises(Conflict, match="has not been uploaded yet"):
         invitations.invite(trial.study, "Riga", "https://x", "coordinator")
-    panels.set_list(trial.study, variants().canonical, "coordinator")
+    panels.set_list(trial.study, list_text.write(variants()), "coordinator")
     assert trial.study.plan.panel_digest == variants().digest
 
 

@@ -28,7 +28,7 @@ def panel_of(variants: int) -> Panel:
     return Panel(
         chromosome=(1 + k * 20 // variants).astype(np.uint8),
         position=(1 + k).astype(np.int32),
-        name=np.char.add(b"rs", k.astype("S8")),
+        ids=np.char.add(b"rs", k.astype("S8")),
         alleles=(b"A", b"G"),
         first=code,
         second=code + 1,
@@ -64,7 +64,7 @@ def at_its_end(federation: Callable[..., Federation], variants: int) -> Study:
     trial.running()
     study: Study = trial.study
     panel = panel_of(variants)
-    store.draft_panel(study.pk, panel, b"")
+    store.draft_panel(study.pk, [panel], [])
     store.take_panel(study.pk, panel.digest.hex())
     Study.objects.filter(pk=study.pk).update(panel_digest=panel.digest.hex(), panel_size=variants)
     keep(study, POOL, {"variant": np.zeros(1, np.uint32), "people": np.array([300])})

@@ -116,7 +116,7 @@ def test_a_list_of_the_coordinator_is_answered_by_masked_presence(federation: Ma
 
 
 def _alignment(listed: Panel, own: Panel) -> tuple[np.ndarray, np.ndarray]:
-    from unpooled.panel import align
+    from unpooled.agreement import align
 
     aligned = align(listed, own, np.ones(len(own), bool))
     return aligned.index, aligned.swapped

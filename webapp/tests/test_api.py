@@ -14,6 +14,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from federation_fixtures import NAMES, Data, Federation, variants, work
 
+from unpooled import list_text
 from unpooled.protocol import sealing
 from unpooled.protocol.invitation import Invitation
 from unpooled_server.models import Cohort, Study
@@ -341,7 +342,7 @@ def test_the_list_of_a_study(me: httpx.Client) -> None:
     refused = me.post(f"{url}/invitations", json={"cohort": "Graz"})
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "no-list")
     assert me.put(f"{url}/list", content=b"nonsense").status_code == 400
-    detail = me.put(f"{url}/list", content=variants().canonical).json()
+    detail = me.put(f"{url}/list", content=list_text.write(variants())).json()
     assert detail["plan"]["panel_digest"] == variants().digest.hex()
     assert detail["plan_hash"]
     assert me.post(f"{url}/invitations", json={"cohort": "Graz"}).status_code == 201

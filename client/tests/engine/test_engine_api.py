@@ -223,10 +223,10 @@ def test_a_result_has_the_bytes_that_were_announced(server: Scripted, extra: int
     assert part.stat().st_size <= 1024
 
 
-def test_an_answer_that_would_swell_is_not_unpacked(server: Scripted) -> None:
+def test_an_answer_that_would_swell_is_not_unpacked(server: Scripted, tmp_path: Path) -> None:
     server.says(200, gzip.compress(bytes(1 << 24)), **{"Content-Encoding": "gzip"})
     with pytest.raises(Unusable, match="compressed"):
-        server.api().panel()
+        server.api().panel(tmp_path / "panel")
 
 
 def test_problems_are_a_code_and_a_name(server: Scripted) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from client_trials import Trial
 
+from unpooled import list_form, list_text
 from unpooled.panel import Panel
 from unpooled.simulate import SimulationReport
 from unpooled_client.state import ledger
@@ -76,13 +77,29 @@ def test_the_bytes_do_not_depend_on_chunks_and_masks(
 
 def test_under_a_list_no_own_variants_are_sent(study: MakeStudy, files: SimulationReport) -> None:
     wanted = Panel.of(_variants(files.cohorts[0])[:40])
-    trial = study(panel_mode="list", panel_list=wanted.canonical)
+    trial = study(panel_mode="list", panel_list=list_text.write(wanted))
     trial.run_all()
     member = trial.members[0]
     assert isinstance(member.events[-1], Finished), member.events[-1]
     assert "List of variants" not in {event.quantity for event in member.told(Sent)}
     assert any(event.quantity == "Agree on variants: present" for event in member.told(Sent))
     assert member.told(PanelAgreed)[-1].variants <= 40
+
+
+def test_a_list_is_sent_in_parts_that_are_bounded(
+    study: MakeStudy, pooled: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(list_form.in_parts, "__defaults__", (700,))
+    trial = study()
+    trial.run_all()
+    parts = [
+        event
+        for member in trial.members
+        for event in member.told(Sent)
+        if event.quantity == "List of variants"
+    ]
+    assert len(parts) > 3 and max(event.bytes for event in parts) == 700
+    assert trial.members[1].results() == pooled
 
 
 def test_no_file_is_opened_before_acceptance(study: MakeStudy, tmp_path: Path) -> None:

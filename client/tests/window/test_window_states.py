@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -248,8 +249,11 @@ def test_genotypes_in_a_vcf(
     data.psam.set_path(f"{me.bfile}.fam")
     data.dosage.setCurrentText("GT")
     desk.look("data-vcf")
+    shown, show = [], desk.view.check.card.show_card
+    monkeypatch.setattr(desk.view.check.card, "show_card", lambda card: (shown.append(card), show(card)))
     desk.press(data.check_button)
     desk.until(desk.view.check.next_button.isEnabled)
+    assert any(card and re.match(r"Copying the genotypes: \d+ of \d+ variants", card.title) for card in shown)
     assert "read from a copy" in desk.view.check.findings.text
     assert list((tmp_path / "cache").rglob("genotypes.pgen"))
 

@@ -267,7 +267,7 @@ def _agreed(plan: Plan, sizes: Sizes | None) -> Iterator[Leaving]:
             SERVER,
             TO_SERVER,
             "which variants this cohort has, and which of them do not vary in it",
-            f"at most {sizes[VARIANTS]:,} lines of text" if sizes and known else "a line of text per variant",
+            f"at most {sizes[VARIANTS]:,} variants" if sizes and known else "some bytes per variant",
             sizes[LIST_BYTES] if sizes and known else None,
             exact=False,
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from unpooled.agreement import align
 from unpooled.alleles import capital
 from unpooled.chromosomes import HUMAN, chromosome_code
 from unpooled.cohort import (
@@ -20,7 +21,7 @@ from unpooled.cohort import (
     Samples,
 )
 from unpooled.kernels.packing import MISSING, pack_copies
-from unpooled.panel import Panel, align
+from unpooled.panel import Panel
 
 NEAR_A_CALL = 0.1
 """How near a whole number of copies a dosage is from which a call is made, as plink2 does by default."""

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from unpooled import builds
+from unpooled.agreement import align, reconcile, reconciled
 from unpooled.alleles import strand
 from unpooled.chromosomes import HUMAN
-from unpooled.panel import Panel, align, reconcile
+from unpooled.panel import Panel
 from unpooled.shared_options import BY_PLACE
 
 ENOUGH = 0.5
@@ -203,9 +204,13 @@ def _shared_by_pairs(lists: Mapping[str, Panel]) -> dict[frozenset[str], int]:
         key = frozenset((lists[one].digest, lists[other].digest))
         if key not in known:
             pair = {one: lists[one], other: lists[other]}
-            known[key] = len(lists[one]) if len(key) == 1 else len(reconcile(pair).panel)
+            known[key] = len(lists[one]) if len(key) == 1 else _agreed(pair)
         found[frozenset((one, other))] = known[key]
     return found
+
+
+def _agreed(pair: Mapping[str, Panel]) -> int:
+    return sum(len(part.panel) for part in reconciled(pair))
 
 
 def _largest_group(lists: Mapping[str, Panel], shared: Mapping[frozenset[str], int]) -> set[str]:

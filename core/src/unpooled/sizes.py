@@ -11,8 +11,11 @@ from unpooled.panel import Panel
 
 Sizes: TypeAlias = Mapping[str, int]
 
-VARIANTS, LIST_BYTES, LONGEST_ID = "variants", "list_bytes", "longest_id"
-"""All variants of a cohort's own list, the bytes of that list, and those of the longest ID in it."""
+VARIANTS, LIST_BYTES = "variants", "list_bytes"
+"""All variants of a cohort's own list, and the bytes of that list."""
+
+LONGEST_ID, LONGEST_ALLELE = "longest_id", "longest_allele"
+"""Bytes of the longest ID, and of the longest allele, in it; no name of a variant by place is longer."""
 
 AUTOSOMAL = "variants_autosomal"
 LISTED = "listed"
@@ -25,11 +28,11 @@ autosome's."""
 
 def of_panel(panel: Panel, autosomes: int) -> dict[str, int]:
     """The sizes of a cohort's own list of variants."""
-    beyond = np.maximum(panel.chromosome.astype(np.int64) - autosomes, 0)
-    counts = np.bincount(beyond, minlength=len(_PLACES)).tolist()
+    autosomal, beyond = np.split(panel.counts, [autosomes + 1])
+    counts = [int(autosomal.sum()), *beyond.tolist()]
     parts = {_key(place): count for place, count in zip(_PLACES, counts, strict=False)}
-    whole = {LIST_BYTES: panel.canonical_bytes, LONGEST_ID: panel.name.dtype.itemsize}
-    return {VARIANTS: len(panel), **parts, **whole}
+    longest = {LONGEST_ID: panel.name.dtype.itemsize, LONGEST_ALLELE: max(map(len, panel.alleles), default=0)}
+    return {VARIANTS: len(panel), **parts, LIST_BYTES: panel.canonical_bytes, **longest}
 
 
 def chromosomes(sizes: Sizes | None, autosomes: int) -> np.ndarray | None:

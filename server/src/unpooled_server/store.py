@@ -4,7 +4,7 @@ HOME/studies/<study>/shares/<round>.<cohort>.<nonce>      masked bytes, until th
                            /<round>.dealing               of a round that is compared, as long
                     /rows/<random>.npy                    some result rows
                          /merged-<random>/<table>/<name>.npy   all of them, sorted
-                    /lists/<digest>.txt, list.txt, panel.txt, remarks.tsv
+                    /lists/<digest>.bin, list.bin, panel.bin, remarks.tsv
                     /results-<random>/<name>
                                      /columns/<name>.npy, pictures/<name>
 """
@@ -17,7 +17,7 @@ import hashlib
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -25,6 +25,7 @@ from typing import BinaryIO
 import numpy as np
 from django.conf import settings
 
+from unpooled import list_form
 from unpooled.errors import ProtocolError
 from unpooled.panel import Panel
 from unpooled.procedure import Rows
@@ -198,7 +199,7 @@ def drop_rows(study: str) -> None:
 
 
 def list_path(study: str, digest: str) -> Path:
-    return study_folder(study) / "lists" / f"{digest}.txt"
+    return study_folder(study) / "lists" / f"{digest}.bin"
 
 
 def drop_list(study: str, digest: str) -> None:
@@ -207,27 +208,37 @@ def drop_list(study: str, digest: str) -> None:
 
 def drop_other_lists(study: str, keep: Collection[str]) -> None:
     """Delete the cohorts' lists that are of none of these digests."""
-    for path in (study_folder(study) / "lists").glob("*.txt"):
+    for path in (study_folder(study) / "lists").glob("*.bin"):
         if path.stem not in keep:
             path.unlink(missing_ok=True)
 
 
 @contextmanager
-def list_draft(study: str, cohort: int) -> Iterator[BinaryIO | None]:
-    """The one file into which a cohort's list comes, for the time of the block; None if one is coming."""
+def list_draft(study: str, cohort: int, start: int) -> Iterator[BinaryIO | None]:
+    """The file into which a cohort's list comes, cut to its first `start` bytes; None if a part is coming.
+
+    It stays for the next part. Of a part that fails nothing is kept.
+    """
     path = study_folder(study) / "lists" / f".{cohort}"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as out:
         if not (_has_locked(out) and _is_at(out, path)):
             yield None
             return
+        _cut(out, start)
         try:
-            out.truncate(0)
             yield out
-        finally:
+        except BaseException:
             # Once it is renamed, a file of this name is somebody else's, who is writing it.
-            if _is_at(out, path):
+            if _is_at(out, path) and not _cut(out, start):
                 path.unlink()
+            raise
+
+
+def _cut(file: BinaryIO, size: int) -> int:
+    """Cut a file to this size, unless it is shorter; its size."""
+    file.seek(size := min(size, file.seek(0, os.SEEK_END)))
+    return file.truncate()
 
 
 def _has_locked(file: BinaryIO) -> bool:
@@ -247,11 +258,11 @@ def _is_at(file: BinaryIO, path: Path) -> bool:
 
 
 def coordinator_list_path(study: str) -> Path:
-    return study_folder(study) / "list.txt"
+    return study_folder(study) / "list.bin"
 
 
 def panel_path(study: str) -> Path:
-    return study_folder(study) / "panel.txt"
+    return study_folder(study) / "panel.bin"
 
 
 def remarks_path(study: str) -> Path:
@@ -259,9 +270,9 @@ def remarks_path(study: str) -> Path:
 
 
 def load_panel(path: Path) -> Panel:
-    """The panel in a canonical text file; LostFile if it is not there."""
+    """The panel in a file, which is mapped; LostFile if it is not there."""
     try:
-        return Panel.from_canonical(path.read_bytes())
+        return Panel.of_file(path)
     except FileNotFoundError as error:
         raise LostFile(f"a list of variants is lost ({path.name})") from error
 
@@ -276,17 +287,15 @@ def _remember(panel: Panel) -> None:
         _panels.popitem(last=False)
 
 
-def draft_panel(study: str, panel: Panel, remarks: bytes) -> None:
-    """Write a panel and what is to be said of it beside the place where `take_panel` puts them."""
-    digest = panel.digest.hex()
-    own = list_path(study, digest)  # often the list of a cohort
-    if own.exists():
-        with own.open("rb") as file, whole_file(_draft(panel_path(study), digest)) as out:
-            shutil.copyfileobj(file, out, BLOCK)
-    else:
-        keep_bytes(_draft(panel_path(study), digest), panel.canonical)
-    keep_bytes(_draft(remarks_path(study), digest), remarks)
+def draft_panel(study: str, parts: Sequence[Panel], remarks: Iterable[bytes]) -> Panel:
+    """Write a panel, given in parts, and what is to be said of it beside where `take_panel` puts them."""
+    digest, _ = list_form.measured(parts)
+    path = _draft(panel_path(study), digest.hex())
+    keep_panel(path, parts)
+    keep_blocks(_draft(remarks_path(study), digest.hex()), remarks)
+    panel = load_panel(path)
     _remember(panel)
+    return panel
 
 
 def take_panel(study: str, digest: str) -> None:
@@ -311,8 +320,24 @@ def agreed_panel(study: str, digest: str) -> Panel:
 
 
 def keep_bytes(path: Path, data: bytes) -> None:
+    keep_blocks(path, [data])
+
+
+def keep_blocks(path: Path, blocks: Iterable[bytes]) -> None:
     with whole_file(path) as out:
-        out.write(data)
+        out.writelines(blocks)
+
+
+def blocks_of(path: Path) -> Iterator[bytes]:
+    """The bytes of a file, block by block."""
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            yield block
+
+
+def keep_panel(path: Path, parts: Sequence[Panel]) -> None:
+    """Keep a panel that is given in parts, each of which goes on where the one before it ends."""
+    keep_blocks(path, list_form.pieces(parts))
 
 
 # Results

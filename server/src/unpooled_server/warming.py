@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from unpooled import run
+from unpooled.agreement import reconcile
 from unpooled.algorithms import TESTS, usual
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.cohort import ArrayCohort, Samples
-from unpooled.panel import Panel, reconcile
+from unpooled.panel import Panel
 from unpooled.plan import Plan
 
 log = logging.getLogger(__name__)

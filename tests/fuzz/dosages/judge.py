@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
+from unpooled.agreement import reconcile
 from unpooled.algorithms import algorithm
 from unpooled.cohort import COPY
 from unpooled.errors import UnpooledError
-from unpooled.panel import reconcile
 from unpooled.run import run
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import DataOptions

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unpooled.agreement import Agreement, reconcile
 from unpooled.algorithms import algorithm, check
 from unpooled.algorithms.phenotypes import tables_of
 from unpooled.errors import UnpooledError
 from unpooled.genotype_model import ADDITIVE
 from unpooled.heterogeneity_option import META
-from unpooled.panel import Agreement, Panel, reconcile
+from unpooled.panel import Panel
 from unpooled.plan import Covariate, Plan
 from unpooled.question import Arrays
 from unpooled.run import run

@@ -21,6 +21,7 @@ from federation_fixtures import Federation, variants, work
 from platform_fixtures import SECRET
 from werkzeug.test import Client, TestResponse
 
+from unpooled import list_text
 from unpooled.cohort import ArrayTable
 from unpooled_server import models
 from unpooled_server.models import Cohort, Study
@@ -185,7 +186,7 @@ def _drafts(coordinator: User) -> dict[str, Study]:
         "list": draft("With a list", panel_mode="list"),
         "archived": draft("Old"),
     }
-    panels.set_list(found["list"], variants().canonical, "coordinator")
+    panels.set_list(found["list"], list_text.write(variants()), "coordinator")
     studies.archive(found["archived"], "coordinator", True)
     return found
 

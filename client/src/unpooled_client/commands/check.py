@@ -14,12 +14,13 @@ from rich.console import Console
 
 from unpooled.page import encoded
 from unpooled.schema import schema_from_file
-from unpooled_client.commands.screen import progress
+from unpooled_client.commands.screen import in_lines, progress
 from unpooled_client.data.check_page import as_page
 from unpooled_client.data.closer import Closer, look_closer
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.copies import COPYING
 from unpooled_client.data.options import DataOptions, data_options, options_from, plan_options
+from unpooled_client.data.pieces import Told
 from unpooled_client.data.report import Report
 from unpooled_client.data.show import as_json, show
 from unpooled_client.data.tables import open_table, schema_of
@@ -43,8 +44,11 @@ _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 @click.option("--read-freq", type=_FILE, metavar="FILE",
               help="Compare frequencies with a reference's .afreq or .frq.")  # fmt: skip
 @click.option("--json", "to_json", is_flag=True, help="Findings and summary as JSON.")
+@click.option("--progress", "lines", is_flag=True,
+              help="Lines of JSON before the report: how much of a VCF or BGEN is copied.")  # fmt: skip
 def check(
     to_json: bool,
+    lines: bool,
     html: Path | None,
     schema: Path | None,
     state: Path | None,
@@ -59,11 +63,12 @@ def check(
     options = options_from(given)
     if html is not None and options.reads(html):
         raise click.BadParameter(f"{html} is one of the data files", param_hint="--html")
-    closer = Closer(king_cutoff, read_freq)
+    closer, copying = Closer(king_cutoff, read_freq), (in_lines if lines else progress)(COPYING)
     if state is not None:
-        report = _check_for_study(state, options, closer)
+        with copying as told:
+            report = _check_for_study(state, options, closer, told)
     elif options.table is None:
-        with progress(COPYING) as told:
+        with copying as told:
             data, report = open_cohort(options, told)
         if data is not None:
             look_closer(data, closer, report)
@@ -88,14 +93,13 @@ def _sizes(options: DataOptions) -> dict[str, str]:
     return found
 
 
-def _check_for_study(state: Path, options: DataOptions, closer: Closer) -> Report:
+def _check_for_study(state: Path, options: DataOptions, closer: Closer, told: Told) -> Report:
     from unpooled.protocol.sealing import grouped
     from unpooled_client.state.folder import StateFolder
     from unpooled_client.study.before_run import agreement_of, check_for_study
 
     folder = StateFolder(state)
-    with progress(COPYING) as told:
-        report = check_for_study(folder, options, os.cpu_count() or 1, closer, told)
+    report = check_for_study(folder, options, os.cpu_count() or 1, closer, told)
     _, agreement = agreement_of(folder)
     about = {"name": agreement.study, "plan hash": grouped(agreement.plan.hash().hex())}
     report.summary = {"study": about} | report.summary

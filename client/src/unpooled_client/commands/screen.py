@@ -72,6 +72,13 @@ def progress(title: str) -> Iterator[Callable[[int, int], None]]:
         yield show
 
 
+@contextlib.contextmanager
+def in_lines(title: str) -> Iterator[Callable[[int, int], None]]:
+    """The same for another program: each time an event as one line of JSON on standard output."""
+    screen = JsonScreen()
+    yield lambda done, total: screen.show(StepProgress(title, done, total or None, "variants", 1))
+
+
 class _Base:
     def __enter__(self) -> Self:
         return self

@@ -25,13 +25,13 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from unpooled import text
+from unpooled.agreement import UNNAMED
 from unpooled.alleles import UNSEEN, capital
 from unpooled.chromosomes import HUMAN, chromosome_code, chromosome_name
-from unpooled.panel import UNNAMED, Panel, canonical_order
+from unpooled.panel import Panel, canonical_order
 from unpooled.text import Bytes, Tokens
 from unpooled_client.data.layout import Layout, called, header_of, kind_of
 from unpooled_client.data.oddities import Listed, look_at
-from unpooled_client.data.places import by_their_places
 from unpooled_client.data.report import Code, Report, Severity, at_lines, shown
 from unpooled_client.data.source import (
     BYTE_ORDER_MARK,
@@ -60,7 +60,7 @@ class Variants:
 
     panel: Panel
     row: np.ndarray
-    """int64 (m,): row of each variant in the .bed or .pgen."""
+    """int32 (m,): row of each variant in the .bed or .pgen."""
     a1_is_first: np.ndarray
     """bool (m,): the file's A1 is `panel.first`."""
     rows: int
@@ -88,6 +88,7 @@ class _Block:
     chromosome: np.ndarray
     position: np.ndarray
     name: np.ndarray
+    """Of no letters where variants are called after their places."""
     a1: np.ndarray
     a2: np.ndarray
     line: np.ndarray
@@ -110,7 +111,7 @@ def read_bim(
     what = called(path)
     if not exists(path, what, report):
         return None
-    reader = _Reader(path, autosomes, build, report)
+    reader = _Reader(path, autosomes, build, report, by_place=by_place)
     try:
         read = (reader.block(data, line) for data, line in _blocks(path, block, report))
         blocks = [block for block in read if block is not None]
@@ -119,7 +120,7 @@ def read_bim(
         return None
     if not report.ok and not blocks:
         return None
-    return reader.variants(blocks, by_place=by_place)
+    return reader.variants(blocks)
 
 
 def _blocks(path: Path, size: int, report: Report) -> Iterator[tuple[bytes, int]]:
@@ -157,8 +158,9 @@ def _whole_lines(file: BinaryIO, size: int) -> Iterator[bytes]:
 class _Reader:
     """One reading of a file: what is known across its blocks."""
 
-    def __init__(self, path: Path, autosomes: int, build: str, report: Report) -> None:
+    def __init__(self, path: Path, autosomes: int, build: str, report: Report, *, by_place: bool) -> None:
         self.path, self.autosomes, self.build, self.report = path, autosomes, build, report
+        self.by_place = by_place
         self.what, self.is_pvar = called(path), kind_of(path) == ".pvar"
         self.errors = len(report.of(Severity.ERROR))
         self.layout, self.is_laid_out, self.is_unknown = Layout.of_bim(6), False, False
@@ -191,11 +193,16 @@ class _Reader:
         return _Block(
             np.where(several, np.uint8(_NOWHERE), self._chromosomes(tokens, layout.chromosome)),
             position,
-            text.strings(tokens.text, *tokens.column(layout.name)),
+            self._names(tokens),
             a1,
             a2,
-            tokens.line,
+            tokens.line.astype(np.uint32),
         )
+
+    def _names(self, tokens: Tokens) -> np.ndarray:
+        if self.by_place:
+            return np.zeros(len(tokens), "S1")
+        return text.strings(tokens.text, *tokens.column(self.layout.name))
 
     def _read_header(self, data: bytes, first_line: int) -> None:
         """Take the layout from the line `#CHROM …`, if that is there."""
@@ -322,8 +329,8 @@ class _Reader:
             **more,
         )
 
-    def variants(self, blocks: list[_Block], *, by_place: bool) -> Variants | None:
-        """Put the blocks together, in canonical order. They are gone then: both would take twice the room."""
+    def variants(self, blocks: list[_Block]) -> Variants | None:
+        """Put the blocks together, in canonical order. They are gone then."""
         if not blocks:
             if self.report.ok:
                 self.report.error(
@@ -331,46 +338,47 @@ class _Reader:
                 )
             return None
         whole = _joined(blocks)
-        blocks.clear()
         here = self._placed(whole)
         alleles = sorted(self.alleles)
-        rank = np.empty(len(alleles), np.uint32)
+        rank = np.empty(len(alleles), np.min_scalar_type(len(alleles)))
         rank[[self.alleles[allele] for allele in alleles]] = np.arange(len(alleles))
         a1, a2 = rank[whole.a1], rank[whole.a2]
-        if by_place:
-            names = by_their_places(whole.chromosome, whole.position, alleles, (a1, a2), self.autosomes)
-            whole = dataclasses.replace(whole, name=names)
-            self._tell_unseen(whole, here, alleles, (a1, a2))
-        self._check_names(whole, here)
-        self._check_alleles(whole, a1, a2, alleles)
-        about = self._oddities(whole, here, a1, a2, alleles)
         panel = Panel(
             whole.chromosome,
             whole.position,
-            whole.name,
+            None if self.by_place else whole.name,
             tuple(alleles),
             np.minimum(a1, a2),
             np.maximum(a1, a2),
+            self.autosomes if self.by_place else 0,
         )
-        order = here[canonical_order(whole.chromosome[here], whole.position[here], whole.name[here])]
-        in_order = len(order) == len(panel) and bool((order == np.arange(len(order))).all())
-        panel = panel if in_order else panel.take(order)
-        return Variants(panel, order, (a1 <= a2)[order], self.rows, about)
+        whole = dataclasses.replace(whole, name=panel.name, a1=a1, a2=a2)
+        if self.by_place:
+            self._tell_unseen(whole, here, alleles)
+        else:
+            self._check_names(whole, here)
+        self._check_alleles(whole, alleles)
+        about = self._oddities(whole, here, alleles)
+        chosen, order = panel.take(here), here
+        if not chosen.is_in_order:
+            order = here[canonical_order(chosen.chromosome, chosen.position, chosen.name)].astype(np.int32)
+            chosen = panel.take(order)
+        if self.by_place:
+            self._check_twice(chosen, whole.line[order])
+        return Variants(chosen, order, a1[order] <= a2[order], self.rows, about)
 
-    def _oddities(
-        self, whole: _Block, here: np.ndarray, a1: np.ndarray, a2: np.ndarray, alleles: list[bytes]
-    ) -> dict[str, Any]:
+    def _oddities(self, whole: _Block, here: np.ndarray, alleles: list[bytes]) -> dict[str, Any]:
         """What is odd about the variants that are not passed over; nothing if some could not be read."""
         if len(self.report.of(Severity.ERROR)) > self.errors:
             return {}
-        rows = slice(None) if len(here) == len(a1) else here  # without a copy where nothing is
+        rows = slice(None) if len(here) == len(whole.line) else here  # without a copy where nothing is
         listed = Listed(
             self.path,
             whole.chromosome[rows],
             whole.position[rows],
-            whole.name[rows],
-            a1[rows],
-            a2[rows],
+            whole.name if len(here) == len(whole.line) else whole.name[rows],
+            whole.a1[rows],
+            whole.a2[rows],
             tuple(alleles),
             whole.line[rows],
             self.layout.position + 1,
@@ -392,7 +400,7 @@ class _Reader:
                 count=len(line),
                 examples=at_lines(line, name),
             )
-        here = np.flatnonzero(~negative & (whole.chromosome != _NOWHERE))
+        here = np.flatnonzero(~negative & (whole.chromosome != _NOWHERE)).astype(np.int32)
         if not len(here) and self.report.ok:
             self.report.error(
                 Code.NO_VARIANT_LEFT,
@@ -417,13 +425,7 @@ class _Reader:
             )
         again = _repeated(name) & ~unnamed
         if again.any():
-            self._listed(
-                Code.VARIANT_DUPLICATE,
-                "a variant shares its ID with another one: both are left out of the study",
-                line[again],
-                name[again],
-                "Rename or remove them, e.g. with `plink2 --rm-dup force-first --make-bed`.",
-            )
+            self._tell_twice(line[again], name[again])
         odd = np.array([not n.isascii() for n in name.tolist()]) if _high(name) else np.zeros(0, bool)
         if odd.any():
             self._listed(
@@ -446,19 +448,34 @@ class _Reader:
                 "--new-id-max-allele-len 20 truncate --make-bed`.",
             )
 
-    def _tell_unseen(
-        self, whole: _Block, here: np.ndarray, alleles: list[bytes], pair: tuple[np.ndarray, np.ndarray]
-    ) -> None:
+    def _check_twice(self, variants: Panel, line: np.ndarray) -> None:
+        """Tell of variants in canonical order that are called alike after their places."""
+        again = variants.is_alike
+        again = np.flatnonzero(np.append(again, False) | np.append(False, again))
+        if len(again):
+            again = again[np.argsort(line[again], kind="stable")]
+            self._tell_twice(line[again], variants.name[again])
+
+    def _tell_twice(self, line: np.ndarray, name: np.ndarray) -> None:
+        self._listed(
+            Code.VARIANT_DUPLICATE,
+            "a variant shares its ID with another one: both are left out of the study",
+            line,
+            name,
+            "Rename or remove them, e.g. with `plink2 --rm-dup force-first --make-bed`.",
+        )
+
+    def _tell_unseen(self, whole: _Block, here: np.ndarray, alleles: list[bytes]) -> None:
         """Tell of variants that cannot be found by their alleles."""
         unseen = alleles.index(UNSEEN) if UNSEEN in alleles else -1
-        alone = (pair[0][here] == unseen) | (pair[1][here] == unseen)
-        if alone.any():
+        alone = here[(whole.a1[here] == unseen) | (whole.a2[here] == unseen)]
+        if len(alone):
             self._listed(
                 Code.ALLELES_UNSEEN,
                 "an allele is 0, and the study matches variants by their alleles: this one is found only "
                 "where other cohorts have a 0, too",
-                whole.line[here][alone],
-                whole.name[here][alone],
+                whole.line[alone],
+                whole.name[alone],
                 "Give files with both alleles of each variant, as imputation and `plink2 --make-pgen` write "
                 "them.",
             )
@@ -476,10 +493,10 @@ class _Reader:
             examples=at_lines(line[:3].tolist(), name[:3]),
         )
 
-    def _check_alleles(self, whole: _Block, a1: np.ndarray, a2: np.ndarray, alleles: list[bytes]) -> None:
+    def _check_alleles(self, whole: _Block, alleles: list[bytes]) -> None:
         unseen = alleles.index(UNSEEN) if UNSEEN in alleles else -1
-        equal = (a1 == a2) & (a1 != unseen)
-        if equal.any():
+        equal = np.flatnonzero((whole.a1 == whole.a2) & (whole.a1 != unseen))
+        if len(equal):
             self._listed(
                 Code.ALLELES_EQUAL,
                 "a variant names the same allele twice",
@@ -490,8 +507,13 @@ class _Reader:
 
 
 def _joined(blocks: list[_Block]) -> _Block:
-    columns = ("chromosome", "position", "name", "a1", "a2", "line")
-    return _Block(*(np.concatenate([getattr(b, column) for b in blocks]) for column in columns))
+    """The blocks put together; they are gone then, for both would take twice the room."""
+    columns = [[getattr(block, column.name) for block in blocks] for column in dataclasses.fields(_Block)]
+    blocks.clear()
+    whole = []
+    while columns:
+        whole.append(np.concatenate(columns.pop(0)))
+    return _Block(*whole)
 
 
 def _repeated(name: np.ndarray) -> np.ndarray:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from unpooled.agreement import align
 from unpooled.algorithms.phenotypes import have_all
 from unpooled.cohort import Dosages, Packed, Samples
 from unpooled.filesets import OF_PFILE
-from unpooled.panel import Panel, align
+from unpooled.panel import Panel
 from unpooled_client.data.bed import BedFile, has_header, has_size
 from unpooled_client.data.bim import Variants, read_bim
 from unpooled_client.data.calls import look_at_calls

@@ -16,6 +16,7 @@ import numpy as np
 from unpooled.cohort import ALL_MISSING, COPY, NO_DOSAGE
 from unpooled.errors import DataProblem
 from unpooled.filesets import OF_PFILE
+from unpooled.kernels.dosages import from_copies
 from unpooled.kernels.packing import pack_copies
 from unpooled_client.data.calls import stretches
 from unpooled_client.data.imputed import r2_of
@@ -78,7 +79,7 @@ class PgenFile:
             copies = np.empty((len(some), self.samples), np.float32)
             with self._reader() as reader:
                 reader.read_dosages_list(rows[some].astype(np.uint32), copies)
-            out[some] = np.where(copies < 0, NO_DOSAGE, copies * COPY)
+            out[some] = from_copies(copies)
         return out
 
     def minimac3_r2(self, rows: np.ndarray) -> np.ndarray:

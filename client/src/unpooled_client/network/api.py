@@ -27,8 +27,8 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
-from unpooled import panel
 from unpooled.errors import CodecError, UnpooledError
+from unpooled.list_form import MOST_BYTES
 from unpooled.overlap import Overlap
 from unpooled.plan import Plan
 from unpooled.protocol import VERSION, bodies, messages, stages
@@ -312,15 +312,16 @@ class Api:
         answer = self._tell("PUT", "panel/digest", bodies.digest(digest))
         return bool(_parsed(answer, lambda values: values["list_wanted"]))
 
-    def put_panel_list(self, canonical: bytes) -> None:
-        self._ask("PUT", "panel/list", content=canonical)
+    def put_panel_list(self, start: int, size: int, part: bytes) -> None:
+        """Deliver a part of this cohort's list, which has `size` bytes, from byte `start` on."""
+        self._ask("PUT", "panel/list", content=part, params={"start": str(start), "size": str(size)})
 
-    def panel(self) -> bytes:
-        """The agreed panel's canonical text."""
-        return self._ask("GET", "panel", most=panel.MAX_BYTES).content
+    def panel(self, part: Path) -> None:
+        """Write the agreed panel's canonical form to `part`."""
+        self._ask("GET", "panel", most=MOST_BYTES, into=part)
 
-    def coordinators_list(self) -> bytes:
-        return self._ask("GET", "list", most=panel.MAX_BYTES).content
+    def coordinators_list(self, part: Path) -> None:
+        self._ask("GET", "list", most=MOST_BYTES, into=part)
 
     def questions(self, wait: float, seen: tuple[int, ...]) -> Questions:
         """The rounds to answer without those in `seen`, which are at work; waits if there are none."""

@@ -29,7 +29,7 @@ from unpooled_client.state.events import Compared, Event
 from unpooled_client.state.written import Written
 from unpooled_client.study.coding import as_in_dictionary
 from unpooled_client.study.deriving import derived_in
-from unpooled_client.study.reading import DataChanged, guard, open_under
+from unpooled_client.study.reading import DataChanged, fetched, guard, open_under
 from unpooled_client.study.session import Session
 
 TOP = 20
@@ -76,11 +76,11 @@ def _compared(session: Session, files: Sequence[Path], top: int) -> Generator[Ev
         found = session.wait_for(_of_tables, study, options, files, places[0], session)
         yield (yield from found)
         return
-    text = (yield from session.wait_for(session.api.panel)) if plan.mind < 1 else b""
+    panel = (yield from _panel(session)) if plan.mind < 1 else None
     data = yield from session.wait_for(_with_columns, plan, options, derived_in(session.folder))
     for number, place in enumerate(places):
         of_one = replace(study, plan=place.plan), data.of_phenotype(number)
-        yield (yield from session.wait_for(_of_variants, *of_one, files, place, text, top))
+        yield (yield from session.wait_for(_of_variants, *of_one, files, place, panel, top))
 
 
 def _with_columns(plan: Plan, options: DataOptions, derived: np.ndarray | None) -> PlinkData:
@@ -92,7 +92,7 @@ def _with_columns(plan: Plan, options: DataOptions, derived: np.ndarray | None) 
 
 
 def _of_variants(
-    study: Study, data: PlinkData, files: Sequence[Path], place: Place, panel: bytes, top: int
+    study: Study, data: PlinkData, files: Sequence[Path], place: Place, panel: Panel | None, top: int
 ) -> Compared:
     """`panel` is that of the study, where it decides who was left out."""
     plan = study.plan
@@ -101,7 +101,7 @@ def _of_variants(
         pool = strongest(files, plan, top)
     except NothingToCompare as error:  # nor is there of this phenotype; of another there may be
         return Compared((), 0, reason=str(error), phenotype=of)
-    kept = _kept(data, plan, panel) if panel else None
+    kept = kept_by_mind(data.align(panel), panel, plan.mind, plan.autosomes) if panel else None
     across = read_across(files, [variant for variant, _ in pool.leads], plan)
     found = compare(pool, data, plan, kept, across)
     frq = file_of("frq", files, plan) if "frq" in plan.files else None
@@ -118,10 +118,11 @@ def _of_variants(
     )
 
 
-def _kept(data: PlinkData, plan: Plan, text: bytes) -> np.ndarray:
-    """Who is left by --mind, as in the study."""
-    panel = Panel.from_canonical(text)
-    return kept_by_mind(data.align(panel), panel, plan.mind, plan.autosomes)
+def _panel(session: Session) -> Generator[Event, None, Panel]:
+    """The study's."""
+    study = yield from session.wait_for(session.api.study)
+    digest = bytes.fromhex(study.panel_digest)
+    return (yield from session.wait_for(fetched, session, session.api.panel, digest))
 
 
 def _of_tables(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import cast
 import numpy as np
 
 from unpooled import check, leaving, sizes
+from unpooled.agreement import align
 from unpooled.algorithms import algorithm
 from unpooled.algorithms.presence import Presence
 from unpooled.algorithms.shared.conditions import places_of, with_copies
@@ -21,8 +22,9 @@ from unpooled.cohort import ArrayTable, Cohort, Dosages, Packed, Samples
 from unpooled.errors import DataProblem, ProtocolError, UnpooledError
 from unpooled.filesets import GENOTYPES
 from unpooled.leaving import Form
+from unpooled.list_form import in_parts
 from unpooled.overlap import Overlap, beside
-from unpooled.panel import Panel, align
+from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.protocol import bodies
 from unpooled.protocol.problems import Problem
@@ -198,9 +200,11 @@ def announce(session: Session, study: Study, terms: Terms, data: PlinkData | Arr
     wanted = yield from session.wait_for(session.api.put_panel_digest, digest)
     if wanted and not by_list:
         session.api.doing = Doing.SENDING
-        canonical = data.panel.canonical
-        yield session.record(leaving.LIST, canonical, Form.CLEAR, leaving.TO_SERVER)
-        yield from session.wait_for(session.api.put_panel_list, canonical)
+        start, size = 0, data.panel.canonical_bytes
+        for part in in_parts(data.panel.pieces()):
+            yield session.record(leaving.LIST, part, Form.CLEAR, leaving.TO_SERVER)
+            yield from session.wait_for(session.api.put_panel_list, start, size, part)
+            start += len(part)
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,8 +275,10 @@ class Alignments:
         """Take the coordinator's list, if the plan goes by one; Distrust if it is not the plan's."""
         if terms.plan.panel_mode != "list" or self.listed is not None:
             return
-        text = yield from session.wait_for(session.api.coordinators_list)
-        self.list = panel = yield from session.wait_for(_panel, text, terms.plan.panel_digest)
+        digest = terms.plan.panel_digest
+        self.list = panel = yield from session.wait_for(
+            fetched, session, session.api.coordinators_list, digest
+        )
         self.listed = ListedCohort((yield from session.wait_for(self.data.align, panel)))
         if np.count_nonzero(self.listed.present) < _FEW * min(len(panel), len(self.data.panel)):
             autosomes = terms.plan.autosomes
@@ -294,8 +300,7 @@ class Alignments:
         if digest == self.data.panel.digest:
             panel = self.data.panel
         else:
-            text = yield from session.wait_for(session.api.panel)
-            panel = yield from session.wait_for(_panel, text, digest)
+            panel = yield from session.wait_for(fetched, session, session.api.panel, digest)
         aligned = yield from session.wait_for(self.data.align, panel)
         if self.plan.panel_mode == "names":
             # By a list, stopping would tell the server in clear which variants this cohort lacks. An honest
@@ -358,15 +363,27 @@ def aligned(data: PlinkData | ArrayTable, plan: Plan) -> Alignments | Unaligned:
     return Unaligned(data) if isinstance(data, ArrayTable) else Alignments(data, plan)
 
 
-def _panel(text: bytes, digest: bytes) -> Panel:
-    if hashlib.sha256(text).digest() != digest:
+def fetched(session: Session, fetch: Callable[[Path], None], digest: bytes) -> Panel:
+    """The list of variants of this digest, mapped from a file in the state folder, into which it is fetched.
+
+    Distrust if the server hands out another one. A file that is there is never written: it may be mapped.
+    """
+    path = session.folder.path / f"{digest.hex()}.list"
+    if not path.exists():
+        part = path.with_suffix(".part")
+        fetch(part)
+        part.replace(path)
+    with path.open("rb") as file:
+        is_it = hashlib.file_digest(file, "sha256").digest() == digest
+    if not is_it:
+        path.unlink()
         raise Distrust(
             Problem.PANEL,
             "the list of variants that was received is not the one whose digest was announced.",
             "Start again; if it persists, tell the server's operator.",
         )
     try:
-        return Panel.from_canonical(text)
+        return Panel.of_file(path)
     except ProtocolError as error:
         raise Distrust(Problem.PANEL, f"{error}.", "Tell the server's operator.") from error
 

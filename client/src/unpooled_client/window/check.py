@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtWidgets import QTabWidget, QVBoxLayout, QWidget
 
+from unpooled_client.state.events import Event, StepProgress
 from unpooled_client.window import documents, rows
 from unpooled_client.window.child import Child, Ended
 from unpooled_client.window.form import DataForm
@@ -18,12 +20,19 @@ from unpooled_client.window.model import Card, Tone, trouble
 from unpooled_client.window.parts import Document, Facts, Page, panel, save_as
 from unpooled_client.window.study import Study
 from unpooled_client.window.tables import Table
+from unpooled_client.words.sentences import amount
 
 _READING = Card(
     Tone.WAITING,
     "Reading the files…",
     "On this computer, and without the network. A large .bed may take a few minutes; of a VCF or BGEN a copy "
     "is made first, which takes longer.",
+    busy=True,
+)
+_COPYING = Card(
+    Tone.WAITING,
+    "",
+    "On this computer. It is done once; then the copy is read, as long as the file stays as it is.",
     busy=True,
 )
 _KINDS = "HTML (*.html);;JSON (*.json);;Text (*.txt)"
@@ -72,9 +81,17 @@ class CheckPage(Page):
         """Check these files under the plan agreed to."""
         self._study.report = {}
         self._put({})
-        arguments = ["--json", "--html", str(self._html), *form.arguments()]
-        self._child = self._study.call("check", *arguments, doing="Reading the files", ended=self._end)
+        arguments = ["--json", "--progress", "--html", str(self._html), *form.arguments()]
+        self._child = self._study.call(
+            "check", *arguments, doing="Reading the files", told=self._hear, ended=self._end
+        )
         self._show(_READING)
+
+    def _hear(self, values: dict[str, Any]) -> None:
+        """A copy of the genotypes is made."""
+        match Event.from_json(values):
+            case StepProgress() as event:
+                self._show(replace(_COPYING, title=f"{event.title}: {amount(event)}"))
 
     def stop(self) -> None:
         """Other files are to be chosen: what these hold is not waited for."""

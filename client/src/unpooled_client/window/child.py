@@ -24,9 +24,12 @@ class Ended:
     errors: str
 
     def json(self) -> Any:
-        """Its output as one JSON value, or None if it is none."""
+        """Its output as one JSON value, after lines that told of progress; None if it is none."""
+        lines = self.output.splitlines()
+        while len(lines) > 1 and _object(lines[0]) is not None:
+            del lines[0]
         try:
-            return json.loads(self.output)
+            return json.loads("\n".join(lines))
         except ValueError:
             return None
 

@@ -11,10 +11,10 @@ from unpooled.algorithms.algorithm import AboutFile, Algorithm
 from unpooled.clump_option import CLUMPED
 from unpooled.formats import ssf
 from unpooled.heterogeneity_option import META
-from unpooled.panel import MAX_BYTES, SHORTEST_LINE
+from unpooled.list_form import MOST_VARIANTS
 from unpooled.plan import SUMS_FILE, Plan
 from unpooled.schema import MOST_CLASSES, MOST_LEVELS
-from unpooled.sizes import LIST_BYTES, LONGEST_ID, VARIANTS, Sizes
+from unpooled.sizes import LONGEST_ALLELE, LONGEST_ID, VARIANTS, Sizes
 
 _UNNAMED = "study"
 
@@ -26,7 +26,8 @@ _ALLELES = 8  # that a line may name
 _FEATURE = 1 << 16  # bytes about a column of a table
 _LEVEL = 1 << 11  # bytes about one of its values
 _NUMBER = 1 << 5  # bytes of a number
-_USUAL_ID = 1 << 10  # bytes, where nobody has measured the longest
+_USUAL_WORD = 1 << 10  # bytes of an ID or an allele, where nobody has measured the longest
+_REMARK = 1 << 10  # bytes of a line about a variant that is left out
 
 
 _SHARED = {
@@ -145,9 +146,8 @@ def most_bytes(name: str, plan: Plan, sizes: Sizes) -> int:
     if name in map(page_name, plan.each):
         return _HEAD
     if name == remarks_name(plan):  # about every variant of any cohort
-        return _HEAD + plan.cohorts * MAX_BYTES
-    list_bytes = sizes.get(LIST_BYTES, MAX_BYTES)
-    variants = sizes.get(VARIANTS, list_bytes // SHORTEST_LINE)
+        return _HEAD + plan.cohorts * MOST_VARIANTS * _REMARK
+    variants = sizes.get(VARIANTS, MOST_VARIANTS)
     lines = _FEWEST_LINES + len(plan.covariate_columns)
-    each_line = _LINE + sizes.get(LONGEST_ID, _USUAL_ID)
-    return _HEAD + lines * (variants * each_line + _ALLELES * list_bytes)
+    each_line = _LINE + sizes.get(LONGEST_ID, _USUAL_WORD) + _ALLELES * sizes.get(LONGEST_ALLELE, _USUAL_WORD)
+    return _HEAD + lines * variants * each_line

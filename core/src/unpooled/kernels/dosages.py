@@ -1,5 +1,6 @@
 """Sums of dosages, straight from plink2's whole numbers of 1/16384.
 
+    from_copies    dosages from copies as Pgenlib gives them
     count_dosages  for each variant and group of people: people with a dosage, their sum, that of squares
     products       for each variant and column: the sum over these of (copies of an allele) x column
     over_missing   for each variant and column: the sum of the column over people without a dosage
@@ -33,6 +34,16 @@ ROWS = 4
 TILE = 512
 """People whose dosages are converted at once: with their columns they stay in the second cache."""
 
+STRETCH = 64
+"""People among whom a missing dosage is looked for at once: two vectors of AVX-512, or four of AVX2."""
+
+
+def from_copies(copies: NDArray[np.float32]) -> Dosages:
+    """Dosages from copies, 0 to 2 in whole numbers of 1/16384, below 0 where missing; of the same shape."""
+    out = np.empty(copies.shape, np.uint16)
+    _from_copies(np.ascontiguousarray(copies).reshape(-1), out.reshape(-1))
+    return out
+
 
 def count_dosages(values: Dosages, members: NDArray[np.bool_]) -> NDArray[np.int64]:
     """How many members of each group have a dosage, and the sums of dosages and of their squares.
@@ -65,6 +76,13 @@ def over_missing(values: Dosages, columns: Floats) -> Floats:
     out = np.zeros((len(values), columns.shape[1]))
     _over_missing(np.ascontiguousarray(values), np.ascontiguousarray(columns), out)
     return out
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _from_copies(copies: Any, out: Any) -> None:
+    for k in range(copies.shape[0]):
+        # By way of int32: that is a vector instruction, and a conversion to 16 bits is none.
+        out[k] = np.uint16(np.int32(copies[k] * np.float32(COPY))) if copies[k] >= 0 else NO_DOSAGE
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -178,8 +196,15 @@ _add_up: Any = _adder
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _over_missing(values: Any, columns: Any, out: Any) -> None:
+    people = values.shape[1]
     for v in range(values.shape[0]):
-        for s in range(values.shape[1]):
-            if values[v, s] == NO_DOSAGE:
-                for c in range(columns.shape[1]):
-                    out[v, c] += columns[s, c]
+        for start in range(0, people, STRETCH):
+            stop = min(start + STRETCH, people)
+            lacking = np.uint16(0)  # counted without a branch first: most stretches have none
+            for s in range(start, stop):
+                lacking += np.uint16(values[v, s] == NO_DOSAGE)
+            if lacking:
+                for s in range(start, stop):
+                    if values[v, s] == NO_DOSAGE:
+                        for c in range(columns.shape[1]):
+                            out[v, c] += columns[s, c]

@@ -10,6 +10,7 @@ from typing import Any
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, RawPostDataException, UnreadablePostError
 
+from unpooled.list_form import PART_BYTES
 from unpooled_server import store
 from unpooled_server.errors import Refused
 from unpooled_server.lending import give_back_connection
@@ -50,6 +51,21 @@ def list_bytes(request: HttpRequest) -> int:
     if size > panels.MAX_LIST_BYTES:
         raise Refused("too-large", f"A list has {panels.MAX_LIST_BYTES} bytes at most.", status=413)
     return size
+
+
+def part_of_list(request: HttpRequest) -> tuple[int, int, int]:
+    """Where a part of a cohort's list begins, how long the list is, and how long the part.
+
+    What does not say so is the whole list.
+    """
+    length = list_bytes(request)
+    start, size = request.GET.get("start", "0"), request.GET.get("size", str(length))
+    if not all(text.isdecimal() and len(text) < 20 for text in (start, size)):
+        raise Refused("bad-field", "start, size: want numbers of bytes.")
+    if length > PART_BYTES or int(size) > panels.MAX_LIST_BYTES or int(start) + length > int(size):
+        text = f"A list has {panels.MAX_LIST_BYTES} bytes at most, and comes in parts of up to {PART_BYTES}."
+        raise Refused("too-large", text, status=413)
+    return int(start), int(size), length
 
 
 def blocks(request: HttpRequest, size: int) -> Iterator[bytes]:

@@ -133,8 +133,9 @@ def panel_digest(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
 
 @endpoint(Phase.PANEL, "PUT")
 def panel_list(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
-    panels.receive_list(cohort, bodies.blocks(request, bodies.list_bytes(request)))
-    return JsonResponse({"stored": True}, status=201)
+    start, size, length = bodies.part_of_list(request)
+    is_whole = panels.receive_list(cohort, start, size, bodies.blocks(request, length))
+    return JsonResponse({"stored": is_whole}, status=201)
 
 
 @endpoint(Phase.PANEL, "GET")

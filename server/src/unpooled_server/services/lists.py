@@ -1,11 +1,11 @@
-"""The coordinator's list of variants: canonical text, or any text or .bim file that says the same."""
+"""The coordinator's list of variants: `unpooled.list_text`, or any text or .bim file that says the same."""
 
 from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator
 
-from unpooled import text
+from unpooled import list_text, text
 from unpooled.alleles import capital
 from unpooled.chromosomes import chromosome_code
 from unpooled.errors import ProtocolError
@@ -17,7 +17,7 @@ _COLUMNS = {5: (0, 1, 2, 3, 4), 6: (0, 3, 1, 4, 5)}  # ours; a .bim: chromosome,
 def read(data: bytes | mmap.mmap, autosomes: int) -> Panel:
     """The panel in a list. ProtocolError with the line if it cannot be read, or names a variant twice."""
     try:
-        panel = Panel.from_canonical(data)
+        panel = list_text.read(data)
     except ProtocolError:
         return _from_words(data, autosomes)
     small = any(capital(allele) != allele for allele in panel.alleles)

@@ -10,15 +10,19 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from django.db import transaction
 from django.utils import timezone
 
 from unpooled import overlap
+from unpooled.agreement import TABLE_HEADER, reconciled
 from unpooled.errors import ProtocolError
+from unpooled.list_form import MOST_BYTES
 from unpooled.memory import give_back_what_is_free
-from unpooled.panel import MAX_BYTES, Panel, reconcile
+from unpooled.panel import Panel
+from unpooled.plan import Plan
 from unpooled.protocol.problems import Problem
 from unpooled_server import doorbell, store
 from unpooled_server.errors import Conflict, Refused, Unavailable
@@ -37,7 +41,10 @@ from unpooled_server.services.joining import (
 )
 from unpooled_server.services.transitions import PLATFORM, fail, note, touch
 
-MAX_LIST_BYTES = MAX_BYTES
+MAX_LIST_BYTES = MOST_BYTES
+_PART_ROWS = 1 << 22
+"""Variants that were agreed on and are in memory, about, before they go to the disk."""
+_REMARKS = "remarks"
 QUIET = timedelta(seconds=5)
 """For which no list came, before those that are here are compared without the others."""
 _reading = threading.Lock()
@@ -76,14 +83,18 @@ def _is_asked_for(study: Study, digest: str, cohort: Cohort) -> bool:
     return others.exists() or store.list_path(study.pk, digest).exists()
 
 
-def receive_list(cohort: Cohort, blocks: Iterator[bytes]) -> None:
-    """Store a cohort's list after checking it against the digest that it announced."""
+def receive_list(cohort: Cohort, start: int, size: int, blocks: Iterator[bytes]) -> bool:
+    """Take a part of a cohort's list of `size` bytes, from byte `start` on; whether that makes it whole.
+
+    The whole is checked against the digest that the cohort announced.
+    """
     if not cohort.list_digest:
         raise Conflict("digest-first", "Send the digest of the list first.")
     require_not_over(cohort.study)
     path = store.list_path(cohort.study_id, cohort.list_digest)
-    if not (cohort.list_stored and path.exists()):
-        _stream_list(cohort, path, blocks)
+    is_here = cohort.list_stored and path.exists()
+    if not is_here and not _is_whole(cohort, path, start, size, blocks):
+        return False
     with transaction.atomic():
         study = locked(cohort.study_id)
         own = Cohort.objects.filter(pk=cohort.pk, token_hash=cohort.token_hash, revoked=False)
@@ -97,41 +108,59 @@ def receive_list(cohort: Cohort, blocks: Iterator[bytes]) -> None:
     if not is_its_list:
         still_admitted(cohort)
         raise Conflict("digest-first", "Another list was announced in the meantime.", "Send that one.")
+    return True
 
 
-def _stream_list(cohort: Cohort, path: Path, blocks: Iterator[bytes]) -> None:
+def _is_whole(cohort: Cohort, path: Path, start: int, size: int, blocks: Iterator[bytes]) -> bool:
+    """Whether the list is complete with this part; if so it is at `path`."""
     try:
-        with store.list_draft(cohort.study_id, cohort.pk) as out:
+        with store.list_draft(cohort.study_id, cohort.pk, start) as out:
             if out is None:
                 raise Unavailable("list-is-coming", "This list is coming in already.", "Send it later.")
-            sha256 = hashlib.sha256()
+            if out.tell() != start:
+                raise Conflict(
+                    "gap", "The part before this one is not here.", "Send the list from its start."
+                )
             for block in blocks:
-                sha256.update(block)
                 out.write(block)
-            if sha256.hexdigest() != cohort.list_digest:
-                text = "The list is not the one whose digest was sent."
-                raise Refused("wrong-digest", text, "Send it again.")
-            out.flush()
-            os.fsync(out.fileno())
-            draft = Path(out.name)
-            _parse(draft)
-            draft.replace(path)
+            if out.tell() < size:
+                return False
+            _check_and_place(out, path, cohort)
+            return True
     except OSError as error:
         raise _not_stored(error) from error
+
+
+def _check_and_place(out: BinaryIO, path: Path, cohort: Cohort) -> None:
+    """Give a list that is whole its name; one that is not what it should be is dropped."""
+    out.flush()
+    os.fsync(out.fileno())
+    draft = Path(out.name)
+    try:
+        with draft.open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != cohort.list_digest:
+                text = "The list is not the one whose digest was sent."
+                raise Refused("wrong-digest", text, "Send it again.")
+        _check_list(draft, cohort.study.plan)
+    except Refused:
+        out.truncate(0)
+        raise
+    draft.replace(path)
 
 
 def _not_stored(error: OSError) -> Unavailable:
     return Unavailable("disk", f"The list cannot be stored ({error.strerror}).", "Send it later.")
 
 
-def _parse(path: Path) -> Panel:
+def _check_list(path: Path, plan: Plan) -> None:
     try:
         panel = store.load_panel(path)
     except ProtocolError as error:
         raise Refused("bad-list", str(error)) from error
     if not len(panel):
         raise Refused("bad-list", "The list has no variants.")
-    return panel
+    if panel.autosomes != (plan.autosomes if plan.by_place else 0):
+        raise Refused("bad-list", "The list names its variants in another way than the plan.")
 
 
 def receive_coordinator_list(study: Study, blocks: Iterator[bytes], who: str) -> None:
@@ -171,7 +200,7 @@ def set_list(study: Study, data: bytes | mmap.mmap, who: str) -> None:
         plan = {**study.plan_json, "panel_digest": panel.digest.hex()}
         if plan == study.plan_json:
             return
-        store.keep_bytes(store.coordinator_list_path(study.pk), panel.canonical)
+        store.keep_panel(store.coordinator_list_path(study.pk), [panel])
         note(study.pk, who, f"supplied a list of {len(panel)} variants")
         put_plan(study, who, plan, list_ready=True)
 
@@ -194,24 +223,45 @@ def compare(study: Study) -> None:
     if not is_whole and (len(lists) < 2 or timezone.now() - study.changed_at < QUIET):
         return
 
-    agreement = reconcile(lists)
-    panel = agreement.panel
-    if len(panels) == 1 and len(panel) == len(first := next(iter(panels.values()))):
-        panel = first  # nothing was left out of the one list: its digest is at hand
     plan = study.plan
-    found = overlap.compare(lists, len(panel), plan.cohorts, plan.autosomes, by_place=plan.by_place)
-
-    is_agreed = is_whole and len(panel) > 0 and (study.lists_accepted or not found.said)
-    if is_agreed:
-        store.draft_panel(study.pk, panel, agreement.table())
+    with tempfile.TemporaryDirectory(dir=store.made_folder(study.pk)) as folder:
+        parts, left_out = _agreed_parts(lists, Path(folder))
+        share = sum(map(len, parts))
+        found = overlap.compare(lists, share, plan.cohorts, plan.autosomes, by_place=plan.by_place)
+        panel = None
+        if is_whole and share and (study.lists_accepted or not found.said):
+            panel = store.draft_panel(study.pk, parts, store.blocks_of(Path(folder) / _REMARKS))
     with transaction.atomic():
         fresh = locked(study.pk)
         if _is_as_compared(fresh, study, digests):
             _keep_comparison(fresh, found)
-            if is_agreed:
-                _take(fresh, panel, sum(len(why.variants) for why in agreement.remarks if not why.kept))
+            if panel is not None:
+                _take(fresh, panel, left_out)
                 settle(fresh)
     give_back_what_is_free()
+
+
+def _agreed_parts(lists: Mapping[str, Panel], folder: Path) -> tuple[list[Panel], int]:
+    """What the lists agree on, in parts that lie in a folder beside the remarks; how many are left out."""
+    parts: list[Panel] = []
+    waiting: list[Panel] = []
+    left_out = 0
+
+    def put_away() -> None:
+        store.keep_panel(path := folder / f"{len(parts)}", waiting)
+        parts.append(store.load_panel(path))
+        waiting.clear()
+
+    with (folder / _REMARKS).open("wb") as remarks:
+        remarks.write(TABLE_HEADER)
+        for agreement in reconciled(lists):
+            remarks.writelines(agreement.lines())
+            left_out += agreement.left_out
+            waiting.append(agreement.panel)
+            if sum(map(len, waiting)) >= _PART_ROWS:
+                put_away()
+        put_away()
+    return parts, left_out
 
 
 def _load(study: Study, digests: Iterable[str]) -> dict[str, Panel]:
@@ -294,7 +344,7 @@ def settle_panel(study: Study, panel: Panel, remarks: bytes) -> None:
             "the cohorts have no variant of the list in common. Compare their genome builds and IDs with it.",
         )
         return
-    store.draft_panel(study.pk, panel, remarks)
+    panel = store.draft_panel(study.pk, [panel], [remarks])
     with transaction.atomic():
         fresh = locked(study.pk)
         if fresh.panel_digest or fresh.ready_at != study.ready_at or fresh.state not in LIVE:

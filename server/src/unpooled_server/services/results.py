@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -111,7 +111,14 @@ class _Keep:
         return ResultFile(study=self.study, name=name, size=size, sha256=sha256)
 
     def text(self, name: str, text: bytes) -> None:
-        self.files.append(self.write(name, lambda out: out.write(text)))
+        self.blocks(name, [text])
+
+    def blocks(self, name: str, blocks: Iterable[bytes]) -> None:
+        def write(out: BinaryIO) -> None:
+            for block in blocks:
+                out.write(block)
+
+        self.files.append(self.write(name, write))
 
 
 def _keep_report(
@@ -131,7 +138,7 @@ def _keep_about(keep: _Keep, summaries: Sequence[summary.Summary]) -> None:
             data = keep.path / report_name("ssf", one)
             keep.text(metadata_name(one), _metadata(one, data, numbers))
     if not plan.of_tables:
-        keep.text(remarks_name(plan), store.remarks_path(study.pk).read_bytes())
+        keep.blocks(remarks_name(plan), store.blocks_of(store.remarks_path(study.pk)))
     keep.text(methods_name(plan), methods(plan, selectors.run(study, summaries, timezone.now())).encode())
 
 

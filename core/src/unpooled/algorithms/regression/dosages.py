@@ -55,8 +55,8 @@ class CountDosages(CountGenotypes):
             ("variants", "group_count"),
             "most_squares",
             "per variant and group of people: sum of squared dosages, likewise",
-            "how far dosages vary in each group of the pool; for a group of one person, that person's dosage, "
-            "for one of two, both, without name or cohort",
+            "how far dosages vary in each group of the pool; for a group of one person, that person's "
+            "dosage, for one of two, both, without name or cohort",
             of_one=True,
         ),
     )
