@@ -159,7 +159,7 @@ def test_the_density_is_of_the_pool_and_says_nothing_of_cells_with_few_people(
         assert 10 <= cell.at_least <= np.count_nonzero(inside) < 2 * cell.at_least
     counts, *_ = np.histogram2d(x, y, bins=32, range=[(-4 / np.sqrt(len(x)), 4 / np.sqrt(len(x)))] * 2)
     assert len(cells) == np.count_nonzero(counts >= 10) > 20
-    assert 0 < np.count_nonzero((counts > 0) & (counts < 10))
+    assert np.count_nonzero((counts > 0) & (counts < 10)) > 0
     with pytest.raises(UnpooledError, match="density, line 2"):
         read_density(out.getvalue().replace(b"0.", b"x", 1))
 
