@@ -39,7 +39,7 @@ def test_all_formats_and_tests_are_drawn() -> None:
 
 @pytest.mark.parametrize("seed", [64, 141, 327])
 def test_firths_fit_is_the_higher_of_two_maxima(seed: int, tmp_path: Path) -> None:
-    """All cases have next to nothing of an allele, and the usual estimate is far out; there is another one."""
+    """All cases have next to nothing of an allele, which puts the usual estimate far out."""
     assert draw(seed).plan.firth == "firth"
     assert not (found := dosages.compared(seed, tmp_path).disagreements), found
 
