@@ -52,8 +52,8 @@ MOST_COHORTS = 1000
 MOST_PEOPLE = 1_000_000_000
 """The most that a plan can demand of a cohort: more than a study could ever have."""
 
-VERSIONS = (1, 2)
-"""Protocol versions that a plan can have: they differ in its canonical encoding."""
+VERSIONS = (1, 2, 3)
+"""Protocol versions that a plan can have. The canonical encoding of the first differs from that of the others."""
 
 _FIRST_LAYOUT = (
     *("test", "phenotype", "cohorts", "compensator_key", "trait", "build", "autosomes", "chromosomes"),
