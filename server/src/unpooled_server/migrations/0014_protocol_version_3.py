@@ -22,13 +22,18 @@ def settle_version_2(apps: Any, schema_editor: Any) -> None:
     to other studies promise what is no longer there. As in `0006`, studies that have started are held.
     """
     old = apps.get_model("unpooled_server", "Study").objects.filter(plan_json__version=2)
-    for study in old.filter(state__in=["draft", "open"], frozen=False).exclude(state="open", list_ready=True):
-        study.plan_json |= {"version": 3} | ({"panel_digest": ""} if study.list_ready else {})
-        _change(study, list_ready=False)
+    for study in old.filter(state__in=["draft", "open"]):
+        if not (_has_joined(study) or (study.state == "open" and study.list_ready)):
+            study.plan_json |= {"version": 3} | ({"panel_digest": ""} if study.list_ready else {})
+            _change(study, list_ready=False)
     for study in old.filter(state__in=["open", "ready"]):
         _say(apps, study, "failed", NOT_STARTED, ended_at=timezone.now())
     for study in old.filter(state__in=["running", "paused"]):
         _say(apps, study, "paused", STARTED, pause_kind="release")
+
+
+def _has_joined(study: Any) -> bool:
+    return any(cohort.public_key for cohort in study.cohorts.all())
 
 
 def _say(apps: Any, study: Any, state: str, reason: str, **changes: Any) -> None:
