@@ -53,7 +53,7 @@ MOST_PEOPLE = 1_000_000_000
 """The most that a plan can demand of a cohort: more than a study could ever have."""
 
 VERSIONS = (1, 2, 3)
-"""Protocol versions that a plan can have. The canonical encoding of the first differs from that of the others."""
+"""Protocol versions that a plan can have; the first has a canonical encoding of its own."""
 
 _FIRST_LAYOUT = (
     *("test", "phenotype", "cohorts", "compensator_key", "trait", "build", "autosomes", "chromosomes"),

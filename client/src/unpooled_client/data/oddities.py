@@ -185,7 +185,7 @@ def _check_alleles(listed: Listed, report: Report) -> dict[str, Any]:
             "file, with all of the cohort's people?",
             **listed.examples(alone, listed.pair),
         )
-    other_strand = np.full(len(listed.alleles), -1)
+    other_strand = np.full(len(listed.alleles), -1, np.int32)
     for allele, other in _COMPLEMENT.items():
         if allele in index and other in index:
             other_strand[index[allele]] = index[other]
