@@ -102,6 +102,11 @@ def test_of_mice_the_components_of_plink2(
 ) -> None:
     """Real structure, uneven cohorts, missing calls; everybody is scored by the files that come out."""
     check_components(founders, cohorts, ancestry, plink2, tmp_path / "theirs")
+    cells = len(Path(f"{ancestry}.density").read_text().splitlines()) - 1
+    for cohort in cohorts:
+        people, page = len(eigenvec_of(Path(f"{cohort}.eigenvec"))), Path(f"{cohort}.eigenvec.html")
+        assert f"{people:,} people of this cohort over {cells:,} cells" in page.read_text()
+        assert page.read_text().count("h.01") == people
 
 
 def check_components(

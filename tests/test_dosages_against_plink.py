@@ -11,6 +11,10 @@ import numpy as np
 import pytest
 
 from unpooled.cohort import COPY, NO_DOSAGE
+from unpooled.plan import Plan
+from unpooled_client.compare.frequencies import beside_dosages
+from unpooled_client.data.cohort import open_cohort
+from unpooled_client.data.options import DataOptions
 from unpooled_client.data.pgen import PgenFile
 
 from .conftest import EVERY, MOUSE, Rehearse
@@ -27,7 +31,7 @@ from .dosages import (
     write_covariate,
     write_pgen,
 )
-from .reports import GLM, Plink, agreement
+from .reports import GLM, Plink, agreement, rows
 
 FLOORS = ("--min-samples", 20, "--allow-no-sex")
 COLUMNS = "+a1freq,+machr2,+ax,+a1count,+totallele"
@@ -87,20 +91,20 @@ def mice(
     """1,940 real mice, with the dosages that were imputed where they had no call, and a real quantity."""
     folder, chr_set = tmp_path_factory.mktemp("mice"), ["--chr-set", 19]
     with gzip.open(MOUSE / "mouse_hs1940.geno.txt.gz", "rt") as lines:
-        rows = [[word.strip() for word in line.split(",")] for line in lines][::EVERY]
+        genotypes = [[word.strip() for word in line.split(",")] for line in lines][::EVERY]
     bim = [line.split() for line in mouse.with_suffix(".bim").read_text().splitlines()]
     places = {row[1]: (row[0], row[3]) for row in bim}
-    rows = sorted(rows, key=lambda row: (int(places[row[0]][0]), int(places[row[0]][1]), row[0]))
-    variants = ["\t".join([*places[name], name, ref, alt]) for name, alt, ref, *_ in rows]
+    genotypes.sort(key=lambda row: (int(places[row[0]][0]), int(places[row[0]][1]), row[0]))
+    variants = ["\t".join([*places[name], name, ref, alt]) for name, alt, ref, *_ in genotypes]
     fam = [line.split() for line in mouse.with_suffix(".fam").read_text().splitlines()]
     values = [line.split()[3] for line in mouse_tables["pheno"].read_text().splitlines()[1:]]
     people = ["\t".join([*row[:2], row[4], y]) for row, y in zip(fam, values, strict=True)]
-    dosages = np.array([row[3:] for row in rows], float)
+    dosages = np.array([row[3:] for row in genotypes], float)
     assert np.count_nonzero(dosages % 1) > 500
     write_pgen(folder / "all", variants, dosages, ["#FID\tIID\tSEX\tPHENO1", *people])
     prefix = rarer_second(plink2, folder / "all", *chr_set)
     covar = write_covariate(prefix, np.random.default_rng(2))
-    return Pooled(prefix, parts_of(plink2, prefix, *chr_set), ["--covar", covar], chr_set, len(rows))
+    return Pooled(prefix, parts_of(plink2, prefix, *chr_set), ["--covar", covar], chr_set, len(genotypes))
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +145,24 @@ def test_linear_is_plink2s(
     lines = len(theirs.read_text().splitlines())
     assert lines > (200 if chosen else pooled.least)
     assert not differences(tmp_path / "ours.phenotype.glm.linear", theirs)
+
+
+def test_own_frequencies_are_plink2s(mice: Pooled, plink2: Plink, rehearse: Rehearse, tmp_path: Path) -> None:
+    """Beside the pool's, from the result that a study of dosages has. Families are together in a cohort, so
+    that a few differ."""
+    rehearse("--test", "linear", "--dosages", *pfiles(mice.parts), *mice.chr_set, *FLOORS, "--files", "ssf",
+             "--out", tmp_path / "ours")  # fmt: skip
+    plan = Plan("linear", "phenotype", 3, bytes(32), trait="quantitative", dosages=True, files=("ssf",),
+                autosomes=19, allow_no_sex=True)  # fmt: skip
+    for part in mice.parts:
+        data, report = open_cohort(DataOptions(pfile=part).under(plan))
+        assert data is not None, report.findings
+        found = beside_dosages(tmp_path / "ours.tsv.gz", data, plan, None)
+        assert found.variants > 700 and found.far < 0.01 * found.variants
+        plink2("--pfile", part, *mice.chr_set, "--require-pheno", "--freq", "--out", tmp_path / "own")
+        alt = {row["ID"]: float(row["ALT_FREQS"]) for row in rows(tmp_path / "own.afreq")}
+        for one in found.farthest:
+            assert min(abs(alt[one.name] - own) for own in (one.own, 1 - one.own)) < 1e-5
 
 
 def linear_of_plink2(plink2: Plink, prefix: Path, out: Path, *flags: object) -> Path:

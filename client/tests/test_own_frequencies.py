@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import os
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ from scipy.stats import binom
 
 from unpooled.plan import Plan
 from unpooled.simulate import simulate
-from unpooled_client.compare.frequencies import FAR, SHOWN, beside_the_pool, scores
+from unpooled_client.compare.frequencies import FAR, SHOWN, beside_dosages, beside_the_pool, scores
 from unpooled_client.data.cohort import PlinkData, open_cohort
 from unpooled_client.data.options import DataOptions
 
@@ -77,6 +78,25 @@ def test_only_founders_are_compared_unless_the_plan_says_otherwise(made: Path) -
     assert beside_the_pool(made / "all.frq", data, PLAN, None).variants == 0
     everybody = dataclasses.replace(PLAN, nonfounders=True)
     assert beside_the_pool(made / "all.frq", data, everybody, None).variants > 1500
+
+
+def test_a_study_of_dosages_has_the_same_flags(made: Path, tmp_path: Path) -> None:
+    """Its frequencies are in GWAS-SSF, where IDs are in the format's signs."""
+    rows = [line.split() for line in (made / "all.frq").read_text().splitlines()[1:]]
+    lines = ["variant_id\teffect_allele\tother_allele\teffect_allele_frequency\tn"]
+    lines += ["\t".join([name, *pair, frequency, str(int(alleles) // 2)])
+              for _, name, *pair, frequency, alleles in rows if frequency != "NA"]  # fmt: skip
+    with gzip.open(ssf := tmp_path / "all.tsv.gz", "wt") as file:
+        file.write("\n".join(lines).replace("rs", "rs_") + "\n")
+    for number in (1, 4):
+        data = cohort(made, number)
+        names = np.char.replace(data.panel.name, b"rs", b"rs:")
+        renamed = dataclasses.replace(data.variants, panel=dataclasses.replace(data.panel, ids=names))
+        found = beside_dosages(ssf, dataclasses.replace(data, variants=renamed), PLAN, None)
+        wanted = beside_the_pool(made / "all.frq", data, PLAN, None)
+        assert (found.variants, found.far) == (wanted.variants, wanted.far)
+        for one, other in zip(found.farthest, wanted.farthest, strict=True):
+            assert (one.own, one.pool) == (pytest.approx(other.own), pytest.approx(other.pool))
 
 
 @pytest.mark.parametrize("frequency", [1e-4, 0.002, 0.01, 0.1, 0.5])

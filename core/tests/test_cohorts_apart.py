@@ -14,8 +14,11 @@ import pytest
 from test_plink_linear import Pooled, generated, needed, same
 
 from unpooled.algorithms import check
+from unpooled.cohort import COPY, NO_DOSAGE, ArrayCohort, Samples
 from unpooled.errors import Refuse
+from unpooled.panel import Panel
 from unpooled.plan import Covariate, Plan, PlanError
+from unpooled.run import run
 
 SHARES = (9, 2, 5, 1, 4)
 APART: dict[str, Any] = {"cohorts_apart": True, "files": ("assoc", "glm")}
@@ -216,3 +219,59 @@ def test_how_many_allele_counts_fit_a_sum_of_squares(copies: int, digits: int, l
         half = 0.5 * 10.0 ** (np.floor(np.log10(true)) - digits + 1)
         found.append(np.count_nonzero((parts[-1] >= 0) & (np.abs(squares - true) <= half)))
     assert (min(found), max(found)) == (least, most)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_federations_with_dosages_are_least_squares_with_indicators(seed: int) -> None:
+    """Uneven cohorts of other frequencies and phenotypes; some cohorts have calls only."""
+    random = np.random.default_rng(seed)
+    sizes = random.integers(6, 120, random.integers(4, 9))
+    of, n, m = np.repeat(np.arange(len(sizes)), sizes), int(sizes.sum()), 30
+    chance = random.random((m, len(sizes)))[:, of]
+    copies = random.binomial(2, chance).astype(np.int8)
+    dosages = np.clip(copies + random.normal(0, 0.3, (m, n)), 0, 2)
+    dosages[:, of % 3 == 0] = copies[:, of % 3 == 0]
+    units = np.rint(dosages * COPY).astype(np.uint16)
+    lacking = random.random((m, n)) < random.choice([0, 0.02, 0.2])
+    units[lacking], copies[lacking] = NO_DOSAGE, -1
+    covariates = random.normal(size=(n, random.integers(0, 3))) + 5.0 * of[:, None]
+    y = random.normal(size=n) + 100.0 * random.normal(size=len(sizes))[of] + dosages[0]
+    y[random.random(n) < 0.05] = np.nan
+    everyone = np.ones(n, bool)
+    cohorts = [
+        ArrayCohort(
+            Samples(y[who], np.ones(len(who), np.uint8), everyone[who], everyone[who], covariates[who]),
+            copies[:, who],
+            random.random(m) < 0.5,
+            units[:, who] if k % 3 else None,
+        )
+        for k in range(len(sizes))
+        for who in [np.flatnonzero(of == k)]
+    ]
+    rule = ("exact", "mean")[seed % 2]
+    fields = {"trait": "quantitative", "missing": rule, "files": ("glm",), "dosages": True, "min_samples": 1}
+    names = tuple(Covariate(f"C{k}") for k in range(covariates.shape[1]))
+    plan = Plan("linear", "y", len(sizes), bytes(32), covariates=names, cohorts_apart=True, **fields)  # type: ignore[arg-type]
+    panel = Panel.of([(1, 1 + k, b"rs%d" % k, b"A", b"C") for k in range(m)])
+    rows = run(plan, panel, cohorts)["variants"]
+    fitted = 0
+    for row, variant in enumerate(rows["variant"].tolist()):
+        d = np.where(lacking[variant], np.nan, units[variant] / COPY)
+        d = d if rows["first_is_a1"][row] else 2 - d
+        inside = ~np.isnan(y)
+        if rule == "mean":
+            d = np.where(np.isnan(d), np.nanmean(d[inside]), d)
+        inside &= ~np.isnan(d)
+        if len(np.unique(of[inside])) < len(sizes):
+            assert np.isnan(rows["beta"][row]).all()
+            continue
+        design = np.column_stack([d, covariates, of[:, None] == np.arange(len(sizes))])[inside]
+        beta, rss, *_ = np.linalg.lstsq(design, y[inside], rcond=None)
+        freedom = len(design) - design.shape[1]
+        error = np.sqrt(rss[0] / freedom * np.diag(np.linalg.inv(design.T @ design)))
+        shown = rows["beta"].shape[1]
+        np.testing.assert_allclose(rows["beta"][row], beta[:shown], rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(rows["se"][row], error[:shown], rtol=1e-7)
+        assert rows["freedom"][row] == freedom and rows["n"][row] == len(design)
+        fitted += 1
+    assert fitted > 20

@@ -21,6 +21,7 @@ from unpooled.algorithms.shared.genotype_products import scores_of
 from unpooled.algorithms.shared.summary import VARIANTS
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.errors import ProtocolError, Refuse, UnpooledError
+from unpooled.formats.density import read_density, write_density
 from unpooled.formats.eigenvectors import Loadings
 from unpooled.panel import Panel
 from unpooled.plan import Covariate, Plan, PlanError
@@ -132,12 +133,35 @@ def scores_by_files(
     for file in PCA.usual_files:
         PCA.files[file](out := BytesIO(), panel(), PCA.columns_for(file, found), plan)
         files.append(out.getvalue())
-    values, weights, counts = files
+    values, weights, counts, _ = files
     loadings = Loadings.read(values, weights, counts, plan.autosomes)
     at = {name: k for k, name in enumerate(panel().name.tolist())}
     variants = np.array([at[name] for name in loadings.panel.name.tolist()])
     parts = [scores_of(each, variants, loadings.mean, loadings.weights) for each in cohorts]
     return np.concatenate([p[each.samples.kept] for p, each in zip(parts, cohorts, strict=True)]).T
+
+
+def test_the_density_is_of_the_pool_and_says_nothing_of_cells_with_few_people(
+    cohorts: list[ArrayCohort],
+) -> None:
+    """Against all scores, counted in the clear; ten cohorts, of which the file has no trace."""
+    plan = plan_of()
+    found = run(plan, panel(), cohorts)
+    write_density(out := BytesIO(), panel(), PCA.columns_for("density", found), plan)
+    cells = read_density(out.getvalue())
+    first, second = scores_by_files(plan, found, cohorts)[:2]
+    end = max(cell.right for cell in cells)
+    assert np.isclose(end * np.sqrt(len(first)) % 0.25, 0, atol=1e-9)
+    limit = 4 / np.sqrt(len(first)) * (1 - 1e-9)
+    x, y = np.clip(first, -limit, limit), np.clip(second, -limit, limit)
+    for cell in cells:
+        inside = (x >= cell.left) & (x < cell.right) & (y >= cell.low) & (y < cell.high)
+        assert 10 <= cell.at_least <= np.count_nonzero(inside) < 2 * cell.at_least
+    counts, *_ = np.histogram2d(x, y, bins=32, range=[(-4 / np.sqrt(len(x)), 4 / np.sqrt(len(x)))] * 2)
+    assert len(cells) == np.count_nonzero(counts >= 10) > 20
+    assert np.count_nonzero((counts > 0) & (counts < 10)) > 0
+    with pytest.raises(UnpooledError, match="density, line 2"):
+        read_density(out.getvalue().replace(b"0.", b"x", 1))
 
 
 def test_a_line_that_was_changed_is_named(cohorts: list[ArrayCohort]) -> None:
@@ -146,7 +170,7 @@ def test_a_line_that_was_changed_is_named(cohorts: list[ArrayCohort]) -> None:
     for file in PCA.usual_files:
         PCA.files[file](out := BytesIO(), panel(), PCA.columns_for(file, found), plan)
         files.append(out.getvalue())
-    values, weights, counts = files
+    values, weights, counts, _ = files
     head, line, rest = counts.split(b"\n", 2)
     with pytest.raises(UnpooledError, match="line 2 of the counts"):
         Loadings.read(values, weights, b"\n".join([head, line + b"x", rest]), plan.autosomes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ from scipy import stats
 
 from unpooled.algorithms import algorithm
 from unpooled.cohort import ArrayCohort, Samples
+from unpooled.formats.density import Cell
 from unpooled.panel import Panel
 from unpooled.pictures import loci, lookup, manhattan
 from unpooled.pictures import quantiles as qq
 from unpooled.pictures.associations import Associations, p_text
+from unpooled.pictures.people_svg import people_over_density
 from unpooled.plan import Covariate, Plan
 from unpooled.run import run
 
@@ -286,3 +289,16 @@ def test_numbers_are_those_of_the_report(test: str, beta: bool) -> None:
             assert (value is None) == (row[title] in ("NA", "nan", "inf")), (row, ours)
             if value is not None:
                 assert float(value) == pytest.approx(float(row[title]), rel=2e-3, abs=1e-4)
+
+
+def test_people_stand_where_their_scores_are_over_cells_that_are_darker_where_there_are_more() -> None:
+    cells = [Cell(-1.0, 0.0, -1.0, 0.0, 10), Cell(0.0, 1.0, 0.0, 1.0, 80)]
+    people = np.array([[-0.5, -0.5], [7.0, 0.0]])
+    drawn = people_over_density(cells, people, ("PC1", "PC2"))
+    assert "2 people of this cohort over 2 cells" in drawn
+    assert 'd="M110 330h.01M440 220h.01"' in drawn  # whoever is beyond all cells stands where they end
+    faint, dark = re.findall(r'<rect class="cell" x="(\d+)" y="(\d+)" .*?fill-opacity="(.*?)"', drawn)
+    assert (faint[:2], dark[:2]) == (("0", "220"), ("220", "0"))
+    assert float(dark[2]) > float(faint[2]) + 0.25
+    alone = people_over_density((), people, ("PC1", "PC2"))
+    assert "over 0 cells" in alone and alone.count("h.01") == 2

@@ -24,7 +24,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 from unpooled.algorithms import ALGORITHMS
-from unpooled.algorithms.components.questions import ASKS_FIRST
+from unpooled.algorithms.components.questions import KeepScores
 from unpooled.algorithms.phenotypes import CountApart
 from unpooled.algorithms.presence import Presence
 from unpooled.parties import what_parties_get
@@ -38,7 +38,7 @@ SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 QUESTIONS: dict[str, tuple[type[Question], ...]] = {
     "panel": (Presence,),
     "phenotypes": (CountApart,),
-    "components": ASKS_FIRST,
+    "components": (*ALGORITHMS["pca"].asks, KeepScores),
     **{name: algorithm.asks for name, algorithm in ALGORITHMS.items()},
 }
 

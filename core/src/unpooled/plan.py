@@ -40,7 +40,9 @@ encoding, encoded."""
 SCORE_FILE = "score"
 """Weights of variants. With it each cohort also writes the scores of its own people."""
 EIGENVAL_FILE, LOADINGS_FILE, COUNTS_FILE = "eigenval", "eigenvec.allele", "acount"
-"""Principal components. With the loadings each cohort also writes its own people's, `.eigenvec`."""
+DENSITY_FILE = "density"
+"""Principal components. With the loadings each cohort also writes its own people's, `.eigenvec`; with the
+density, too, a picture of them."""
 
 OF_VARIANTS = ("phenotype", "build", "autosomes", "chromosomes", "nonfounders", "allow_no_sex", "panel_mode")
 """Fields that mean nothing in a study of tables."""

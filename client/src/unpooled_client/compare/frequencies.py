@@ -1,4 +1,4 @@
-"""This cohort's frequencies beside the pool's, from the study's `.frq`: how many differ beyond chance.
+"""This cohort's frequencies beside the pool's, from the study's results: how many differ beyond chance.
 
 A cohort is a part of the pool. If its people are like the others, the frequency among its n alleles has mean
 p and variance p(1-p)(1/n - 1/N), where p is the frequency among the pool's N. Of a rare allele it is far from
@@ -9,18 +9,21 @@ arcsin √p: the first is the cautious one below p, the second above it.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import gzip
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
+from unpooled.algorithms.shared.groups import complete
 from unpooled.formats import titles
 from unpooled.formats.reading import Line, Report
+from unpooled.formats.ssf import FREQUENCIES, written_ids
 from unpooled.plan import Plan
 from unpooled_client.data.cohort import PlinkData
-from unpooled_client.data.frequencies import Reference, expected_of, observed_in
+from unpooled_client.data.frequencies import Reference, dosed_in, expected_of, observed_in
 
 FAR = 5.0
 """Deviations that no variant is away by chance, of a million or so."""
@@ -59,11 +62,35 @@ def beside_the_pool(frq: Path, data: PlinkData, plan: Plan, kept: np.ndarray | N
     who = data.samples.kept if kept is None else kept
     if not plan.nonfounders:
         who = who & data.samples.founder
-    data = dataclasses.replace(data, samples=dataclasses.replace(data.samples, kept=who))
-    order = np.argsort(data.panel.name, kind="stable")
-    names = data.panel.name[order]
+    return _compared(_of_frq(Report(frq)), _of(who, data), np.asarray(data.panel.name), observed_in, plan)
+
+
+def beside_dosages(ssf: Path, data: PlinkData, plan: Plan, kept: np.ndarray | None) -> Frequencies:
+    """The same of a study of dosages, which has no `.frq`: with GWAS-SSF, of the people in its regressions.
+
+    Imputed dosages vary less than calls, so that the scores are rather too small.
+    """
+    who, names = complete(data.samples), written_ids(np.asarray(data.panel.name))
+    who = who if kept is None else who & kept
+    return _compared(_of_ssf(ssf), _of(who, data), names, dosed_in, plan)
+
+
+def _of(who: np.ndarray, data: PlinkData) -> PlinkData:
+    return dataclasses.replace(data, samples=dataclasses.replace(data.samples, kept=who))
+
+
+def _compared(
+    pieces: Iterable[Reference],
+    data: PlinkData,
+    names: np.ndarray,
+    observe: Callable[[PlinkData, np.ndarray], tuple[np.ndarray, np.ndarray]],
+    plan: Plan,
+) -> Frequencies:
+    """`names` are those of the cohort's variants as the pool's report has them."""
+    order = np.argsort(names, kind="stable")
+    names = names[order]
     variants, far, farthest = 0, 0, []
-    for reference in _pieces(Report(frq)):
+    for reference in pieces:
         at = np.searchsorted(names, reference.name).clip(max=len(names) - 1)
         theirs = np.flatnonzero(names[at] == reference.name)
         mine = order[at[theirs]]
@@ -72,7 +99,7 @@ def beside_the_pool(frq: Path, data: PlinkData, plan: Plan, kept: np.ndarray | N
         if not len(mine):
             continue
         pool, has_same = expected_of(data.variants, mine, reference, theirs)
-        own, counted = observed_in(data, mine)
+        own, counted = observe(data, mine)
         score = scores(own, counted, pool, reference.counted[theirs])
         known = has_same & ~np.isnan(score)
         is_far = known & (np.abs(score) > FAR)
@@ -98,12 +125,22 @@ def _far(data: PlinkData, variant: int, pool: float, own: float, score: float) -
     return Far(name.decode("utf-8", "replace"), allele.decode("utf-8", "replace"), pool, own, score)
 
 
-def _pieces(report: Report) -> Iterator[Reference]:
+def _of_frq(report: Report) -> Iterator[Reference]:
     columns = (titles.NAME, titles.A1, titles.A2, titles.FREQUENCY, titles.ALLELES)
     places = [report.place(column) for column in columns]
     lines = (line for line in report.lines() if line[places[3]] != b"NA")
     while some := list(islice(lines, _AT_ONCE)):
         yield _reference(some, places)
+
+
+def _of_ssf(path: Path) -> Iterator[Reference]:
+    with gzip.open(path, "rb") as file:
+        header = file.readline().split()
+        places = [header.index(title) for title in FREQUENCIES]
+        lines = (line.split() for line in file)
+        while some := list(islice(lines, _AT_ONCE)):
+            found = _reference(some, places)
+            yield dataclasses.replace(found, counted=2 * found.counted)  # it has the number of people
 
 
 def _reference(lines: list[Line], places: list[int]) -> Reference:

@@ -14,8 +14,10 @@ import numpy as np
 
 from unpooled import text
 from unpooled.alleles import capital, crossed, is_ambiguous
+from unpooled.cohort import COPY
 from unpooled.errors import DataProblem
 from unpooled.kernels.counts import count_genotypes, group_masks
+from unpooled.kernels.dosages import count_dosages
 from unpooled.text import Tokens
 from unpooled_client.data.bim import Variants
 from unpooled_client.data.cohort import PlinkData
@@ -194,6 +196,20 @@ def observed_in(data: PlinkData, mine: np.ndarray) -> tuple[np.ndarray, np.ndarr
         here = slice(start, start + at_once)
         alleles[here] = 2 * counts.sum(axis=1)
         of_a1 = (2 * counts[:, 0] + counts[:, 1]) / np.where(alleles[here] > 0, alleles[here], np.nan)
+        found[here] = np.where(data.variants.a1_is_first[some], of_a1, 1 - of_a1)
+    return found, alleles
+
+
+def dosed_in(data: PlinkData, mine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same by dosages: the mean share of the panel's first allele, and of how many alleles."""
+    found, alleles = np.empty(len(mine)), np.empty(len(mine))
+    at_once = max(1, AT_ONCE // (2 * len(data.samples)))
+    for start in range(0, len(mine), at_once):
+        some, here = mine[start : start + at_once], slice(start, start + at_once)
+        dosages = data.genotypes.dosages(data.variants.row[some])
+        people, copies, _ = count_dosages(dosages, data.samples.kept[None, :])[:, 0].T
+        alleles[here] = 2 * people
+        of_a1 = copies / COPY / np.where(people > 0, 2 * people, np.nan)
         found[here] = np.where(data.variants.a1_is_first[some], of_a1, 1 - of_a1)
     return found, alleles
 

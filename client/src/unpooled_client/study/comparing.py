@@ -15,7 +15,7 @@ from unpooled.cohort import ArrayTable
 from unpooled.errors import UnpooledError
 from unpooled.panel import Panel
 from unpooled.plan import Plan
-from unpooled_client.compare.frequencies import beside_the_pool
+from unpooled_client.compare.frequencies import Frequencies, beside_dosages, beside_the_pool
 from unpooled_client.compare.pool import NothingToCompare, file_of, strongest
 from unpooled_client.compare.report import Place, Study, write_tables, write_variants
 from unpooled_client.compare.tables import compare_tables
@@ -104,8 +104,7 @@ def _of_variants(
     kept = kept_by_mind(data.align(panel), panel, plan.mind, plan.autosomes) if panel else None
     across = read_across(files, [variant for variant, _ in pool.leads], plan)
     found = compare(pool, data, plan, kept, across)
-    frq = file_of("frq", files, plan) if "frq" in plan.files else None
-    beside = None if frq is None else beside_the_pool(frq, data, plan, kept)
+    beside = _frequencies(data, plan, files, kept)
     unused = left_out(data.samples, plan)
     made = write_variants(place, study, found, odds=pool.odds, left_out=unused, frequencies=beside)
     return Compared(
@@ -116,6 +115,15 @@ def _of_variants(
         frequencies=0 if beside is None else beside.variants,
         frequencies_far=0 if beside is None else beside.far,
     )
+
+
+def _frequencies(
+    data: PlinkData, plan: Plan, files: Sequence[Path], kept: np.ndarray | None
+) -> Frequencies | None:
+    """The cohort's frequencies beside the pool's; None where the results have none of all variants."""
+    file, compared = ("ssf", beside_dosages) if plan.dosages else ("frq", beside_the_pool)
+    path = file_of(file, files, plan) if file in plan.files else None
+    return None if path is None else compared(path, data, plan, kept)
 
 
 def _panel(session: Session) -> Generator[Event, None, Panel]:

@@ -10,10 +10,14 @@ import numpy as np
 from unpooled.algorithms.result_files import report_name
 from unpooled.algorithms.shared.genotype_products import scores_of
 from unpooled.cohort import ArrayTable
+from unpooled.formats.density import read_density
 from unpooled.formats.eigenvectors import Loadings, exactly
 from unpooled.formats.scoring_file import ScoringFile
+from unpooled.page import document, encoded, section, tag
 from unpooled.panel import Panel
-from unpooled.plan import COUNTS_FILE, EIGENVAL_FILE, LOADINGS_FILE, SCORE_FILE, Plan
+from unpooled.pictures import drawing, people_svg
+from unpooled.pictures.people_svg import people_over_density
+from unpooled.plan import COUNTS_FILE, DENSITY_FILE, EIGENVAL_FILE, LOADINGS_FILE, SCORE_FILE, Plan
 from unpooled.plan import component_titles as titles
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.fam import read_fam
@@ -42,9 +46,14 @@ def score(
 def project(
     session: Session, plan: Plan, options: DataOptions, folder: Path, table: ArrayTable | None
 ) -> Generator[Event, None, None]:
-    """Write the principal components of each person of the cohort, likewise."""
+    """Write the principal components of each person of the cohort, likewise; and draw them over the pool's
+    density, where that was delivered."""
     target = Path(f"{options.prefix}.eigenvec")
     yield from _write(session, plan, options, folder, target, write_eigenvec, "this cohort's components")
+    if DENSITY_FILE in plan.files:
+        picture = Path(f"{target}.html")
+        about = "a picture of this cohort's people over the pool's density"
+        yield from _write(session, plan, options, folder, picture, draw_people, about)
 
 
 def _write(
@@ -78,6 +87,30 @@ def write_eigenvec(target: Path, options: DataOptions, plan: Plan, folder: Path)
     people, scores = _scores(options, plan, found.panel, found.mean, found.weights)
     heads = (b"#FID", b"IID", *(title.encode() for title in titles(scores.shape[1])))
     _write_people(target, heads, people, scores)
+
+
+def draw_people(target: Path, options: DataOptions, plan: Plan, folder: Path) -> None:
+    """A page with everybody who was not removed, by the `.eigenvec` that lies beside the data."""
+    cells = read_density((folder / report_name(DENSITY_FILE, plan)).read_bytes())
+    lines = Path(f"{options.prefix}.eigenvec").read_text().splitlines()[1:]
+    scores = np.array([line.split("\t")[2:4] for line in lines], np.float64).reshape(len(lines), -1)
+    shown = (
+        people_over_density(cells, scores, ("PC1", "PC2"))
+        if scores.shape[1] == 2
+        else tag("p", "A picture takes two components.")
+    )
+    told = (
+        f"Dots are this cohort's {len(scores):,} people. Cells are shaded by how many people of all cohorts "
+        "are in them, a step for each doubling from 10 on; cells with fewer are blank, and nobody knows how "
+        "many are there. Whoever is beyond the outermost cells is counted, and drawn, in these."
+    )
+    page = document(
+        "This cohort's people by principal components",
+        section("PC1 and PC2", tag("p", told), tag("figure", shown)),
+        about="Of this cohort alone. It was not sent.",
+        style=drawing.STYLE + people_svg.STYLE,
+    )
+    target.write_bytes(encoded(page))
 
 
 def _scores(

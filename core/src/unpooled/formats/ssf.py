@@ -30,6 +30,9 @@ _DIGITS = 8
 METADATA = "-meta.yaml"
 """What the name of the metadata file has after that of the file it is about."""
 
+FREQUENCIES = (b"variant_id", b"effect_allele", b"other_allele", b"effect_allele_frequency", b"n")
+"""The columns that say of what allele a frequency is, and among how many people."""
+
 _NOTHING = b"#NA"
 _RS_NUMBER = re.compile(rb"rs[0-9]+")
 _PLAIN = string.ascii_letters + string.digits
@@ -63,7 +66,7 @@ def _numbers(autosomes: int) -> np.ndarray:
     return numbers
 
 
-def _ids(names: NDArray[np.bytes_]) -> NDArray[np.bytes_]:
+def written_ids(names: NDArray[np.bytes_]) -> NDArray[np.bytes_]:
     """IDs in the format's signs; another sign becomes an underscore."""
     return np.frombuffer(names.tobytes().translate(_ID_SIGNS), names.dtype)
 
@@ -98,7 +101,7 @@ def write_ssf(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, logisti
             Real("neg_log_10_p_value", 0, p, digits=_DIGITS)
             if in_logarithms
             else Real("p_value", 0, p_value(p), digits=_DIGITS),
-            Name("variant_id", 0, _ids(name)),
+            Name("variant_id", 0, written_ids(name)),
             Name("rsid", 0, _rs_numbers(name)),
             Whole("n", 0, rows["n"][which]),
         ]

@@ -8,14 +8,18 @@ from collections.abc import Mapping
 import numpy as np
 
 from unpooled.algorithms.algorithm import AboutFile, Algorithm, Cost, Wording
+from unpooled.algorithms.components.density import COMPONENTS as DRAWN
+from unpooled.algorithms.components.density import TABLE as DENSITY
+from unpooled.algorithms.components.density import RankCells, density, is_asked_for
 from unpooled.algorithms.components.options import COMPONENT_TOLERANCE, MODULAR, PCA_COUNT, STANDS_OUT
 from unpooled.algorithms.components.procedure import Components, components
 from unpooled.algorithms.components.questions import ASKS
 from unpooled.algorithms.ld.options import PRUNE_COMPONENTS
 from unpooled.algorithms.shared import summary
+from unpooled.formats.density import write_density
 from unpooled.formats.eigenvectors import write_allele_weights, write_counts, write_eigenval
 from unpooled.page import Html, facts, section, table
-from unpooled.plan import COUNTS_FILE, EIGENVAL_FILE, LOADINGS_FILE, Plan
+from unpooled.plan import COUNTS_FILE, DENSITY_FILE, EIGENVAL_FILE, FEWEST_AT_A_LEVEL, LOADINGS_FILE, Plan
 from unpooled.plan import component_titles as titles
 from unpooled.procedure import Asks, Rows, Study, procedure
 from unpooled.question import Arrays
@@ -29,6 +33,8 @@ VALUES, FIT = "components", "fit"
 def pca(study: Study) -> Asks[None]:
     """Find them, and report loadings and eigenvalues."""
     found = yield from components(study)
+    if is_asked_for(study.plan) and len(found.values) >= DRAWN:
+        yield (yield from density(found, study.plan))
     yield summary.pool(found.people)
     yield variants_of(found)
     yield Rows(
@@ -68,6 +74,8 @@ def variants_of(found: Components) -> Rows:
 
 def columns_of(file: str, tables: Mapping[str, Arrays]) -> Arrays:
     """Of all tables."""
+    if file == DENSITY_FILE:
+        return tables.get(DENSITY, {})
     others = {key: tables[VALUES][key][:] for key in ("eigenvalue",)}
     return ChainMap(others, tables[summary.VARIANTS])  # type: ignore[arg-type]  # nothing is written to it
 
@@ -116,18 +124,24 @@ PCA = Algorithm(
     method="Genotypes were standardised by the allele frequencies of all cohorts together, and missing calls "
     "replaced by the mean (--pca meanimpute of PLINK 2).",
     traits=("quantitative",),
-    asks=ASKS,
+    asks=(*ASKS, RankCells),
     procedure=pca,
     files={
         EIGENVAL_FILE: write_eigenval,
         LOADINGS_FILE: write_allele_weights,
         COUNTS_FILE: write_counts,
+        DENSITY_FILE: write_density,
     },
-    usual_files=(EIGENVAL_FILE, LOADINGS_FILE, COUNTS_FILE),
+    usual_files=(EIGENVAL_FILE, LOADINGS_FILE, COUNTS_FILE, DENSITY_FILE),
     about_files={
         EIGENVAL_FILE: AboutFile("Eigenvalues", ".eigenval, one a line"),
         LOADINGS_FILE: AboutFile("Loadings", ".eigenvec.allele, for plink2's --score"),
         COUNTS_FILE: AboutFile("Allele counts", ".acount, for plink2's --read-freq"),
+        DENSITY_FILE: AboutFile(
+            "Density of people",
+            "by the first two components, to a factor of two and without cells of fewer than "
+            f"{FEWEST_AT_A_LEVEL} people: each cohort draws its own people over it",
+        ),
     },
     options=(PCA_COUNT, PRUNE_COMPONENTS, COMPONENT_TOLERANCE, SEXES, BY_PLACE, *FILTERS),
     cost=Cost(120e-6, lambda columns: 30e-9),

@@ -104,7 +104,7 @@ class CountGenotypes(genotype_counts.CountGenotypes):
         return groups_of(plan) if number_of(plan) and chromosome == DIPLOID else ()
 
 
-class _OfPeople(OfKept):
+class OfPeople(OfKept):
     """About everyone who counts somewhere."""
 
     line: ClassVar[str] = "components"
@@ -130,7 +130,7 @@ class _OfPeople(OfKept):
 
 
 @dataclass(frozen=True, eq=False)
-class Multiply(_OfPeople):
+class Multiply(OfPeople):
     """X'(X q) for the directions q of a block."""
 
     name: ClassVar[str] = "components/products"
@@ -211,7 +211,7 @@ class Multiply(_OfPeople):
 
 
 @dataclass(frozen=True, eq=False)
-class KeepScores(_OfPeople):
+class KeepScores(OfPeople):
     """Have each cohort keep its people's scores: covariates of what is asked after this."""
 
     name: ClassVar[str] = "components/scores"

@@ -1,0 +1,131 @@
+"""How densely the pool's people lie in the plane of the first two components, and nothing of cells with few.
+
+The plane is cut into cells. Of each, server and compensator compare how many people of the pool are in it
+with 10, 20, 40 and so on, and nobody reads the numbers: what comes out is a density to a factor of two, and
+nothing of a cell with fewer than 10 people.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.components.procedure import Components
+from unpooled.algorithms.components.questions import Multiply, OfPeople
+from unpooled.algorithms.shared import plausible
+from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE
+from unpooled.cohort import Cohort
+from unpooled.plan import DENSITY_FILE, FEWEST_AT_A_LEVEL, Plan
+from unpooled.procedure import Asks, Rows
+from unpooled.question import UNREAD, Arrays, Asking, Bits, Count, Foreseen
+from unpooled.sizes import Sizes
+
+TABLE = "density"
+"""A row for each cell with enough people: `index`, its place; `at_least`, how many; and its `edges`,
+(cells, 4), from and to of both components."""
+
+COMPONENTS = 2
+SIDE = 32
+"""Cells along a component."""
+REACH = 4.0
+"""Standard deviations to either side of 0; the outermost cells hold whoever is beyond."""
+MOST_RUNGS = 20
+"""Ten people, doubled so often, are more than five million."""
+
+
+@dataclass(frozen=True, eq=False)
+class RankCells(OfPeople):
+    """How many people of the pool are in each cell, to a factor of two."""
+
+    name: ClassVar[str] = "components/density"
+    title: ClassVar[str] = "Rank the density of people"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "people",
+            ("cells", "rungs"),
+            MOST_PEOPLE,
+            "per cell of the plane of the first two components, several times: number of people in it",
+            UNREAD,
+        ),
+    )
+    opens: ClassVar[Bits] = Bits(
+        "reaches",
+        ("cells", "rungs"),
+        "at-least",
+        f"how many people of the pool are in each cell, to a factor of two; of one with fewer than "
+        f"{FEWEST_AT_A_LEVEL} nothing",
+    )
+    each: ClassVar[dict[str, str]] = {"cells": "cell", "rungs": "doubling of the floor"}
+    ring_bits: ClassVar[int] = 64
+    cells: ClassVar[int] = SIDE**COMPONENTS
+
+    kept: np.ndarray
+    mean: np.ndarray
+    weights: np.ndarray
+    """float64 (2, kept): what a copy counts, so that scores are in standard deviations"""
+    cohorts: int
+    people: int
+
+    def __post_init__(self) -> None:
+        good = self.is_plausible(self.weights) and len(self.weights) == COMPONENTS
+        plausible.require(good, "principal components")
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Count, ...]:
+        return cls.sends if is_asked_for(plan) else ()
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        if (found := cls.widest(plan, sizes)) is None:
+            return None
+        kept, mean = found
+        weights = np.zeros((COMPONENTS, len(mean)))
+        return Foreseen([cls(kept, mean, weights, plan.cohorts, MOST_PEOPLE)], exact=False)
+
+    @property
+    def rungs(self) -> int:
+        return min(MOST_RUNGS, (max(self.people, 1) // FEWEST_AT_A_LEVEL).bit_length())
+
+    def agrees(self, plan: Plan) -> bool:
+        return is_asked_for(plan) and self.cohorts == plan.cohorts
+
+    def asking(self) -> Asking:
+        return Asking(items=self.items)
+
+    def follows(self) -> tuple[str, ...]:
+        return (Multiply.name,)
+
+    def thresholds(self) -> Arrays:
+        return {"people": FEWEST_AT_A_LEVEL << np.arange(self.rungs)}
+
+    def local(self, cohort: Cohort) -> Arrays:
+        scores = self.scores(cohort, self.weights)[cohort.samples.kept]
+        place = np.clip((scores + REACH) / (2 * REACH) * SIDE, 0, SIDE - 1).astype(np.int64)
+        counts = np.bincount(place[:, 0] * SIDE + place[:, 1], minlength=self.cells)
+        return {"people": np.repeat(counts[:, None], self.rungs, axis=1)}
+
+
+def is_asked_for(plan: Plan) -> bool:
+    return DENSITY_FILE in plan.files and plan.pca >= COMPONENTS
+
+
+def density(found: Components, plan: Plan) -> Asks[Rows]:
+    """The cells in which there are enough people; edges are in the units of the cohorts' `.eigenvec`."""
+    scaled = found.scaled
+    unit = np.sqrt(found.values[:COMPONENTS] * len(scaled.variants) / found.people)
+    weights = found.loadings[:COMPONENTS] * scaled.scale / unit[:, None]
+    told = yield RankCells(scaled.kept, scaled.mean, weights, plan.cohorts, found.people)
+    reached = told["reaches"].sum(axis=1)
+    index = np.flatnonzero(reached)
+    low = np.stack([index // SIDE, index % SIDE], axis=1) * (2 * REACH / SIDE) - REACH
+    edges = np.stack([low, low + 2 * REACH / SIDE], axis=2).reshape(len(index), 2 * COMPONENTS)
+    return Rows(
+        TABLE,
+        {
+            "index": index,
+            "at_least": FEWEST_AT_A_LEVEL << (reached[index] - 1),
+            "edges": edges / np.sqrt(found.people),
+        },
+    )

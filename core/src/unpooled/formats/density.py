@@ -1,0 +1,53 @@
+"""How densely a pool's people lie in the plane of two components: a table of cells with at least 10."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from unpooled.errors import UnpooledError
+from unpooled.panel import Panel
+from unpooled.plan import Plan
+from unpooled.question import Arrays
+
+_HEADS = ("#PC1_FROM", "PC1_TO", "PC2_FROM", "PC2_TO", "AT_LEAST")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A rectangle, and how many people are in it at least; fewer than twice as many are.
+
+    In the outermost cells are also those beyond.
+    """
+
+    left: float
+    right: float
+    low: float
+    high: float
+    at_least: int
+
+
+def write_density(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan) -> None:
+    """From the columns `edges` and `at_least`; the head alone where there are none."""
+    file.write("\t".join(_HEADS).encode() + b"\n")
+    if rows:
+        for edges, people in zip(rows["edges"][:].tolist(), rows["at_least"][:].tolist(), strict=True):
+            file.write("\t".join([*map(repr, edges), str(people)]).encode() + b"\n")
+
+
+def read_density(data: bytes) -> tuple[Cell, ...]:
+    """UnpooledError names the line of a file that is not as the writer here writes it."""
+    return tuple(_cells(data.decode(errors="replace").splitlines()))
+
+
+def _cells(lines: list[str]) -> Iterator[Cell]:
+    if not lines or lines[0] != "\t".join(_HEADS):
+        raise UnpooledError(f"density, line 1: want {' '.join(_HEADS)}")
+    for number, line in enumerate(lines[1:], 2):
+        try:
+            *edges, people = line.split("\t")
+            left, right, low, high = map(float, edges)
+            yield Cell(left, right, low, high, int(people))
+        except ValueError:
+            raise UnpooledError(f"density, line {number}: got {line!r}") from None
