@@ -101,7 +101,8 @@ def look_at(listed: Listed, build: str, report: Report) -> dict[str, Any]:
 def _goes_down(listed: Listed) -> np.ndarray:
     """Which variants belong before the one above them, bool (m,)."""
     code, at = listed.chromosome, listed.position
-    return np.r_[False, (code[1:] < code[:-1]) | (code[1:] == code[:-1]) & (at[1:] < at[:-1])]
+    down: np.ndarray = (code[1:] < code[:-1]) | (code[1:] == code[:-1]) & (at[1:] < at[:-1])
+    return np.append(False, down)
 
 
 def _check_order(listed: Listed, down: np.ndarray, report: Report) -> None:
