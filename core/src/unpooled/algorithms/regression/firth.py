@@ -5,8 +5,9 @@ information's determinant are maximised. That has a maximum where cases and cont
     `EvaluatePenalised`         the trial is taken if the penalised likelihood did not fall, else halved
     `Penalty`, at those taken   the next step
 
-It begins at Firth's fit of the genotype counts beside the covariates' model, or at the usual estimate. How it
-goes on, and when it ends, says `climb`. Standard errors are of the information without the penalty's.
+It begins at Firth's fit of the genotype counts beside the covariates' model, or at the usual estimate where
+that is not far out. How it goes on, and when it ends, says `climb`. Standard errors are of the information
+without the penalty's.
 """
 
 from __future__ import annotations
