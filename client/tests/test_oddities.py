@@ -155,6 +155,12 @@ def test_memory_is_estimated_above_what_was_measured(people: int, variants: int,
     assert megabytes < memory(people, variants, threads=1) / 1e6 < 1.3 * megabytes
 
 
+@pytest.mark.parametrize(("variants", "megabytes"), [(1_000_000, 266), (3_000_000, 347), (10_000_000, 695)])
+def test_by_place_memory_is_estimated_above_what_was_measured(variants: int, megabytes: int) -> None:
+    """docs/performance.md"""
+    assert megabytes < memory(300, variants, threads=1, longest_id=0) / 1e6 < 1.5 * megabytes
+
+
 @pytest.mark.parametrize(("test", "measured"), [("chi-square", 5.0), ("linear", 9.4), ("logistic", 23.9)])
 def test_time_is_estimated_as_whole_studies_took(test: str, measured: float) -> None:
     """docs/performance.md: three cohorts and a server on two cores, so that each had about half a core."""

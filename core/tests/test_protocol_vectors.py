@@ -135,7 +135,7 @@ def test_boxes() -> None:
         assert compensator.public == purpose.compensator_key
         sealing.verify_box(box, purpose, signer.public)
         assert sealing.open_box(box, purpose, signer.public, compensator).hex() == case["seed"]
-        assert signer.sign(codec.encode((b"unpooled/box/2", purpose, box.sealed))) == box.signature
+        assert signer.sign(codec.encode((b"unpooled/box/3", purpose, box.sealed))) == box.signature
 
 
 def test_the_files_are_what_the_script_makes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -137,10 +137,27 @@ def _windows_within(
         )
 
 
+def _ids(panels: Sequence[Panel]) -> np.ndarray:
+    width = max(panel.name.dtype.itemsize for panel in panels)
+    return np.concatenate([np.asarray(panel.name).astype(f"S{width}") for panel in panels])
+
+
+def _keys_by_place(panels: Sequence[Panel]) -> np.ndarray:
+    """What the names by place are made of, as S16: the same if and only if the names are."""
+    alleles = sorted({allele for panel in panels for allele in panel.alleles})
+    code = {allele: k for k, allele in enumerate(alleles)}
+    keys = []
+    for panel in panels:
+        shared = np.array([code[allele] for allele in panel.alleles], np.int64)
+        place = panel.chromosome.astype(np.int64) << 32 | panel.position
+        keys.append(np.stack([place, shared[panel.first] << 32 | shared[panel.second]], axis=1))
+    return np.concatenate(keys).view("S16").reshape(-1)
+
+
 def _by_name(panels: Sequence[Panel]) -> list[tuple[np.ndarray, np.ndarray]]:
     """Number all IDs; per panel: the first row of each ID (-1 where absent), and how often it is there."""
-    width = max(panel.name.dtype.itemsize for panel in panels)
-    names = np.concatenate([np.asarray(panel.name).astype(f"S{width}") for panel in panels])
+    names = _keys_by_place(panels) if all(panel.by_place for panel in panels) else _ids(panels)
+    width = names.dtype.itemsize
     start = np.arange(len(names)) * width
     code, first = text.classes(names.view(np.uint8), start, start + width)
     tables, at = [], 0

@@ -54,8 +54,8 @@ MOST_COHORTS = 1000
 MOST_PEOPLE = 1_000_000_000
 """The most that a plan can demand of a cohort: more than a study could ever have."""
 
-VERSIONS = (1, 2)
-"""Protocol versions that a plan can have: they differ in its canonical encoding."""
+VERSIONS = (1, 2, 3)
+"""Protocol versions that a plan can have; the first has a canonical encoding of its own."""
 
 _FIRST_LAYOUT = (
     *("test", "phenotype", "cohorts", "compensator_key", "trait", "build", "autosomes", "chromosomes"),

@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from two_parties import session
 
 FOLDER = Path(__file__).parent
-VERSION = 2
+VERSION = 3
 
 
 def main() -> None:
@@ -457,7 +457,7 @@ def digests() -> Any:
 
 KEM_SUITE = b"KEM" + (0x20).to_bytes(2, "big")
 SUITE = b"HPKE" + b"".join(number.to_bytes(2, "big") for number in (0x20, 0x01, 0x02))
-INFO = b"unpooled/box/2"
+INFO = b"unpooled/box/3"
 
 
 def extract(suite: bytes, salt: bytes, label: bytes, key: bytes) -> bytes:

@@ -69,6 +69,8 @@ def compare(
 
 def conditioned(data: PlinkData, plan: Plan) -> PlinkData:
     """With copies of what the study conditions on among the covariates; of which allele does not matter."""
+    if not plan.condition:
+        return data  # the names of all variants are not to be looked through
     names = np.array([name.encode() for name in plan.condition], np.bytes_)
     own = dataclasses.replace(data, variants=data.variants.take(np.isin(data.panel.name, names)))
     samples = with_copies(own.align(own.panel), own.panel, plan)

@@ -400,7 +400,8 @@ class _Reader:
                 count=len(line),
                 examples=at_lines(line, name),
             )
-        here = np.flatnonzero(~negative & (whole.chromosome != _NOWHERE)).astype(np.int32)
+        rows = np.arange(len(negative), dtype=np.int32)
+        here: np.ndarray = rows[~negative & (whole.chromosome != _NOWHERE)]
         if not len(here) and self.report.ok:
             self.report.error(
                 Code.NO_VARIANT_LEFT,

@@ -177,7 +177,7 @@ def _estimate(samples: Samples, trait: str, variants: Variants, options: DataOpt
         samples.covariates.shape[1],
         [test for test in tests if trait in test.traits],
         os.cpu_count() or 1,
-        variants.panel.name.dtype.itemsize,
+        0 if variants.panel.by_place else variants.panel.name.dtype.itemsize,
     )
 
 

@@ -39,16 +39,16 @@ class PlinkCohort:
     samples: Samples
     genotypes: Genotypes
     rows: np.ndarray
-    """int64 (m,): row in the file of each of the panel's variants; -1 where the cohort has none."""
+    """int32 (m,): row in the file of each of the panel's variants; -1 where the cohort has none."""
     swapped: np.ndarray
     """bool (m,): the file's A1 is the panel's second allele."""
 
     def packed(self, variants: slice | np.ndarray) -> Packed:
         """The genotypes of some variants, by panel index."""
-        return Packed(self.genotypes.words(self.rows[variants]), self.swapped[variants])
+        return Packed(self.genotypes.words(self.rows[variants].astype(np.int64)), self.swapped[variants])
 
     def dosages(self, variants: slice | np.ndarray) -> Dosages:
-        return Dosages(self.genotypes.dosages(self.rows[variants]), self.swapped[variants])
+        return Dosages(self.genotypes.dosages(self.rows[variants].astype(np.int64)), self.swapped[variants])
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class PlinkData:
     def align(self, panel: Panel) -> PlinkCohort:
         """The cohort as a study with this panel asks it."""
         alignment = align(panel, self.panel, self.variants.a1_is_first)
-        rows = np.full(len(panel), -1)
+        rows = np.full(len(panel), -1, np.int32)
         found = alignment.index >= 0
         rows[found] = self.variants.row[alignment.index[found]]
         return PlinkCohort(self.samples, self.genotypes, rows, alignment.swapped)

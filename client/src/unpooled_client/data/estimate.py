@@ -19,12 +19,13 @@ from unpooled.cohort import AT_ONCE
 
 BASE = 320e6
 PER_VARIANT = 200
+PER_VARIANT_BY_PLACE = 50  # IDs are not in memory then
 USUAL_ID = 25
 
 
 def memory(people: int, variants: int, threads: int, longest_id: int = USUAL_ID) -> float:
-    """Bytes at the peak."""
-    each = PER_VARIANT + 3 * max(0, longest_id - USUAL_ID)
+    """Bytes at the peak; `longest_id` is 0 where variants are called after their places."""
+    each = PER_VARIANT + 3 * max(0, longest_id - USUAL_ID) if longest_id else PER_VARIANT_BY_PLACE
     return BASE + each * variants + 2 * threads * min(AT_ONCE, variants * people / 4)
 
 

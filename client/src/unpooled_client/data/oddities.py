@@ -90,16 +90,22 @@ def look_at(listed: Listed, build: str, report: Report) -> dict[str, Any]:
 
     `build`: the plan's; empty if there is no plan.
     """
-    _check_order(listed, report)
+    down = _goes_down(listed)
+    _check_order(listed, down, report)
     _check_places(listed, report)
-    _check_twins(listed, report)
+    _check_twins(listed, report, in_order=not down.any())
     about = _check_alleles(listed, report)
     return about | (_check_build(listed, build, report) if listed.autosomes == HUMAN else {})
 
 
-def _check_order(listed: Listed, report: Report) -> None:
-    place = listed.chromosome.astype(np.int64) << 32 | listed.position
-    down = np.r_[False, place[1:] < place[:-1]]
+def _goes_down(listed: Listed) -> np.ndarray:
+    """Which variants belong before the one above them, bool (m,)."""
+    code, at = listed.chromosome, listed.position
+    down: np.ndarray = (code[1:] < code[:-1]) | (code[1:] == code[:-1]) & (at[1:] < at[:-1])
+    return np.append(False, down)
+
+
+def _check_order(listed: Listed, down: np.ndarray, report: Report) -> None:
     if down.any():
         report.note(
             Code.NOT_IN_ORDER,
@@ -132,17 +138,19 @@ def _check_places(listed: Listed, report: Report) -> None:
         )
 
 
-def _check_twins(listed: Listed, report: Report) -> None:
+def _check_twins(listed: Listed, report: Report, *, in_order: bool) -> None:
     """Variants under two IDs: the same place, other than none, and the same alleles."""
-    place = listed.chromosome.astype(np.int64) << 32 | listed.position
-    order = np.argsort(place, kind="stable")
-    same = np.append(place[order][1:] == place[order][:-1], False) & (listed.position[order] > 0)
+    count = len(listed.position)
+    order = np.arange(count, dtype=np.int32) if in_order else np.lexsort((listed.position, listed.chromosome))
+    code, at = listed.chromosome[order], listed.position[order]
+    same = np.append((code[1:] == code[:-1]) & (at[1:] == at[:-1]), False) & (at > 0)
     tied = order[same | np.r_[False, same[:-1]]]  # few: sorting these alone by their alleles is cheap
+    place = listed.chromosome[tied].astype(np.int64) << 32 | listed.position[tied]
     low, high = np.minimum(listed.a1[tied], listed.a2[tied]), np.maximum(listed.a1[tied], listed.a2[tied])
-    by = np.lexsort((tied, high, low, place[tied]))
-    alike = np.all([part[by][1:] == part[by][:-1] for part in (place[tied], low, high)], axis=0)
+    by = np.lexsort((tied, high, low, place))
+    alike = np.all([part[by][1:] == part[by][:-1] for part in (place, low, high)], axis=0)
     other_name = listed.name[tied[by]][1:] != listed.name[tied[by]][:-1]
-    twins = np.zeros(len(place), bool)
+    twins = np.zeros(count, bool)
     twins[tied[by][1:][alike & other_name]] = True
     if twins.any():
         report.note(
@@ -178,7 +186,7 @@ def _check_alleles(listed: Listed, report: Report) -> dict[str, Any]:
             "file, with all of the cohort's people?",
             **listed.examples(alone, listed.pair),
         )
-    other_strand = np.full(len(listed.alleles), -1)
+    other_strand = np.full(len(listed.alleles), -1, np.int32)
     for allele, other in _COMPLEMENT.items():
         if allele in index and other in index:
             other_strand[index[allele]] = index[other]
