@@ -37,6 +37,13 @@ def test_all_formats_and_tests_are_drawn() -> None:
     }
 
 
+@pytest.mark.parametrize("seed", [64, 141, 327])
+def test_firths_fit_is_the_higher_of_two_maxima(seed: int, tmp_path: Path) -> None:
+    """All cases have next to nothing of an allele, which puts the usual estimate far out."""
+    assert draw(seed).plan.firth == "firth"
+    assert not (found := dosages.compared(seed, tmp_path).disagreements), found
+
+
 @pytest.mark.parametrize("seed", [2, 3, 4])
 def test_a_wrong_dosage_in_the_pool_is_noticed(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -19,6 +19,8 @@ PHENOTYPE = "status"
 FORMATS = ("pgen", "pgen", "vcf", "bcf", "bgen", "calls")
 CHROMOSOMES = ("1", "2", "22", "X", "Y", "MT")
 FLAGS = {"maf": "--maf", "geno": "--geno", "hwe": "--hwe", "mach_r2_filter": "--mach-r2-filter"}
+FIRST = 1000
+"""The position of the first variant; each further one has the next."""
 HARD_CALL = COPY // 10
 """How far from whole copies plink2 still makes a call."""
 
@@ -55,6 +57,14 @@ class Federation:
     @property
     def names(self) -> list[str]:
         return [f"p{k}" for k in range(len(self.sex))]
+
+    def called(self, variant: int, cohort: int | None = None) -> str:
+        """What a cohort's files call a variant, or the pool's. By place, each cohort has its own IDs."""
+        if not self.plan.by_place:
+            return f"v{variant}"
+        if cohort is None:
+            return f"{self.chromosome[variant]}:{FIRST + variant}:A:C"
+        return f"x{cohort}-{variant}" if cohort % 2 else "."
 
 
 def called(dosages: np.ndarray) -> np.ndarray:
@@ -124,6 +134,8 @@ def _plan(random: np.random.Generator, test: str, cohorts: int, covariates: int)
         "chunk_size": 23 if random.random() < 0.2 else None,
         "firth": str(random.choice(["firth-fallback", "firth", "no-firth"])) if test == "logistic" else None,
     }
+    if filters["mach_r2_filter"]:  # where there is --geno, too, plink2 counts people who are no founders
+        filters["geno"] = None
     further = random.choice(("ax", "a1count", "totallele", "a1freq", "machr2"), 3, replace=False).tolist()
     plan = Plan(
         test,
@@ -137,6 +149,7 @@ def _plan(random: np.random.Generator, test: str, cohorts: int, covariates: int)
         missing="exact",
         allow_no_sex=True,
         nonfounders=bool(random.random() < 0.3),
+        by_place=bool(random.random() < 0.3),
         hide_covar=bool(random.random() < 0.5),
         min_samples=1,
         min_per_class=0,
@@ -155,7 +168,7 @@ def write_pool(plink2: Plink, federation: Federation, prefix: Path) -> Words:
     everyone = np.arange(len(federation.sex))
     made = prefix.with_name(f"{prefix.name}-made")
     turned = 2 * federation.swapped.sum(axis=0) >= len(federation.formats)
-    _write(federation, made, everyone, federation.pooled, turned)
+    _write(federation, made, everyone, federation.pooled, turned, None)
     alike = ["--nonfounders"] if federation.plan.nonfounders else []
     plink2("--pfile", made, *alike, "--maj-ref", "force", "--make-pgen", "--out", prefix)
     return ["--pfile", prefix, *alike, *_tables(federation, prefix, everyone)]
@@ -164,7 +177,7 @@ def write_pool(plink2: Plink, federation: Federation, prefix: Path) -> Words:
 def write_cohort(plink2: Plink, federation: Federation, number: int, prefix: Path) -> dict[str, object]:
     """A cohort's files, by the names of the client's options."""
     here, kind = np.flatnonzero(federation.cohort == number), federation.formats[number]
-    _write(federation, prefix, here, federation.dosages[:, here], federation.swapped[number])
+    _write(federation, prefix, here, federation.dosages[:, here], federation.swapped[number], number)
     tables = _tables(federation, prefix, here)
     if kind == "calls":
         plink2("--pfile", prefix, "--make-bed", "--out", prefix)
@@ -180,11 +193,16 @@ def _as_it_is(plink2: Plink, prefix: Path) -> Words:
 
 
 def _write(
-    federation: Federation, prefix: Path, people: np.ndarray, dosages: np.ndarray, swapped: np.ndarray
+    federation: Federation,
+    prefix: Path,
+    people: np.ndarray,
+    dosages: np.ndarray,
+    swapped: np.ndarray,
+    cohort: int | None,
 ) -> None:
-    """A .pgen of some people. Of C are counted ALT's copies, unless REF is C."""
+    """A .pgen of some people, of a cohort or of all. ALT is C, unless REF is."""
     pairs = np.where(swapped, "C\tA", "A\tC").tolist()
-    variants = [f"{place}\t{1000 + k}\tv{k}\t{pair}" for k, (place, pair) in
+    variants = [f"{place}\t{FIRST + k}\t{federation.called(k, cohort)}\t{pair}" for k, (place, pair) in
                 enumerate(zip(federation.chromosome, pairs, strict=True))]  # fmt: skip
     turned = np.where(swapped[:, None] & (dosages >= 0), 2 * COPY - dosages, dosages)
     parents = np.where(federation.founder[people], "0", "dad").tolist()

@@ -22,7 +22,7 @@ from unpooled_client.data.options import DataOptions
 
 from ...reports import GLM, Row, rows, unit
 from ..gwas.truth import Rows
-from .federation import FLAGS, Federation, write_cohort, write_pool
+from .federation import FIRST, FLAGS, Federation, write_cohort, write_pool
 
 WORDS = (*GLM, "AX", "A1_CT", "ALLELE_CT", "A1_FREQ", "MACH_R2", "FIRTH?")
 """Columns that must be the same to the letter."""
@@ -148,7 +148,7 @@ def _judge(federation: Federation, ours: Row, theirs: Row, found: Outcome) -> No
 
 def _is_tied(federation: Federation, line: Row) -> bool:
     """Whether both alleles are equally common in founders, so that plink2's rounding may say which is A1."""
-    dosages = federation.pooled[int(line["ID"][1:])]
+    dosages = federation.pooled[int(line["POS"]) - FIRST]
     counted = dosages[(dosages >= 0) & (federation.founder | federation.plan.nonfounders)]
     return int(counted.sum()) == len(counted) * COPY
 
@@ -181,7 +181,7 @@ def _is_right(federation: Federation, ours: Row) -> bool:
 
 def regression_of(federation: Federation, line: Row) -> Rows:
     """The regression that a line is about, of everybody who is in it, as plink2 counts copies."""
-    variant, sex = int(line["ID"][1:]), federation.sex
+    variant, sex = int(line["POS"]) - FIRST, federation.sex
     place, dosages = federation.chromosome[variant], federation.pooled[variant]
     copies = np.where(dosages < 0, np.nan, dosages / COPY)
     copies = copies if line["A1"] == "C" else 2 - copies
