@@ -10,6 +10,7 @@ from round_fixtures import Killed, Make, assert_files_as_in_process, first_round
 
 from unpooled_server import store
 from unpooled_server.models import Round
+from unpooled_server.names import RoundState
 from unpooled_server.services import branches, guarding, results, rounds, studies
 
 
@@ -93,6 +94,23 @@ def test_an_error_that_passes_leaves_no_trace(trial: Federation, monkeypatch: py
     assert trial.study.attempts == 1
     to_the_end(trial)
     assert trial.study.attempts == 0
+
+
+def test_an_error_between_rounds_is_not_tried_for_ever(
+    trial: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a branch goes on from those that it began."""
+    monkeypatch.setattr(branches, "_resume", raising(ZeroDivisionError("oops")))
+    for _ in range(6):
+        trial.answer()
+        for number in Round.objects.filter(state=RoundState.COMPLETE).values_list("pk", flat=True):
+            rounds.advance(number)
+    assert branches.due(trial.study)
+    for _ in range(guarding.MAX_ATTEMPTS):
+        assert trial.study.state == "running"
+        studies.advance(trial.study_id)
+    assert trial.study.state == "failed"
+    assert trial.study.reason.startswith("Go on from the sums: the platform's program failed")
 
 
 def test_an_error_at_the_end_is_not_tried_for_ever(

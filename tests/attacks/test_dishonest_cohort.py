@@ -118,7 +118,7 @@ def test_nothing_is_recorded_that_is_not_asked_for(
     assert code(put_share(stranger, number, os.urandom(size))) == "401 unknown-token"
     second = Scripted(attacker.invitation)
     assert code(put_share(second, number, os.urandom(size))) == "409 second-client"
-    for name in ("study.assoc", "panel.txt", "..%2F..%2Fdb.sqlite3"):
+    for name in ("study.assoc", "panel.bin", "..%2F..%2Fdb.sqlite3"):
         assert attacker.call("GET", f"results/{name}").status_code == 404
     assert recorded(waiting) == before
 
@@ -262,7 +262,7 @@ def lists_kept(trial: Trial, cohort: Scripted) -> int:
         wanted = cohort.call("PUT", "panel/digest", json={"digest": own.digest.hex()}).json()["list_wanted"]
         assert wanted
         assert cohort.call("PUT", "panel/list", content=own.canonical, headers=RAW).status_code == 201
-    return len(list((trial.federation.home / "studies" / trial.id / "lists").glob("*.txt")))
+    return len(list((trial.federation.home / "studies" / trial.id / "lists").glob("*.bin")))
 
 
 def test_before_the_start_nothing_is_believed_either(opened: tuple[Trial, list[Scripted]]) -> None:

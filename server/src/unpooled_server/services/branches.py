@@ -29,7 +29,6 @@ from unpooled_server.errors import OtherRelease
 from unpooled_server.models import Asked, Branch, Kept, Round, RowFile, Study
 from unpooled_server.names import LIVE, UNFINISHED, BranchState
 from unpooled_server.services import panels
-from unpooled_server.services.guarding import guarded
 from unpooled_server.services.joining import locked
 from unpooled_server.services.transitions import touch
 
@@ -215,13 +214,16 @@ def _tell_parent(parent_id: int) -> None:
         Branch.objects.filter(pk=parent_id, state=BranchState.WAITING).update(state=BranchState.DUE)
 
 
-def resume_due(study: Study) -> bool:
-    """Continue the branches whose own branches have ended; whether there were any."""
-    due = list(Branch.objects.filter(study=study, state=BranchState.DUE))
+def due(study: Study) -> list[Branch]:
+    """The branches whose own branches have ended."""
+    return list(Branch.objects.filter(study=study, state=BranchState.DUE))
+
+
+def resume(study: Study, due: Sequence[Branch]) -> None:
+    """Continue branches that are due."""
     for branch in due:
-        with guarded(study, "Go on from the sums"), suppress(OvertakenError):
+        with suppress(OvertakenError):
             _resume(study, branch)
-    return bool(due)
 
 
 def _resume(study: Study, branch: Branch) -> None:

@@ -206,8 +206,7 @@ def advance(study_id: str) -> None:
         with guarded(study, "Start the study"):
             _start_by_itself(study)
     elif is_working(study):
-        with guarded(study, "Write the results" if study.begun else "Ask the first questions"):
-            _go_on(study)
+        _go_on(study)
     elif study.state in OVER:
         _clean_up(study)
 
@@ -225,8 +224,16 @@ def _start_by_itself(study: Study) -> None:
 
 
 def _go_on(study: Study) -> None:
-    if branches.resume_due(study) or Round.objects.filter(study=study, state__in=UNFINISHED).exists():
-        return
+    # Each guard is of work that is done: doing nothing would pass for success, and end the count of failures.
+    if due := branches.due(study):
+        with guarded(study, "Go on from the sums"):
+            branches.resume(study, due)
+    elif not Round.objects.filter(study=study, state__in=UNFINISHED).exists():
+        with guarded(study, "Write the results" if study.begun else "Ask the first questions"):
+            _begin_or_finish(study)
+
+
+def _begin_or_finish(study: Study) -> None:
     if study.begun:
         results.finish(study)
     elif study.panel_digest or study.plan.of_tables:
