@@ -25,11 +25,11 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from unpooled import text
-from unpooled.agreement import UNNAMED
 from unpooled.alleles import UNSEEN, capital
 from unpooled.chromosomes import HUMAN, chromosome_code, chromosome_name
 from unpooled.panel import Panel, canonical_order
-from unpooled.text import Bytes, Tokens
+from unpooled.text import Tokens
+from unpooled_client.data.ids_and_alleles import IdsAndAlleles
 from unpooled_client.data.layout import Layout, called, header_of, kind_of
 from unpooled_client.data.oddities import Listed, look_at
 from unpooled_client.data.report import Code, Report, Severity, at_lines, shown
@@ -46,7 +46,6 @@ from unpooled_client.data.source import (
 
 BLOCK = 1 << 20
 LAST_POSITION = 2**31 - 2
-LONG_ID = 100
 
 _NOWHERE = 255
 """The chromosome of a variant that is passed over."""
@@ -353,19 +352,27 @@ class _Reader:
             self.autosomes if self.by_place else 0,
         )
         whole = dataclasses.replace(whole, name=panel.name, a1=a1, a2=a2)
-        if self.by_place:
-            self._tell_unseen(whole, here, alleles)
-        else:
-            self._check_names(whole, here)
-        self._check_alleles(whole, alleles)
+        told = IdsAndAlleles(self.path, self.layout.name + 1, self.report)
+        self._check(told, whole, here, alleles)
         about = self._oddities(whole, here, alleles)
         chosen, order = panel.take(here), here
         if not chosen.is_in_order:
             order = here[canonical_order(chosen.chromosome, chosen.position, chosen.name)].astype(np.int32)
             chosen = panel.take(order)
         if self.by_place:
-            self._check_twice(chosen, whole.line[order])
+            told.check_alike(chosen, whole.line[order])
         return Variants(chosen, order, a1[order] <= a2[order], self.rows, about)
+
+    def _check(self, told: IdsAndAlleles, whole: _Block, here: np.ndarray, alleles: list[bytes]) -> None:
+        """What can be said before the variants are in order; `here`: those that are not passed over."""
+        unseen = alleles.index(UNSEEN) if UNSEEN in alleles else -1
+        if self.by_place:
+            is_unseen = (whole.a1[here] == unseen) | (whole.a2[here] == unseen)
+            told.check_unseen(here[is_unseen], whole.line, whole.name)
+        else:
+            told.check_ids(whole.line[here], whole.name[here])
+        is_one = (whole.a1 == whole.a2) & (whole.a1 != unseen)
+        told.check_equal(np.flatnonzero(is_one), whole.line, whole.name)
 
     def _oddities(self, whole: _Block, here: np.ndarray, alleles: list[bytes]) -> dict[str, Any]:
         """What is odd about the variants that are not passed over; nothing if some could not be read."""
@@ -412,100 +419,6 @@ class _Reader:
             )
         return here
 
-    def _check_names(self, whole: _Block, here: np.ndarray) -> None:
-        name, line = whole.name[here], whole.line[here]
-        unnamed = name == UNNAMED
-        if unnamed.any():
-            self._listed(
-                Code.VARIANT_UNNAMED,
-                "a variant has no ID (.): it is left out of the study",
-                line[unnamed],
-                name[unnamed],
-                "Name them, e.g. with `plink2 --set-missing-var-ids @:#:$r:$a --make-bed`; or ask the "
-                "coordinator for a plan that matches variants by place.",
-            )
-        again = _repeated(name) & ~unnamed
-        if again.any():
-            self._tell_twice(line[again], name[again])
-        odd = np.array([not n.isascii() for n in name.tolist()]) if _high(name) else np.zeros(0, bool)
-        if odd.any():
-            self._listed(
-                Code.VARIANT_ID_ODD,
-                "the ID of a variant contains non-ASCII letters",
-                line[odd],
-                name[odd],
-                "IDs are compared byte by byte: other cohorts must write them in the same encoding.",
-            )
-
-        if (width := name.dtype.itemsize) > LONG_ID:
-            long = np.flatnonzero(np.char.str_len(name) > LONG_ID)
-            self._listed(
-                Code.VARIANT_ID_LONG,
-                f"the ID of a variant has more than {LONG_ID} letters: in memory every ID takes as much room "
-                f"as the longest, {width:,}",
-                line[long],
-                name[long],
-                "Shorten such IDs in all cohorts alike, e.g. with `plink2 --set-all-var-ids @:#:$r:$a "
-                "--new-id-max-allele-len 20 truncate --make-bed`.",
-            )
-
-    def _check_twice(self, variants: Panel, line: np.ndarray) -> None:
-        """Tell of variants in canonical order that are called alike after their places."""
-        again = variants.is_alike
-        again = np.flatnonzero(np.append(again, False) | np.append(False, again))
-        if len(again):
-            again = again[np.argsort(line[again], kind="stable")]
-            self._tell_twice(line[again], variants.name[again])
-
-    def _tell_twice(self, line: np.ndarray, name: np.ndarray) -> None:
-        self._listed(
-            Code.VARIANT_DUPLICATE,
-            "a variant shares its ID with another one: both are left out of the study",
-            line,
-            name,
-            "Rename or remove them, e.g. with `plink2 --rm-dup force-first --make-bed`.",
-        )
-
-    def _tell_unseen(self, whole: _Block, here: np.ndarray, alleles: list[bytes]) -> None:
-        """Tell of variants that cannot be found by their alleles."""
-        unseen = alleles.index(UNSEEN) if UNSEEN in alleles else -1
-        alone = here[(whole.a1[here] == unseen) | (whole.a2[here] == unseen)]
-        if len(alone):
-            self._listed(
-                Code.ALLELES_UNSEEN,
-                "an allele is 0, and the study matches variants by their alleles: this one is found only "
-                "where other cohorts have a 0, too",
-                whole.line[alone],
-                whole.name[alone],
-                "Give files with both alleles of each variant, as imputation and `plink2 --make-pgen` write "
-                "them.",
-            )
-
-    def _listed(self, code: Code, message: str, line: np.ndarray, name: np.ndarray, remedy: str) -> None:
-        self.report.warning(
-            code,
-            message,
-            file=self.path,
-            line=int(line[0]),
-            column=self.layout.name + 1,
-            read=shown(name[0]),
-            remedy=remedy,
-            count=len(line),
-            examples=at_lines(line[:3].tolist(), name[:3]),
-        )
-
-    def _check_alleles(self, whole: _Block, alleles: list[bytes]) -> None:
-        unseen = alleles.index(UNSEEN) if UNSEEN in alleles else -1
-        equal = np.flatnonzero((whole.a1 == whole.a2) & (whole.a1 != unseen))
-        if len(equal):
-            self._listed(
-                Code.ALLELES_EQUAL,
-                "a variant names the same allele twice",
-                whole.line[equal],
-                whole.name[equal],
-                "Write 0 for an allele that was not seen.",
-            )
-
 
 def _joined(blocks: list[_Block]) -> _Block:
     """The blocks put together; they are gone then, for both would take twice the room."""
@@ -515,23 +428,6 @@ def _joined(blocks: list[_Block]) -> _Block:
     while columns:
         whole.append(np.concatenate(columns.pop(0)))
     return _Block(*whole)
-
-
-def _repeated(name: np.ndarray) -> np.ndarray:
-    """Which names stand more than once, bool (m,)."""
-    width = name.dtype.itemsize
-    letters: Bytes = np.ascontiguousarray(name).view(np.uint8)
-    letters.flags.writeable = False  # as the text of a file is: one compiled kernel serves both
-    start = np.arange(len(name), dtype=np.int64) * width
-    code, first = text.classes(letters, start, start + width)
-    if len(first) == len(name):
-        return np.zeros(len(name), bool)
-    return np.bincount(code)[code] > 1
-
-
-def _high(name: np.ndarray) -> bool:
-    """Whether any name holds a byte beyond ASCII."""
-    return bool((np.ascontiguousarray(name).view(np.uint8) > 127).any())
 
 
 def by_chromosome(variants: Variants, autosomes: int) -> dict[str, int]:
