@@ -24,6 +24,7 @@ from unpooled.algorithms.learning.names import OF_CLASSES, WITHOUT_PRODUCTS
 from unpooled.algorithms.learning.questions import MOST_COLUMNS
 from unpooled.algorithms.phenotypes import CountApart
 from unpooled.algorithms.result_files import about
+from unpooled.apart_option import COHORTS_APART, FEWEST
 from unpooled.dosage_option import DOSAGES, FILES
 from unpooled.encodings import ONE_HOT
 from unpooled.facts import plan_facts
@@ -36,7 +37,7 @@ from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Stage
 from unpooled.question import at_turn
 from unpooled.schema import CATEGORY, OUTCOME
-from unpooled.shared_options import BITS, COMPONENTS, OPENS, SUMS
+from unpooled.shared_options import BITS, COMPONENTS, EXACT, MISSING, OPENS, SUMS
 from unpooled_server import stages
 from unpooled_server.errors import Refused
 from unpooled_server.services.studies import not_invited
@@ -109,9 +110,11 @@ def _plans(method: Algorithm) -> Iterator[Plan]:
     )
     if DOSAGES in method.options:
         opened.append({DOSAGES.name: True, "files": list(FILES)})
+    if COHORTS_APART in method.options:
+        opened.append({COHORTS_APART.name: True, "cohorts": FEWEST})
     for mode, masking, more, opens in product(modes, ("modular", "gaussian"), (False, True), opened):
         compares = method.is_compared or opens == {OPENS.name: BITS}
-        if masking != "modular" and (compares or method.name in FITS):
+        if masking != "modular" and (compares or method.name in FITS or COHORTS_APART.name in opens):
             continue
         covariates = [{"name": f"{_EXAMPLE}-{column}"} for column in range(1 + more)]
         columns = _columns_of(method, covariates)
@@ -120,6 +123,7 @@ def _plans(method: Algorithm) -> Iterator[Plan]:
             | {"test": method.name, "cohorts": MIN_COHORTS, "compensator_key": "00" * 32}
             | {"panel_mode": mode, "panel_digest": _DIGEST[mode], "masking": masking}
             | {"nonfounders": more, "allow_no_sex": more}
+            | ({MISSING.name: EXACT} if more and MISSING in method.options else {})
             | {"schema": columns if of_tables else []}
             | dict(_example_values(method, covariates[1:], masking))
             | opens

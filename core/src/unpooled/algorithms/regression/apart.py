@@ -218,7 +218,8 @@ class SumColumnsApart(Question):
             "products of two of covariates and phenotype about this cohort's means, summed; if there are "
             "variants on X with sex among them; on Y of men alone, and with plink2's report under the rule "
             "`exact` on X of people of known sex alone",
-            "how covariates and phenotype are associated within the cohorts, over all of them",
+            "how covariates and phenotype are associated within the cohorts, over all of them; if two groups "
+            "differ by one person, that person's values about the means of a cohort, without name",
             of_one=True,
         ),
         Count(
