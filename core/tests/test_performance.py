@@ -196,6 +196,7 @@ def test_nobody_reads_a_range_that_few_people_are_in(monkeypatch: pytest.MonkeyP
 def test_people_are_counted_not_rows() -> None:
     """The forty highest rows are one patient's: they are in a range with nine other people or more."""
     x = np.random.default_rng(9).normal(size=400)
+    x[np.argsort(x)[-40:]] += 4  # above all others, whichever fold has them
     parts, limit = one_feature(x), np.sort(x)[-40]
     for k, part in enumerate(parts):
         part["who"] = [
@@ -206,4 +207,4 @@ def test_people_are_counted_not_rows() -> None:
     rows = tables_of(plan, parts)["ranges"]["rows"]
     assert len(rows) > 5 and rows[-1] >= 40 + 9
     without = tables_of(plan_of("fedheonn", schema_of(1, "0|1"), 4, validation_folds=2), parts)["ranges"]
-    assert without["rows"][-1] < 40
+    assert without["rows"][-1] <= 40

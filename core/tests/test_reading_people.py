@@ -294,7 +294,7 @@ def genotypes_of_one(found: Followed, place: int, group: int) -> np.ndarray:
 @pytest.mark.parametrize("what", ["people", "cases", "levels"])
 def test_few_people_left_out_are_refused_before_anything_but_counts_is_summed(what: str) -> None:
     trait = "case/control" if what == "cases" else "quantitative"
-    one = pooled(people=45 if what == "people" else 300, variants=40, covariates=1, trait=trait)
+    one = pooled(people=25 if what == "people" else 300, variants=40, covariates=1, trait=trait)
     if what == "cases":
         one.samples.phenotype[30:] = 0
     plan = one.plan
