@@ -134,7 +134,7 @@ def _of_frq(report: Report) -> Iterator[Reference]:
 
 
 def _of_ssf(path: Path) -> Iterator[Reference]:
-    with gzip.open(path, "rb") as file:
+    with gzip.GzipFile(path) as file:
         header = file.readline().split()
         places = [header.index(title) for title in FREQUENCIES]
         lines = (line.split() for line in file)
