@@ -92,7 +92,7 @@ def write_eigenvec(target: Path, options: DataOptions, plan: Plan, folder: Path)
 def draw_people(target: Path, options: DataOptions, plan: Plan, folder: Path) -> None:
     """A page with everybody who was not removed, by the `.eigenvec` that lies beside the data."""
     cells = read_density((folder / report_name(DENSITY_FILE, plan)).read_bytes())
-    lines = Path(f"{options.prefix}.eigenvec").read_text().splitlines()[1:]
+    lines = Path(f"{options.prefix}.eigenvec").read_text(encoding="utf-8").splitlines()[1:]
     scores = np.array([line.split("\t")[2:4] for line in lines], np.float64).reshape(len(lines), -1)
     shown = (
         people_over_density(cells, scores, ("PC1", "PC2"))
