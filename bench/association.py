@@ -39,6 +39,7 @@ CACHE = Path(".cache/bench")
 COHORTS = 3
 COVARIATES = 4
 AT_ONCE = 2000  # variants of which dosages are made
+TRAIT = ["--pheno", "pooled.trait", "--pheno-name", "trait"]
 ILL = ["--pheno", "pooled.ill", "--pheno-name", "ill"]
 LOADED = re.compile(r"calling init: (\S*lib(?:blas|lapack|openblas|mkl)\S*)")
 PLINK2 = ["--covar", "pooled.cov", "--covar-variance-standardize", "--threads", "2"]
@@ -105,19 +106,9 @@ STUDIES = {
         80,
     ),
     "linear": Study(
-        [
-            "--test",
-            "linear",
-            "--pheno",
-            "pooled.trait",
-            "--pheno-name",
-            "trait",
-            "--covar",
-            "pooled.cov",
-            "--hide-covar",
-        ],
+        ["--test", "linear", *TRAIT, "--covar", "pooled.cov", "--hide-covar"],
         "plink2",
-        ["--glm", "hide-covar", "--pheno", "pooled.trait", "--pheno-name", "trait", *PLINK2],
+        ["--glm", "hide-covar", *TRAIT, *PLINK2],
         {"assoc.linear": "trait.glm.linear"},
         same_numbers,
         (0.5,),
@@ -133,22 +124,9 @@ STUDIES = {
         1700,
     ),
     "dosages": Study(
-        [
-            "--test",
-            "linear",
-            "--dosages",
-            "--files",
-            "glm",
-            "--pheno",
-            "pooled.trait",
-            "--pheno-name",
-            "trait",
-            "--covar",
-            "pooled.cov",
-            "--hide-covar",
-        ],
+        ["--test", "linear", "--dosages", "--files", "glm", *TRAIT, "--covar", "pooled.cov", "--hide-covar"],
         "plink2",
-        ["--glm", "hide-covar", "--pheno", "pooled.trait", "--pheno-name", "trait", *PLINK2],
+        ["--glm", "hide-covar", *TRAIT, *PLINK2],
         {"trait.glm.linear": "trait.glm.linear"},
         same_numbers,
         (0.5,),
