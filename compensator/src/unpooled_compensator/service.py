@@ -191,18 +191,20 @@ class Compensator:
         _check_study(study)
         self._enrolment(study)
         session = self._sessions.found((study, round_))
-        if session is None:
-            raise Refused(
-                "begin_again",
-                f"Round {round_} is not being compared now.",
-                "Send its request and all its openings again, from the first on.",
-            )
-        most = min(len(session.answers) + 1, len(session.lengths.server))
-        if not 2 <= number <= most:
+        last = len(session.lengths.server) if session else 0
+        if session and not 2 <= number <= last:
             raise Refused(
                 "other_turn",
-                f"Got turn {number} of round {round_}; want one up to {most}.",
+                f"Got turn {number} of round {round_}; want one from 2 to {last}.",
                 "Send the turns one after the other.",
+            )
+        # A session that has not come so far was begun again, by another worker of the caller, after the one
+        # that answered the turns before had ended.
+        if session is None or number > len(session.answers) + 1:
+            raise Refused(
+                "begin_again",
+                f"Turn {number} of round {round_} is not the next of a comparison that is in memory.",
+                "Send its request and all its openings again, from the first on.",
             )
         return session
 
