@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from unpooled.chromosomes import chromosome_code, chromosome_name
 from unpooled.kernels.counts import count_genotypes, group_masks
-from unpooled_client.data.bim import Variants, read_bim
+from unpooled_client.data.bim import read_bim
 from unpooled_client.data.report import Code, Report, Severity
+from unpooled_client.data.variants import Variants
 
 GOOD = ["0", "1", "9", "01", "22", "23", "24", "25", "26", "X", "Y", "XY", "MT", "M", "x", "mt", "xY"]
 GOOD += ["chr1", "Chr1", "CHR22", "chrX", "chrMT", "chrM", "chr23", "chr0"]

@@ -9,6 +9,7 @@ bases.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -42,9 +43,12 @@ def beyond(chromosome: np.ndarray, position: np.ndarray, build: str) -> np.ndarr
     return np.asarray(position > ends[chromosome])
 
 
-def guessed(beyond_of: dict[str, np.ndarray]) -> str | None:
-    """The one build of which no position is beyond the end; None if that holds for both, or for neither."""
-    fit = [build for build, which in beyond_of.items() if not which.any()]
+def guessed(is_beyond: Mapping[str, object]) -> str | None:
+    """The one build of which no position is beyond the end; None if that holds for both, or for neither.
+
+    `is_beyond`: by build, true if any is.
+    """
+    fit = [build for build, any_is in is_beyond.items() if not any_is]
     return fit[0] if len(fit) == 1 else None
 
 

@@ -26,6 +26,7 @@ import numpy as np
 from unpooled import text
 from unpooled.chromosomes import MOST_AUTOSOMES
 from unpooled.errors import ProtocolError
+from unpooled.spool import Spool, forget, slices
 
 if TYPE_CHECKING:
     from unpooled.panel import Panel
@@ -74,7 +75,7 @@ def pieces(panels: Sequence[Panel]) -> Iterator[bytes]:
     if len(autosomes) != 1:
         raise AssertionError("parts of one list are named in different ways")
     ids = [] if autosomes != {0} else [_lengths(panel) for panel in panels]
-    variants, id_bytes = int(counts.sum()), sum(int(part.sum()) for part in ids)
+    variants, id_bytes = int(counts.sum()), sum(int(part.sum(dtype=np.int64)) for part in ids)
     yield _HEAD.pack(_MAGIC, variants, len(table), id_bytes, *autosomes)
     yield counts.astype("<u4").tobytes()
     yield from _padded(iter([table]))
@@ -208,16 +209,20 @@ def _code_type(alleles: int) -> str:
 
 
 def _lengths(panel: Panel) -> np.ndarray:
-    lengths = [np.strings.str_len(part) for part in _parts(panel.name)]
-    found = np.concatenate(lengths) if lengths else np.zeros(0, np.int64)
-    if found.max(initial=0) > LONGEST_ID:
-        raise ProtocolError(f"an ID has more than {LONGEST_ID:,} letters")
-    return found
+    lengths = Spool(np.uint16)
+    for part in _parts(panel.name):
+        found = np.strings.str_len(part)
+        if found.max() > LONGEST_ID:
+            raise ProtocolError(f"an ID has more than {LONGEST_ID:,} letters")
+        lengths.append(found)
+    return lengths.column()
 
 
 def _parts(column: np.ndarray) -> Iterator[np.ndarray]:
     """A column in pieces: what is made of a whole one would take several times its room."""
-    return (column[start : start + BLOCK_ROWS] for start in range(0, len(column), BLOCK_ROWS))
+    for rows in slices(len(column), BLOCK_ROWS):
+        yield column[rows]
+        forget(column)
 
 
 def _blocks(columns: Sequence[np.ndarray], dtype: str) -> Iterator[bytes]:

@@ -21,6 +21,7 @@ from unpooled.alleles import strand
 from unpooled.chromosomes import HUMAN
 from unpooled.panel import Panel
 from unpooled.shared_options import BY_PLACE
+from unpooled.spool import slices
 
 ENOUGH = 0.5
 """Lists fit together if they share this part of the shorter one."""
@@ -280,8 +281,12 @@ def _builds(own: Panel, rest: Panel) -> tuple[str, str]:
 
 
 def _build(panel: Panel) -> str:
-    beyond = {name: builds.beyond(panel.chromosome, panel.position, name) for name in builds.ENDS}
-    return builds.guessed(beyond) or ""
+    is_beyond = dict.fromkeys(builds.ENDS, False)
+    for rows in slices(len(panel)):
+        for name in builds.ENDS:
+            beyond = builds.beyond(panel.chromosome[rows], panel.position[rows], name)
+            is_beyond[name] |= bool(beyond.any())
+    return builds.guessed(is_beyond) or ""
 
 
 def named(names: Collection[str]) -> str:

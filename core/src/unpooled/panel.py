@@ -18,11 +18,15 @@ from typing import cast
 
 import numpy as np
 
-from unpooled import list_form
+from unpooled import list_form, partition
 from unpooled.alleles import Pair
 from unpooled.errors import ProtocolError
 from unpooled.list_form import BLOCK_ROWS
 from unpooled.place_names import NamesByPlace, Words
+from unpooled.spool import AT_ONCE, forget, slices
+
+_SAMPLED = 64
+"""Rows a part whose places are looked at, to cut a list into parts of about one size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +74,7 @@ class Panel:
     @property
     def counts(self) -> np.ndarray:
         """Variants of each chromosome code, int64 (256,)."""
-        blocks = range(0, len(self), BLOCK_ROWS)
-        each = (np.bincount(self.chromosome[k : k + BLOCK_ROWS], minlength=256) for k in blocks)
+        each = (np.bincount(self.chromosome[rows], minlength=256) for rows in slices(len(self), BLOCK_ROWS))
         return sum(each, np.zeros(256, np.int64))
 
     def pair(self, variant: int) -> Pair:
@@ -154,10 +157,11 @@ class Panel:
         name = self.name
         for start in range(0, len(self), BLOCK_ROWS):
             part = slice(start, start + BLOCK_ROWS + 1)  # with the first of the next block
-            place = self.chromosome[part].astype(np.int64) << 32 | self.position[part]
+            place = places(self.chromosome[part], self.position[part])
             tied = start + np.flatnonzero(place[1:] == place[:-1])
             if np.any(place[1:] < place[:-1]) or np.any(name[tied] > name[tied + 1]):
                 return False
+            forget(self.chromosome, self.position, self.ids)
         return True
 
     @property
@@ -190,7 +194,7 @@ class Panel:
 
 def canonical_order(chromosome: np.ndarray, position: np.ndarray, name: np.ndarray) -> np.ndarray:
     """The order of the rows by chromosome, position and ID in ASCII order, int64 (m,). Stable."""
-    place = chromosome.astype(np.int64) << 32 | position
+    place = places(chromosome, position)
     order = np.argsort(place, kind="stable")
     placed = place[order]
     # Names decide only where places coincide; sorting those few is much cheaper than sorting all.
@@ -199,3 +203,22 @@ def canonical_order(chromosome: np.ndarray, position: np.ndarray, name: np.ndarr
     tied = np.flatnonzero(shared[1:] | shared[:-1])
     order[tied] = order[tied][np.lexsort((name[order[tied]], placed[tied]))]
     return order
+
+
+def places(chromosome: np.ndarray, position: np.ndarray) -> np.ndarray:
+    """Chromosome and position as one number, int64 (m,), in the same order."""
+    return np.asarray(chromosome.astype(np.int64) << 32 | position)
+
+
+def order_in_parts(panel: Panel, at_once: int = AT_ONCE) -> Iterator[np.ndarray]:
+    """The canonical order of rows that are in any, in parts of about `at_once`, which go on one another.
+
+    Variants of one place are in one part, so that the order is that of all rows at once.
+    """
+    parts = partition.number_of_parts(len(panel), at_once)
+    few = np.linspace(0, len(panel) - 1, _SAMPLED * parts).astype(np.int64) if len(panel) else slice(0)
+    cuts = np.unique(np.sort(places(panel.chromosome[few], panel.position[few]))[_SAMPLED::_SAMPLED])
+    each = (places(panel.chromosome[rows], panel.position[rows]) for rows in slices(len(panel), at_once))
+    for rows in partition.members(partition.by_cuts(each, cuts), len(cuts) + 1, at_once):
+        some = panel.take(rows)
+        yield rows[canonical_order(some.chromosome, some.position, some.name)]

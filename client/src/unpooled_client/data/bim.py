@@ -11,14 +11,15 @@ over and has its row in the .pgen.
 Where PLINK stops at a chromosome that it does not know (without --allow-extra-chr), its variants are skipped.
 Bases in lower case, which PLINK takes for other alleles, are read as capitals.
 
-The file is read in blocks, so that besides the list itself only one block of words is in memory.
+The file is read in blocks. What they say goes to the disk if it is much (`unpooled.spool`), and is made into
+the list once all alleles are known: neither the file nor the list is ever in memory as a whole.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -26,8 +27,9 @@ import numpy as np
 
 from unpooled import text
 from unpooled.alleles import UNSEEN, capital
-from unpooled.chromosomes import HUMAN, chromosome_code, chromosome_name
-from unpooled.panel import Panel, canonical_order
+from unpooled.chromosomes import HUMAN, chromosome_code
+from unpooled.panel import Panel
+from unpooled.spool import AT_ONCE, ROOM, NoRoom, Spool, forget
 from unpooled.text import Tokens
 from unpooled_client.data.ids_and_alleles import IdsAndAlleles
 from unpooled_client.data.layout import Layout, called, header_of, kind_of
@@ -43,6 +45,7 @@ from unpooled_client.data.source import (
     unreadable,
     warn_of_mark,
 )
+from unpooled_client.data.variants import Listing, Variants
 
 BLOCK = 1 << 20
 LAST_POSITION = 2**31 - 2
@@ -54,43 +57,54 @@ _NOT_SEEN = {b".": UNSEEN}
 
 
 @dataclass(frozen=True, eq=False)
-class Variants:
-    """A cohort's own list of variants: m of the `rows` variants of the file, without those passed over."""
-
-    panel: Panel
-    row: np.ndarray
-    """int32 (m,): row of each variant in the .bed or .pgen."""
-    a1_is_first: np.ndarray
-    """bool (m,): the file's A1 is `panel.first`."""
-    rows: int
-    """Variants in the file, hence rows of genotypes; lines that are too short included."""
-    about: dict[str, Any] = field(default_factory=dict)
-    """What is to be said of the alleles and the build of the whole file."""
-
-    def __len__(self) -> int:
-        return len(self.panel)
-
-    def take(self, chosen: np.ndarray) -> Variants:
-        """Some of them: bool (m,)."""
-        return dataclasses.replace(
-            self,
-            panel=self.panel.take(chosen),
-            row=self.row[chosen],
-            a1_is_first=self.a1_is_first[chosen],
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class _Block:
     """The columns of some lines; alleles are numbers in the reader's table."""
 
     chromosome: np.ndarray
     position: np.ndarray
-    name: np.ndarray
-    """Of no letters where variants are called after their places."""
+    name: np.ndarray | None
+    """None where variants are called after their places."""
     a1: np.ndarray
     a2: np.ndarray
     line: np.ndarray
+
+    def names(self, rows: np.ndarray) -> np.ndarray:
+        """Of some lines, (k,); of no letters where none were read."""
+        return np.zeros(len(rows), "S1") if self.name is None else self.name[rows]
+
+
+class _Blocks:
+    """The blocks of a file, of which many lie on the disk."""
+
+    def __init__(self, room: int) -> None:
+        kinds = {"chromosome": np.uint8, "position": np.int32, "a1": np.uint32, "a2": np.uint32}
+        self._spools = {name: Spool(kind, room) for name, kind in {**kinds, "line": np.uint32}.items()}
+        self._letters = Spool(np.uint8, room)
+        self._sizes: list[tuple[int, int]] = []
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    @property
+    def width(self) -> int:
+        """Bytes of the longest name."""
+        return max((width for _, width in self._sizes), default=0)
+
+    def append(self, block: _Block) -> None:
+        for name, spool in self._spools.items():
+            spool.append(getattr(block, name))
+        letters = np.zeros(0, np.uint8) if block.name is None else block.name.view(np.uint8)
+        self._sizes.append((len(block.line), len(letters) // len(block.line)))
+        self._letters.append(letters)
+
+    def __iter__(self) -> Iterator[_Block]:
+        columns = {name: spool.column() for name, spool in self._spools.items()}
+        letters, start, at = self._letters.column(), 0, 0
+        for rows, width in self._sizes:
+            name = letters[at : at + rows * width].view(f"S{width}") if width else None
+            yield _Block(name=name, **{key: each[start : start + rows] for key, each in columns.items()})
+            start, at = start + rows, at + rows * width
+            forget(letters, *columns.values())
 
 
 def read_bim(
@@ -101,25 +115,28 @@ def read_bim(
     build: str = "",
     *,
     by_place: bool = False,
+    room: int = ROOM,
+    at_once: int = AT_ONCE,
 ) -> Variants | None:
     """Read a .bim or .pvar file, or None where it cannot be read; the report says why and what else there is.
 
     `build`: the plan's, to hold the positions against; empty if there is no plan. `by_place`: variants
-    are called after their place and alleles, whatever their IDs.
+    are called after their place and alleles, whatever their IDs. `room`: bytes of each column that are kept
+    in memory; `at_once`: variants that are looked at at once.
     """
     what = called(path)
     if not exists(path, what, report):
         return None
-    reader = _Reader(path, autosomes, build, report, by_place=by_place)
+    reader = _Reader(path, autosomes, build, report, by_place=by_place, room=room, at_once=at_once)
     try:
-        read = (reader.block(data, line) for data, line in _blocks(path, block, report))
-        blocks = [block for block in read if block is not None]
+        for data, line in _blocks(path, block, report):
+            reader.read(data, line)
+        return reader.variants()
     except OSError as error:
         unreadable(error, path, what, report)
-        return None
-    if not report.ok and not blocks:
-        return None
-    return reader.variants(blocks)
+    except NoRoom as error:
+        report.error(Code.FILE_UNREADABLE, error.what, file=path, remedy=error.remedy)
+    return None
 
 
 def _blocks(path: Path, size: int, report: Report) -> Iterator[tuple[bytes, int]]:
@@ -157,9 +174,20 @@ def _whole_lines(file: BinaryIO, size: int) -> Iterator[bytes]:
 class _Reader:
     """One reading of a file: what is known across its blocks."""
 
-    def __init__(self, path: Path, autosomes: int, build: str, report: Report, *, by_place: bool) -> None:
+    def __init__(
+        self,
+        path: Path,
+        autosomes: int,
+        build: str,
+        report: Report,
+        *,
+        by_place: bool,
+        room: int,
+        at_once: int,
+    ) -> None:
         self.path, self.autosomes, self.build, self.report = path, autosomes, build, report
-        self.by_place = by_place
+        self.by_place, self.room, self.at_once = by_place, room, at_once
+        self.blocks = _Blocks(room)
         self.what, self.is_pvar = called(path), kind_of(path) == ".pvar"
         self.errors = len(report.of(Severity.ERROR))
         self.layout, self.is_laid_out, self.is_unknown = Layout.of_bim(6), False, False
@@ -167,8 +195,14 @@ class _Reader:
         self.rows = 0
         self.alleles: dict[bytes, int] = {}
 
-    def block(self, data: bytes, first_line: int) -> _Block | None:
-        """Read some whole lines; None if there is no variant in them."""
+    def read(self, data: bytes, first_line: int) -> None:
+        """Read some whole lines."""
+        block = self._block(data, first_line)
+        if block is not None:
+            self.blocks.append(block)
+
+    def _block(self, data: bytes, first_line: int) -> _Block | None:
+        """What they say; None if there is no variant in them."""
         if not self.is_laid_out and self.is_pvar:
             self._read_header(data, first_line)
         if self.is_unknown:
@@ -192,16 +226,11 @@ class _Reader:
         return _Block(
             np.where(several, np.uint8(_NOWHERE), self._chromosomes(tokens, layout.chromosome)),
             position,
-            self._names(tokens),
+            None if self.by_place else text.strings(tokens.text, *tokens.column(layout.name)),
             a1,
             a2,
             tokens.line.astype(np.uint32),
         )
-
-    def _names(self, tokens: Tokens) -> np.ndarray:
-        if self.by_place:
-            return np.zeros(len(tokens), "S1")
-        return text.strings(tokens.text, *tokens.column(self.layout.name))
 
     def _read_header(self, data: bytes, first_line: int) -> None:
         """Take the layout from the line `#CHROM …`, if that is there."""
@@ -328,88 +357,43 @@ class _Reader:
             **more,
         )
 
-    def variants(self, blocks: list[_Block]) -> Variants | None:
-        """Put the blocks together, in canonical order. They are gone then."""
-        if not blocks:
+    def variants(self) -> Variants | None:
+        """All that was read, in canonical order."""
+        if not len(self.blocks):
             if self.report.ok:
                 self.report.error(
                     Code.FILE_EMPTY, f"{self.what} has no variants", file=self.path, remedy="Write it again."
                 )
             return None
-        whole = _joined(blocks)
-        here = self._placed(whole)
+        whole = self._placed()
+        told = IdsAndAlleles(self.path, self.layout.name + 1, self.report, self.at_once)
+        told.check(whole)
+        ordered = whole.in_order(self.room, self.at_once)
+        about = self._oddities(whole, ordered)
+        if self.by_place:
+            told.check_alike(ordered)
+        return dataclasses.replace(ordered, about=about)
+
+    def _placed(self) -> Variants:
+        """The variants that are not passed over, in the order of the file."""
         alleles = sorted(self.alleles)
         rank = np.empty(len(alleles), np.min_scalar_type(len(alleles)))
         rank[[self.alleles[allele] for allele in alleles]] = np.arange(len(alleles))
-        a1, a2 = rank[whole.a1], rank[whole.a2]
-        panel = Panel(
-            whole.chromosome,
-            whole.position,
-            None if self.by_place else whole.name,
-            tuple(alleles),
-            np.minimum(a1, a2),
-            np.maximum(a1, a2),
-            self.autosomes if self.by_place else 0,
-        )
-        whole = dataclasses.replace(whole, name=panel.name, a1=a1, a2=a2)
-        told = IdsAndAlleles(self.path, self.layout.name + 1, self.report)
-        self._check(told, whole, here, alleles)
-        about = self._oddities(whole, here, alleles)
-        chosen, order = panel.take(here), here
-        if not chosen.is_in_order:
-            order = here[canonical_order(chosen.chromosome, chosen.position, chosen.name)].astype(np.int32)
-            chosen = panel.take(order)
-        if self.by_place:
-            told.check_alike(chosen, whole.line[order])
-        return Variants(chosen, order, a1[order] <= a2[order], self.rows, about)
-
-    def _check(self, told: IdsAndAlleles, whole: _Block, here: np.ndarray, alleles: list[bytes]) -> None:
-        """What can be said before the variants are in order; `here`: those that are not passed over."""
-        unseen = alleles.index(UNSEEN) if UNSEEN in alleles else -1
-        if self.by_place:
-            is_unseen = (whole.a1[here] == unseen) | (whole.a2[here] == unseen)
-            told.check_unseen(here[is_unseen], whole.line, whole.name)
-        else:
-            told.check_ids(whole.line[here], whole.name[here])
-        is_one = (whole.a1 == whole.a2) & (whole.a1 != unseen)
-        told.check_equal(np.flatnonzero(is_one), whole.line, whole.name)
-
-    def _oddities(self, whole: _Block, here: np.ndarray, alleles: list[bytes]) -> dict[str, Any]:
-        """What is odd about the variants that are not passed over; nothing if some could not be read."""
-        if len(self.report.of(Severity.ERROR)) > self.errors:
-            return {}
-        rows = slice(None) if len(here) == len(whole.line) else here  # without a copy where nothing is
-        listed = Listed(
-            self.path,
-            whole.chromosome[rows],
-            whole.position[rows],
-            whole.name if len(here) == len(whole.line) else whole.name[rows],
-            whole.a1[rows],
-            whole.a2[rows],
-            tuple(alleles),
-            whole.line[rows],
-            self.layout.position + 1,
-            self.autosomes,
-            self.has_centimorgans,
-        )
-        return look_at(listed, self.build, self.report)
-
-    def _placed(self, whole: _Block) -> np.ndarray:
-        negative = whole.position < 0
-        if negative.any():
-            line, name = whole.line[negative], whole.name[negative]
-            self.report.note(
-                Code.POSITION_NEGATIVE,
-                "a variant has a negative position and is skipped, as in PLINK",
-                file=self.path,
-                line=int(line[0]),
-                column=self.layout.position + 1,
-                count=len(line),
-                examples=at_lines(line, name),
+        like = self._like(tuple(alleles), rank.dtype)
+        listing, start = Listing(like, self.room), 0
+        for block in self.blocks:
+            self._tell_negative(block)
+            a1, a2 = rank[block.a1], rank[block.a2]
+            pair = {"first": np.minimum(a1, a2), "second": np.maximum(a1, a2)}
+            panel = dataclasses.replace(
+                like, chromosome=block.chromosome, position=block.position, ids=block.name, **pair
             )
-        rows = np.arange(len(negative), dtype=np.int32)
-        here: np.ndarray = rows[~negative & (whole.chromosome != _NOWHERE)]
-        if not len(here) and self.report.ok:
+            row = np.arange(start, start + len(a1), dtype=np.int32)
+            some = Variants(panel, row, a1 <= a2, block.line, self.rows)
+            listing.append(some.part((block.position >= 0) & (block.chromosome != _NOWHERE)))
+            start += len(a1)
+        whole = listing.variants(self.rows)
+        if not len(whole) and self.report.ok:
             self.report.error(
                 Code.NO_VARIANT_LEFT,
                 f"{self.what} has no variant that a study can use",
@@ -417,20 +401,40 @@ class _Reader:
                 expected="a variant on a known chromosome at a position of 0 or more",
                 remedy="Is it the right file? For another species give --chr-set.",
             )
-        return here
+        return whole
 
+    def _like(self, alleles: tuple[bytes, ...], kind: np.dtype[Any]) -> Panel:
+        """A panel of no variants, called as these are."""
+        codes = np.zeros(0, kind)
+        names = None if self.by_place else np.zeros(0, f"S{self.blocks.width}")
+        autosomes = self.autosomes if self.by_place else 0
+        return Panel(np.zeros(0, np.uint8), np.zeros(0, np.int32), names, alleles, codes, codes, autosomes)
 
-def _joined(blocks: list[_Block]) -> _Block:
-    """The blocks put together; they are gone then, for both would take twice the room."""
-    columns = [[getattr(block, column.name) for block in blocks] for column in dataclasses.fields(_Block)]
-    blocks.clear()
-    whole = []
-    while columns:
-        whole.append(np.concatenate(columns.pop(0)))
-    return _Block(*whole)
+    def _tell_negative(self, block: _Block) -> None:
+        here = np.flatnonzero(block.position < 0)
+        if len(here):
+            lines, names = block.line[here[:3]], block.names(here[:3])
+            self.report.note(
+                Code.POSITION_NEGATIVE,
+                "a variant has a negative position and is skipped, as in PLINK",
+                file=self.path,
+                line=int(lines[0]),
+                column=self.layout.position + 1,
+                count=len(here),
+                examples=at_lines(lines, names),
+            )
 
-
-def by_chromosome(variants: Variants, autosomes: int) -> dict[str, int]:
-    """Number of variants of each chromosome that has any."""
-    counts = np.bincount(variants.panel.chromosome)
-    return {chromosome_name(int(c), autosomes): int(counts[c]) for c in np.flatnonzero(counts)}
+    def _oddities(self, whole: Variants, ordered: Variants) -> dict[str, Any]:
+        """What is odd about the variants that are not passed over; nothing if some could not be read."""
+        if len(self.report.of(Severity.ERROR)) > self.errors:
+            return {}
+        listed = Listed(
+            self.path,
+            whole,
+            ordered,
+            self.layout.position + 1,
+            self.autosomes,
+            self.has_centimorgans,
+            self.at_once,
+        )
+        return look_at(listed, self.build, self.report)

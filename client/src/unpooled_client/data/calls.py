@@ -13,10 +13,10 @@ import numpy as np
 
 from unpooled.cohort import Samples
 from unpooled.errors import DataProblem
-from unpooled_client.data.bim import Variants
 from unpooled_client.data.fam import Fam
 from unpooled_client.data.genotypes import Genotypes
 from unpooled_client.data.report import EXAMPLES, Code, Report, shown
+from unpooled_client.data.variants import Variants
 
 STRETCHES, LENGTH = 64, 8
 """How many stretches, of how many neighbouring variants each: a disk finds a stretch in one go."""

@@ -11,7 +11,6 @@ import numpy as np
 from unpooled.algorithms import TESTS
 from unpooled.algorithms.shared.groups import complete
 from unpooled.cohort import FEMALE, MALE, UNKNOWN_SEX, Samples
-from unpooled_client.data.bim import Variants, by_chromosome
 from unpooled_client.data.covariates import Covariates
 from unpooled_client.data.estimate import described
 from unpooled_client.data.fam import Fam
@@ -21,6 +20,7 @@ from unpooled_client.data.numbers import mean
 from unpooled_client.data.options import CASE_CONTROL, MIN_PER_CLASS, MIN_SAMPLES, DataOptions
 from unpooled_client.data.phenotype import Phenotype
 from unpooled_client.data.report import EXAMPLES, Code, Report, shown
+from unpooled_client.data.variants import Variants, by_chromosome
 
 BINS = 12
 

@@ -13,7 +13,7 @@ from unpooled.cohort import Dosages, Packed, Samples
 from unpooled.filesets import OF_PFILE
 from unpooled.panel import Panel
 from unpooled_client.data.bed import BedFile, has_header, has_size
-from unpooled_client.data.bim import Variants, read_bim
+from unpooled_client.data.bim import read_bim
 from unpooled_client.data.calls import look_at_calls
 from unpooled_client.data.check import check_floors, check_samples, summarise
 from unpooled_client.data.collinear import check_collinear
@@ -30,6 +30,7 @@ from unpooled_client.data.pieces import Told
 from unpooled_client.data.report import Code, Report, Severity
 from unpooled_client.data.selection import check_conditions, read_selection, select_variants
 from unpooled_client.data.sexes import check_sexes
+from unpooled_client.data.variants import Variants
 
 
 @dataclass(frozen=True, eq=False)

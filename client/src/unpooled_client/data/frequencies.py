@@ -19,12 +19,12 @@ from unpooled.errors import DataProblem
 from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.kernels.dosages import count_dosages
 from unpooled.text import Tokens
-from unpooled_client.data.bim import Variants
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.numbers import read_numbers
 from unpooled_client.data.report import EXAMPLES, Code, Report, shown
 from unpooled_client.data.source import enough_columns, select
 from unpooled_client.data.table import words_of
+from unpooled_client.data.variants import Variants
 
 WHAT = "the --read-freq file"
 COLUMNS = ((b"ID", b"ALT", b"REF", b"ALT_FREQS", b"OBS_CT"), (b"SNP", b"A1", b"A2", b"MAF", b"NCHROBS"))

@@ -2,55 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from unpooled import text
+from unpooled import partition, text
 from unpooled.agreement import UNNAMED
-from unpooled.panel import Panel
+from unpooled.alleles import UNSEEN
+from unpooled.spool import AT_ONCE, slices
 from unpooled.text import Bytes
 from unpooled_client.data.report import Code, Report, at_lines, shown
+from unpooled_client.data.variants import Found, Variants, found
 
 LONG_ID = 100
 
 
 @dataclass(frozen=True)
 class IdsAndAlleles:
-    """Tells the report. Lines and names are arrays of m variants; `some` are indices of those to tell of."""
+    """Tells the report."""
 
     path: Path
     column: int
     """Of the IDs, from 1."""
     report: Report
+    at_once: int = AT_ONCE
 
-    def check_ids(self, line: np.ndarray, name: np.ndarray) -> None:
+    def check(self, variants: Variants) -> None:
+        """Tell what can be said in any order of the variants."""
+        if variants.panel.by_place:
+            self._check_unseen(variants)
+        else:
+            self._check_ids(variants)
+        self._check_equal(variants)
+
+    def _check_ids(self, variants: Variants) -> None:
         """Tell of variants that cannot be found by their IDs, and of odd IDs."""
-        unnamed = name == UNNAMED
         self._tell(
-            np.flatnonzero(unnamed),
-            line,
-            name,
+            self._found(variants, lambda part: part.panel.name == UNNAMED),
+            variants,
             Code.VARIANT_UNNAMED,
             "a variant has no ID (.): it is left out of the study",
             "Name them, e.g. with `plink2 --set-missing-var-ids @:#:$r:$a --make-bed`; or ask the "
             "coordinator for a plan that matches variants by place.",
         )
-        self._tell_twice(np.flatnonzero(_repeated(name) & ~unnamed), line, name)
+        self._tell_twice(self._repeated(variants), variants)
         self._tell(
-            _not_ascii(name),
-            line,
-            name,
+            self._found(variants, lambda part: _not_ascii(part.panel.name)),
+            variants,
             Code.VARIANT_ID_ODD,
             "the ID of a variant contains non-ASCII letters",
             "IDs are compared byte by byte: other cohorts must write them in the same encoding.",
         )
-        if (width := name.dtype.itemsize) > LONG_ID:
+        if (width := variants.panel.name.dtype.itemsize) > LONG_ID:
             self._tell(
-                np.flatnonzero(np.char.str_len(name) > LONG_ID),
-                line,
-                name,
+                self._found(variants, lambda part: np.char.str_len(part.panel.name) > LONG_ID),
+                variants,
                 Code.VARIANT_ID_LONG,
                 f"the ID of a variant has more than {LONG_ID} letters: in memory every ID takes as much room "
                 f"as the longest, {width:,}",
@@ -58,19 +66,40 @@ class IdsAndAlleles:
                 "--new-id-max-allele-len 20 truncate --make-bed`.",
             )
 
-    def check_alike(self, panel: Panel, line: np.ndarray) -> None:
+    def check_alike(self, variants: Variants) -> None:
         """Tell of variants, in canonical order, that are called alike after their places."""
-        again = panel.is_alike
-        again = np.flatnonzero(np.append(again, False) | np.append(False, again))
-        if len(again):
-            self._tell_twice(again[np.argsort(line[again], kind="stable")], line, panel.name)
+        again = Found()
+        for rows in slices(len(variants), self.at_once):
+            start = max(rows.start - 1, 0)
+            part = variants.part(slice(start, rows.stop + 1))  # with the neighbours of the first and the last
+            alike = part.panel.is_alike
+            here = np.append(alike, False) | np.append(False, alike)
+            here[: rows.start - start] = here[rows.stop - start :] = False
+            at = np.flatnonzero(here)
+            again.add(start + at, part.line[at])
+            variants.forget()
+        self._tell_twice(again, variants)
 
-    def check_unseen(self, some: np.ndarray, line: np.ndarray, name: np.ndarray) -> None:
+    def _repeated(self, variants: Variants) -> Found:
+        """Those whose ID stands more than once."""
+        name, again = variants.panel.name, Found()
+        parts = partition.number_of_parts(len(variants), self.at_once)
+        for rows in partition.members(partition.by_name(name, parts, self.at_once), parts, self.at_once):
+            some = name if parts == 1 else name[rows]
+            here = rows[_repeated(some) & (some != UNNAMED)]
+            again.add(here, variants.line[here])
+            variants.forget()
+        return again
+
+    def _found(self, variants: Variants, which: Callable[[Variants], np.ndarray]) -> Found:
+        return found(variants, which, self.at_once)
+
+    def _check_unseen(self, variants: Variants) -> None:
         """Tell of those with an allele that was not seen, which cannot be found by their alleles."""
+        unseen = _unseen(variants)
         self._tell(
-            some,
-            line,
-            name,
+            self._found(variants, lambda part: (part.panel.first == unseen) | (part.panel.second == unseen)),
+            variants,
             Code.ALLELES_UNSEEN,
             "an allele is 0, and the study matches variants by their alleles: this one is found only "
             "where other cohorts have a 0, too",
@@ -78,44 +107,51 @@ class IdsAndAlleles:
             "them.",
         )
 
-    def check_equal(self, some: np.ndarray, line: np.ndarray, name: np.ndarray) -> None:
+    def _check_equal(self, variants: Variants) -> None:
         """Tell of those whose two alleles are one."""
+        unseen = _unseen(variants)
+
+        def is_one(part: Variants) -> np.ndarray:
+            return np.asarray((part.panel.first == part.panel.second) & (part.panel.first != unseen))
+
         self._tell(
-            some,
-            line,
-            name,
+            self._found(variants, is_one),
+            variants,
             Code.ALLELES_EQUAL,
             "a variant names the same allele twice",
             "Write 0 for an allele that was not seen.",
         )
 
-    def _tell_twice(self, some: np.ndarray, line: np.ndarray, name: np.ndarray) -> None:
+    def _tell_twice(self, some: Found, variants: Variants) -> None:
         self._tell(
             some,
-            line,
-            name,
+            variants,
             Code.VARIANT_DUPLICATE,
             "a variant shares its ID with another one: both are left out of the study",
             "Rename or remove them, e.g. with `plink2 --rm-dup force-first --make-bed`.",
         )
 
-    def _tell(
-        self, some: np.ndarray, line: np.ndarray, name: np.ndarray, code: Code, message: str, remedy: str
-    ) -> None:
-        if not len(some):
+    def _tell(self, some: Found, variants: Variants, code: Code, message: str, remedy: str) -> None:
+        if not some:
             return
-        lines, names = line[some[:3]], name[some[:3]]
+        names = [bytes(variants.panel.name[row]) for row in some.rows]
         self.report.warning(
             code,
             message,
             file=self.path,
-            line=int(lines[0]),
+            line=some.lines[0],
             column=self.column,
             read=shown(names[0]),
             remedy=remedy,
-            count=len(some),
-            examples=at_lines(lines.tolist(), names),
+            count=some.count,
+            examples=at_lines(some.lines, names),
         )
+
+
+def _unseen(variants: Variants) -> int:
+    """The number of the allele that was not seen, -1 where there is none."""
+    alleles = variants.panel.alleles
+    return alleles.index(UNSEEN) if UNSEEN in alleles else -1
 
 
 def _repeated(name: np.ndarray) -> np.ndarray:
@@ -131,7 +167,6 @@ def _repeated(name: np.ndarray) -> np.ndarray:
 
 
 def _not_ascii(name: np.ndarray) -> np.ndarray:
-    """Indices of names that hold a byte beyond ASCII."""
-    if not (np.ascontiguousarray(name).view(np.uint8) > 127).any():
-        return np.zeros(0, np.int64)
-    return np.flatnonzero([not one.isascii() for one in name.tolist()])
+    """Which names hold a byte beyond ASCII, bool (k,)."""
+    letters = np.ascontiguousarray(name).view(np.uint8).reshape(len(name), -1)
+    return np.asarray((letters > 127).any(axis=1))

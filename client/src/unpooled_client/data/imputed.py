@@ -16,9 +16,9 @@ from unpooled.cohort import COPY
 from unpooled_client.data.report import Code, Report
 
 if TYPE_CHECKING:
-    from unpooled_client.data.bim import Variants
     from unpooled_client.data.options import DataOptions
     from unpooled_client.data.pgen import PgenFile
+    from unpooled_client.data.variants import Variants
 
 
 def r2_of(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ differently, and with the positions of another build nearly all are.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,10 @@ import numpy as np
 from unpooled.alleles import UNSEEN
 from unpooled.builds import beyond, guessed, known_build, pseudo_autosomal
 from unpooled.chromosomes import HUMAN, chromosome_name
-from unpooled_client.data.report import EXAMPLES, Code, Report, at_lines, shown
+from unpooled.panel import Panel, places
+from unpooled.spool import AT_ONCE
+from unpooled_client.data.report import Code, Report, at_lines, shown
+from unpooled_client.data.variants import Found, Variants, found, found_beside
 
 _COMPLEMENT = {b"A": b"T", b"T": b"A", b"C": b"G", b"G": b"C"}
 _BASES = re.compile(rb"[ACGTN]+|0|\*|<.*>")
@@ -48,41 +51,44 @@ _KINDS: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """The variants of a .bim, in the order of the file."""
+    """The variants of a .bim."""
 
     path: Path
-    chromosome: np.ndarray
-    position: np.ndarray
-    name: np.ndarray
-    a1: np.ndarray
-    """Index of A1 in `alleles`."""
-    a2: np.ndarray
-    alleles: tuple[bytes, ...]
-    line: np.ndarray
+    variants: Variants
+    """In the order of the file."""
+    ordered: Variants
+    """In canonical order."""
     position_column: int
     """Which word of a line the position is, from 1."""
     autosomes: int
     has_centimorgans: bool = False
     """Whether the column before the position has any number but 0, where all positions are 0."""
+    at_once: int = AT_ONCE
 
-    def examples(self, which: np.ndarray, show: Callable[[int], bytes]) -> dict[str, Any]:
-        """Line, count and three examples of some variants, bool (m,), for a finding."""
-        rows = np.flatnonzero(which)
-        words = [show(int(row)) for row in rows[:EXAMPLES]]
+    def found(self, which: Callable[[Variants], np.ndarray]) -> Found:
+        """Those for which it holds, bool (k,) of some of them."""
+        return found(self.variants, which, self.at_once)
+
+    def examples(self, some: Found, show: Callable[[int], bytes]) -> dict[str, Any]:
+        """Line, count and three examples of some variants, for a finding."""
+        words = [show(row) for row in some.rows]
         return {
             "file": self.path,
-            "line": int(self.line[rows[0]]),
+            "line": some.lines[0],
             "read": shown(words[0]),
-            "count": len(rows),
-            "examples": at_lines(self.line[rows[:EXAMPLES]].tolist(), words),
+            "count": some.count,
+            "examples": at_lines(some.lines, words),
         }
 
     def place(self, row: int) -> bytes:
-        code = int(self.chromosome[row])
-        return f"{chromosome_name(code, self.autosomes) if code else 0}:{self.position[row]}".encode()
+        panel = self.variants.panel
+        code = int(panel.chromosome[row])
+        return f"{chromosome_name(code, self.autosomes) if code else 0}:{panel.position[row]}".encode()
 
     def pair(self, row: int) -> bytes:
-        return b"%b %b" % (self.alleles[self.a1[row]], self.alleles[self.a2[row]])
+        """A1 and A2."""
+        first, second = self.variants.panel.pair(row)
+        return b"%b %b" % ((first, second) if self.variants.a1_is_first[row] else (second, first))
 
 
 def look_at(listed: Listed, build: str, report: Report) -> dict[str, Any]:
@@ -90,23 +96,22 @@ def look_at(listed: Listed, build: str, report: Report) -> dict[str, Any]:
 
     `build`: the plan's; empty if there is no plan.
     """
-    down = _goes_down(listed)
-    _check_order(listed, down, report)
+    _check_order(listed, report)
     _check_places(listed, report)
-    _check_twins(listed, report, in_order=not down.any())
+    _check_twins(listed, report)
     about = _check_alleles(listed, report)
     return about | (_check_build(listed, build, report) if listed.autosomes == HUMAN else {})
 
 
-def _goes_down(listed: Listed) -> np.ndarray:
-    """Which variants belong before the one above them, bool (m,)."""
-    code, at = listed.chromosome, listed.position
-    down: np.ndarray = (code[1:] < code[:-1]) | (code[1:] == code[:-1]) & (at[1:] < at[:-1])
-    return np.append(False, down)
+def _check_order(listed: Listed, report: Report) -> None:
+    if listed.ordered is listed.variants:
+        return
 
+    def goes_down(part: Variants) -> np.ndarray:
+        place = places(part.panel.chromosome, part.panel.position)
+        return np.asarray(place[1:] < place[:-1])
 
-def _check_order(listed: Listed, down: np.ndarray, report: Report) -> None:
-    if down.any():
+    if down := found_beside(listed.variants, goes_down, listed.at_once):
         report.note(
             Code.NOT_IN_ORDER,
             "a variant belongs before the one above it: read all the same, and sorted",
@@ -116,8 +121,10 @@ def _check_order(listed: Listed, down: np.ndarray, report: Report) -> None:
 
 
 def _check_places(listed: Listed, report: Report) -> None:
-    nowhere = (listed.position == 0) | (listed.chromosome == 0)
-    if listed.has_centimorgans and not listed.position.any():
+    nowhere = listed.found(lambda part: (part.panel.position == 0) | (part.panel.chromosome == 0))
+    if not nowhere:
+        return
+    if listed.has_centimorgans and not listed.found(lambda part: part.panel.position != 0):
         report.error(
             Code.NO_PLACE,
             "every position is 0, and the column before it has numbers: the two look swapped",
@@ -126,7 +133,7 @@ def _check_places(listed: Listed, report: Report) -> None:
             remedy="Swap them: awk -v OFS='\\t' '{print $1, $2, $4, $3, $5, $6}' OLD.bim > NEW.bim",
             **listed.examples(nowhere, listed.place),
         )
-    elif nowhere.any():
+    else:
         report.warning(
             Code.NO_PLACE,
             "a variant has chromosome 0 or position 0, which is not a place",
@@ -138,36 +145,61 @@ def _check_places(listed: Listed, report: Report) -> None:
         )
 
 
-def _check_twins(listed: Listed, report: Report, *, in_order: bool) -> None:
+def _check_twins(listed: Listed, report: Report) -> None:
     """Variants under two IDs: the same place, other than none, and the same alleles."""
-    count = len(listed.position)
-    order = np.arange(count, dtype=np.int32) if in_order else np.lexsort((listed.position, listed.chromosome))
-    code, at = listed.chromosome[order], listed.position[order]
-    same = np.append((code[1:] == code[:-1]) & (at[1:] == at[:-1]), False) & (at > 0)
-    tied = order[same | np.r_[False, same[:-1]]]  # few: sorting these alone by their alleles is cheap
-    place = listed.chromosome[tied].astype(np.int64) << 32 | listed.position[tied]
-    low, high = np.minimum(listed.a1[tied], listed.a2[tied]), np.maximum(listed.a1[tied], listed.a2[tied])
-    by = np.lexsort((tied, high, low, place))
-    alike = np.all([part[by][1:] == part[by][:-1] for part in (place, low, high)], axis=0)
-    other_name = listed.name[tied[by]][1:] != listed.name[tied[by]][:-1]
-    twins = np.zeros(count, bool)
-    twins[tied[by][1:][alike & other_name]] = True
-    if twins.any():
+    twins = Found()
+    for rows in _whole_places(listed.ordered.panel, listed.at_once):
+        here, lines = _twins(listed.ordered.part(rows))
+        twins.add(rows.start + here, lines)
+        listed.ordered.forget()
+    if twins:
         report.note(
             Code.VARIANT_TWIN,
             "a variant has the position and the alleles of another one, under another ID",
             column=2,
             remedy="Both are tested. Remove one, e.g. with `plink1.9 --list-duplicate-vars`.",
-            **listed.examples(twins, lambda row: bytes(listed.name[row])),
+            **listed.examples(twins, lambda row: bytes(listed.ordered.panel.name[row])),
         )
 
 
+def _whole_places(panel: Panel, at_once: int) -> Iterator[slice]:
+    """The rows of a list in canonical order, in parts; all variants of one place are in one."""
+    start = 0
+    while start < len(panel):
+        stop = min(start + at_once, len(panel))
+        last = places(panel.chromosome[[stop - 1]], panel.position[[stop - 1]])
+        while stop < len(panel):
+            ahead = slice(stop, stop + at_once)
+            other = places(panel.chromosome[ahead], panel.position[ahead]) != last
+            if other.any():
+                stop += int(np.argmax(other))
+                break
+            stop += len(other)
+        yield slice(start, stop)
+        start = stop
+
+
+def _twins(variants: Variants) -> tuple[np.ndarray, np.ndarray]:
+    """Which have another ID than the one before them in the file that has their place and alleles; and their
+    lines."""
+    panel = variants.panel
+    place = places(panel.chromosome, panel.position)
+    same = np.append(place[1:] == place[:-1], False) & (panel.position > 0)
+    tied = np.flatnonzero(same | np.r_[False, same[:-1]])  # few: sorting these by their alleles is cheap
+    by = (variants.line[tied], panel.second[tied], panel.first[tied], place[tied])
+    tied = tied[np.lexsort(by)]
+    alike = [part[tied][1:] == part[tied][:-1] for part in (place, panel.first, panel.second)]
+    names = panel.name[tied]
+    here = tied[1:][np.all(alike, axis=0) & (names[1:] != names[:-1])]
+    return here, variants.line[here]
+
+
 def _check_alleles(listed: Listed, report: Report) -> dict[str, Any]:
-    kinds = np.array([_kind(allele) for allele in listed.alleles], np.int8)
-    one, other = kinds[listed.a1], kinds[listed.a2]
+    alleles = listed.variants.panel.alleles
+    kinds = np.array([_kind(allele) for allele in alleles], np.int8)
     for k, (_, message, remedy) in enumerate(_KINDS):
-        odd = (one == k) | (other == k)
-        if odd.any():
+        odd = listed.found(_has_allele(kinds == k)) if (kinds == k).any() else Found()
+        if odd:  # the allele may be one of a variant that is passed over
             report.warning(
                 Code.ALLELE_CODES,
                 message,
@@ -175,10 +207,8 @@ def _check_alleles(listed: Listed, report: Report) -> dict[str, Any]:
                 remedy=remedy,
                 **listed.examples(odd, listed.pair),
             )
-    index = {allele: k for k, allele in enumerate(listed.alleles)}
-    unseen = index.get(UNSEEN, -1)
-    alone = (listed.a1 == unseen) | (listed.a2 == unseen)
-    if 2 * np.count_nonzero(alone) > len(alone):
+    alone = listed.found(_has_allele(np.array([allele == UNSEEN for allele in alleles], bool)))
+    if 2 * alone.count > len(listed.variants):
         report.warning(
             Code.ALLELES_UNSEEN,
             "more than half of the variants have an allele 0: nobody here has a second one",
@@ -186,16 +216,24 @@ def _check_alleles(listed: Listed, report: Report) -> dict[str, Any]:
             "file, with all of the cohort's people?",
             **listed.examples(alone, listed.pair),
         )
-    other_strand = np.full(len(listed.alleles), -1, np.int32)
+    index = {allele: k for k, allele in enumerate(alleles)}
+    other_strand = np.full(len(alleles), -1, np.int32)
     for allele, other in _COMPLEMENT.items():
         if allele in index and other in index:
             other_strand[index[allele]] = index[other]
-    longer = np.array([len(allele) > 1 for allele in listed.alleles], bool)
+    ambiguous = listed.found(lambda part: other_strand[part.panel.first] == part.panel.second)
+    longer = listed.found(_has_allele(np.array([len(allele) > 1 for allele in alleles], bool)))
+    total = len(listed.variants)
     return {
-        "A/T or C/G": _counted(other_strand[listed.a1] == listed.a2),
-        "one allele seen": _counted(alone),
-        "insertions and deletions": _counted(longer[listed.a1] | longer[listed.a2]),
+        "A/T or C/G": _counted(ambiguous.count, total),
+        "one allele seen": _counted(alone.count, total),
+        "insertions and deletions": _counted(longer.count, total),
     }
+
+
+def _has_allele(which: np.ndarray) -> Callable[[Variants], np.ndarray]:
+    """Whether variants have any of some alleles, bool (alleles,)."""
+    return lambda part: np.asarray(which[part.panel.first] | which[part.panel.second])
 
 
 def _kind(allele: bytes) -> int:
@@ -205,19 +243,18 @@ def _kind(allele: bytes) -> int:
     return next(k for k, (pattern, _, _) in enumerate(_KINDS) if pattern.fullmatch(allele))
 
 
-def _counted(which: np.ndarray) -> str:
-    count = int(np.count_nonzero(which))
-    return f"{count:,} ({count / max(len(which), 1):.1%})" if count else "0"
+def _counted(count: int, total: int) -> str:
+    return f"{count:,} ({count / max(total, 1):.1%})" if count else "0"
 
 
 def _check_build(listed: Listed, plan: str, report: Report) -> dict[str, Any]:
     """Doubt the plan's build where positions speak for another; and say which one they look like."""
-    beyond_of = {build: beyond(listed.chromosome, listed.position, build) for build in ("GRCh37", "GRCh38")}
+    beyond_of = {build: listed.found(_beyond(build)) for build in ("GRCh37", "GRCh38")}
     looks, wanted = guessed(beyond_of), known_build(plan)
-    if all(which.any() for which in beyond_of.values()):
-        nowhere = beyond_of["GRCh37"] & beyond_of["GRCh38"]
-        _tell_beyond(listed, nowhere if nowhere.any() else beyond_of[wanted or "GRCh38"], report)
-    elif wanted is not None and beyond_of[wanted].any():
+    if all(beyond_of.values()):
+        nowhere = listed.found(_beyond("GRCh37", "GRCh38"))
+        _tell_beyond(listed, nowhere or beyond_of[wanted or "GRCh38"], report)
+    elif wanted is not None and beyond_of[wanted]:
         report.warning(
             Code.BUILD,
             f"a position lies beyond the end of its chromosome in {wanted}, the plan's build",
@@ -227,12 +264,19 @@ def _check_build(listed: Listed, plan: str, report: Report) -> dict[str, Any]:
             f"left out, so lift them over to {wanted} (UCSC's liftOver), or ask the coordinator.",
             **listed.examples(beyond_of[wanted], listed.place),
         )
-    if (build := wanted or looks) is not None and not beyond_of[build].any():
+    if (build := wanted or looks) is not None and not beyond_of[build]:
         _check_pseudo_autosomal(listed, build, report)
     return {"build": f"looks like {looks}" if looks else "the positions do not tell"}
 
 
-def _tell_beyond(listed: Listed, which: np.ndarray, report: Report) -> None:
+def _beyond(*of: str) -> Callable[[Variants], np.ndarray]:
+    """Whether variants lie beyond the ends of their chromosomes in all of some builds."""
+    return lambda part: np.logical_and.reduce(
+        [beyond(part.panel.chromosome, part.panel.position, build) for build in of]
+    )
+
+
+def _tell_beyond(listed: Listed, some: Found, report: Report) -> None:
     report.warning(
         Code.BEYOND_THE_END,
         "a position lies beyond the end of its chromosome",
@@ -240,13 +284,13 @@ def _tell_beyond(listed: Listed, which: np.ndarray, report: Report) -> None:
         expected="positions of GRCh37 or GRCh38",
         remedy="Are they human, and is the column the position in base pairs? For another species give "
         "--chr-set.",
-        **listed.examples(which, listed.place),
+        **listed.examples(some, listed.place),
     )
 
 
 def _check_pseudo_autosomal(listed: Listed, build: str, report: Report) -> None:
-    shared = pseudo_autosomal(listed.chromosome, listed.position, build)
-    if shared.any():
+    shared = listed.found(lambda part: pseudo_autosomal(part.panel.chromosome, part.panel.position, build))
+    if shared:
         report.note(
             Code.PSEUDO_AUTOSOMAL,
             f"a variant of X lies in a pseudoautosomal region ({build}): men are taken to have one copy",

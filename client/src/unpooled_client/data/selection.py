@@ -14,12 +14,12 @@ import numpy as np
 from unpooled.chromosomes import chromosome_codes
 from unpooled.cohort import FEMALE, MALE
 from unpooled.shared_options import EVERYONE, FEMALES, MALES
-from unpooled_client.data.bim import Variants
 from unpooled_client.data.fam import Fam
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.report import Code, Report, shown
 from unpooled_client.data.source import read_bytes
 from unpooled_client.data.table import read_table
+from unpooled_client.data.variants import Variants
 
 
 def read_selection(fam: Fam, options: DataOptions, report: Report) -> np.ndarray:

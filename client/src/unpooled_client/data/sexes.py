@@ -12,11 +12,11 @@ from unpooled.builds import PSEUDO_AUTOSOMAL
 from unpooled.chromosomes import HUMAN
 from unpooled.cohort import FEMALE, MALE, Samples
 from unpooled.errors import DataProblem
-from unpooled_client.data.bim import Variants
 from unpooled_client.data.calls import HETEROZYGOUS, HOMOZYGOUS_A1, MISSING, codes_of, stretches
 from unpooled_client.data.fam import Fam
 from unpooled_client.data.genotypes import Genotypes
 from unpooled_client.data.report import EXAMPLES, Code, Report, shown
+from unpooled_client.data.variants import Variants
 
 FEWEST = 30
 """Heterozygous calls to be expected of a woman, below which nobody is judged."""

@@ -1,0 +1,105 @@
+"""Columns that are made piece by piece and from a size on lie on the disk, mapped.
+
+The system may drop what is mapped from memory and read it again, so a list of any length needs little of it.
+
+The files have no name: whatever ends the program, nothing of them stays behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from typing import IO
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from unpooled.errors import DataProblem
+
+ROOM = 1 << 22
+"""Bytes of a column that are in memory before it goes to the disk."""
+AT_ONCE = 1 << 19
+"""Rows of a long list that are looked at at once."""
+
+_ON_DISK = "/var/tmp"  # noqa: S108  # where systems keep /tmp in memory, this is still on the disk
+
+
+class NoRoom(DataProblem):
+    """The disk has no room for what does not fit into memory."""
+
+
+class Spool:
+    """A column that grows. `room`: bytes that are kept in memory; what comes then is written to the disk."""
+
+    def __init__(self, dtype: DTypeLike, room: int = ROOM) -> None:
+        self.dtype, self._room = np.dtype(dtype), room
+        self._parts: list[np.ndarray] = []
+        self._held, self._rows = 0, 0
+        self._file: IO[bytes] | None = None
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def append(self, part: np.ndarray) -> None:
+        """Add some rows. NoRoom if the disk is full."""
+        part = np.ascontiguousarray(part, self.dtype)
+        self._parts.append(part)
+        self._rows += len(part)
+        self._held += part.nbytes
+        if self._held > self._room:
+            self._write()
+
+    def column(self) -> np.ndarray:
+        """All rows; read-only if they are mapped. Nothing is added afterwards."""
+        if self._file is None:
+            whole = np.concatenate([np.zeros(0, self.dtype), *self._parts])
+            self._parts = [whole]
+            return whole
+        self._write()
+        return np.frombuffer(mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ), self.dtype)
+
+    def _write(self) -> None:
+        try:
+            if self._file is None:
+                self._file = _unnamed()
+            for part in self._parts:
+                self._file.write(part.data.cast("B") if part.nbytes else b"")
+            self._file.flush()
+        except OSError as error:
+            raise NoRoom(
+                f"a long list is kept on the disk while it is used, which failed: {error.strerror}",
+                remedy=f"Make room in {os.environ.get('TMPDIR', _ON_DISK)}, or set TMPDIR to another folder.",
+            ) from error
+        self._parts, self._held = [], 0
+
+
+def _unnamed() -> IO[bytes]:
+    """A new file without a name."""
+    if "TMPDIR" not in os.environ:
+        with contextlib.suppress(OSError):
+            return tempfile.TemporaryFile(dir=_ON_DISK)
+    return tempfile.TemporaryFile()
+
+
+def forget(*columns: np.ndarray | None) -> None:
+    """Drop from memory what is there of columns that are mapped; it is read again where it is wanted.
+
+    Whoever went through a long column says so: its pages count as the program's own until others want them.
+    """
+    for column in columns:
+        base: object = column
+        while isinstance(base, np.ndarray):
+            base = base.base
+        if isinstance(base, memoryview):
+            base = base.obj
+        if sys.platform != "win32" and isinstance(base, mmap.mmap):
+            base.madvise(mmap.MADV_DONTNEED)
+
+
+def slices(rows: int, at_once: int = AT_ONCE) -> Iterator[slice]:
+    """The rows of a long list in parts."""
+    return (slice(start, min(start + at_once, rows)) for start in range(0, rows, at_once))
