@@ -24,6 +24,7 @@ import numpy as np
 from unpooled import text
 from unpooled.alleles import UNSEEN, Pair, agree, crossed, is_ambiguous, strand
 from unpooled.panel import Panel, canonical_order
+from unpooled.spool import filled, forget, slices
 
 UNNAMED = b"."
 
@@ -333,13 +334,15 @@ def align(panel: Panel, own: Panel, a1_is_first: np.ndarray) -> Alignment:
 
     `a1_is_first`, bool (len(own),), says whether the file's A1 is `own.first`.
     """
-    index, swapped = np.full(len(panel), -1, np.int32), np.zeros(len(panel), bool)
+    index, swapped = filled(len(panel), -1, np.int32), filled(len(panel), False, np.bool_)
     is_same = own is panel or own.digest == panel.digest
-    for wanted, had in windows([panel, own]):
+    each = ((rows, rows) for rows in slices(len(panel), WINDOW_ROWS)) if is_same else windows([panel, own])
+    for wanted, had in each:
         if wanted.start < wanted.stop:
             found = _align(panel.take(wanted), own.take(had), a1_is_first[had], is_same=is_same)
             index[wanted] = np.where(found.index < 0, -1, found.index + had.start)
             swapped[wanted] = found.swapped
+            forget(index, swapped, a1_is_first, *panel.columns, *own.columns)
     return Alignment(index, swapped)
 
 

@@ -67,6 +67,11 @@ class Panel:
         return Words.of(self.alleles, self.autosomes)
 
     @property
+    def columns(self) -> tuple[np.ndarray | None, ...]:
+        """All columns, to be forgotten (`unpooled.spool`)."""
+        return self.chromosome, self.position, self.ids, self.first, self.second
+
+    @property
     def by_place(self) -> bool:
         """Whether variants are called after their places and alleles."""
         return self.ids is None
