@@ -11,7 +11,7 @@ import dataclasses
 import functools
 import hashlib
 import mmap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -23,7 +23,7 @@ from unpooled.alleles import Pair
 from unpooled.errors import ProtocolError
 from unpooled.list_form import BLOCK_ROWS
 from unpooled.place_names import NamesByPlace, Words
-from unpooled.spool import AT_ONCE, forget, slices
+from unpooled.spool import AT_ONCE, Spool, forget, slices
 
 _SAMPLED = 64
 """Rows a part whose places are looked at, to cut a list into parts of about one size."""
@@ -120,6 +120,13 @@ class Panel:
         """The same in pieces, of which no one is large."""
         return list_form.pieces([self])
 
+    def put_away(self) -> Panel:
+        """The same, on the disk if it is large (`unpooled.spool`)."""
+        spool = Spool(np.uint8)
+        for piece in self.pieces():
+            spool.append(np.frombuffer(piece, np.uint8))
+        return self.from_canonical(spool.content())
+
     @property
     def digest(self) -> bytes:
         """SHA-256 of the canonical form."""
@@ -215,14 +222,22 @@ def places(chromosome: np.ndarray, position: np.ndarray) -> np.ndarray:
     return np.asarray(chromosome.astype(np.int64) << 32 | position)
 
 
+def place_cuts(panels: Sequence[Panel], parts: int) -> np.ndarray:
+    """Ascending places that cut all variants of some lists into so many parts of about one size, or fewer."""
+    sampled = [np.zeros(0, np.int64)]
+    for panel in panels:
+        few = np.linspace(0, len(panel) - 1, _SAMPLED * parts).astype(np.int64) if len(panel) else slice(0)
+        sampled.append(places(panel.chromosome[few], panel.position[few]))
+    sample = np.sort(np.concatenate(sampled))
+    return np.unique(sample[len(sample) * np.arange(1, parts) // parts]) if len(sample) else sample
+
+
 def order_in_parts(panel: Panel, at_once: int = AT_ONCE) -> Iterator[np.ndarray]:
     """The canonical order of rows that are in any, in parts of about `at_once`, which go on one another.
 
     Variants of one place are in one part, so that the order is that of all rows at once.
     """
-    parts = partition.number_of_parts(len(panel), at_once)
-    few = np.linspace(0, len(panel) - 1, _SAMPLED * parts).astype(np.int64) if len(panel) else slice(0)
-    cuts = np.unique(np.sort(places(panel.chromosome[few], panel.position[few]))[_SAMPLED::_SAMPLED])
+    cuts = place_cuts([panel], partition.number_of_parts(len(panel), at_once))
     each = (places(panel.chromosome[rows], panel.position[rows]) for rows in slices(len(panel), at_once))
     for rows in partition.members(partition.by_cuts(each, cuts), len(cuts) + 1, at_once):
         some = panel.take(rows)

@@ -63,6 +63,13 @@ class Spool:
         access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
         return np.frombuffer(mmap.mmap(self._file.fileno(), 0, access=access), self.dtype)
 
+    def content(self) -> bytes | mmap.mmap:
+        """All rows as bytes, mapped if they are on the disk. Nothing is added afterwards."""
+        if self._file is None:
+            return b"".join(part.tobytes() for part in self._parts)
+        self._write()
+        return mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+
     def _write(self) -> None:
         try:
             if self._file is None:
