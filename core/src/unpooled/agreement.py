@@ -26,7 +26,7 @@ import numpy as np
 
 from unpooled import partition, text
 from unpooled.alleles import UNSEEN, Pair, agree, crossed, is_ambiguous, strand
-from unpooled.panel import Panel, canonical_order, place_cuts, places
+from unpooled.panel import Panel, between_cuts, canonical_order, place_cuts, places
 from unpooled.spool import filled, forget, slices
 
 UNNAMED = b"."
@@ -125,12 +125,8 @@ def _in_order(agreements: Iterator[Agreement]) -> Iterator[Agreement]:
         panels.append(agreement.panel.put_away())
         remarks += agreement.remarks
     cuts = place_cuts(panels, len(panels))
-    bounds = np.array(
-        [[0, *np.searchsorted(places(one.chromosome, one.position), cuts), len(one)] for one in panels]
-    )
-    for starts, stops in itertools.pairwise(bounds.T.tolist()):
-        here = zip(panels, starts, stops, strict=True)
-        part = _concatenate([panel.take(slice(start, stop)).compacted() for panel, start, stop in here])
+    for here in zip(*(between_cuts(panel, cuts) for panel in panels), strict=True):
+        part = _concatenate([panel.take(rows).compacted() for panel, rows in zip(panels, here, strict=True)])
         yield Agreement(part.take(canonical_order(part.chromosome, part.position, part.name)))
         forget(*(column for panel in panels for column in panel.columns))
     yield Agreement(Panel.of([]), tuple(remarks))

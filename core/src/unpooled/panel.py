@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import itertools
 import mmap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -230,6 +231,19 @@ def place_cuts(panels: Sequence[Panel], parts: int) -> np.ndarray:
         sampled.append(places(panel.chromosome[few], panel.position[few]))
     sample = np.sort(np.concatenate(sampled))
     return np.unique(sample[len(sample) * np.arange(1, parts) // parts]) if len(sample) else sample
+
+
+def between_cuts(panel: Panel, cuts: np.ndarray) -> list[slice]:
+    """The rows of a list in canonical order before, between and after ascending places, in one slice each."""
+    counts = panel.counts
+    starts = np.cumsum(counts) - counts
+    bounds = [0]
+    for code, position in zip((cuts >> 32).tolist(), (cuts & 0xFFFFFFFF).tolist(), strict=True):
+        start = int(starts[code])
+        bounds.append(
+            start + int(np.searchsorted(panel.position[start : start + int(counts[code])], position))
+        )
+    return [slice(*pair) for pair in itertools.pairwise([*bounds, len(panel)])]
 
 
 def order_in_parts(panel: Panel, at_once: int = AT_ONCE) -> Iterator[np.ndarray]:
