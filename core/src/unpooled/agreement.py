@@ -124,12 +124,18 @@ def _in_order(agreements: Iterator[Agreement]) -> Iterator[Agreement]:
     for agreement in itertools.chain([first, second], agreements):
         panels.append(agreement.panel.put_away())
         remarks += agreement.remarks
+    yield from map(Agreement, merged(panels))
+    yield Agreement(Panel.of([]), tuple(remarks))
+
+
+def merged(panels: Sequence[Panel]) -> Iterator[Panel]:
+    """The variants of panels that have none in common as one panel, in as many parts at most, which go on one
+    another."""
     cuts = place_cuts(panels, len(panels))
     for here in zip(*(between_cuts(panel, cuts) for panel in panels), strict=True):
         part = _concatenate([panel.take(rows).compacted() for panel, rows in zip(panels, here, strict=True)])
-        yield Agreement(part.take(canonical_order(part.chromosome, part.position, part.name)))
+        yield part.take(canonical_order(part.chromosome, part.position, part.name))
         forget(*(column for panel in panels for column in panel.columns))
-    yield Agreement(Panel.of([]), tuple(remarks))
 
 
 Part: TypeAlias = slice | np.ndarray

@@ -278,7 +278,7 @@ def _found(few: Panel, many: Panel, what: Callable[[Panel], np.ndarray]) -> np.n
 
 
 def _cause_under_one_id(few: Panel, many: Panel, at: np.ndarray, own: Panel) -> Cause:
-    """Why lists with the same IDs have little in common; `at`: where those of the few are, as `_found` says."""
+    """Why lists with the same IDs have little in common; `at`: where the few are, as `_found` says."""
     same, found = at >= 0, many.take(at)
     if not _most((found.position == few.position)[same]):
         return Cause.BUILD if own.position.any() else Cause.COLUMNS

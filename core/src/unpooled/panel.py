@@ -123,10 +123,15 @@ class Panel:
 
     def put_away(self) -> Panel:
         """The same, on the disk if it is large (`unpooled.spool`)."""
+        return Panel.joined([self])
+
+    @classmethod
+    def joined(cls, parts: Iterable[Panel]) -> Panel:
+        """Panels of which each goes on where the one before it ends, as one, on the disk if it is large."""
         spool = Spool(np.uint8)
-        for piece in self.pieces():
+        for piece in list_form.pieces(list(parts)):
             spool.append(np.frombuffer(piece, np.uint8))
-        return self.from_canonical(spool.content())
+        return cls.from_canonical(spool.content())
 
     @property
     def digest(self) -> bytes:
