@@ -8,10 +8,15 @@ are measured in the same run: additions or fused multiply-adds of float64, and b
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
+from pgenlib import PgenWriter
 
 from unpooled.check import check_of
 from unpooled.cohort import COPY, NO_DOSAGE
@@ -20,6 +25,7 @@ from unpooled.kernels.counts import count_genotypes, group_masks
 from unpooled.kernels.logistic import Design, evaluate
 from unpooled.kernels.products import over_missing, products
 from unpooled.protocol import masking
+from unpooled_client.data.pgen import PgenFile
 
 PEOPLE, VARIANTS, COVARIATES = 1_781, 10_000, 4
 MISSING = 0.005  # in a third of the variants
@@ -59,6 +65,7 @@ def main() -> None:
     single = design.in_single_precision()
     beta, fill = random.normal(size=(VARIANTS, 2 + COVARIATES)) * 0.05, np.zeros((VARIANTS, 2))
     each = 1e9 / (PEOPLE * VARIANTS)
+    pgen, rows = written(dosages), np.arange(VARIANTS)
 
     additions, memory = ceilings()
     print(
@@ -75,6 +82,7 @@ def main() -> None:
          lambda: evaluate(words, second, lacking, single, beta, fill, True), OPERATIONS / 2 / additions),
         ("logistic: one evaluation",
          lambda: evaluate(words, second, lacking, design, beta, fill, True), OPERATIONS / additions),
+        ("dosages: from a .pgen", lambda: pgen.dosages(rows), 4.4 / memory),
         ("dosages: sums of two groups",
          lambda: of_dosages.count_dosages(dosages, groups), 2 / memory),
         ("dosages: sums with 5 columns",
@@ -117,6 +125,17 @@ def packed(codes: np.ndarray) -> np.ndarray:
     return np.asarray(
         np.bitwise_or.reduce(wide.reshape(m, -1, 32) << (2 * np.arange(32, dtype=np.uint64)), axis=2)
     )
+
+
+def written(dosages: np.ndarray) -> PgenFile:
+    """A .pgen of dosages (m, n), which is read from memory."""
+    path = Path(tempfile.mkdtemp()) / "dosages.pgen"
+    atexit.register(shutil.rmtree, path.parent)
+    copies = np.where(dosages == NO_DOSAGE, -9, dosages / np.float32(COPY)).astype(np.float32)
+    with PgenWriter(bytes(path), PEOPLE, variant_ct=VARIANTS, nonref_flags=False,
+                    dosage_present=True) as writer:  # fmt: skip
+        writer.append_dosages_batch(copies)
+    return PgenFile(path, PEOPLE, VARIANTS)
 
 
 def ceilings() -> tuple[float, float]:

@@ -20,6 +20,7 @@ from unpooled.kernels.dosages import from_copies
 from unpooled.kernels.packing import pack_copies
 from unpooled_client.data.calls import stretches
 from unpooled_client.data.imputed import r2_of
+from unpooled_client.data.pgen_records import take_dosages
 from unpooled_client.data.report import Code, Report
 from unpooled_client.data.source import exists, how_to_install, unreadable
 
@@ -73,14 +74,23 @@ class PgenFile:
         order = np.argsort(rows, kind="stable")
         absent = int(np.searchsorted(rows[order], 0))
         out[order[:absent]] = NO_DOSAGE
+        waiting = order[absent:]
+        waiting = waiting[~self._taken(rows[waiting], waiting, out)]
         most = max(1, DECODED // (4 * self.samples))
-        for start in range(absent, len(rows), most):
-            some = order[start : start + most]
+        for start in range(0, len(waiting), most):
+            some = waiting[start : start + most]
             copies = np.empty((len(some), self.samples), np.float32)
             with self._reader() as reader:
                 reader.read_dosages_list(rows[some].astype(np.uint32), copies)
             out[some] = from_copies(copies)
         return out
+
+    def _taken(self, rows: np.ndarray, places: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """Which rows need no Pgenlib: their dosages are then in `out`."""
+        try:
+            return take_dosages(self.path, self.variants, rows, places, out)
+        except OSError:
+            return np.zeros(len(rows), bool)  # Pgenlib meets it, too
 
     def minimac3_r2(self, rows: np.ndarray) -> np.ndarray:
         """The quality of imputation of some rows, float64 (k,), as `unpooled_client.data.imputed` says.

@@ -199,12 +199,12 @@ def _over_missing(values: Any, columns: Any, out: Any) -> None:
     people = values.shape[1]
     for v in range(values.shape[0]):
         for start in range(0, people, STRETCH):
-            stop = min(start + STRETCH, people)
+            some = values[v, start : min(start + STRETCH, people)]
             lacking = np.uint16(0)  # counted without a branch first: most stretches have none
-            for s in range(start, stop):
-                lacking += np.uint16(values[v, s] == NO_DOSAGE)
+            for s in range(some.shape[0]):
+                lacking += np.uint16(some[s] == NO_DOSAGE)
             if lacking:
-                for s in range(start, stop):
-                    if values[v, s] == NO_DOSAGE:
+                for s in range(some.shape[0]):
+                    if some[s] == NO_DOSAGE:
                         for c in range(columns.shape[1]):
-                            out[v, c] += columns[s, c]
+                            out[v, c] += columns[start + s, c]

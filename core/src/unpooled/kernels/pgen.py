@@ -1,0 +1,219 @@
+"""Dosages, straight from the records of a .pgen in which most people have one.
+
+A record has the calls, two bits a person unless that is longer; then a bit for each person who has a dosage,
+unless everyone has; then the dosages, 16 bits each. What has other tracks besides, or calls as differences
+from another record's, is left to Pgenlib. So is what has not the length that it must have: nothing is read
+beyond a record, and whatever is damaged Pgenlib tells. The format is PLINK 2's: `pgen_spec` of plink-ng.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from unpooled.cohort import COPY, NO_DOSAGE
+
+_CALLS, _OF_EVERYONE, _OF_SOME, _DOSAGES, _OTHERS = 0x07, 0x40, 0x60, 0x60, 0x98
+"""What the bits of a record's kind say: how it has its calls; whether everyone has a dosage, or those people
+whose bit is set; and that there are tracks of several alternate alleles, or of phases."""
+
+_ONE_BIT, _NO_ALT = 1, 5
+_AGAINST_ANOTHER = (2, 3)
+"""Kinds of calls: one bit for the two usual calls, and none as everyone has none; those that differ from
+another record's. Of 4, 6 and 7 the lower bits are the usual call. All but 0 and 5 have differences."""
+
+_GROUP = 64
+"""People in a list of differences whose first one is named whole."""
+
+_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1)
+"""How many bits of a byte are set."""
+
+_AT_ONCE = 32
+"""People whose dosages are put in their places at once: 64 bytes."""
+
+_OF_CODES = np.array([0, COPY, 2 * COPY, NO_DOSAGE], np.uint16)
+# Of the four calls in each byte, as one number: a row is looked up four people at a time.
+_OF_BYTES = _OF_CODES[np.arange(256)[:, None] >> np.arange(0, 8, 2) & 3].view(np.uint64)[:, 0]
+
+
+def unpack_dosages(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    kinds: NDArray[np.uint8],
+    places: NDArray[np.int64],
+    out: NDArray[np.uint16],
+) -> NDArray[np.bool_]:
+    """Which of k records could be unpacked here, bool (k,): their dosages of ALT are then in rows of `out`.
+
+    Records are in `data` at `starts`, of such `lengths` and `kinds` as the file's header says; `places` are
+    their rows of `out`, (m, n) as in `unpooled.cohort.Dosages`. Rows of other records hold anything.
+    """
+    done = np.zeros(len(starts), np.bool_)
+    _unpack(data, starts, lengths, kinds, places, out, done)
+    return done
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _unpack(data: Any, starts: Any, lengths: Any, kinds: Any, places: Any, out: Any, done: Any) -> None:
+    people = out.shape[1]
+    calls = np.empty(people + 3, np.uint16)
+    fours = calls[: (people + 3) // 4 * 4].view(np.uint64)
+    for k in range(starts.shape[0]):
+        record = data[starts[k] : starts[k] + lengths[k]]
+        if kinds[k] & _OTHERS:
+            continue
+        at = _unpack_calls(record, kinds[k] & _CALLS, people, calls, fours)
+        if at < 0:
+            continue
+        if kinds[k] & _DOSAGES == _OF_EVERYONE:
+            done[k] = _take_all(record[at:], out[places[k]])
+        elif kinds[k] & _DOSAGES == _OF_SOME:
+            values = at + (people + 7) // 8
+            if record.shape[0] >= values:
+                done[k] = _take_some(record[at:values], record[values:], calls, out[places[k]])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _unpack_calls(record: Any, kind: Any, people: Any, calls: Any, fours: Any) -> Any:
+    """Whole copies of ALT of everyone. Gives where the calls end in the record, or -1."""
+    if kind in _AGAINST_ANOTHER:
+        return -1
+    if kind == 0:
+        size = (people + 3) // 4
+        if record.shape[0] < size:
+            return -1
+        for k in range(size):
+            fours[k] = _OF_BYTES[record[k]]
+        return size
+    if kind != _ONE_BIT:
+        calls[:people] = _OF_CODES[0 if kind == _NO_ALT else kind & 3]
+        return 0 if kind == _NO_ALT else _differ(record, 0, people, calls)
+    size = 1 + (people + 7) // 8
+    if record.shape[0] < size:
+        return -1
+    unset, more = record[0] >> 2, record[0] & 3
+    if unset + more > 3:
+        return -1
+    both = _OF_CODES[unset], _OF_CODES[unset + more]
+    for s in range(people):
+        calls[s] = both[1] if record[1 + (s >> 3)] >> (s & 7) & 1 else both[0]
+    return _differ(record, size, people, calls)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _differ(record: Any, at: Any, people: Any, calls: Any) -> Any:
+    """Set the calls that differ from the usual ones, from their list. Gives where it ends, or -1."""
+    count, at = _number(record, at)
+    if at < 0 or count > people or count == 0:
+        return at if count == 0 else -1
+    width = 1 if people < 1 << 8 else 2 if people < 1 << 16 else 3 if people < 1 << 24 else 4
+    groups = (count + _GROUP - 1) // _GROUP
+    names, codes = at, at + groups * (width + 1) - 1
+    at = codes + (count + 3) // 4
+    if at > record.shape[0]:
+        return -1
+    person = np.int64(0)
+    for k in range(count):
+        if k % _GROUP:
+            more, at = _number(record, at)
+            if at < 0:
+                return -1
+            person += more
+        else:
+            person = np.int64(0)
+            for byte in range(width):
+                person |= np.int64(record[names + k // _GROUP * width + byte]) << (8 * byte)
+        if person >= people:
+            return -1
+        calls[person] = _OF_CODES[record[codes + k // 4] >> (2 * (k % 4)) & 3]
+    return at
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _number(record: Any, at: Any) -> Any:
+    """A number of seven bits a byte, the lowest first, and where it ends: -1 if it does not."""
+    value = np.int64(0)
+    for shift in range(0, 35, 7):
+        if at >= record.shape[0]:
+            break
+        value |= np.int64(record[at] & 127) << shift
+        at += 1
+        if record[at - 1] < 128:
+            return value, at
+    return np.int64(-1), -1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _take_all(values: Any, row: Any) -> Any:
+    """Dosages of everyone. False if one is missing, too: then the call counts, which Pgenlib finds."""
+    if values.shape[0] != 2 * row.shape[0]:
+        return False
+    raw = row.view(np.uint8)
+    for s in range(raw.shape[0]):
+        raw[s] = values[s]
+    lacking = 0
+    for s in range(row.shape[0]):
+        lacking += row[s] == NO_DOSAGE
+    return lacking == 0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _take_some(bits: Any, values: Any, calls: Any, row: Any) -> Any:
+    """Dosages of those whose bit is set, and calls of the others. False if there are not as many."""
+    people, count = row.shape[0], 0
+    for k in range(bits.shape[0]):
+        count += _BITS[bits[k]]
+    if values.shape[0] != 2 * count:
+        return False
+    taken = np.int64(0)
+    whole = people // _AT_ONCE
+    for k in range(whole):
+        taken = _expand(bits, np.int64(k), values, taken, calls, row)
+    for s in range(whole * _AT_ONCE, people):
+        row[s] = calls[s]
+        if bits[s >> 3] >> (s & 7) & 1:
+            row[s] = np.uint16(values[2 * taken]) | np.uint16(values[2 * taken + 1]) << np.uint16(8)
+            taken += 1
+    return True
+
+
+@intrinsic
+def _expander(context: Any, bits: Any, k: Any, values: Any, taken: Any, calls: Any, row: Any) -> Any:
+    """Fill the k-th 32 people of `row`, (n,), with the next `values`, as bytes, where a bit is set, else with
+    `calls`. Gives how many values are taken then.
+
+    One instruction of AVX-512 (VBMI2) does it, which LLVM finds only if it is told; without, it is branches.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        i16, i32, i64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
+        vector, mask = ir.VectorType(i16, _AT_ONCE), ir.VectorType(ir.IntType(1), _AT_ONCE)
+
+        def place(position: int, kind: Any, scale: int, index: Any) -> Any:
+            array = context.make_array(signature.args[position])(context, builder, arguments[position])
+            at = builder.gep(array.data, [builder.mul(index, ir.Constant(i64, scale))])
+            return builder.bitcast(at, kind.as_pointer())
+
+        word = builder.load(place(0, i32, _AT_ONCE // 8, arguments[1]), align=1)
+        others = builder.load(place(4, vector, _AT_ONCE, arguments[1]), align=2)
+        expand = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
+            builder.module,
+            ir.FunctionType(vector, [i16.as_pointer(), mask, vector]),
+            f"llvm.masked.expandload.v{_AT_ONCE}i16",
+        )
+        source = place(2, i16, 2, arguments[3])
+        filled = builder.call(expand, [source, builder.bitcast(word, mask), others])
+        builder.store(filled, place(5, vector, _AT_ONCE, arguments[1]), align=2)
+        return builder.add(arguments[3], builder.zext(builder.ctpop(word), i64))
+
+    return types.int64(bits, k, values, taken, calls, row), generate
+
+
+_expand: Any = _expander
