@@ -103,9 +103,9 @@ def test_only_founders_are_compared_unless_the_plan_says_otherwise(made: Path) -
 def test_a_study_of_dosages_has_the_same_flags(made: Path, tmp_path: Path) -> None:
     """Its frequencies are in GWAS-SSF, where IDs are in the format's signs."""
     rows = [line.split() for line in (made / "all.frq").read_text().splitlines()[1:]]
-    lines = ["variant_id\teffect_allele\tother_allele\teffect_allele_frequency\tn"]
-    lines += ["\t".join([name, *pair, frequency, str(int(alleles) // 2)])
-              for _, name, *pair, frequency, alleles in rows if frequency != "NA"]  # fmt: skip
+    lines = ["chromosome\tvariant_id\teffect_allele\tother_allele\teffect_allele_frequency\tn"]
+    lines += ["\t".join([chromosome, name, *pair, frequency, str(int(alleles) // 2)])
+              for chromosome, name, *pair, frequency, alleles in rows if frequency != "NA"]  # fmt: skip
     with gzip.open(ssf := tmp_path / "all.tsv.gz", "wt") as file:
         file.write("\n".join(lines).replace("rs", "rs_") + "\n")
     for number in (1, 4):

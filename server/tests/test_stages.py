@@ -161,17 +161,18 @@ def test_a_question_that_waits_says_so_before_its_answer(federation: Make, monke
     asked = graz.questions()
     graz.send(asked.items[0], trial.cohort(graz, asked.panel_digest))
     monkeypatch.setattr(waiting, "LONG", 0.05)
+    monkeypatch.setattr(waiting, "LOOK_ANYWAY", 0.1)
     noted: list[str] = []
-    look = waiting._look_until
+    until = waiting.until
 
-    def looked(look_once: Any, seconds: float, takes_long: Callable[[], None]) -> Any:
+    def waits(study_id: str, look: Any, seconds: float, takes_long: Callable[[], None]) -> Any:
         def tell() -> None:
             takes_long()
             noted.append(Cohort.objects.get(name="Graz").doing)
 
-        return look(look_once, seconds, tell)
+        return until(study_id, look, seconds, tell)
 
-    monkeypatch.setattr(waiting, "_look_until", looked)
+    monkeypatch.setattr(waiting, "until", waits)
     answer = graz.call("GET", "questions?wait=0.5", headers={HEADER: Doing.WAITING})
     assert answer.status_code == 200
     assert noted == [Doing.WAITING]

@@ -53,14 +53,22 @@ class Spool:
         if self._held > self._room:
             self._write()
 
-    def column(self) -> np.ndarray:
-        """All rows; read-only if they are mapped. Nothing is added afterwards."""
+    def column(self, *, writable: bool = False) -> np.ndarray:
+        """All rows; read-only if they are mapped, unless `writable`. Nothing is added afterwards."""
         if self._file is None:
             whole = np.concatenate([np.zeros(0, self.dtype), *self._parts])
             self._parts = [whole]
             return whole
         self._write()
-        return np.frombuffer(mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ), self.dtype)
+        access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
+        return np.frombuffer(mmap.mmap(self._file.fileno(), 0, access=access), self.dtype)
+
+    def content(self) -> bytes | mmap.mmap:
+        """All rows as bytes, mapped if they are on the disk. Nothing is added afterwards."""
+        if self._file is None:
+            return b"".join(part.tobytes() for part in self._parts)
+        self._write()
+        return mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
 
     def _write(self) -> None:
         try:
@@ -83,6 +91,14 @@ def _unnamed() -> IO[bytes]:
         with contextlib.suppress(OSError):
             return tempfile.TemporaryFile(dir=_ON_DISK)
     return tempfile.TemporaryFile()
+
+
+def filled(rows: int, value: int, dtype: DTypeLike, room: int = ROOM) -> np.ndarray:
+    """A column of one value, to be written to in any order."""
+    spool = Spool(dtype, room)
+    for part in slices(rows):  # each byte is written: into a hole of a full disk nothing could be
+        spool.append(np.full(part.stop - part.start, value, dtype))
+    return spool.column(writable=True)
 
 
 def forget(*columns: np.ndarray | None) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import connection
-from django.db.models import Count, Max, Min, Q, QuerySet, Sum
+from django.db.models import Count, Max, Min, OuterRef, Q, QuerySet, Subquery, Sum
 from django.utils import timezone
 
 from unpooled.algorithms import algorithm, questions_of
@@ -62,6 +62,12 @@ def repeated(query: QuerySet[Any, Any]) -> Callable[[], list[tuple[Any, ...]]]:
             return list(cursor.fetchall())
 
     return run
+
+
+def newest(study_id: str) -> Callable[[], list[tuple[Any, ...]]]:
+    """What changes with nearly all that a study's cohorts can wait for: its version, and its last round."""
+    last = Round.objects.filter(study=OuterRef("pk")).order_by("-pk").values("pk")[:1]
+    return repeated(Study.objects.filter(pk=study_id).values_list("version", Subquery(last)))
 
 
 def rounds_to_advance() -> list[int]:

@@ -139,16 +139,21 @@ class Work:
                 cohort = self.deriving.extended(cohort, question)
         with self._told(Doing.COMPUTING), self.places:
             share = self.answerer.share(message, question, cohort, panel)
-        if dealt and not dealt.result():  # the server takes no share of this round before it
-            return None
         self.session.count("computing", share.seconds)
         quantity = f"{share.title}: {', '.join(share.arrays)}"
         sent = self.session.record(
             quantity, share.data, Form.MASKED, TO_SERVER, round=share.round, arrays=share.arrays
         )
-        delivered = self._deliver(lambda: self.session.api.put_share(share.round, share.nonce, share.data))
+        delivered = self._put(share)
+        if (
+            dealt and not delivered
+        ):  # the server takes no share before its dealing, which was still on its way
+            delivered = dealt.result() and self._put(share)
         self.outbox.append(sent)
         return share if delivered else None
+
+    def _put(self, share: Share) -> bool:
+        return self._deliver(lambda: self.session.api.put_share(share.round, share.nonce, share.data))
 
     def _deal(self, dealing: Dealing) -> bool:
         """Deliver what a round is compared by; False where the server no longer waits for it."""

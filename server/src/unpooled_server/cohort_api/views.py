@@ -31,6 +31,7 @@ def study(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
     seen = request.GET.get("seen", "")
     version = selectors.repeated(Study.objects.filter(pk=cohort.study_id).values_list("version"))
     waiting.until(
+        cohort.study_id,
         lambda: True if str(version()[0][0]) != seen else None,
         waiting.wanted_seconds(request),
         lambda: takes_long(request, cohort),
@@ -160,6 +161,7 @@ def questions(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
     asked = selectors.repeated(selectors.questions(cohort, seen).values_list("pk", "salt", "asked__message"))
     else_new = selectors.repeated(selectors.has_to_look(cohort).values_list("pk"))
     found = waiting.until(
+        cohort.study_id,
         lambda: asked() or ([] if else_new() else None),
         waiting.wanted_seconds(request),
         lambda: takes_long(request, cohort),

@@ -1,24 +1,93 @@
-"""Long polls: an answer waits until there is something to say, by a cheap look into the database."""
+"""Long polls: an answer waits until there is something to say.
+
+Cohorts of one study wait for the same thing, and together. So one of them looks into the database, often and
+cheaply, whether anything is new, and the others look for what is new to them only when it has seen something.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from django.conf import settings
 from django.http import HttpRequest
 
+from unpooled_server import selectors
 from unpooled_server.lending import give_back_connection
 
-LOOK_EVERY = 0.05
+LOOK_EVERY = 0.0125, 0.1
+"""Seconds between two looks, from the first on to the last: a twentieth of what has been waited."""
+LOOK_ANYWAY = 1.0
+"""Seconds after which everybody looks: not all that can be new to somebody shows in what is watched."""
 LONGEST = 25.0
 LONG = 1.0
 """Seconds after which an answer takes long: quick rounds are not written down twice."""
 T = TypeVar("T")
 
 _places = threading.BoundedSemaphore(settings.UNPOOLED_LONG_POLLS)
+
+
+class Watch:
+    """What is new in one study, for all who wait for it in this process."""
+
+    def __init__(self, study_id: str) -> None:
+        self.waiters = 0
+        self.seen: object = None
+        """What the last look saw; None before the first."""
+        self._look = selectors.newest(study_id)
+        self._since = time.monotonic()
+        self._leads = False
+        self._turn = threading.Condition()
+
+    def until_other(self, known: object, seconds: float) -> object:
+        """What is seen once it is not `known`, or after so many seconds."""
+        until = time.monotonic() + seconds
+        while self.seen == known and (left := until - time.monotonic()) > 0:
+            with self._turn:
+                self._turn.wait_for(lambda: not self._leads or self.seen != known, left)
+                if self._leads or self.seen != known:
+                    continue
+                self._leads = True
+            try:
+                self._lead(until)
+            finally:
+                with self._turn:
+                    self._leads = False
+                    self._turn.notify_all()  # of the news, or so that another one leads
+        return self.seen
+
+    def _lead(self, until: float) -> None:
+        """Look for all until there is something new."""
+        while (now := time.monotonic()) < until:
+            seen = self._look()
+            give_back_connection()
+            if seen != self.seen:
+                self.seen, self._since = seen, now
+                return
+            least, most = LOOK_EVERY
+            time.sleep(min(max(least, (now - self._since) / 20), most))
+
+
+_watches: dict[str, Watch] = {}
+_entering = threading.Lock()
+
+
+@contextmanager
+def _watch(study_id: str) -> Iterator[Watch]:
+    """The study's watch, which lasts as long as somebody waits."""
+    with _entering:
+        watch = _watches.get(study_id) or _watches.setdefault(study_id, Watch(study_id))
+        watch.waiters += 1
+    try:
+        yield watch
+    finally:
+        with _entering:
+            watch.waiters -= 1
+            if not watch.waiters:
+                del _watches[study_id]
 
 
 def wanted_seconds(request: HttpRequest) -> float:
@@ -28,36 +97,42 @@ def wanted_seconds(request: HttpRequest) -> float:
         return 0.0
 
 
-def until(look: Callable[[], T | None], seconds: float, takes_long: Callable[[], None]) -> T | None:
-    """What `look` finds, looking again and again for so long. Without a free place it waits a little only.
+def until(
+    study_id: str, look: Callable[[], T | None], seconds: float, takes_long: Callable[[], None]
+) -> T | None:
+    """What `look` finds, looking again whenever there is something new in the study, for so many seconds.
 
-    `takes_long` is called once, when nothing was found for a while.
+    Without a free place it waits a little only. `takes_long` is called once, when nothing was found for a
+    while.
 
     A waiting request holds a thread of the web server; some threads must stay free for shares.
     """
-    found = look()
-    if found is not None or seconds <= 0:
-        return found
-    if not _places.acquire(blocking=False):
-        give_back_connection()
-        time.sleep(min(seconds, 1.0))
+    if seconds <= 0:
         return look()
-    try:
-        return _look_until(look, seconds, takes_long)
-    finally:
-        _places.release()
+    with _watch(study_id) as watch:
+        known = watch.seen  # before it looks: what comes after that is other than what is known
+        if (found := look()) is not None:
+            return found
+        if not _places.acquire(blocking=False):
+            give_back_connection()
+            time.sleep(min(seconds, 1.0))
+            return look()
+        try:
+            return _look_until(watch, known, look, seconds, takes_long)
+        finally:
+            _places.release()
 
 
-def _look_until(look: Callable[[], T | None], seconds: float, takes_long: Callable[[], None]) -> T | None:
+def _look_until(
+    watch: Watch, known: object, look: Callable[[], T | None], seconds: float, takes_long: Callable[[], None]
+) -> T | None:
     began, is_told = time.monotonic(), False
-    pause = LOOK_EVERY / 4  # the next question is often near
     while (waited := time.monotonic() - began) < seconds:
         if waited > LONG and not is_told:
             takes_long()
             is_told = True
         give_back_connection()
-        time.sleep(pause)
+        known = watch.until_other(known, min(LOOK_ANYWAY, seconds - waited))
         if (found := look()) is not None:
             return found
-        pause = min(pause * 1.5, LOOK_EVERY)
     return None

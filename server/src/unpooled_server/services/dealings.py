@@ -5,6 +5,7 @@ So a round all of whose shares are committed has its dealing too.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 from unpooled.errors import ProtocolError
@@ -12,10 +13,15 @@ from unpooled.protocol import comparing
 from unpooled.protocol.dealing import dealer_of
 from unpooled_server import store
 from unpooled_server.errors import Conflict, Refused, Unavailable
+from unpooled_server.lending import give_back_connection
 from unpooled_server.models import Cohort, Round, Study
 from unpooled_server.selectors import roster_of
 from unpooled_server.services.joining import still_admitted
 from unpooled_server.services.uploads import Awaited
+
+MOMENT = 1.0
+"""Seconds for which a share waits for its dealing: a thread of the web server waits with it."""
+LOOK_EVERY = 0.005
 
 
 def dealer(study: Study, round_id: int) -> str:
@@ -48,11 +54,18 @@ def awaited_bytes(cohort: Cohort, round_id: int, wanted: Awaited) -> int:
 
 
 def require_before_share(cohort: Cohort, round_id: int, wanted: Awaited) -> None:
-    """Refuse the share of the cohort that deals as long as its dealing is not there."""
+    """Refuse the share of the cohort that deals unless its dealing is there, or comes in a moment.
+
+    Clients send both at the same time; without the wait, each round would take a message's time longer.
+    """
     if not wanted.circuit or dealer(cohort.study, round_id) != cohort.name:
         return
-    if not store.share_is_there(store.dealing_path(cohort.study_id, round_id), size(wanted)):
-        raise Conflict("no-dealing", f"Round {round_id} needs this cohort's dealing first.")
+    path, until = store.dealing_path(cohort.study_id, round_id), time.monotonic() + MOMENT
+    give_back_connection()
+    while not store.share_is_there(path, size(wanted)):
+        if time.monotonic() > until:
+            raise Conflict("no-dealing", f"Round {round_id} needs this cohort's dealing first.")
+        time.sleep(LOOK_EVERY)
 
 
 def commit(cohort: Cohort, round_id: int, blocks: Iterator[bytes], size: int) -> None:

@@ -28,6 +28,9 @@ from unpooled_server.services.transitions import PLATFORM, note
 MOST_BEGINNINGS = 4
 """A compensator that loses a session so often, one time after the other, is as good as away."""
 
+NOTED_EVERY = 1.0
+"""Seconds after which people can see which turn a comparison is at; most are over by then."""
+
 Bits = dict[str, np.ndarray]
 Ask = Callable[[int, bytes, int], bytes]
 """Sends the openings of turn `number`; back comes an answer of so many bytes."""
@@ -81,15 +84,19 @@ def _played(turns: Generator[bytes, bytes, Bits], current: Round, ask: Ask) -> B
     """All turns, one after the other; how long each took is noted with the round."""
     seconds: list[float] = []
     sizes = comparing.lengths(current.scheme, current.circuit, current.words).compensator
-    openings = next(turns)
+    openings, noted = next(turns), time.monotonic()
     try:
         for number, size in enumerate(sizes, start=1):
             began = time.monotonic()
             answer = ask(number, openings, size)
-            seconds.append(round(time.monotonic() - began, 6))
-            _note(current, seconds)
+            now = time.monotonic()
+            seconds.append(round(now - began, 6))
+            if now - noted > NOTED_EVERY:
+                _note(current, seconds)
+                noted = now
             openings = turns.send(answer)
     except StopIteration as end:
+        _note(current, seconds)
         bits: Bits = end.value
         return bits
     raise ProtocolError("the comparison does not end")
