@@ -33,7 +33,7 @@ def count_far(study: Study, chunk: Chunk, counted: Counted) -> Asks[None]:
     `counted` are the variants that are in the results.
     """
     plan = study.plan
-    if not plan.frequency_flags or plan.alone or chunk.chromosome != DIPLOID:
+    if not plan.frequency_flags or chunk.chromosome != DIPLOID:
         return
     codes = study.panel.chromosome[counted.variants]
     some = counted.some(np.asarray((codes >= 1) & (codes <= plan.autosomes)))
