@@ -244,7 +244,7 @@ def resume(study: Study, due: Sequence[Branch]) -> None:
 
 def _resume(study: Study, branch: Branch) -> None:
     children = branch.children.filter(state=BranchState.ENDED)
-    values: dict[int, list[bytes]] = {}
+    values: dict[int, list[bytes | memoryview]] = {}
     kept = Kept.objects.filter(branch__in=children).order_by("branch__place", "number")
     for branch_id, data in kept.values_list("branch", "data"):
         values.setdefault(branch_id, []).append(data)
