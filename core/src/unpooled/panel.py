@@ -213,7 +213,7 @@ class Panel:
 def _digest(data: bytes | mmap.mmap) -> bytes:
     sha256, whole = hashlib.sha256(), np.frombuffer(data, np.uint8)
     for part in slices(len(whole), PART_BYTES):
-        sha256.update(whole[part])
+        sha256.update(whole[part].data)
         forget(whole)
     return sha256.digest()
 
