@@ -13,9 +13,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from unpooled.agreement import reconcile
+from unpooled.algorithms import ALGORITHMS
+from unpooled.algorithms.shared.frequencies import scores
+from unpooled.frequency_option import FAR
 from unpooled.plan import Plan
+from unpooled.run import run
 from unpooled.simulate import simulate
-from unpooled_client.compare.frequencies import FAR, SHOWN, beside_dosages, beside_the_pool, scores
+from unpooled_client.compare.frequencies import SHOWN, beside_dosages, beside_the_pool
 from unpooled_client.data.cohort import PlinkData, open_cohort
 from unpooled_client.data.options import DataOptions
 
@@ -69,6 +74,21 @@ def test_mixed_up_alleles_have(made: Path) -> None:
     assert abs(first.score) == max(abs(one.score) for one in found.farthest) > FAR
     nobody = np.zeros(len(data.samples), bool)
     assert beside_the_pool(made / "all.frq", data, PLAN, nobody).variants == 0
+
+
+def test_a_study_that_counts_them_has_the_sum_of_what_each_cohort_finds(made: Path, tmp_path: Path) -> None:
+    """By the .frq that it gives; it knows the pool's frequencies to more digits."""
+    cohorts = [cohort(made, number) for number in (4, 2, 3)]
+    plan = dataclasses.replace(PLAN, files=("frq",), frequency_flags=True, chunk_size=150)
+    panel = reconcile({str(k): data.panel for k, data in enumerate(cohorts)}).panel
+    tables = run(plan, panel, [data.align(panel) for data in cohorts])
+    test = ALGORITHMS[plan.test]
+    with (tmp_path / "all.frq").open("wb") as file:
+        test.files["frq"](file, panel, test.columns_for("frq", tables), plan)
+    far = [beside_the_pool(tmp_path / "all.frq", data, plan, None).far for data in cohorts]
+    assert far[0] > FLIPPED // 2
+    summary = test.summarise(tables)
+    assert summary is not None and summary["frequencies_far"] == sum(far)
 
 
 def test_only_founders_are_compared_unless_the_plan_says_otherwise(made: Path) -> None:

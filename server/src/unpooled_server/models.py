@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from unpooled.algorithms.shared.summary import Summary
+from unpooled.algorithms.shared.summary import FREQUENCIES_FAR, Summary
 from unpooled.plan import Plan
 from unpooled.protocol import comparing
 from unpooled_server.names import OVER, BranchState, CohortState, PauseKind, Phase, RoundState, StudyState
@@ -111,7 +111,8 @@ class Study(models.Model):
         if self.summary is None:
             return []
         names = self.phenotypes
-        return [self.summary[name] for name in names] if len(names) > 1 else [self.summary]
+        found = [self.summary[name] for name in names] if len(names) > 1 else [self.summary]
+        return [{FREQUENCIES_FAR: None, **one} for one in found]  # earlier releases did not count them
 
     @property
     def phenotypes(self) -> list[str]:

@@ -1,10 +1,4 @@
-"""This cohort's frequencies beside the pool's, from the study's results: how many differ beyond chance.
-
-A cohort is a part of the pool. If its people are like the others, the frequency among its n alleles has mean
-p and variance p(1-p)(1/n - 1/N), where p is the frequency among the pool's N. Of a rare allele it is far from
-normal, and chance is soon many deviations away. So the smaller of two scores counts, that and the one of
-arcsin √p: the first is the cautious one below p, the second above it.
-"""
+"""This cohort's frequencies beside the pool's, from the study's results: how many differ beyond chance."""
 
 from __future__ import annotations
 
@@ -18,18 +12,18 @@ from typing import TypeAlias
 
 import numpy as np
 
+from unpooled.algorithms.shared.frequencies import scores
 from unpooled.algorithms.shared.groups import complete
 from unpooled.chromosomes import chromosome_code
 from unpooled.formats import titles
 from unpooled.formats.reading import Line, Report
 from unpooled.formats.ssf import CHROMOSOME, FREQUENCIES, written_ids
+from unpooled.frequency_option import FAR
 from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.frequencies import Reference, dosed_in, expected_of, observed_in
 
-FAR = 5.0
-"""Deviations that no variant is away by chance, of a million or so."""
 SHOWN = 10
 
 _AT_ONCE = 1 << 16  # lines
@@ -146,17 +140,6 @@ def _in_both(
         theirs.append(here[at])
         mine.append(rows)
     return np.concatenate(theirs), np.concatenate(mine)
-
-
-def scores(own: np.ndarray, of_own: np.ndarray, pool: np.ndarray, of_pool: np.ndarray) -> np.ndarray:
-    """How many deviations frequencies, float64 (k,), among so many alleles are from the pool's; NaN where
-    there is nothing to compare."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        spread = 1 / of_own - 1 / of_pool
-        plain = (own - pool) / np.sqrt(pool * (1 - pool) * spread)
-        angle = 2 * (np.arcsin(np.sqrt(own)) - np.arcsin(np.sqrt(pool.clip(0, 1)))) / np.sqrt(spread)
-    found = np.where(np.abs(plain) < np.abs(angle), plain, angle)
-    return np.where((of_own > 0) & (spread > 0) & np.isfinite(found), found, np.nan)
 
 
 def _far(data: PlinkData, variant: int, pool: float, own: float, score: float) -> Far:

@@ -39,15 +39,17 @@ RELEASE = version("unpooled-core")
 class Progress:
     """What a branch did until it had to wait, or ended. Its rows are on disk; nothing else is stored yet."""
 
-    call: Call[Any]
-    outcome: Outcome
+    procedure: str
+    kept: bytes | None
+    """The arguments, or the value of one that has ended; None if its journal goes on."""
+    waits_for: Question | Each | None
     rows: Sequence[RowFile]
     children: Sequence[Progress]
     """The branches that it waits for, already begun."""
 
     @property
     def state(self) -> BranchState:
-        match self.outcome.waits_for:
+        match self.waits_for:
             case Question():
                 return BranchState.ASKING
             case Each():
@@ -64,7 +66,7 @@ def given(study: Study) -> procedure.Study:
 def begun(study: Study, call: Call[Any]) -> Progress:
     """Begin a branch. Nothing is stored."""
     running = Running(call, questions_of(study.plan))
-    return _progress(study, running, running.go_on())
+    return _progress(study, running, running.go_on(), is_new=True)
 
 
 class OvertakenError(Exception):
@@ -91,7 +93,7 @@ def gone_on(study: Study, branch_id: int, waited_for: bytes, came: bytes) -> Pro
     return _progress(study, running, running.go_on(running.read(came)))
 
 
-def _progress(study: Study, running: Running, outcome: Outcome) -> Progress:
+def _progress(study: Study, running: Running, outcome: Outcome, *, is_new: bool = False) -> Progress:
     rows = [
         RowFile(
             study=study,
@@ -101,8 +103,15 @@ def _progress(study: Study, running: Running, outcome: Outcome) -> Progress:
         )
         for part in outcome.rows
     ]
+    # At once: arguments and value can be large, and are not held while this is stored.
+    kept = None
+    if outcome.waits_for is None:
+        kept = codec.encode(outcome.value)
+    elif is_new or outcome.replaced:
+        kept = codec.encode(running.call.arguments)
     calls = outcome.waits_for.calls if isinstance(outcome.waits_for, Each) else ()
-    return Progress(running.call, outcome, rows, [begun(study, call) for call in calls])
+    children = [begun(study, call) for call in calls]
+    return Progress(running.call.procedure.name, kept, outcome.waits_for, rows, children)
 
 
 def store_first(study: Study, progress: Progress) -> None:
@@ -115,8 +124,7 @@ def store_next(study: Study, branch: Branch, came: bytes, progress: Progress) ->
 
     BoundError if the sum of a new question could overflow.
     """
-    outcome = progress.outcome
-    if outcome.replaced or outcome.waits_for is None:
+    if progress.kept is not None:
         branch.kept.all().delete()
         _keep([(branch, progress)])
     else:
@@ -124,8 +132,8 @@ def store_next(study: Study, branch: Branch, came: bytes, progress: Progress) ->
         Kept.objects.create(branch=branch, number=number, asked=branch.waits_for, data=came)
     Branch.objects.filter(pk=branch.pk).update(
         state=progress.state,
-        procedure=progress.call.procedure.name,
-        waits_for=driver.digest(outcome.waits_for),
+        procedure=progress.procedure,
+        waits_for=driver.digest(progress.waits_for),
     )
     _store_doings(study, [(branch, progress)])
     if progress.state == BranchState.ENDED and branch.parent_id is not None:
@@ -142,10 +150,10 @@ def _store_new(study: Study, parent: Branch | None, started: Sequence[Progress])
             study=study,
             parent=parent,
             place=place,
-            procedure=progress.call.procedure.name,
+            procedure=progress.procedure,
             release=RELEASE,
             state=progress.state,
-            waits_for=driver.digest(progress.outcome.waits_for),
+            waits_for=driver.digest(progress.waits_for),
         )
         for place, progress in enumerate(started)
     )
@@ -156,22 +164,13 @@ def _store_new(study: Study, parent: Branch | None, started: Sequence[Progress])
 
 def _keep(pairs: Iterable[tuple[Branch, Progress]]) -> None:
     """Keep the arguments of branches, or the values of those that have ended."""
-    Kept.objects.bulk_create(
-        Kept(
-            branch=branch,
-            number=0,
-            data=codec.encode(
-                progress.outcome.value if progress.state == BranchState.ENDED else progress.call.arguments
-            ),
-        )
-        for branch, progress in pairs
-    )
+    Kept.objects.bulk_create(Kept(branch=branch, number=0, data=progress.kept) for branch, progress in pairs)
 
 
 def _store_doings(study: Study, pairs: Sequence[tuple[Branch, Progress]]) -> None:
     """Store the rows of branches, and ask what they wait for."""
     RowFile.objects.bulk_create(row for _, progress in pairs for row in progress.rows)
-    asked = [(branch, progress.outcome.waits_for) for branch, progress in pairs]
+    asked = [(branch, progress.waits_for) for branch, progress in pairs]
     _open_rounds(study, [(branch, found) for branch, found in asked if isinstance(found, Question)])
     for branch, progress in pairs:
         if progress.children:
