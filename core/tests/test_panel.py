@@ -256,6 +256,7 @@ def test_by_id_the_agreement_in_windows_is_that_of_whole_lists(
     aligned = align(one, other, first)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(agreement.windows, "__defaults__", (rows,))
+        patch.setattr(agreement, "WINDOW_ROWS", 3 * rows)
         parts = list(reconciled(lists))
         found = reconcile(lists)
         again = align(one, other, first)

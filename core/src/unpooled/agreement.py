@@ -120,11 +120,15 @@ def _in_order(agreements: Iterator[Agreement]) -> Iterator[Agreement]:
         yield first
         return
     panels: list[Panel] = []
+    waiting: list[Panel] = []
     remarks: list[Remark] = []
     for agreement in itertools.chain([first, second], agreements):
-        panels.append(agreement.panel.put_away())
+        waiting.append(agreement.panel)
         remarks += agreement.remarks
-    yield from map(Agreement, merged(panels))
+        if sum(map(len, waiting)) >= WINDOW_ROWS:
+            panels.append(_in_one(waiting).put_away())
+            waiting.clear()
+    yield from map(Agreement, merged([*panels, _in_one(waiting or [first.panel.take(slice(0))])]))
     yield Agreement(Panel.of([]), tuple(remarks))
 
 
@@ -133,9 +137,13 @@ def merged(panels: Sequence[Panel]) -> Iterator[Panel]:
     another."""
     cuts = place_cuts(panels, len(panels))
     for here in zip(*(between_cuts(panel, cuts) for panel in panels), strict=True):
-        part = _concatenate([panel.take(rows).compacted() for panel, rows in zip(panels, here, strict=True)])
-        yield part.take(canonical_order(part.chromosome, part.position, part.name))
+        yield _in_one([panel.take(rows).compacted() for panel, rows in zip(panels, here, strict=True)])
         forget(*(column for panel in panels for column in panel.columns))
+
+
+def _in_one(panels: Sequence[Panel]) -> Panel:
+    whole = _concatenate(panels)
+    return whole.take(canonical_order(whole.chromosome, whole.position, whole.name))
 
 
 Part: TypeAlias = slice | np.ndarray

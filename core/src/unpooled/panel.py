@@ -22,7 +22,7 @@ import numpy as np
 from unpooled import list_form, partition
 from unpooled.alleles import Pair
 from unpooled.errors import ProtocolError
-from unpooled.list_form import BLOCK_ROWS
+from unpooled.list_form import BLOCK_ROWS, PART_BYTES
 from unpooled.place_names import NamesByPlace, Words
 from unpooled.spool import AT_ONCE, Spool, forget, slices
 
@@ -156,7 +156,7 @@ class Panel:
             chromosome, found.position, found.ids, found.alleles, found.first, found.second, found.autosomes
         )
         panel.check_order()
-        panel.__dict__["_measured"] = hashlib.sha256(data).digest(), len(data)  # what `pieces` would come to
+        panel.__dict__["_measured"] = _digest(data), len(data)  # what `pieces` would come to
         return panel
 
     @classmethod
@@ -208,6 +208,14 @@ class Panel:
         order = canonical_order(chromosome, position, names)
         panel = cls(chromosome, position, names, alleles, *pairs.astype(np.uint32).T)
         return panel.take(order)
+
+
+def _digest(data: bytes | mmap.mmap) -> bytes:
+    sha256, whole = hashlib.sha256(), np.frombuffer(data, np.uint8)
+    for part in slices(len(whole), PART_BYTES):
+        sha256.update(whole[part].data)
+        forget(whole)
+    return sha256.digest()
 
 
 def canonical_order(chromosome: np.ndarray, position: np.ndarray, name: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from unpooled.cohort import AT_ONCE
 
 BASE = 320e6
 PER_VARIANT = 200
-PER_VARIANT_BY_PLACE = 50  # IDs are not in memory then
+PER_VARIANT_BY_PLACE = 20  # IDs are nowhere then
 USUAL_ID = 25
 
 
