@@ -216,8 +216,9 @@ class Branch(models.Model):
 
 
 class Kept(models.Model):
-    """What is kept of a branch: the arguments of its call, number 0, then its journal; in the end its value.
+    """What is kept of a branch: the arguments of its call, then its journal; in the end its value.
 
+    Arguments and value come first, in several rows where they are long, and these have nothing in `asked`.
     Apart from it: these are megabytes, and a branch is looked at and changed often.
     """
 

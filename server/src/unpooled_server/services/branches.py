@@ -8,7 +8,7 @@ the study's lock, if nobody else was faster.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -33,6 +33,8 @@ from unpooled_server.services.joining import locked
 from unpooled_server.services.transitions import touch
 
 RELEASE = version("unpooled-core")
+_LONGEST = 1 << 24
+"""Bytes of a row of what is kept of a branch."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +86,13 @@ def gone_on(study: Study, branch_id: int, waited_for: bytes, came: bytes) -> Pro
     entries = list(kept.values_list("asked", "data", "branch__procedure", "branch__release"))
     if not entries:
         raise OvertakenError
-    (_, arguments, name, release), *journal = entries
+    *_, name, release = entries[0]
     if release != RELEASE:
         raise OtherRelease(release, RELEASE)
-    call = PROCEDURES[name].call(given(study), bytes(arguments))
-    before = [Entry(bytes(asked), bytes(data)) for asked, data, *_ in journal]
+    arguments = b"".join(data for asked, data, *_ in entries if not asked)
+    before = [Entry(bytes(asked), bytes(data)) for asked, data, *_ in entries if asked]
+    del entries  # arguments can be large
+    call = PROCEDURES[name].call(given(study), arguments)
     running = Running.again(call, before, questions_of(study.plan), waited_for)
     return _progress(study, running, running.go_on(running.read(came)))
 
@@ -164,7 +168,20 @@ def _store_new(study: Study, parent: Branch | None, started: Sequence[Progress])
 
 def _keep(pairs: Iterable[tuple[Branch, Progress]]) -> None:
     """Keep the arguments of branches, or the values of those that have ended."""
-    Kept.objects.bulk_create(Kept(branch=branch, number=0, data=progress.kept) for branch, progress in pairs)
+    rows = [
+        Kept(branch=branch, number=number, data=part)
+        for branch, progress in pairs
+        for number, part in enumerate(_parts(progress.kept or b""))
+    ]
+    Kept.objects.bulk_create(row for row in rows if len(row.data) < _LONGEST)
+    for row in rows:
+        if len(row.data) == _LONGEST:  # one by one: a database holds what it is given, and once more the row
+            row.save(force_insert=True)
+
+
+def _parts(data: bytes) -> Iterator[memoryview]:
+    for start in range(0, max(len(data), 1), _LONGEST):
+        yield memoryview(data)[start : start + _LONGEST]
 
 
 def _store_doings(study: Study, pairs: Sequence[tuple[Branch, Progress]]) -> None:
@@ -227,10 +244,11 @@ def resume(study: Study, due: Sequence[Branch]) -> None:
 
 def _resume(study: Study, branch: Branch) -> None:
     children = branch.children.filter(state=BranchState.ENDED)
-    values = dict(
-        Kept.objects.filter(branch__in=children).order_by("branch__place").values_list("branch", "data")
-    )
-    came = driver.values_bytes(map(bytes, values.values()))
+    values: dict[int, list[bytes | memoryview]] = {}
+    kept = Kept.objects.filter(branch__in=children).order_by("branch__place", "number")
+    for branch_id, data in kept.values_list("branch", "data"):
+        values.setdefault(branch_id, []).append(data)
+    came = driver.values_bytes(map(b"".join, values.values()))
     progress = gone_on(study, branch.pk, bytes(branch.waits_for), came)
     with transaction.atomic():
         if locked(study.pk).state not in LIVE:

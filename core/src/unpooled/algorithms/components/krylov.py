@@ -63,13 +63,13 @@ class Krylov:
         small[:d, :d] = self.small
         small[:, d:], small[d:] = inside, inside.T
         small[d:, d:] = (inside[d:] + inside[d:].T) / 2
-        rows, u, sizes = _apart(_outside(product, self.blocks))
+        rows, u, sizes = _apart(_take_out(product.copy(), self.blocks))
         kept = sizes > _SPENT * np.abs(small).max(initial=0) + self.lost
-        rows, u, sizes = rows[kept], u[:, kept], sizes[kept]
-        exact = np.linalg.qr(_outside(rows, self.blocks).T)[0].T
+        exact, rest = _orthonormal(_take_out(rows[kept], self.blocks))
         following = Directions.of(exact)
-        left = u * sizes @ (rows @ exact.T)
-        lost = float(np.hypot(self.lost, np.linalg.norm(left @ (exact - following.rows()))))
+        exact -= following.rows()  # what rounding loses
+        left = u[:, kept] * sizes[kept] @ rest
+        lost = float(np.hypot(self.lost, np.linalg.norm(left @ exact)))
         return Krylov((*self.blocks, following), small, left, lost)
 
     def found(self, count: int) -> Found:
@@ -92,9 +92,9 @@ class Krylov:
         return np.asarray(vectors * np.sign(largest))
 
 
-def _outside(rows: np.ndarray, blocks: Sequence[Directions]) -> np.ndarray:
-    """What of them is outside the space of blocks. Twice: once leaves too much where little is outside."""
-    rows = rows.copy()
+def _take_out(rows: np.ndarray, blocks: Sequence[Directions]) -> np.ndarray:
+    """The same rows, without what of them is within the space of blocks. Twice: once leaves too much where
+    little is outside."""
     for _ in range(2):
         for block in blocks:  # of which one at a time is unpacked: all together are the most that there is
             q = block.rows()
@@ -111,6 +111,13 @@ def _apart(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     del rows  # large, as what follows
     u, sizes, of_q = np.linalg.svd(r.T)
     return of_q @ q.T, u, sizes
+
+
+def _orthonormal(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The orthonormal rows next to some that nearly are, float64 (b, m), and these by those, (b, b)."""
+    values, vectors = np.linalg.eigh(rows @ rows.T)
+    near = vectors * np.sqrt(values) @ vectors.T
+    return vectors / np.sqrt(values) @ vectors.T @ rows, near
 
 
 @dataclass(frozen=True, eq=False)
