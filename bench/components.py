@@ -60,6 +60,8 @@ def generated(variants: int, samples: int, cohorts: int) -> Path:
 def study(data: Path, count: int) -> dict[str, Any]:
     """Seconds, bytes of a cohort, and the peak memory of each party."""
     out = data / "components"
+    for before in data.glob("cohort*.eigenvec*"):  # of an earlier run: a client writes over no other's files
+        before.unlink()
     cohorts = [word for k in range(1, count + 1) for word in ("--bfile", data / f"cohort{k}")]
     command = [sys.executable, "-m", "unpooled_webapp", "rehearse", "--test", "pca", "--quiet"]
     largest = largest_of([*map(str, [*command, "--pca", COMPONENTS, *cohorts, "--out", out])])

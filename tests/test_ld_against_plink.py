@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from unpooled.simulate import simulate
@@ -12,6 +14,7 @@ from unpooled.simulate import simulate
 from .conftest import MICE, Rehearse
 
 Programs = Callable[..., str]
+WINDOW, STEP = 50, 5
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +23,18 @@ def founders(mouse: Path, plink: Programs, tmp_path_factory: pytest.TempPathFact
     prefix = tmp_path_factory.mktemp("founders") / "mouse"
     plink("--bfile", mouse, *MICE, "--make-founders", "--make-bed", "--out", prefix)
     return prefix
+
+
+def without_calls(prefix: Path, rate: float, out: Path) -> Path:
+    """The same files in which some calls are missing, drawn at random."""
+    for end in (".bim", ".fam"):
+        shutil.copy(prefix.with_suffix(end), out.with_suffix(end))
+    data = np.frombuffer(prefix.with_suffix(".bed").read_bytes(), np.uint8).copy()
+    codes = (data[3:, None] >> np.arange(0, 8, 2)) & 3
+    codes[np.random.default_rng(3).random(codes.shape) < rate] = 1
+    data[3:] = (codes << np.arange(0, 8, 2)).sum(axis=1).astype(np.uint8)
+    out.with_suffix(".bed").write_bytes(data.tobytes())
+    return out
 
 
 def flags_of(cohorts: Sequence[Path]) -> list[object]:
@@ -62,3 +77,38 @@ def test_beside_x_the_variants_that_plink2_keeps(
     plink2("--bfile", tmp_path / "pooled", *own, "--indep-pairwise", 40, 1, 0.01,
            "--out", tmp_path / "theirs")  # fmt: skip
     check_files(tmp_path / "ours", tmp_path / "theirs")
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.05])
+def test_with_missing_calls_little_more_is_kept_and_little_more_linkage_left(
+    rate: float,
+    founders: Path,
+    split: Callable[..., list[Path]],
+    rehearse: Rehearse,
+    plink: Programs,
+    plink2: Programs,
+    tmp_path: Path,
+) -> None:
+    """Side by side: PLINK leaves out of a pair whoever lacks a call, and here the mean stands for it."""
+    prefix = without_calls(founders, rate, tmp_path / "mouse")
+    cohorts = flags_of(split(prefix, (5, 3, 2), tmp_path, *MICE))
+    own = ("--chr-set", 19, "--maf", 0.02)
+    rehearse("--test", "prune", *cohorts, *own, "--indep-pairwise", "50 5 0.2", "--out", tmp_path / "ours")
+    plink2("--bfile", prefix, *own, "--indep-pairwise", "50", "5", "0.2", "--out", tmp_path / "theirs")
+    ours, left = linkage_left(prefix, tmp_path / "ours", plink)
+    theirs, left_by_plink = linkage_left(prefix, tmp_path / "theirs", plink)
+    assert theirs <= ours <= theirs * (1 + 3 * rate)
+    assert left_by_plink <= 0.2 and left <= 0.2 / (1 - rate) ** 2  # as much of r² as means take away
+
+
+def linkage_left(prefix: Path, pruned: Path, plink: Programs) -> tuple[int, float]:
+    """How many variants are kept, and the largest r² of PLINK's of two that certainly shared a window."""
+    kept = Path(f"{pruned}.prune.in").read_text().split()
+    compared = {*kept, *Path(f"{pruned}.prune.out").read_text().split()}
+    lines = (line.split() for line in prefix.with_suffix(".bim").read_text().splitlines())
+    place = {name: k for k, name in enumerate(name for _, name, *_ in lines if name in compared)}
+    windows = ("--ld-window", WINDOW, "--ld-window-r2", 0.1, "--ld-window-kb", 1_000_000)
+    plink("--bfile", prefix, *MICE, "--extract", f"{pruned}.prune.in", "--r2", *windows, "--out", pruned)
+    _, *rows = (line.split() for line in Path(f"{pruned}.ld").read_text().splitlines())
+    near = [float(row[6]) for row in rows if place[row[5]] - place[row[2]] <= WINDOW - STEP]
+    return len(kept), max(near)

@@ -183,8 +183,7 @@ def with_own_variant(agreed: Panel, relay: Relay) -> Panel:
     shared = {line.split(b"\t")[2] for line in lines}
     extra = next(line for line in own if line.split(b"\t")[2] not in shared)
     rows = [line.split(b"\t") for line in [*lines[1:], extra]]
-    rows.sort(key=lambda row: (int(row[0]), int(row[1]), row[2]))
-    return list_text.read(b"".join(b"\t".join(row) + b"\n" for row in rows))
+    return Panel.of([(int(chromosome), int(position), *words) for chromosome, position, *words in rows])
 
 
 def test_a_cohort_that_is_given_another_panel_yields_no_number(trial: Trial) -> None:

@@ -13,9 +13,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from unpooled.agreement import reconcile
+from unpooled.algorithms import ALGORITHMS
+from unpooled.algorithms.shared.frequencies import scores
+from unpooled.frequency_option import FAR
 from unpooled.plan import Plan
+from unpooled.run import run
 from unpooled.simulate import simulate
-from unpooled_client.compare.frequencies import FAR, SHOWN, beside_dosages, beside_the_pool, scores
+from unpooled_client.compare.frequencies import SHOWN, beside_dosages, beside_the_pool
 from unpooled_client.data.cohort import PlinkData, open_cohort
 from unpooled_client.data.options import DataOptions
 
@@ -71,6 +76,21 @@ def test_mixed_up_alleles_have(made: Path) -> None:
     assert beside_the_pool(made / "all.frq", data, PLAN, nobody).variants == 0
 
 
+def test_a_study_that_counts_them_has_the_sum_of_what_each_cohort_finds(made: Path, tmp_path: Path) -> None:
+    """By the .frq that it gives; it knows the pool's frequencies to more digits."""
+    cohorts = [cohort(made, number) for number in (4, 2, 3)]
+    plan = dataclasses.replace(PLAN, files=("frq",), frequency_flags=True, chunk_size=150)
+    panel = reconcile({str(k): data.panel for k, data in enumerate(cohorts)}).panel
+    tables = run(plan, panel, [data.align(panel) for data in cohorts])
+    test = ALGORITHMS[plan.test]
+    with (tmp_path / "all.frq").open("wb") as file:
+        test.files["frq"](file, panel, test.columns_for("frq", tables), plan)
+    far = [beside_the_pool(tmp_path / "all.frq", data, plan, None).far for data in cohorts]
+    assert far[0] > FLIPPED // 2
+    summary = test.summarise(tables)
+    assert summary is not None and summary["frequencies_far"] == sum(far)
+
+
 def test_only_founders_are_compared_unless_the_plan_says_otherwise(made: Path) -> None:
     data = cohort(made, 1)
     samples = dataclasses.replace(data.samples, founder=np.zeros(len(data.samples), bool))
@@ -83,9 +103,9 @@ def test_only_founders_are_compared_unless_the_plan_says_otherwise(made: Path) -
 def test_a_study_of_dosages_has_the_same_flags(made: Path, tmp_path: Path) -> None:
     """Its frequencies are in GWAS-SSF, where IDs are in the format's signs."""
     rows = [line.split() for line in (made / "all.frq").read_text().splitlines()[1:]]
-    lines = ["variant_id\teffect_allele\tother_allele\teffect_allele_frequency\tn"]
-    lines += ["\t".join([name, *pair, frequency, str(int(alleles) // 2)])
-              for _, name, *pair, frequency, alleles in rows if frequency != "NA"]  # fmt: skip
+    lines = ["chromosome\tvariant_id\teffect_allele\tother_allele\teffect_allele_frequency\tn"]
+    lines += ["\t".join([chromosome, name, *pair, frequency, str(int(alleles) // 2)])
+              for chromosome, name, *pair, frequency, alleles in rows if frequency != "NA"]  # fmt: skip
     with gzip.open(ssf := tmp_path / "all.tsv.gz", "wt") as file:
         file.write("\n".join(lines).replace("rs", "rs_") + "\n")
     for number in (1, 4):

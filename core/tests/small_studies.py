@@ -57,6 +57,7 @@ def of_variants(test: str, **changes: Any) -> Small:
             "trait": ALGORITHMS[test].traits[0],
             **({} if test in ("chi-square", "prune", "pca") else {"covariates": COVARIATES}),
             **({"few_studies": True} if test in ("linear", "logistic") else {}),
+            **({"frequency_flags": True} if test in ("chi-square", "linear", "logistic") else {}),
             "files": tuple(ALGORITHMS[test].files),
             "chunk_size": 4,
             "hwe": 1e-20,

@@ -122,6 +122,23 @@ def test_variants_that_say_something_in_some_cohorts_only(plinks: Reports) -> No
     assert np.isfinite(rows["beta"][place, 0]).tolist() == [False, False, True, True, *[False] * 5]
 
 
+def test_on_x_nobody_varies_where_only_one_man_has_both_alleles(plinks: Reports) -> None:
+    """Copies change with sex alone, of the allele that all have: of the other nothing is to be left."""
+    pooled = generated(3, n=400, missing=0.02)
+    of, copies = cohorts_of(pooled), pooled.copies
+    on_x = [k for k, variant in enumerate(pooled.variants) if variant[0] == 23]
+    man = np.flatnonzero(pooled.samples.sex == 1)[0]
+    for k in on_x:
+        copies[k, copies[k] >= 0] = 2 * (k % 2)
+        copies[k, man] = 1
+    ours, rows = pooled.study(shares=SHARES, **APART)
+    one, two = plinks(pooled, of)
+    same(ours["assoc"], one, 0.99)
+    same_glm(ours["glm"], two)
+    found = rows["beta"][np.isin(rows["variant"], on_x), 0]
+    assert len(found) > 5 and np.isnan(found).all()
+
+
 @pytest.mark.parametrize("scale", [1e-9, 1e9])
 def test_covariates_of_any_size_and_cohorts_that_are_far_apart(scale: float, plinks: Reports) -> None:
     pooled = generated(6, n=400, scale=scale)

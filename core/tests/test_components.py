@@ -13,6 +13,7 @@ from asking import followed
 
 from unpooled.algorithms import ALGORITHMS, check, usual, with_chunks
 from unpooled.algorithms.components.blocks import first_block
+from unpooled.algorithms.components.directions import Directions
 from unpooled.algorithms.components.krylov import Krylov, start
 from unpooled.algorithms.components.options import block_of
 from unpooled.algorithms.components.pca import FIT, PCA, VALUES
@@ -210,20 +211,31 @@ def test_few_people_get_fewer_directions_and_then_none(cohorts: list[ArrayCohort
         run(plan_of(maf=0.4999), panel(), cohorts)
 
 
+def test_directions_are_rounded_once_and_then_exact() -> None:
+    random = np.random.default_rng(7)
+    ends = [1, -1, np.nextafter(1, 0), -np.nextafter(1, 0), 0.5, -0.5, 0]
+    for rows in (random.normal(size=(3, 500)) / 40, np.array([ends]), np.zeros((2, 3)), np.zeros((0, 4))):
+        found = Directions.of(rows)
+        assert found.are_plausible and found.shape == rows.shape
+        np.testing.assert_allclose(found.rows(), rows, rtol=0, atol=2.0**-39 * np.abs(rows).max(initial=0))
+        again = Directions.of(found.rows())
+        assert again.exponent == found.exponent and (again.packed == found.packed).all()
+
+
 def test_a_space_that_is_exhausted_is_exact() -> None:
     """Of rank 5 in 40 dimensions: two blocks of four have it all."""
     factor = np.random.default_rng(1).normal(size=(40, 5))
     a = factor @ factor.T
     krylov = Krylov.begin(start(b"key", 4, 40))
-    while len(krylov.next):
-        krylov = krylov.advance(krylov.next @ a)
+    while krylov.next.shape[0]:
+        krylov = krylov.advance(krylov.next.rows() @ a)
     found = krylov.found(5)
     expected, vectors = np.linalg.eigh(a)
     np.testing.assert_allclose(found.values, expected[::-1][:5], rtol=1e-10)
     assert (off(krylov.vectors(found), vectors.T[::-1][:5]) < 1e-13).all()
     assert (found.error < 1e-12).all()
-    together = np.concatenate(krylov.blocks)
-    np.testing.assert_allclose(together @ together.T, np.eye(len(together)), atol=1e-13)
+    together = np.concatenate([block.rows() for block in krylov.blocks])
+    np.testing.assert_allclose(together @ together.T, np.eye(len(together)), atol=1e-11)
 
 
 def test_what_the_plan_has_to_say() -> None:
@@ -236,16 +248,19 @@ def test_what_the_plan_has_to_say() -> None:
         check(plan_of(files=("eigenvec.allele",)))
 
 
-LENGTH = np.sqrt(0.5 * 0.75)
-"""A deviation of copies, of which a person has half a one in the mean."""
-
-
 def block(rows: int, variants: int, turn: int = 1, **changes: Any) -> Multiply:
     """Of an honest study of 4,000 people: the plan's first block, or a later one."""
     mean, plan = np.full(variants, 0.5), plan_of(**changes)
     signs = first_block(plan, rows, variants) if turn == 1 else start(b"any", rows, variants)
-    q = Krylov.begin(signs).next / LENGTH
-    return Multiply(np.ones(variants, bool), mean, q, 9, len(SIZES), 4000, turn)
+    first = Krylov.begin(signs).next
+    kept = np.ones(variants, bool)
+    return Multiply(kept, mean, first.packed, first.exponent, 9, len(SIZES), 4000, turn)
+
+
+def along(question: Multiply, rows: np.ndarray) -> Multiply:
+    """The same in other directions, float64 (b, m)."""
+    directions = Directions.of(rows)
+    return replace(question, packed=directions.packed, exponent=directions.exponent)
 
 
 def test_a_question_beyond_the_plan_is_not_answered() -> None:
@@ -254,8 +269,17 @@ def test_a_question_beyond_the_plan_is_not_answered() -> None:
     assert not replace(asked, cohorts=3).agrees(plan_of())
     codes = np.ones(60, np.uint8)
     assert asked.fits_panel(codes, plan_of()) and not asked.fits_panel(codes * 23, plan_of())
-    nothing = np.full((16, 60), np.inf)
-    for wrong in ({"round": 21}, {"mean": asked.mean * 5}, {"most": 0}, {"directions": nothing}):
+    wrongs: tuple[dict[str, Any], ...] = (
+        {"round": 21},
+        {"mean": asked.mean * 5},
+        {"most": 0},
+        {"exponent": -37},  # with which a number may be beyond 2
+        {"exponent": -1001},
+        {"packed": asked.packed[..., :4]},
+        {"packed": asked.packed[:, :59]},
+        {"packed": asked.packed.astype(np.float64)},
+    )
+    for wrong in wrongs:
         with pytest.raises(ProtocolError, match="fields that cannot be"):
             replace(asked, **wrong)
 
@@ -264,18 +288,17 @@ def test_blocks_that_no_honest_study_multiplies_with_are_not_answered() -> None:
     first, later = block(16, 2000), block(16, 2000, turn=2)
     assert first.agrees(plan_of()) and later.agrees(plan_of())
     turned = np.linalg.qr(np.random.default_rng(1).normal(size=(16, 16)))[0]
-    assert replace(first, directions=turned @ first.directions).agrees(plan_of())  # the same space
+    assert along(first, turned @ first.directions.rows()).agrees(plan_of())  # the same space
     assert not replace(later, round=1).agrees(plan_of())  # not the plan's
     assert not first.agrees(plan_of(maf=0.01))
 
-    one = later.directions.copy()
+    one = later.directions.rows()
     one[:, 7] = 0
-    one[1:] = Krylov.begin(one[1:]).next / LENGTH
-    one[0] = np.where(np.arange(2000) == 7, 1 / LENGTH, 0)
-    alone = replace(later, directions=one)  # along a single variant
-    assert not alone.agrees(plan_of())
-    assert not replace(later, directions=turned @ one).agrees(plan_of())  # nor hidden among others
-    assert not replace(later, directions=2 * later.directions).agrees(plan_of())
+    one[1:] = Krylov.begin(one[1:]).next.rows()
+    one[0] = np.arange(2000) == 7
+    assert not along(later, one).agrees(plan_of())  # along a single variant
+    assert not along(later, turned @ one).agrees(plan_of())  # nor hidden among others
+    assert not along(later, 2 * later.directions.rows()).agrees(plan_of())
 
     assert replace(later, round=20).agrees(plan_of())
     fewer = replace(later, people=16 * 10 * 8)  # of which eight rounds are enough

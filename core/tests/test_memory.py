@@ -43,6 +43,18 @@ del blocks[:-1]
 print(open("/proc/self/status").read().split("VmRSS:")[1].split()[0])
 """
 
+LARGE = """
+import numpy as np
+from unpooled.memory import map_large_blocks
+
+{call}
+first = np.ones(24 << 20, np.uint8)
+del first  # from here on glibc takes blocks of up to this size from the heap
+blocks = [np.ones(6 << 20, np.uint8) for _ in range(30)]
+del blocks[:-1]
+print(open("/proc/self/status").read().split("VmRSS:")[1].split()[0])
+"""
+
 about_glibc = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="about glibc")
 
 
@@ -54,6 +66,11 @@ def test_what_a_thread_frees_serves_the_next() -> None:
 @about_glibc
 def test_holes_in_the_heap_go_back() -> None:
     assert held(HOLES, "") - held(HOLES, "give_back_what_is_free()") > 100_000  # kB
+
+
+@about_glibc
+def test_large_blocks_go_back_at_once() -> None:
+    assert held(LARGE, "") - held(LARGE, "map_large_blocks()") > 100_000  # kB
 
 
 def held(script: str, call: str) -> int:

@@ -237,6 +237,37 @@ def test_in_windows_a_cohort_finds_the_same(
     assert found.swapped.tolist() == whole.swapped.tolist()
 
 
+some_ids = st.sampled_from([b".", b"a", b"b", b"rs123456789", *(b"rs%d" % k for k in range(20))])
+named = st.tuples(st.integers(1, 3), st.integers(1, 6), some_ids, st.sampled_from(PAIRS + SINGLES + ODD))
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(named, max_size=20), min_size=2, max_size=4), st.integers(1, 4))
+def test_by_id_the_agreement_in_windows_is_that_of_whole_lists(
+    cohorts: list[list[tuple[int, int, bytes, tuple[bytes, bytes]]]], rows: int
+) -> None:
+    lists = {
+        f"cohort {k}": Panel.of([(*variant, *pair) for *variant, pair in own])
+        for k, own in enumerate(cohorts)
+    }
+    whole = reconcile(lists)
+    one, other = [*lists.values()][:2]
+    first = np.arange(len(other)) % 2 == 0
+    aligned = align(one, other, first)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(agreement.windows, "__defaults__", (rows,))
+        patch.setattr(agreement, "WINDOW_ROWS", 3 * rows)
+        parts = list(reconciled(lists))
+        found = reconcile(lists)
+        again = align(one, other, first)
+    assert found.panel.digest == whole.panel.digest
+    assert found.table() == whole.table()
+    assert TABLE_HEADER + b"".join(line for part in parts for line in part.lines()) == whole.table()
+    assert list_form.measured([part.panel for part in parts])[0] == whole.panel.digest
+    assert again.index.tolist() == aligned.index.tolist()
+    assert again.swapped.tolist() == aligned.swapped.tolist()
+
+
 def test_names_by_place_are_made_where_they_are_read() -> None:
     panel = by_place(
         [(1, 5, b"G", b"A"), (22, 2**31 - 2, b"A", b"0"), (23, 7, b"A", b"C" * 30), (26, 9, b"-", b"T")]

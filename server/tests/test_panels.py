@@ -7,10 +7,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from federation_fixtures import Federation, variants
+from hypothesis import given
+from hypothesis import strategies as st
 
 from unpooled import list_text
+from unpooled.alleles import capital
+from unpooled.errors import ProtocolError
 from unpooled.panel import Panel
 from unpooled_server import store
 from unpooled_server.errors import Conflict, Refused, Unauthorized
@@ -284,6 +289,43 @@ def test_a_bim_file_serves_as_a_list() -> None:
     assert list_text.write(panel) == (
         b"1\t100\trs1\tA\tG\n1\t100\trs2\tA\tC\n2\t7\trs3\tC\tT\n23\t50\trs9\t0\tT\n"
     )
+    assert lists.read(list_text.write(panel), 22).digest == panel.digest
+
+
+def test_a_list_of_no_lines_has_no_variants() -> None:
+    assert len(lists.read(b"", 22)) == len(lists.read(b"\n \n", 22)) == 0
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("six", [False, True])
+def test_a_list_that_is_read_in_pieces_is_that_of_the_whole(seed: int, six: bool) -> None:
+    """Against the same variants one by one; and the line of an ID that stands twice."""
+    random = np.random.default_rng(seed)
+    alleles = [b"A", b"c", b"G", b"t", b"0", b"AT", b"<DEL>", b"ga"]
+    words = [b"0", b"1", b"chr2", b"22", b"X", b"chrM"]
+    codes = [0, 1, 2, 22, 23, 26]
+    variants, lines = [], []
+    for k in random.permutation(80).tolist():
+        chromosome, position = int(random.integers(len(words))), int(random.integers(9))
+        pair = [alleles[i] for i in random.integers(len(alleles), size=2)]
+        variants.append((codes[chromosome], position, b"rs%d" % k, *sorted(map(capital, pair))))
+        place = [b"rs%d" % k, b"0", b"%d" % position] if six else [b"%d" % position, b"rs%d" % k]
+        lines.append(b" ".join([words[chromosome], *place, *pair]) + b"\n" * int(random.integers(1, 3)))
+    piece = int(random.integers(1, 400))
+    found = lists.read(b"".join(lines), 22, piece)
+    assert found.canonical == Panel.of(variants).canonical
+    lines.append(lines[int(random.integers(80))])
+    number = b"".join(lines[:-1]).count(b"\n") + 1
+    with pytest.raises(ProtocolError, match=f"line {number}: rs[0-9]+ appears twice"):
+        lists.read(b"".join(lines), 22, piece)
+
+
+@given(st.binary(max_size=60), st.integers(1, 30))
+def test_hostile_bytes_are_a_list_or_refused(data: bytes, piece: int) -> None:
+    try:
+        panel = lists.read(data, 22, piece)
+    except ProtocolError:
+        return
     assert lists.read(list_text.write(panel), 22).digest == panel.digest
 
 

@@ -9,14 +9,15 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from federation_fixtures import Federation, variants
+from federation_fixtures import Federation, variants, work
 
 from unpooled import run
 from unpooled.algorithms import algorithm
 from unpooled.algorithms.result_files import result_files
 from unpooled.panel import Panel
 from unpooled_server import store
-from unpooled_server.models import Share
+from unpooled_server.models import Kept, Share
+from unpooled_server.services import branches
 
 Make = Callable[..., Federation]
 
@@ -61,6 +62,21 @@ def test_a_study_ends_with_the_files_of_the_same_study_in_one_process(
         assert {name: files[name] for name in in_process(trial)} == in_process(trial)
 
 
+def test_what_is_kept_of_branches_may_be_in_many_rows(
+    federation: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Arguments and values are cut into rows, and found again; a journal lies behind them."""
+    monkeypatch.setattr(branches, "_LONGEST", 20)
+    trial = federation(chunk_size=2)
+    trial.running()
+    trial.answer()
+    work()
+    assert Kept.objects.filter(asked=b"", number__gt=1).exists()
+    trial.run_on()
+    files = delivered(trial)
+    assert {name: files[name] for name in in_process(trial)} == in_process(trial)
+
+
 def test_gaussian_masks_give_the_same_counts(federation: Make) -> None:
     trial = federation(masking="gaussian", variance=1e6)
     trial.run()
@@ -103,8 +119,6 @@ def test_a_list_of_the_coordinator_is_answered_by_masked_presence(federation: Ma
             "list_wanted": False
         }
         trial.extra[client.invitation.token, b""] = client.data(*_alignment(listed, client.own))
-    from federation_fixtures import work
-
     work()
     for _ in range(10):
         trial.answer()

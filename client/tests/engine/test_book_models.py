@@ -12,6 +12,7 @@ from books import answerer_of, asked, started_again
 
 from unpooled import question as questions
 from unpooled.algorithms import ALGORITHMS, usual, whole, with_chunks
+from unpooled.algorithms.components.directions import Directions
 from unpooled.algorithms.components.questions import Multiply
 from unpooled.algorithms.learning import questions as of_models
 from unpooled.algorithms.learning.logistic_questions import Differentiate
@@ -232,15 +233,16 @@ def test_components_are_of_the_same_variants_and_people_in_each_of_few_rounds() 
     """A server that lies about the pool, looks elsewhere, or asks more than it needs is not answered."""
     trial = Trial("pca")
     first = trial.answered_until(Multiply)
-    along_one = np.zeros_like(first.directions)
-    np.fill_diagonal(along_one, 1 / np.sqrt(first.mean * (1 - first.mean / 2)))
-    trial.refuses(replace(first, directions=along_one[:2]), "accepted plan does not allow")
+    along_two = Directions.of(np.eye(2, first.variants))
+    two = replace(first, packed=along_two.packed, exponent=along_two.exponent)
+    trial.refuses(two, "accepted plan does not allow")
     ask(trial.own, first, trial.data)
-    trial.refuses(replace(first, directions=-first.directions), "again what was answered")
+    opposite = Directions.of(-first.directions.rows())
+    trial.refuses(replace(first, packed=opposite.packed), "again what was answered")
     second = replace(first, round=2)
     trial.refuses(replace(second, people=10 * first.people), "other values than it began with")
-    trial.refuses(replace(second, mean=first.mean * 0.99, directions=first.directions[:0]), "other values")
-    without = replace(first, kept=first.kept[:-1], mean=first.mean[:-1], directions=first.directions[:0, :-1])
+    trial.refuses(replace(second, mean=first.mean * 0.99, packed=first.packed[:0]), "other values")
+    without = replace(first, kept=first.kept[:-1], mean=first.mean[:-1], packed=first.packed[:0, :-1])
     trial.refuses(replace(without, round=2), "other values than it began with")
     rounds = first.people // 10 // first.block
     trial.refuses(replace(first, round=rounds + 1), "accepted plan does not allow")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from unpooled.algorithms.components.directions import Directions
 from unpooled.algorithms.components.questions import KeepScores, Multiply
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled_client.state.folder import StateFolder
@@ -28,7 +29,8 @@ def test_scores_outlast_the_program_and_belong_to_one_seed(tmp_path: Path) -> No
     folder, cohort, kept = StateFolder(tmp_path / "state"), cohort_of(30), np.ones(5, bool)
     folder.path.mkdir()
     scores = KeepScores(kept, np.ones(5), np.random.default_rng(2).normal(size=(2, 5)), 3, 90)
-    other = Multiply(kept, np.ones(5), np.zeros((1, 5)), 9, 3, 90, 1)
+    nothing = Directions.of(np.zeros((1, 5)))
+    other = Multiply(kept, np.ones(5), nothing.packed, nothing.exponent, 9, 3, 90, 1)
 
     before = Deriving(folder, b"seed")
     assert before.extended(cohort, other) is cohort

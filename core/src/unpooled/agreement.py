@@ -10,20 +10,24 @@ Rules, by which no variant of one cohort ever stops a study (`reconcile`):
   where each has seen one at most, all must have seen the same;
 - A/T and C/G pairs look the same on both strands: taken as they stand, and listed.
 
-Lists of variants that are called after their places are gone through in `windows`: nothing is made of whole
-ones. By ID they are not, for one ID may stand at two places.
+Lists of variants are gone through in `windows`: nothing is made of whole ones. Where variants are called
+after their places a window is a stretch of the genome. One ID may stand at two places: by ID a window has the
+variants of some hashes of the IDs, and what was agreed on is put in order afterwards.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from unpooled import text
+from unpooled import partition, text
 from unpooled.alleles import UNSEEN, Pair, agree, crossed, is_ambiguous, strand
-from unpooled.panel import Panel, canonical_order
+from unpooled.panel import Panel, between_cuts, canonical_order, place_cuts, places
+from unpooled.spool import filled, forget, slices
 
 UNNAMED = b"."
 
@@ -98,18 +102,63 @@ def reconciled(lists: Mapping[str, Panel]) -> Iterator[Agreement]:
     distinct = {panel.digest: panel for panel in panels}
     places = {digest: place for place, digest in enumerate(distinct)}
     which = [places[panel.digest] for panel in panels]
-    for window in windows(list(distinct.values())):
-        parts = [panel.take(part).compacted() for panel, part in zip(distinct.values(), window, strict=True)]
+    found = _of_windows(cohorts, which, list(distinct.values()))
+    yield from found if all(panel.by_place for panel in panels) else _in_order(found)
+
+
+def _of_windows(cohorts: list[str], which: list[int], panels: Sequence[Panel]) -> Iterator[Agreement]:
+    for window in windows(panels):
+        parts = [panel.take(part).compacted() for panel, part in zip(panels, window, strict=True)]
         yield _Reconciliation(cohorts, which, parts).agreement()
+        forget(*(column for panel in panels for column in panel.columns))
 
 
-def windows(panels: Sequence[Panel], rows: int = WINDOW_ROWS) -> Iterator[tuple[slice, ...]]:
+def _in_order(agreements: Iterator[Agreement]) -> Iterator[Agreement]:
+    """The same where each has variants of the whole genome; the last has all remarks."""
+    first, second = next(agreements), next(agreements, None)
+    if second is None:
+        yield first
+        return
+    panels: list[Panel] = []
+    waiting: list[Panel] = []
+    remarks: list[Remark] = []
+    for agreement in itertools.chain([first, second], agreements):
+        waiting.append(agreement.panel)
+        remarks += agreement.remarks
+        if sum(map(len, waiting)) >= WINDOW_ROWS:
+            panels.append(_in_one(waiting).put_away())
+            waiting.clear()
+    yield from map(Agreement, merged([*panels, _in_one(waiting or [first.panel.take(slice(0))])]))
+    yield Agreement(Panel.of([]), tuple(remarks))
+
+
+def merged(panels: Sequence[Panel]) -> Iterator[Panel]:
+    """The variants of panels that have none in common as one panel, in as many parts at most, which go on one
+    another."""
+    cuts = place_cuts(panels, len(panels))
+    for here in zip(*(between_cuts(panel, cuts) for panel in panels), strict=True):
+        yield _in_one([panel.take(rows).compacted() for panel, rows in zip(panels, here, strict=True)])
+        forget(*(column for panel in panels for column in panel.columns))
+
+
+def _in_one(panels: Sequence[Panel]) -> Panel:
+    whole = _concatenate(panels)
+    return whole.take(canonical_order(whole.chromosome, whole.position, whole.name))
+
+
+Part: TypeAlias = slice | np.ndarray
+"""Of a list: its rows, all in a row or ascending."""
+
+
+def windows(panels: Sequence[Panel], rows: int = WINDOW_ROWS) -> Iterator[tuple[Part, ...]]:
     """One or more parts of each list, so that no variant of one is found in another part of another.
 
     Together the parts of a window have about `rows` variants, as far as lists are alike.
     """
     if not all(panel.by_place for panel in panels):
-        yield tuple(slice(0, len(panel)) for panel in panels)
+        parts = partition.number_of_parts(sum(map(len, panels)), rows)
+        by_name = (partition.members(partition.by_name(panel.name, parts), parts) for panel in panels)
+        yield from zip(*by_name, strict=True)
         return
     ends = np.stack([np.cumsum(panel.counts) for panel in panels])
     starts = ends - np.stack([panel.counts for panel in panels])
@@ -149,7 +198,7 @@ def _keys_by_place(panels: Sequence[Panel]) -> np.ndarray:
     keys = []
     for panel in panels:
         shared = np.array([code[allele] for allele in panel.alleles], np.int64)
-        place = panel.chromosome.astype(np.int64) << 32 | panel.position
+        place = places(panel.chromosome, panel.position)
         keys.append(np.stack([place, shared[panel.first] << 32 | shared[panel.second]], axis=1))
     return np.concatenate(keys).view("S16").reshape(-1)
 
@@ -209,15 +258,15 @@ class _Reconciliation:
         return good
 
     def _same_place(self, variants: np.ndarray) -> np.ndarray:
-        places = np.stack(
+        at = np.stack(
             [
-                panel.chromosome[rows].astype(np.int64) << 32 | panel.position[rows]
+                places(panel.chromosome[rows], panel.position[rows])
                 for panel, rows in zip(self.panels, self.rows[:, variants], strict=True)
             ]
         )
-        same = np.asarray((places == places[0]).all(axis=0))
+        same = np.asarray((at == at[0]).all(axis=0))
         for k in np.flatnonzero(~same):
-            seen = [f"{place >> 32}:{place & 0xFFFFFFFF}" for place in np.unique(places[:, k]).tolist()]
+            seen = [f"{place >> 32}:{place & 0xFFFFFFFF}" for place in np.unique(at[:, k]).tolist()]
             self._remark(variants[[k]], False, f"is at different positions: {', '.join(seen)}")
         return same
 
@@ -333,14 +382,20 @@ def align(panel: Panel, own: Panel, a1_is_first: np.ndarray) -> Alignment:
 
     `a1_is_first`, bool (len(own),), says whether the file's A1 is `own.first`.
     """
-    index, swapped = np.full(len(panel), -1, np.int32), np.zeros(len(panel), bool)
+    index, swapped = filled(len(panel), -1, np.int32), filled(len(panel), False, np.bool_)
     is_same = own is panel or own.digest == panel.digest
-    for wanted, had in windows([panel, own]):
-        if wanted.start < wanted.stop:
-            found = _align(panel.take(wanted), own.take(had), a1_is_first[had], is_same=is_same)
-            index[wanted] = np.where(found.index < 0, -1, found.index + had.start)
-            swapped[wanted] = found.swapped
+    each = ((rows, rows) for rows in slices(len(panel), WINDOW_ROWS)) if is_same else windows([panel, own])
+    for wanted, had in each:
+        some, rows = panel.take(wanted), np.append(_rows(had), -1)
+        if len(some):
+            found = _align(some, own.take(had), a1_is_first[had], is_same=is_same)
+            index[wanted], swapped[wanted] = rows[found.index], found.swapped
+            forget(index, swapped, a1_is_first, *panel.columns, *own.columns)
     return Alignment(index, swapped)
+
+
+def _rows(part: Part) -> np.ndarray:
+    return np.arange(part.start, part.stop) if isinstance(part, slice) else part
 
 
 def _align(panel: Panel, own: Panel, a1_is_first: np.ndarray, *, is_same: bool) -> Alignment:

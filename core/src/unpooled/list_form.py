@@ -177,12 +177,17 @@ def _words_of(table: bytes, variants: int) -> tuple[bytes, ...]:
 
 
 def _ids(lengths: np.ndarray, letters: np.ndarray) -> np.ndarray:
-    end = np.cumsum(lengths, dtype=np.int64)
-    if (int(end[-1]) if len(end) else 0) != len(letters):
+    if int(lengths.sum(dtype=np.int64)) != len(letters):
         raise _bad("its IDs are not as long as it says")
-    if np.any(lengths == 0) or (letters < _SHORTEST_WORD).any():
+    if np.any(lengths == 0) or any((part < _SHORTEST_WORD).any() for part in _parts(letters)):
         raise _bad("an ID is no word")
-    return text.strings(letters, end - lengths, end)
+    names, start = Spool(f"S{max(1, int(lengths.max(initial=0)))}"), 0
+    for part in _parts(lengths):
+        end = np.cumsum(part, dtype=np.int64)
+        names.append(text.strings(letters[start:][: end[-1]], end - part, end))
+        start += int(end[-1])
+        forget(letters)
+    return names.column()
 
 
 def _check_columns(position: np.ndarray, first: np.ndarray, second: np.ndarray, alleles: int) -> None:

@@ -6,7 +6,8 @@ import contextlib
 import ctypes
 import sys
 
-_M_ARENA_MAX = -8  # malloc.h of glibc
+_M_ARENA_MAX, _M_MMAP_THRESHOLD = -8, -3  # malloc.h of glibc
+_LARGE = 1 << 22
 
 
 def share_one_heap() -> None:
@@ -17,6 +18,16 @@ def share_one_heap() -> None:
     a third more memory was held than is used. See mallopt(3).
     """
     _call("mallopt", _M_ARENA_MAX, 1)
+
+
+def map_large_blocks() -> None:
+    """Have blocks of 4 MB or more go back to the system as soon as they are free.
+
+    Else glibc takes blocks of up to 32 MB from the heap, once one of that size was freed, and holes are held.
+    What computes with large blocks for long is slower with this; what only adds them up is not. See
+    mallopt(3).
+    """
+    _call("mallopt", _M_MMAP_THRESHOLD, _LARGE)
 
 
 def give_back_what_is_free() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -19,9 +19,10 @@ from unpooled import builds
 from unpooled.agreement import align, reconcile, reconciled
 from unpooled.alleles import strand
 from unpooled.chromosomes import HUMAN
-from unpooled.panel import Panel
+from unpooled.panel import Panel, between_cuts, place_cuts, places
+from unpooled.partition import number_of_parts
 from unpooled.shared_options import BY_PLACE
-from unpooled.spool import slices
+from unpooled.spool import forget, slices
 
 ENOUGH = 0.5
 """Lists fit together if they share this part of the shorter one."""
@@ -178,13 +179,22 @@ def compare(
 
 def _proposed(lists: Mapping[str, Panel], by_place: bool) -> tuple[str, ...]:
     """What the coordinator can do where all lists have the places of most variants and not their IDs."""
-    places = functools.reduce(np.intersect1d, map(_places, lists.values()))
-    if by_place or len(places) < ENOUGH * min(map(len, lists.values())):
+    shared = 0 if by_place else _shared_places(list(lists.values()))
+    if by_place or shared < ENOUGH * min(map(len, lists.values())):
         return ()
     return (
-        f"By chromosome and position all share {len(places):,}. The coordinator can duplicate the study "
+        f"By chromosome and position all share {shared:,}. The coordinator can duplicate the study "
         f"under Plan and choose “{BY_PLACE.label}”: the IDs need not agree then.",
     )
+
+
+def _shared_places(panels: Sequence[Panel]) -> int:
+    """How many places all of some lists have."""
+    cuts, shared = place_cuts(panels, number_of_parts(sum(map(len, panels)))), 0
+    for here in zip(*(between_cuts(panel, cuts) for panel in panels), strict=True):
+        parts = [_places(panel.take(rows)) for panel, rows in zip(panels, here, strict=True)]
+        shared += len(functools.reduce(np.intersect1d, parts))
+    return shared
 
 
 def beside(own: Panel, rest: Panel, autosomes: int, *, by_place: bool = False) -> Overlap:
@@ -241,23 +251,35 @@ def _cause(own: Panel, rest: Panel) -> Cause:
         return Cause.OTHER
     few = few.take(np.unique(np.linspace(0, len(few) - 1, min(len(few), _LOOKED_AT)).astype(np.int64)))
 
-    if _most(np.isin(few.name, many.name)):
-        return _cause_under_one_id(few, many, own)
-    if _most(np.isin(np.char.lower(few.name), np.char.lower(many.name))):
+    at = _found(few, many, lambda panel: np.asarray(panel.name))
+    if _most(at >= 0):
+        return _cause_under_one_id(few, many, at, own)
+    if _most(_found(few, many, lambda panel: np.char.lower(np.asarray(panel.name))) >= 0):
         return Cause.LETTERS
-    if _most(np.isin(_places(few), _places(many))):
+    if _most(_found(few, many, _places) >= 0):
         return Cause.STYLE
-    if _most(np.isin(few.position, many.position)):
+    if _most(_found(few, many, lambda panel: panel.position) >= 0):
         return Cause.CHROMOSOMES
     return Cause.OTHER
 
 
-def _cause_under_one_id(few: Panel, many: Panel, own: Panel) -> Cause:
-    """Why lists with the same IDs have little in common."""
-    order = np.argsort(many.name, kind="stable")
-    at = np.searchsorted(many.name, few.name, sorter=order).clip(max=len(many) - 1)
-    found = many.take(order[at])
-    same = found.name == few.name
+def _found(few: Panel, many: Panel, what: Callable[[Panel], np.ndarray]) -> np.ndarray:
+    """Where in a long list the first variant is that is like each of a few in something, -1 if none is."""
+    wanted, which = np.unique(what(few), return_inverse=True)
+    found = np.full(len(wanted), -1)
+    for rows in slices(len(many)):
+        there = what(many.take(rows))
+        at = np.searchsorted(wanted, there).clip(max=len(wanted) - 1)
+        like = np.flatnonzero(wanted[at] == there)[::-1]  # so that the first is what remains
+        new = like[found[at[like]] < 0]
+        found[at[new]] = rows.start + new
+        forget(*many.columns)
+    return found[which]
+
+
+def _cause_under_one_id(few: Panel, many: Panel, at: np.ndarray, own: Panel) -> Cause:
+    """Why lists with the same IDs have little in common; `at`: where the few are, as `_found` says."""
+    same, found = at >= 0, many.take(at)
     if not _most((found.position == few.position)[same]):
         return Cause.BUILD if own.position.any() else Cause.COLUMNS
     if not _most((found.chromosome == few.chromosome)[same]):
@@ -271,7 +293,7 @@ def _most(which: np.ndarray) -> bool:
 
 
 def _places(panel: Panel) -> np.ndarray:
-    return np.asarray(panel.chromosome.astype(np.int64) << 32 | panel.position)
+    return places(panel.chromosome, panel.position)
 
 
 def _builds(own: Panel, rest: Panel) -> tuple[str, str]:

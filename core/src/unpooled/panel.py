@@ -10,8 +10,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import itertools
 import mmap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -21,9 +22,9 @@ import numpy as np
 from unpooled import list_form, partition
 from unpooled.alleles import Pair
 from unpooled.errors import ProtocolError
-from unpooled.list_form import BLOCK_ROWS
+from unpooled.list_form import BLOCK_ROWS, PART_BYTES
 from unpooled.place_names import NamesByPlace, Words
-from unpooled.spool import AT_ONCE, forget, slices
+from unpooled.spool import AT_ONCE, Spool, forget, slices
 
 _SAMPLED = 64
 """Rows a part whose places are looked at, to cut a list into parts of about one size."""
@@ -65,6 +66,11 @@ class Panel:
     @functools.cached_property
     def _words(self) -> Words:
         return Words.of(self.alleles, self.autosomes)
+
+    @property
+    def columns(self) -> tuple[np.ndarray | None, ...]:
+        """All columns, to be forgotten (`unpooled.spool`)."""
+        return self.chromosome, self.position, self.ids, self.first, self.second
 
     @property
     def by_place(self) -> bool:
@@ -115,6 +121,18 @@ class Panel:
         """The same in pieces, of which no one is large."""
         return list_form.pieces([self])
 
+    def put_away(self) -> Panel:
+        """The same, on the disk if it is large (`unpooled.spool`)."""
+        return Panel.joined([self])
+
+    @classmethod
+    def joined(cls, parts: Iterable[Panel]) -> Panel:
+        """Panels of which each goes on where the one before it ends, as one, on the disk if it is large."""
+        spool = Spool(np.uint8)
+        for piece in list_form.pieces(list(parts)):
+            spool.append(np.frombuffer(piece, np.uint8))
+        return cls.from_canonical(spool.content())
+
     @property
     def digest(self) -> bytes:
         """SHA-256 of the canonical form."""
@@ -138,7 +156,7 @@ class Panel:
             chromosome, found.position, found.ids, found.alleles, found.first, found.second, found.autosomes
         )
         panel.check_order()
-        panel.__dict__["_measured"] = hashlib.sha256(data).digest(), len(data)  # what `pieces` would come to
+        panel.__dict__["_measured"] = _digest(data), len(data)  # what `pieces` would come to
         return panel
 
     @classmethod
@@ -192,6 +210,14 @@ class Panel:
         return panel.take(order)
 
 
+def _digest(data: bytes | mmap.mmap) -> bytes:
+    sha256, whole = hashlib.sha256(), np.frombuffer(data, np.uint8)
+    for part in slices(len(whole), PART_BYTES):
+        sha256.update(whole[part].data)
+        forget(whole)
+    return sha256.digest()
+
+
 def canonical_order(chromosome: np.ndarray, position: np.ndarray, name: np.ndarray) -> np.ndarray:
     """The order of the rows by chromosome, position and ID in ASCII order, int64 (m,). Stable."""
     place = places(chromosome, position)
@@ -210,14 +236,35 @@ def places(chromosome: np.ndarray, position: np.ndarray) -> np.ndarray:
     return np.asarray(chromosome.astype(np.int64) << 32 | position)
 
 
+def place_cuts(panels: Sequence[Panel], parts: int) -> np.ndarray:
+    """Ascending places that cut all variants of some lists into so many parts of about one size, or fewer."""
+    sampled = [np.zeros(0, np.int64)]
+    for panel in panels:
+        few = np.linspace(0, len(panel) - 1, _SAMPLED * parts).astype(np.int64) if len(panel) else slice(0)
+        sampled.append(places(panel.chromosome[few], panel.position[few]))
+    sample = np.sort(np.concatenate(sampled))
+    return np.unique(sample[len(sample) * np.arange(1, parts) // parts]) if len(sample) else sample
+
+
+def between_cuts(panel: Panel, cuts: np.ndarray) -> list[slice]:
+    """The rows of a list in canonical order before, between and after ascending places, in one slice each."""
+    counts = panel.counts
+    starts = np.cumsum(counts) - counts
+    bounds = [0]
+    for code, position in zip((cuts >> 32).tolist(), (cuts & 0xFFFFFFFF).tolist(), strict=True):
+        start = int(starts[code])
+        bounds.append(
+            start + int(np.searchsorted(panel.position[start : start + int(counts[code])], position))
+        )
+    return [slice(*pair) for pair in itertools.pairwise([*bounds, len(panel)])]
+
+
 def order_in_parts(panel: Panel, at_once: int = AT_ONCE) -> Iterator[np.ndarray]:
     """The canonical order of rows that are in any, in parts of about `at_once`, which go on one another.
 
     Variants of one place are in one part, so that the order is that of all rows at once.
     """
-    parts = partition.number_of_parts(len(panel), at_once)
-    few = np.linspace(0, len(panel) - 1, _SAMPLED * parts).astype(np.int64) if len(panel) else slice(0)
-    cuts = np.unique(np.sort(places(panel.chromosome[few], panel.position[few]))[_SAMPLED::_SAMPLED])
+    cuts = place_cuts([panel], partition.number_of_parts(len(panel), at_once))
     each = (places(panel.chromosome[rows], panel.position[rows]) for rows in slices(len(panel), at_once))
     for rows in partition.members(partition.by_cuts(each, cuts), len(cuts) + 1, at_once):
         some = panel.take(rows)

@@ -14,6 +14,7 @@ from unpooled.algorithms import algorithm
 from unpooled.algorithms.methods import Run, methods
 from unpooled.facts import plan_facts
 from unpooled.formats import table_summary
+from unpooled.frequency_option import FAR
 from unpooled.page import Html, document, facts, mark, section, table, tag
 from unpooled.parties import what_parties_get
 from unpooled.pictures import drawing, forest_svg, manhattan_svg, quantiles_svg
@@ -137,6 +138,8 @@ def _told(plan: Plan, run: Run, found: Pictures | None) -> Iterator[tuple[str, s
         yield "Variants tested", f"{variants:,}", f"of {run.panel_size or 0:,} that the cohorts agreed on"
     if (inflation := numbers.get("genomic_inflation")) is not None:
         yield "Genomic inflation λ", inflation_text(inflation), "1 is no inflation"
+    if (far := numbers.get("frequencies_far")) is not None:
+        yield "Frequencies far from the pool's", f"{far:,}", f"beyond {FAR} SD, over cohorts and variants"
     if found:
         beyond = sum(_is_genome_wide(row) for row in found.loci)
         yield "Loci", f"{beyond:,}", f"with P ≤ 5e-8; {len(found.loci):,} with P ≤ 1e-5"

@@ -7,7 +7,6 @@ The files have no name: whatever ends the program, nothing of them stays behind.
 
 from __future__ import annotations
 
-import contextlib
 import mmap
 import os
 import sys
@@ -24,8 +23,6 @@ ROOM = 1 << 22
 """Bytes of a column that are in memory before it goes to the disk."""
 AT_ONCE = 1 << 19
 """Rows of a long list that are looked at at once."""
-
-_ON_DISK = "/var/tmp"  # noqa: S108  # where systems keep /tmp in memory, this is still on the disk
 
 
 class NoRoom(DataProblem):
@@ -53,36 +50,51 @@ class Spool:
         if self._held > self._room:
             self._write()
 
-    def column(self) -> np.ndarray:
-        """All rows; read-only if they are mapped. Nothing is added afterwards."""
+    def column(self, *, writable: bool = False) -> np.ndarray:
+        """All rows; read-only if they are mapped, unless `writable`. Nothing is added afterwards."""
         if self._file is None:
             whole = np.concatenate([np.zeros(0, self.dtype), *self._parts])
             self._parts = [whole]
             return whole
         self._write()
-        return np.frombuffer(mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ), self.dtype)
+        access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
+        return np.frombuffer(mmap.mmap(self._file.fileno(), 0, access=access), self.dtype)
+
+    def content(self) -> bytes | mmap.mmap:
+        """All rows as bytes, mapped if they are on the disk. Nothing is added afterwards."""
+        if self._file is None:
+            return b"".join(part.tobytes() for part in self._parts)
+        self._write()
+        return mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
 
     def _write(self) -> None:
         try:
             if self._file is None:
-                self._file = _unnamed()
+                self._file = tempfile.TemporaryFile(dir=_folder())  # noqa: SIM115  # open as long as this is
             for part in self._parts:
                 self._file.write(part.data.cast("B") if part.nbytes else b"")
             self._file.flush()
         except OSError as error:
             raise NoRoom(
                 f"a long list is kept on the disk while it is used, which failed: {error.strerror}",
-                remedy=f"Make room in {os.environ.get('TMPDIR', _ON_DISK)}, or set TMPDIR to another folder.",
+                remedy=f"Make room in {_folder()}, or set TMPDIR to another folder.",
             ) from error
         self._parts, self._held = [], 0
 
 
-def _unnamed() -> IO[bytes]:
-    """A new file without a name."""
-    if "TMPDIR" not in os.environ:
-        with contextlib.suppress(OSError):
-            return tempfile.TemporaryFile(dir=_ON_DISK)
-    return tempfile.TemporaryFile()
+def _folder() -> str:
+    """Where temporary files go that are too large for memory, in which many systems keep /tmp."""
+    on_disk = "/var/tmp"  # noqa: S108  # the file has no name there
+    is_free = sys.platform != "win32" and "TMPDIR" not in os.environ and os.access(on_disk, os.W_OK)
+    return on_disk if is_free else tempfile.gettempdir()
+
+
+def filled(rows: int, value: int, dtype: DTypeLike, room: int = ROOM) -> np.ndarray:
+    """A column of one value, to be written to in any order."""
+    spool = Spool(dtype, room)
+    for part in slices(rows):  # each byte is written: into a hole of a full disk nothing could be
+        spool.append(np.full(part.stop - part.start, value, dtype))
+    return spool.column(writable=True)
 
 
 def forget(*columns: np.ndarray | None) -> None:

@@ -1280,6 +1280,8 @@ export interface components {
              * @description Least frequency of the rarer allele (--maf). In the pool; 0 for no filter.
              */
             maf?: number;
+            /** @description Count frequencies far from the pool's. Each cohort compares its allele frequencies with the pool's. How often they differ by more than 5 standard deviations is summed over cohorts and variants: one number, near 0 where all have people of one population, on the same strand. */
+            frequency_flags?: boolean;
             /**
              * Format: double
              * @description Level of the confidence limits (--ci). In the report, such as 0.95; 0 for none.
@@ -1931,6 +1933,8 @@ export interface components {
              * @description Least frequency of the rarer allele (--maf). In the pool; 0 for no filter.
              */
             maf?: number;
+            /** @description Count frequencies far from the pool's. Each cohort compares its allele frequencies with the pool's. How often they differ by more than 5 standard deviations is summed over cohorts and variants: one number, near 0 where all have people of one population, on the same strand. */
+            frequency_flags?: boolean;
             /**
              * Format: double
              * @description Level of the confidence limits (--ci). In the report, such as 0.95; 0 for none.
@@ -2309,6 +2313,8 @@ export interface components {
              * @description Least frequency of the rarer allele (--maf). In the pool; 0 for no filter.
              */
             maf?: number;
+            /** @description Count frequencies far from the pool's. Each cohort compares its allele frequencies with the pool's. How often they differ by more than 5 standard deviations is summed over cohorts and variants: one number, near 0 where all have people of one population, on the same strand. */
+            frequency_flags?: boolean;
             /**
              * Format: double
              * @description Level of the confidence limits (--ci). In the report, such as 0.95; 0 for none.
@@ -2552,6 +2558,8 @@ export interface components {
              * @description Least frequency of the rarer allele (--maf). In the pool; 0 for no filter.
              */
             maf?: number;
+            /** @description Count frequencies far from the pool's. Each cohort compares its allele frequencies with the pool's. How often they differ by more than 5 standard deviations is summed over cohorts and variants: one number, near 0 where all have people of one population, on the same strand. */
+            frequency_flags?: boolean;
             /**
              * Format: double
              * @description Level of the confidence limits (--ci). In the report, such as 0.95; 0 for none.
@@ -3046,6 +3054,8 @@ export interface components {
              * @description lambda: median chi-square over 0.456, not below 1
              */
             genomic_inflation: number | null;
+            /** @description over how many variants and cohorts a cohort's allele frequency is far from the pool's; null where the plan does not ask for that */
+            frequencies_far: number | null;
         };
         /** @description Those of a phenotype. */
         SummaryOfPhenotype: {
@@ -3060,6 +3070,8 @@ export interface components {
              * @description lambda: median chi-square over 0.456, not below 1
              */
             genomic_inflation: number | null;
+            /** @description over how many variants and cohorts a cohort's allele frequency is far from the pool's; null where the plan does not ask for that */
+            frequencies_far: number | null;
             phenotype: string;
         };
         Surroundings: {

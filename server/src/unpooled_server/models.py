@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from unpooled.algorithms.shared.summary import Summary
+from unpooled.algorithms.shared.summary import FREQUENCIES_FAR, Summary
 from unpooled.plan import Plan
 from unpooled.protocol import comparing
 from unpooled_server.names import OVER, BranchState, CohortState, PauseKind, Phase, RoundState, StudyState
@@ -111,7 +111,8 @@ class Study(models.Model):
         if self.summary is None:
             return []
         names = self.phenotypes
-        return [self.summary[name] for name in names] if len(names) > 1 else [self.summary]
+        found = [self.summary[name] for name in names] if len(names) > 1 else [self.summary]
+        return [{FREQUENCIES_FAR: None, **one} for one in found]  # earlier releases did not count them
 
     @property
     def phenotypes(self) -> list[str]:
@@ -215,8 +216,9 @@ class Branch(models.Model):
 
 
 class Kept(models.Model):
-    """What is kept of a branch: the arguments of its call, number 0, then its journal; in the end its value.
+    """What is kept of a branch: the arguments of its call, then its journal; in the end its value.
 
+    Arguments and value come first, in several rows where they are long, and these have nothing in `asked`.
     Apart from it: these are megabytes, and a branch is looked at and changed often.
     """
 

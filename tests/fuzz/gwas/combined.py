@@ -51,7 +51,7 @@ def own_fits(study: Study, truth: Truth, name: str, allele: str) -> list[Fit] | 
                 return None
             continue
         fit = rows.fit()
-        if fit is None or not np.isfinite(fit.se).all() or fit.of("ADD")[1] < 1e-9 * np.ptp(rows.y):
+        if fit is None or not np.isfinite(fit.se).all() or fit.of("ADD")[1] <= 1e-9 * np.ptp(rows.y):
             return None  # next to nothing is left to explain
         found.append(fit)
     return found

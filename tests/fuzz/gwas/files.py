@@ -10,7 +10,7 @@ import numpy as np
 
 from unpooled.simulate.files import chromosome_labels
 
-from .models import standardised
+from .models import indicators, standardised
 from .study import Study
 
 PHENOTYPE = "status"
@@ -77,14 +77,15 @@ def pool_names(study: Study) -> list[tuple[str, str]]:
 
 
 def columns(study: Study) -> list[tuple[str, np.ndarray]]:
-    """The covariates as the pool has them: a categorical one is a column for each level but the first."""
+    """The covariates as the pool has them: a categorical one is a column for each level but the first, and so
+    are cohorts that are apart."""
     found = []
     for name, values in zip(study.names, study.people.covariates.T, strict=True):
         if name not in study.levels:
             found.append((name, values))
         for k, level in list(enumerate(study.levels.get(name, ())))[1:]:
             found.append((f"{name}={level}", np.where(np.isnan(values), np.nan, values == k)))
-    return standardised(study, found)
+    return [*standardised(study, found), *indicators(study)]
 
 
 def _as_written(study: Study) -> list[tuple[str, np.ndarray]]:
@@ -137,11 +138,12 @@ def _write_people(
         _write_table(pheno, names, titles, phenotypes, np.ones(len(who), bool))
     if covariates:
         covar = prefix.with_suffix(".cov")
+        listed = people.listed[who] | (not study.names)  # else there are only indicators, which all have
         texts = [
             values[who].tolist() if values.dtype.kind == "U" else [_number(x) for x in values[who]]
             for _, values in covariates
         ]
-        _write_table(covar, names, [name for name, _ in covariates], texts, people.listed[who])
+        _write_table(covar, names, [name for name, _ in covariates], texts, listed)
     return Tables(prefix, pheno, covar)
 
 

@@ -8,6 +8,7 @@ from scipy import stats
 from unpooled.genotype_model import JOINT, terms_of
 from unpooled.kernels import least_squares as codes
 
+from .models import indicators
 from .ours import Results
 from .study import Study
 from .truth import OF_SEX, Fit, Rows, Truth
@@ -44,7 +45,7 @@ class Judge:
     """What is true of the lines of one report."""
 
     def __init__(self, study: Study, results: Results, truth: Truth, glm: bool) -> None:
-        self.plan, self.results, self.truth, self.glm = study.plan, results, truth, glm
+        self.study, self.plan, self.results, self.truth, self.glm = study, study.plan, results, truth, glm
         self.logistic, self.digits = study.test == "logistic", 6 if glm else 4
         of_genotype, _ = terms_of(results.plan).tests(results.plan.covariate_columns)
         self.own = (*of_genotype, JOINT)
@@ -164,7 +165,8 @@ class Judge:
 
     def estimates(self, line: Line) -> dict[str, tuple[float, float]]:
         """Coefficients and standard errors of the variant's regression in full precision, by test."""
-        columns, names = self.results.regression(self.glm), self.rows(line).names
+        columns, others = self.results.regression(self.glm), [name for name, _ in indicators(self.study)]
+        names = [name for name in self.rows(line).names if name not in others]
         at = int(np.flatnonzero(columns["variant"][:] == self.results.place[self.name(line)])[0])
         beta, se = (columns[name][at : at + 1][0].tolist() for name in ("beta", "se"))
         signs = [-1.0 if self.glm and name in OF_SEX else 1.0 for name in names]

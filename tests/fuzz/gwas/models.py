@@ -19,6 +19,7 @@ _RECODED, _INTERACTING = 0.4, 0.3
 """Shares of regressions with a model that is not additive, and of those with covariates with interactions."""
 _APART = 15
 """People who lack a phenotype that others have: a study refuses fewer than 10."""
+_FEWEST_APART = 4
 _CARRIERS = 12
 """Of either allele in three cohorts: a study refuses to condition on a variant of fewer than 10."""
 
@@ -55,6 +56,22 @@ def draw_models(study: Study) -> dict[str, object]:
         several = random.permutation(choice)[: int(random.choice([1, 1, 2, 3]))]
         found["condition"] = tuple(study.variants.name[several].tolist())
     return found
+
+
+def draw_apart(study: Study) -> dict[str, object]:
+    """Whether cohorts are kept apart, where they can be."""
+    random = np.random.default_rng([study.seed, _STREAM + 2])
+    can_be = study.quantitative and study.cohorts >= _FEWEST_APART and study.model == ADDITIVE
+    if not can_be or {"covar_variance_standardize", "interaction"} & set(study.plan) or random.random() < 0.5:
+        return {}
+    return {"cohorts_apart": True}
+
+
+def indicators(study: Study) -> list[tuple[str, np.ndarray]]:
+    """Where cohorts are apart, whether people are of each cohort but the first."""
+    if not study.plan.get("cohorts_apart"):
+        return []
+    return [(f"COHORT{k}", (study.people.cohort == k).astype(float)) for k in range(1, study.cohorts)]
 
 
 def draw_phenotypes(study: Study) -> Study:

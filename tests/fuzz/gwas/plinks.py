@@ -13,7 +13,7 @@ import numpy as np
 
 from unpooled.genotype_model import ADDITIVE
 
-from .files import PHENOTYPE, Tables, pool_names
+from .files import PHENOTYPE, Tables, columns, pool_names
 from .study import Study
 
 PROGRAMS = ("plink1.9", "plink2")
@@ -95,7 +95,7 @@ def plink2(study: Study, minor: Path, variants: list[str], out: Path) -> Reports
     (table := out.with_suffix(".pheno")).write_text("".join(_phenotypes(study)))
     words = ["plink2", "--bfile", minor, *_general(study), "--extract", listed, "--threads", 1]
     words += ["--pheno", table, "--pheno-name", PHENOTYPE]
-    words += ["--covar", minor.parent / "pooled.cov"] if study.names else []
+    words += ["--covar", minor.parent / "pooled.cov"] if columns(study) else []
     words += ["--covar-variance-standardize"] if standardises(study) else []
     words += ["--nonfounders"] if study.plan.get("nonfounders") else []
     words += _conditions(study, out)
@@ -105,7 +105,7 @@ def plink2(study: Study, minor: Path, variants: list[str], out: Path) -> Reports
     words += [study.model] if study.model == "hetonly" else []
     words += _model(study)
     words += ["hide-covar"] if study.plan.get("hide_covar") else []
-    words += [] if study.names or study.plan.get("condition") else ["allow-no-covars"]
+    words += [] if columns(study) or study.plan.get("condition") else ["allow-no-covars"]
     words += ["cols=+beta"] if study.plan.get("beta") else []
     end = f"{PHENOTYPE}.glm.{_GLM.get(firth, study.test)}"
     found = _reports(words, out, (end,))

@@ -11,7 +11,7 @@ from unpooled.kernels import least_squares as codes
 
 from . import known
 from .judge import ASSOC, GLM, Judge, Line, is_number, parsed
-from .models import conditions
+from .models import conditions, indicators
 from .ours import Results
 from .outcome import Disagreement, Outcome
 from .plinks import Reports, standardises
@@ -54,6 +54,8 @@ class Comparison:
             self._disagree("another header", "", (heads[0], heads[1]))
             return
         mine, their = self._by_key(ours), self._by_key(theirs)
+        of_cohorts = {name for name, _ in indicators(self.study)}  # which ours has no lines about
+        their = {key: found for key, found in their.items() if key[1] not in of_cohorts}
         for key, (text, line) in mine.items():
             if line.get("#CHROM") in reports.without:
                 continue

@@ -28,7 +28,14 @@ _SAME_NAME = (
     "sexes",
     "genotype_model",
 )
-_SWITCHES = ("nonfounders", "allow_no_sex", "hide_covar", "beta", "covar_variance_standardize")
+_SWITCHES = (
+    "nonfounders",
+    "allow_no_sex",
+    "hide_covar",
+    "beta",
+    "covar_variance_standardize",
+    "cohorts_apart",
+)
 _LISTS = {
     "chromosomes": "--chr",
     "files": "--files",

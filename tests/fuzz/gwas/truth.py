@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 from unpooled.genotype_model import MODELS
 
 from .files import columns
-from .models import conditions
+from .models import conditions, indicators
 from .study import Study
 
 OF_SEX = ("SEX", "ADDxSEX")
@@ -281,10 +281,11 @@ class Truth:
             inside = inside & men
         if on_x and with_sex and by_plink2:
             inside = inside & (people.sex != 0)
+        told = self._told(inside) if by_plink2 else np.arange(len(self.names))
         inside, copies = (inside & ~np.isnan(copies), copies) if called else (inside, np.nan_to_num(copies))
         coded = [(column.test, _coded(copies, column.values)) for column in MODELS[study.model]]
-        names = [*(test for test, _ in coded), *self.names]
-        parts = [np.ones(len(men)), *(values for _, values in coded), *self.covariates.T]
+        names = [*(test for test, _ in coded), *(self.names[k] for k in told)]
+        parts = [np.ones(len(men)), *(values for _, values in coded), *self.covariates[:, told].T]
         products = []
         if study.plan.get("interaction"):
             for k in range(self.conditions, len(self.names)):
@@ -302,6 +303,14 @@ class Truth:
                 parts.append(copies * sex)
         x = np.column_stack(parts)[inside]
         return Rows(study.test, tuple(names), self.phenotype[inside], x, tuple(products))
+
+    def _told(self, inside: np.ndarray) -> np.ndarray:
+        """The covariates but for indicators of cohorts that nobody of a class of chromosomes is in: plink2
+        leaves these out there."""
+        count = len(indicators(self.study))
+        first, there = len(self.names) - count, np.unique(self.study.people.cohort[inside])
+        of_cohorts = first - 1 + there[1:] if count else there[:0]
+        return np.concatenate([np.arange(first), of_cohorts])
 
 
 def _coded(copies: np.ndarray, values: tuple[float, float, float]) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 from celery import Celery
 from celery.signals import celeryd_init, worker_init, worker_ready
 
-from unpooled.memory import share_one_heap
+from unpooled.memory import map_large_blocks, share_one_heap
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "unpooled_webapp.settings")
 app = Celery("unpooled")
@@ -21,6 +21,7 @@ app.autodiscover_tasks(["unpooled_server", "unpooled_webapp"])
 def keep_memory_together(**_: Any) -> None:
     """A worker's threads take large tables in turn, as those of `unpooled worker` do."""
     share_one_heap()
+    map_large_blocks()
 
 
 @worker_init.connect

@@ -28,6 +28,7 @@ from unpooled.apart_option import COHORTS_APART, FEWEST
 from unpooled.dosage_option import DOSAGES, FILES
 from unpooled.encodings import ONE_HOT
 from unpooled.facts import plan_facts
+from unpooled.frequency_option import FREQUENCY_FLAGS
 from unpooled.leaving import Form, what_leaves
 from unpooled.options import Choice, Covariates, Numbers, Option, Switch
 from unpooled.parties import what_parties_get
@@ -159,6 +160,8 @@ def _example_values(
             yield option.name, covariates
         elif option is COMPONENTS and covariates and masking == "modular":
             yield option.name, 2
+        elif option is FREQUENCY_FLAGS and masking == "modular":
+            yield option.name, True
 
 
 def _of_plan(plan: Plan, known: list[str]) -> Iterator[str]:

@@ -4,9 +4,10 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
-from unpooled.memory import share_one_heap
+from unpooled.memory import map_large_blocks, share_one_heap
 
 share_one_heap()
+map_large_blocks()
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "unpooled_webapp.settings")
 application = get_wsgi_application()
 

@@ -1,10 +1,4 @@
-"""This cohort's frequencies beside the pool's, from the study's results: how many differ beyond chance.
-
-A cohort is a part of the pool. If its people are like the others, the frequency among its n alleles has mean
-p and variance p(1-p)(1/n - 1/N), where p is the frequency among the pool's N. Of a rare allele it is far from
-normal, and chance is soon many deviations away. So the smaller of two scores counts, that and the one of
-arcsin √p: the first is the cautious one below p, the second above it.
-"""
+"""This cohort's frequencies beside the pool's, from the study's results: how many differ beyond chance."""
 
 from __future__ import annotations
 
@@ -14,19 +8,22 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
+from unpooled.algorithms.shared.frequencies import scores
 from unpooled.algorithms.shared.groups import complete
+from unpooled.chromosomes import chromosome_code
 from unpooled.formats import titles
 from unpooled.formats.reading import Line, Report
-from unpooled.formats.ssf import FREQUENCIES, written_ids
+from unpooled.formats.ssf import CHROMOSOME, FREQUENCIES, written_ids
+from unpooled.frequency_option import FAR
+from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled_client.data.cohort import PlinkData
 from unpooled_client.data.frequencies import Reference, dosed_in, expected_of, observed_in
 
-FAR = 5.0
-"""Deviations that no variant is away by chance, of a million or so."""
 SHOWN = 10
 
 _AT_ONCE = 1 << 16  # lines
@@ -62,7 +59,7 @@ def beside_the_pool(frq: Path, data: PlinkData, plan: Plan, kept: np.ndarray | N
     who = data.samples.kept if kept is None else kept
     if not plan.nonfounders:
         who = who & data.samples.founder
-    return _compared(_of_frq(Report(frq)), _of(who, data), np.asarray(data.panel.name), observed_in, plan)
+    return _compared(_of_frq(Report(frq), plan), _of(who, data), lambda names: names, observed_in, plan)
 
 
 def beside_dosages(ssf: Path, data: PlinkData, plan: Plan, kept: np.ndarray | None) -> Frequencies:
@@ -70,32 +67,55 @@ def beside_dosages(ssf: Path, data: PlinkData, plan: Plan, kept: np.ndarray | No
 
     Imputed dosages vary less than calls, so that the scores are rather too small.
     """
-    who, names = complete(data.samples), written_ids(np.asarray(data.panel.name))
+    who = complete(data.samples)
     who = who if kept is None else who & kept
-    return _compared(_of_ssf(ssf), _of(who, data), names, dosed_in, plan)
+    return _compared(_of_ssf(ssf, plan), _of(who, data), written_ids, dosed_in, plan)
 
 
 def _of(who: np.ndarray, data: PlinkData) -> PlinkData:
     return dataclasses.replace(data, samples=dataclasses.replace(data.samples, kept=who))
 
 
+class _Names:
+    """Finds the cohort's variants by their names, of which those of one chromosome are held."""
+
+    def __init__(self, panel: Panel, written: Callable[[np.ndarray], np.ndarray]) -> None:
+        """`written`: names as the pool's report has them."""
+        self._panel, self._written = panel, written
+        self._ends = np.cumsum(panel.counts)
+        self._held = -1
+
+    def find(self, code: int, names: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which of some names are of this cohort's variants of a chromosome, and these variants' rows."""
+        if code != self._held:  # a report goes from one chromosome to the next
+            stop = int(self._ends[code])
+            self._start = stop - int(self._panel.counts[code])
+            own = self._written(np.asarray(self._panel.name[self._start : stop]))
+            self._order = np.argsort(own, kind="stable")
+            self._names, self._held = own[self._order], code
+        if not len(self._names):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        at = np.searchsorted(self._names, names).clip(max=len(self._names) - 1)
+        theirs = np.flatnonzero(self._names[at] == names)
+        return theirs, self._start + self._order[at[theirs]]
+
+
+_Piece: TypeAlias = tuple[np.ndarray, Reference]
+"""The codes of the chromosomes of some variants of the pool, and their frequencies."""
+
+
 def _compared(
-    pieces: Iterable[Reference],
+    pieces: Iterable[_Piece],
     data: PlinkData,
-    names: np.ndarray,
+    written: Callable[[np.ndarray], np.ndarray],
     observe: Callable[[PlinkData, np.ndarray], tuple[np.ndarray, np.ndarray]],
     plan: Plan,
 ) -> Frequencies:
-    """`names` are those of the cohort's variants as the pool's report has them."""
-    order = np.argsort(names, kind="stable")
-    names = names[order]
+    """`written`: the names of the cohort's variants as the pool's report has them."""
+    names = _Names(data.panel, written)
     variants, far, farthest = 0, 0, []
-    for reference in pieces:
-        at = np.searchsorted(names, reference.name).clip(max=len(names) - 1)
-        theirs = np.flatnonzero(names[at] == reference.name)
-        mine = order[at[theirs]]
-        autosomal = (data.panel.chromosome[mine] >= 1) & (data.panel.chromosome[mine] <= plan.autosomes)
-        mine, theirs = mine[autosomal], theirs[autosomal]
+    for codes, reference in pieces:
+        theirs, mine = _in_both(names, codes, reference, plan)
         if not len(mine):
             continue
         pool, has_same = expected_of(data.variants, mine, reference, theirs)
@@ -109,15 +129,17 @@ def _compared(
     return Frequencies(variants, far, tuple(farthest))
 
 
-def scores(own: np.ndarray, of_own: np.ndarray, pool: np.ndarray, of_pool: np.ndarray) -> np.ndarray:
-    """How many deviations frequencies, float64 (k,), among so many alleles are from the pool's; NaN where
-    there is nothing to compare."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        spread = 1 / of_own - 1 / of_pool
-        plain = (own - pool) / np.sqrt(pool * (1 - pool) * spread)
-        angle = 2 * (np.arcsin(np.sqrt(own)) - np.arcsin(np.sqrt(pool.clip(0, 1)))) / np.sqrt(spread)
-    found = np.where(np.abs(plain) < np.abs(angle), plain, angle)
-    return np.where((of_own > 0) & (spread > 0) & np.isfinite(found), found, np.nan)
+def _in_both(
+    names: _Names, codes: np.ndarray, reference: Reference, plan: Plan
+) -> tuple[np.ndarray, np.ndarray]:
+    """The autosomal variants that both have: their places in the reference, and in the cohort's list."""
+    theirs, mine = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for code in np.unique(codes[(codes >= 1) & (codes <= plan.autosomes)]).tolist():
+        here = np.flatnonzero(codes == code)
+        at, rows = names.find(code, reference.name[here])
+        theirs.append(here[at])
+        mine.append(rows)
+    return np.concatenate(theirs), np.concatenate(mine)
 
 
 def _far(data: PlinkData, variant: int, pool: float, own: float, score: float) -> Far:
@@ -125,22 +147,30 @@ def _far(data: PlinkData, variant: int, pool: float, own: float, score: float) -
     return Far(name.decode("utf-8", "replace"), allele.decode("utf-8", "replace"), pool, own, score)
 
 
-def _of_frq(report: Report) -> Iterator[Reference]:
+def _of_frq(report: Report, plan: Plan) -> Iterator[_Piece]:
     columns = (titles.NAME, titles.A1, titles.A2, titles.FREQUENCY, titles.ALLELES)
-    places = [report.place(column) for column in columns]
+    places, chromosome = [report.place(column) for column in columns], report.place(titles.CHROMOSOME)
     lines = (line for line in report.lines() if line[places[3]] != b"NA")
     while some := list(islice(lines, _AT_ONCE)):
-        yield _reference(some, places)
+        yield _codes(some, chromosome, plan), _reference(some, places)
 
 
-def _of_ssf(path: Path) -> Iterator[Reference]:
+def _of_ssf(path: Path, plan: Plan) -> Iterator[_Piece]:
     with gzip.GzipFile(path) as file:
         header = file.readline().split()
-        places = [header.index(title) for title in FREQUENCIES]
+        places, chromosome = [header.index(title) for title in FREQUENCIES], header.index(CHROMOSOME)
         lines = (line.split() for line in file)
         while some := list(islice(lines, _AT_ONCE)):
             found = _reference(some, places)
-            yield dataclasses.replace(found, counted=2 * found.counted)  # it has the number of people
+            found = dataclasses.replace(found, counted=2 * found.counted)  # it has the number of people
+            yield _codes(some, chromosome, plan), found
+
+
+def _codes(lines: list[Line], place: int, plan: Plan) -> np.ndarray:
+    """The codes of the lines' chromosomes, -1 for one that is not known."""
+    words, which = np.unique(np.array([line[place] for line in lines]), return_inverse=True)
+    codes = [chromosome_code(word.decode("utf-8", "replace"), plan.autosomes) for word in words.tolist()]
+    return np.array([-1 if code is None else code for code in codes])[which]
 
 
 def _reference(lines: list[Line], places: list[int]) -> Reference:

@@ -9,12 +9,13 @@ from itertools import groupby
 from pathlib import Path
 
 from unpooled.chromosomes import chromosome_name
+from unpooled.frequency_option import FAR
 from unpooled.page import Html, document, encoded, facts, mark, section, table, tag
 from unpooled.pictures.associations import confidence, p_text
 from unpooled.plan import Plan
 from unpooled_client.compare import across
 from unpooled_client.compare.estimates import Contrast, Estimate
-from unpooled_client.compare.frequencies import FAR, Frequencies
+from unpooled_client.compare.frequencies import Frequencies
 from unpooled_client.compare.tables import Beside
 from unpooled_client.state.written import Written
 

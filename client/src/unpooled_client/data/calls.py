@@ -36,8 +36,7 @@ def look_at_calls(
     fam: Fam, samples: Samples, variants: Variants, genotypes: Genotypes, autosomes: int, report: Report
 ) -> dict[str, Any]:
     """Count missing calls of some autosomal variants, and tell of people who have hardly any call."""
-    chromosome = variants.panel.chromosome
-    rows = np.sort(variants.row[(chromosome >= 1) & (chromosome <= autosomes)])
+    rows = variants.sorted_rows(lambda panel: (panel.chromosome >= 1) & (panel.chromosome <= autosomes))
     people, per_variant = np.zeros(genotypes.samples, np.int64), []
     try:
         for stretch in stretches(len(rows)):

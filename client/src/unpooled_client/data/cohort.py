@@ -12,6 +12,7 @@ from unpooled.algorithms.phenotypes import have_all
 from unpooled.cohort import Dosages, Packed, Samples
 from unpooled.filesets import OF_PFILE
 from unpooled.panel import Panel
+from unpooled.spool import Spool, forget, slices
 from unpooled_client.data.bed import BedFile, has_header, has_size
 from unpooled_client.data.bim import read_bim
 from unpooled_client.data.calls import look_at_calls
@@ -78,10 +79,15 @@ class PlinkData:
     def align(self, panel: Panel) -> PlinkCohort:
         """The cohort as a study with this panel asks it."""
         alignment = align(panel, self.panel, self.variants.a1_is_first)
-        rows = np.full(len(panel), -1, np.int32)
-        found = alignment.index >= 0
-        rows[found] = self.variants.row[alignment.index[found]]
-        return PlinkCohort(self.samples, self.genotypes, rows, alignment.swapped)
+        rows = Spool(np.int32)
+        for part in slices(len(panel)):
+            index = alignment.index[part]
+            found = index >= 0
+            row = np.full(len(index), -1, np.int32)
+            row[found] = self.variants.row[index[found]]
+            rows.append(row)
+            forget(alignment.index, self.variants.row)
+        return PlinkCohort(self.samples, self.genotypes, rows.column(), alignment.swapped)
 
 
 def open_cohort(options: DataOptions, told: Told = nobody) -> tuple[PlinkData | None, Report]:

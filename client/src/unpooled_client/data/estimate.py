@@ -5,9 +5,9 @@
 
 for n people and m variants. Each thread has a question at work and one on its way, and reads `genotypes` of
 AT_ONCE bytes at most for each. The longest ID has USUAL_ID + `letters`; a list of IDs has its room for each
-of them, and at the peak there are three. BASE and PER_VARIANT are what docs/growth.md measures and promises.
-What computing costs is declared with each algorithm. Waiting for other cohorts, and for a slow network or
-disk, comes on top and is not known here.
+of them, and at the peak there are three; a long one is mapped. BASE and PER_VARIANT are from what
+docs/growth.md measures. What computing costs is declared with each algorithm. Waiting for other cohorts, and
+for a slow network or disk, comes on top and is not known here.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from unpooled.algorithms.algorithm import Algorithm, Cost
 from unpooled.cohort import AT_ONCE
 
 BASE = 320e6
-PER_VARIANT = 200
-PER_VARIANT_BY_PLACE = 50  # IDs are not in memory then
+PER_VARIANT = 130
+PER_VARIANT_BY_PLACE = 20  # IDs are nowhere then
 USUAL_ID = 25
 
 

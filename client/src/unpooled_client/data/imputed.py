@@ -41,13 +41,14 @@ def well_imputed(variants: Variants, genotypes: PgenFile, options: DataOptions, 
     least = options.minimac3_r2_filter
     if least is None:
         return variants
-    if options.quality is None:
-        quality = genotypes.minimac3_r2(variants.row)
-    else:
-        quality = np.fromfile(options.quality, "<f4")[variants.row]
-    poor = quality < least
+    written = None if options.quality is None else np.memmap(options.quality, "<f4", "r")
+    poor, known = np.zeros(len(variants), bool), 0
+    for rows, part in variants.parts():
+        quality = genotypes.minimac3_r2(part.row) if written is None else written[part.row]
+        poor[rows] = quality < least
+        known += int(np.count_nonzero(~np.isnan(quality)))
     report.summary["imputation"] = {
-        "variants with a quality": int(np.count_nonzero(~np.isnan(quality))),
+        "variants with a quality": known,
         f"left out, below {least:g}": int(np.count_nonzero(poor)),
     }
     if poor.all():

@@ -73,8 +73,8 @@ def check_people(data: PlinkData, cutoff: float | None, report: Report) -> None:
 
 
 def _look(data: PlinkData, kept: np.ndarray) -> _Seen:
-    chromosome = data.panel.chromosome
-    rows = np.sort(data.variants.row[(chromosome >= 1) & (chromosome <= data.options.chr_set)])
+    autosomes = data.options.chr_set
+    rows = data.variants.sorted_rows(lambda panel: (panel.chromosome >= 1) & (panel.chromosome <= autosomes))
     empty = np.zeros((len(kept), 0), np.uint64)
     planes = [[empty], [empty], [empty]]
     observed, expected, called = np.zeros((3, len(kept)))

@@ -65,8 +65,9 @@ def select_variants(variants: Variants, options: DataOptions, report: Report) ->
     """The variants that are chosen; the report hears how many are not."""
     chosen = np.ones(len(variants), bool)
     if options.chromosomes:
-        codes = chromosome_codes(options.chromosomes, options.chr_set)
-        chosen &= np.isin(variants.panel.chromosome, list(codes))
+        wanted = np.zeros(256, bool)
+        wanted[list(chromosome_codes(options.chromosomes, options.chr_set))] = True
+        chosen &= wanted[variants.panel.chromosome]
     if options.extract is not None:
         chosen &= _listed_variants(options.extract, "the --extract file", variants, report)
     if options.exclude is not None and not _is_empty(options.exclude):
@@ -107,7 +108,13 @@ def _listed_variants(path: Path, what: str, variants: Variants, report: Report) 
     data = read_bytes(path, what, report)
     if data is None:
         return np.ones(len(variants), bool)
-    return np.isin(variants.panel.name, np.array(data.split(), np.bytes_))
+    wanted = np.unique(np.array(data.split(), np.bytes_))
+    listed = np.zeros(len(variants), bool)
+    for rows, part in variants.parts():
+        name = np.asarray(part.panel.name)
+        at = np.searchsorted(wanted, name).clip(max=len(wanted) - 1)
+        listed[rows] = wanted[at] == name if len(wanted) else False
+    return listed
 
 
 def _is_empty(path: Path) -> bool:

@@ -12,6 +12,7 @@ from unpooled.builds import PSEUDO_AUTOSOMAL
 from unpooled.chromosomes import HUMAN
 from unpooled.cohort import FEMALE, MALE, Samples
 from unpooled.errors import DataProblem
+from unpooled.panel import Panel
 from unpooled_client.data.calls import HETEROZYGOUS, HOMOZYGOUS_A1, MISSING, codes_of, stretches
 from unpooled_client.data.fam import Fam
 from unpooled_client.data.genotypes import Genotypes
@@ -59,9 +60,12 @@ def check_sexes(
 def _heterozygous(variants: Variants, genotypes: Genotypes) -> tuple[np.ndarray, np.ndarray]:
     """Of each sample, how many calls on X are heterozygous, and of a woman would be; float64 (n,) each."""
     starts, ends = zip(*PSEUDO_AUTOSOMAL.values(), strict=True)
-    at = variants.panel.position
-    on_x = (variants.panel.chromosome == HUMAN + 1) & (at > max(starts)) & (at < min(ends))
-    rows = np.sort(variants.row[on_x])
+
+    def on_x(panel: Panel) -> np.ndarray:
+        at = panel.position
+        return np.asarray((panel.chromosome == HUMAN + 1) & (at > max(starts)) & (at < min(ends)))
+
+    rows = variants.sorted_rows(on_x)
     found, expected = np.zeros(genotypes.samples), np.zeros(genotypes.samples)
     try:
         for stretch in stretches(len(rows)):

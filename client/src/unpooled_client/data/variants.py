@@ -70,11 +70,20 @@ class Variants:
             self.forget()
         return listing.variants(self.rows, self.about)
 
+    def sorted_rows(self, which: Callable[[Panel], np.ndarray]) -> np.ndarray:
+        """The rows in the file of those for which `which`, bool (k,) of some of them, holds; ascending."""
+        spool, last, is_sorted = Spool(np.int32), -1, True
+        for _, part in self.parts():
+            rows = part.row[which(part.panel)]
+            if len(rows):
+                is_sorted &= last < rows[0] and not np.any(rows[1:] < rows[:-1])
+                last = rows[-1]
+            spool.append(rows)
+        return spool.column() if is_sorted else np.sort(spool.column())
+
     def forget(self) -> None:
         """Drop from memory what is mapped."""
-        panel = self.panel
-        forget(panel.chromosome, panel.position, panel.ids, panel.first, panel.second)
-        forget(self.row, self.a1_is_first, self.line)
+        forget(*self.panel.columns, self.row, self.a1_is_first, self.line)
 
 
 class Listing:

@@ -30,6 +30,7 @@ from unpooled.protocol import bodies
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import Doing
 from unpooled.question import Question
+from unpooled.spool import forget, slices
 from unpooled_client.data.check import check_floors
 from unpooled_client.data.cohort import PlinkCohort, PlinkData, open_cohort
 from unpooled_client.data.completeness import kept_by_mind
@@ -400,13 +401,17 @@ def _check_listed(panel: Panel, listed: Panel) -> None:
 
 
 def _check_known(panel: Panel, rows: np.ndarray) -> None:
-    unknown = np.flatnonzero(rows < 0)
-    if not len(unknown):
+    unknown, k = 0, -1
+    for part in slices(len(rows)):
+        here = part.start + np.flatnonzero(rows[part] < 0)
+        if len(here):
+            unknown, k = unknown + len(here), int(here[0]) if k < 0 else k
+        forget(rows)
+    if not unknown:
         return
-    k = int(unknown[0])
     first = f"{panel.name[k].decode(errors='backslashreplace')} at {panel.chromosome[k]}:{panel.position[k]}"
     raise Distrust(
         Problem.PANEL,
-        f"the study's panel has {len(unknown):,} variants that this cohort lacks, the first is {first}.",
+        f"the study's panel has {unknown:,} variants that this cohort lacks, the first is {first}.",
         "Are these the files whose list of variants was sent? If so, tell the coordinator.",
     )

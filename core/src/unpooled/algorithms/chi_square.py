@@ -19,6 +19,7 @@ from unpooled.algorithms.ld.leads import clumped_or, with_leads
 from unpooled.algorithms.shared import filters, genotype_counts, summary
 from unpooled.algorithms.shared import groups as people
 from unpooled.algorithms.shared.chunks import Chunk, X, Y, chunks_of
+from unpooled.algorithms.shared.frequencies import CountFar, count_far
 from unpooled.algorithms.shared.genotype_counts import MOST_PEOPLE, Counted, order_ties
 from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.algorithms.shared.groups import CASE, CONTROL, FINEST, FOUNDER, MEN, NO_PHENOTYPE, Group
@@ -27,6 +28,7 @@ from unpooled.cohort import Cohort
 from unpooled.formats import plink
 from unpooled.formats.adjusted import write_adjusted
 from unpooled.formats.clumped import write_clumped
+from unpooled.frequency_option import FREQUENCY_FLAGS
 from unpooled.plan import FILES, Plan
 from unpooled.procedure import Asks, Each, Rows, Study, procedure
 from unpooled.question import Arrays, Count, Foreseen, Question
@@ -59,7 +61,9 @@ def about_chunk(study: Study, chunk: Chunk, sizes: np.ndarray) -> Asks[Counted]:
         sums["genotypes"], tuple(wanted), sum(wanted.values()), chunk.chromosome, _counted_files(plan)
     )
     found = Counted.of(chunk, table)
-    told = filters.passing(table, plan) | filters.reports_filtered(plan)
+    passing = filters.passing(table, plan)
+    yield from count_far(study, chunk, found.some(passing))
+    told = passing | filters.reports_filtered(plan)
     first_is_a1, tied = found.order()
     ready = told & ~tied
     yield from report(study, found.some(ready), first_is_a1[ready])
@@ -157,11 +161,19 @@ CHI_SQUARE = Algorithm(
     method="Allele counts of cases and controls were compared by Pearson's chi-square test with one degree "
     "of freedom, without correction, as plink1.9 --assoc computes it.",
     traits=("case/control",),
-    asks=(Census, CountGenotypes, AlleleOrder, *LEADS_ASKS),
+    asks=(Census, CountGenotypes, CountFar, AlleleOrder, *LEADS_ASKS),
     procedure=with_leads(chi_square),
     files={**plink.WRITERS, "adjusted": write_adjusted, CLUMPED: write_clumped},
     usual_files=FILES,
-    options=(*options.SEVERAL, options.SEXES, options.BY_PLACE, *options.FILTERS, options.CI, *CLUMPING),
+    options=(
+        *options.SEVERAL,
+        options.SEXES,
+        options.BY_PLACE,
+        *options.FILTERS,
+        FREQUENCY_FLAGS,
+        options.CI,
+        *CLUMPING,
+    ),
     templates=(
         Template(
             "chi-square-qc",

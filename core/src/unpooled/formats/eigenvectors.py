@@ -7,7 +7,10 @@ apart: a weight is half the loading, times √m for m variants. Numbers have all
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from io import BytesIO
+from itertools import islice
 from typing import BinaryIO
 
 import numpy as np
@@ -94,36 +97,44 @@ class Loadings:
     def read(cls, eigenval: bytes, allele_weights: bytes, counts: bytes, autosomes: int) -> Loadings:
         """UnpooledError names the line of a file that is not as the writers here write it."""
         values = np.array([float(word) for word in eigenval.split()])
-        heads, weights = _lines(allele_weights, _OF_WEIGHTS)
-        _, counted = _lines(counts, _OF_COUNTS)
-        if heads[len(_OF_WEIGHTS) :] != list(titles(len(values))) or len(weights) != 2 * len(counted):
+        weights, counted = _Lines(allele_weights, _OF_WEIGHTS), _Lines(counts, _OF_COUNTS)
+        m = len(counted)
+        if weights.heads[len(_OF_WEIGHTS) :] != list(titles(len(values))) or len(weights) != 2 * m:
             raise UnpooledError("the files of components do not belong together")
-        rows = []
-        for number, (line, with_weights) in enumerate(zip(counted, weights[1::2], strict=True), 2):
+        keys, p, of_alt = [], np.empty(m), np.empty((m, len(values)))
+        for row, (line, with_weights) in enumerate(zip(counted, islice(weights, 1, None, 2), strict=True)):
             try:
                 chromosome, position, name, ref, alt, copies, alleles = line
                 if with_weights[1:5] != [name, ref, alt, alt]:
                     raise ValueError
                 code = int(chromosome_code(chromosome, autosomes) or 0)
-                key = (code, int(position), name.encode(), alt.encode(), ref.encode())
-                rows.append((key, int(copies) / int(alleles), [float(word) for word in with_weights[5:]]))
+                keys.append((code, int(position), name.encode(), alt.encode(), ref.encode()))
+                p[row] = int(copies) / int(alleles)
+                of_alt[row] = [float(word) for word in with_weights[5:]]
             except (ValueError, ZeroDivisionError):
-                raise UnpooledError(f"components, line {number} of the counts: got {line}") from None
-        panel = Panel.of(key for key, *_ in rows)
-        found = {key[:3]: (key[3] < key[4], p, of_alt) for key, p, of_alt in rows}
-        keys = (panel.chromosome.tolist(), panel.position.tolist(), panel.name.tolist())
-        ordered = [found[key] for key in zip(*keys, strict=True)]
-        alt_is_first = np.array([is_first for is_first, *_ in ordered], bool)
-        p = np.array([p for _, p, _ in ordered])
-        of_alt = np.array([weights for *_, weights in ordered]).reshape(len(rows), len(values))
+                raise UnpooledError(f"components, line {row + 2} of the counts: got {line}") from None
+        panel = Panel.of(keys)
+        at = {key[:3]: row for row, key in enumerate(keys)}
+        places = (panel.chromosome.tolist(), panel.position.tolist(), panel.name.tolist())
+        order = [at[place] for place in zip(*places, strict=True)]
+        alt_is_first = np.array([keys[row][3] < keys[row][4] for row in order], bool)
+        p, of_alt = p[order], of_alt[order]
         # Half a loading, times √m: a score of X v / √(m λ) for the eigenvalue λ of X X' / m.
-        each = 2 * of_alt / (len(rows) * np.sqrt(2 * p * (1 - p)))[:, None] / np.sqrt(values)
+        each = 2 * of_alt / (m * np.sqrt(2 * p * (1 - p)))[:, None] / np.sqrt(values)
         return cls(panel, 2 * np.where(alt_is_first, p, 1 - p), np.where(alt_is_first[:, None], each, -each))
 
 
-def _lines(data: bytes, begin: tuple[str, ...]) -> tuple[list[str], list[list[str]]]:
-    """The header, which must begin so, and the other lines."""
-    heads, *others = [line.split("\t") for line in data.decode().splitlines()] or [[]]
-    if tuple(heads[: len(begin)]) != begin:
-        raise UnpooledError(f"components: want the columns {', '.join(begin)}")
-    return heads, others
+class _Lines:
+    """The lines behind the header, which must begin so; one at a time, for as words they are far larger."""
+
+    def __init__(self, data: bytes, begin: tuple[str, ...]) -> None:
+        head, _, self._rest = data.partition(b"\n")
+        self.heads = head.decode().split("\t")
+        if tuple(self.heads[: len(begin)]) != begin:
+            raise UnpooledError(f"components: want the columns {', '.join(begin)}")
+
+    def __len__(self) -> int:
+        return self._rest.count(b"\n") + (not self._rest.endswith(b"\n") and bool(self._rest))
+
+    def __iter__(self) -> Iterator[list[str]]:
+        return (line.decode().rstrip("\n").split("\t") for line in BytesIO(self._rest))

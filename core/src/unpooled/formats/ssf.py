@@ -30,6 +30,7 @@ _DIGITS = 8
 METADATA = "-meta.yaml"
 """What the name of the metadata file has after that of the file it is about."""
 
+CHROMOSOME = b"chromosome"
 FREQUENCIES = (b"variant_id", b"effect_allele", b"other_allele", b"effect_allele_frequency", b"n")
 """The columns that say of what allele a frequency is, and among how many people."""
 

@@ -48,7 +48,7 @@ def encode(value: Any) -> bytes:
     return b"".join(_parts(value))
 
 
-def _parts(value: Any) -> Iterator[bytes]:
+def _parts(value: Any) -> Iterator[bytes | memoryview]:
     match value:
         case None:
             yield b"N"
@@ -74,16 +74,16 @@ def _parts(value: Any) -> Iterator[bytes]:
             raise TypeError(f"no encoding for {type(value).__name__}")
 
 
-def _array_parts(array: np.ndarray) -> Iterator[bytes]:
+def _array_parts(array: np.ndarray) -> Iterator[bytes | memoryview]:
     plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     if plain.dtype not in _DTYPE_CODES:
         raise TypeError(f"no encoding for an array of {array.dtype}")
     yield b"a" + _DTYPE_CODES[plain.dtype] + bytes([array.ndim])
     yield b"".join(map(_u32, array.shape))
-    yield plain.tobytes()
+    yield plain.data  # joined without a copy of its own
 
 
-def _record_parts(record: Any) -> Iterator[bytes]:
+def _record_parts(record: Any) -> Iterator[bytes | memoryview]:
     fields = list(_fields_of(record))
     yield b"r" + _text(record.name) + _u32(len(fields))
     for name, value in fields:
@@ -132,10 +132,15 @@ class _Reader:
         self.data, self.records, self.at = data, records, 0
 
     def take(self, count: int) -> bytes:
+        begin = self.skip(count)
+        return self.data[begin : self.at]
+
+    def skip(self, count: int) -> int:
+        """Go on behind so many bytes; where they begin."""
         if count > len(self.data) - self.at:
             raise CodecError(f"message ends early: got {len(self.data) - self.at} bytes; want {count}")
         self.at += count
-        return self.data[self.at - count : self.at]
+        return self.at - count
 
     def u32(self) -> int:
         return int.from_bytes(self.take(4), "little")
@@ -183,8 +188,10 @@ class _Reader:
         shape = tuple(self.u32() for _ in range(ndim))
         dtype = np.dtype(_DTYPES[code])
         count = functools.reduce(int.__mul__, shape, 1)  # Python's integers: cannot overflow
-        raw = self.take(count * dtype.itemsize)
-        if code == b"?" and raw.strip(b"\x00\x01"):
+        begin = self.skip(count * dtype.itemsize)
+        # Single bytes may begin anywhere, so they stay where they are. Others are copied, to be aligned.
+        raw = (memoryview(self.data) if code == b"B" else self.data)[begin : self.at]
+        if code == b"?" and bytes(raw).strip(b"\x00\x01"):
             raise CodecError("a truth value is neither 0 nor 1")
         try:
             return np.frombuffer(raw, dtype).reshape(shape)

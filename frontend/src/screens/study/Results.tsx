@@ -118,6 +118,7 @@ const numbers = (summary: Schemas["Summary"], areTested: boolean): [string, stri
   ...(areTested
     ? [[t("Genomic inflation λ"), inflation(summary.genomic_inflation)] as [string, string]]
     : []),
+  ...known(t("Frequencies far from the pool's"), summary.frequencies_far),
 ];
 
 const address = (study: Study, file: string): string => `/api/v1/studies/${study.id}/results/${file}`;

@@ -8,7 +8,7 @@ the study's lock, if nobody else was faster.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -33,21 +33,25 @@ from unpooled_server.services.joining import locked
 from unpooled_server.services.transitions import touch
 
 RELEASE = version("unpooled-core")
+_LONGEST = 1 << 24
+"""Bytes of a row of what is kept of a branch."""
 
 
 @dataclass(frozen=True)
 class Progress:
     """What a branch did until it had to wait, or ended. Its rows are on disk; nothing else is stored yet."""
 
-    call: Call[Any]
-    outcome: Outcome
+    procedure: str
+    kept: bytes | None
+    """The arguments, or the value of one that has ended; None if its journal goes on."""
+    waits_for: Question | Each | None
     rows: Sequence[RowFile]
     children: Sequence[Progress]
     """The branches that it waits for, already begun."""
 
     @property
     def state(self) -> BranchState:
-        match self.outcome.waits_for:
+        match self.waits_for:
             case Question():
                 return BranchState.ASKING
             case Each():
@@ -64,7 +68,7 @@ def given(study: Study) -> procedure.Study:
 def begun(study: Study, call: Call[Any]) -> Progress:
     """Begin a branch. Nothing is stored."""
     running = Running(call, questions_of(study.plan))
-    return _progress(study, running, running.go_on())
+    return _progress(study, running, running.go_on(), is_new=True)
 
 
 class OvertakenError(Exception):
@@ -82,16 +86,18 @@ def gone_on(study: Study, branch_id: int, waited_for: bytes, came: bytes) -> Pro
     entries = list(kept.values_list("asked", "data", "branch__procedure", "branch__release"))
     if not entries:
         raise OvertakenError
-    (_, arguments, name, release), *journal = entries
+    *_, name, release = entries[0]
     if release != RELEASE:
         raise OtherRelease(release, RELEASE)
-    call = PROCEDURES[name].call(given(study), bytes(arguments))
-    before = [Entry(bytes(asked), bytes(data)) for asked, data, *_ in journal]
+    arguments = b"".join(data for asked, data, *_ in entries if not asked)
+    before = [Entry(bytes(asked), bytes(data)) for asked, data, *_ in entries if asked]
+    del entries  # arguments can be large
+    call = PROCEDURES[name].call(given(study), arguments)
     running = Running.again(call, before, questions_of(study.plan), waited_for)
     return _progress(study, running, running.go_on(running.read(came)))
 
 
-def _progress(study: Study, running: Running, outcome: Outcome) -> Progress:
+def _progress(study: Study, running: Running, outcome: Outcome, *, is_new: bool = False) -> Progress:
     rows = [
         RowFile(
             study=study,
@@ -101,8 +107,15 @@ def _progress(study: Study, running: Running, outcome: Outcome) -> Progress:
         )
         for part in outcome.rows
     ]
+    # At once: arguments and value can be large, and are not held while this is stored.
+    kept = None
+    if outcome.waits_for is None:
+        kept = codec.encode(outcome.value)
+    elif is_new or outcome.replaced:
+        kept = codec.encode(running.call.arguments)
     calls = outcome.waits_for.calls if isinstance(outcome.waits_for, Each) else ()
-    return Progress(running.call, outcome, rows, [begun(study, call) for call in calls])
+    children = [begun(study, call) for call in calls]
+    return Progress(running.call.procedure.name, kept, outcome.waits_for, rows, children)
 
 
 def store_first(study: Study, progress: Progress) -> None:
@@ -115,8 +128,7 @@ def store_next(study: Study, branch: Branch, came: bytes, progress: Progress) ->
 
     BoundError if the sum of a new question could overflow.
     """
-    outcome = progress.outcome
-    if outcome.replaced or outcome.waits_for is None:
+    if progress.kept is not None:
         branch.kept.all().delete()
         _keep([(branch, progress)])
     else:
@@ -124,8 +136,8 @@ def store_next(study: Study, branch: Branch, came: bytes, progress: Progress) ->
         Kept.objects.create(branch=branch, number=number, asked=branch.waits_for, data=came)
     Branch.objects.filter(pk=branch.pk).update(
         state=progress.state,
-        procedure=progress.call.procedure.name,
-        waits_for=driver.digest(outcome.waits_for),
+        procedure=progress.procedure,
+        waits_for=driver.digest(progress.waits_for),
     )
     _store_doings(study, [(branch, progress)])
     if progress.state == BranchState.ENDED and branch.parent_id is not None:
@@ -142,10 +154,10 @@ def _store_new(study: Study, parent: Branch | None, started: Sequence[Progress])
             study=study,
             parent=parent,
             place=place,
-            procedure=progress.call.procedure.name,
+            procedure=progress.procedure,
             release=RELEASE,
             state=progress.state,
-            waits_for=driver.digest(progress.outcome.waits_for),
+            waits_for=driver.digest(progress.waits_for),
         )
         for place, progress in enumerate(started)
     )
@@ -156,22 +168,26 @@ def _store_new(study: Study, parent: Branch | None, started: Sequence[Progress])
 
 def _keep(pairs: Iterable[tuple[Branch, Progress]]) -> None:
     """Keep the arguments of branches, or the values of those that have ended."""
-    Kept.objects.bulk_create(
-        Kept(
-            branch=branch,
-            number=0,
-            data=codec.encode(
-                progress.outcome.value if progress.state == BranchState.ENDED else progress.call.arguments
-            ),
-        )
+    rows = [
+        Kept(branch=branch, number=number, data=part)
         for branch, progress in pairs
-    )
+        for number, part in enumerate(_parts(progress.kept or b""))
+    ]
+    Kept.objects.bulk_create(row for row in rows if len(row.data) < _LONGEST)
+    for row in rows:
+        if len(row.data) == _LONGEST:  # one by one: a database holds what it is given, and once more the row
+            row.save(force_insert=True)
+
+
+def _parts(data: bytes) -> Iterator[memoryview]:
+    for start in range(0, max(len(data), 1), _LONGEST):
+        yield memoryview(data)[start : start + _LONGEST]
 
 
 def _store_doings(study: Study, pairs: Sequence[tuple[Branch, Progress]]) -> None:
     """Store the rows of branches, and ask what they wait for."""
     RowFile.objects.bulk_create(row for _, progress in pairs for row in progress.rows)
-    asked = [(branch, progress.outcome.waits_for) for branch, progress in pairs]
+    asked = [(branch, progress.waits_for) for branch, progress in pairs]
     _open_rounds(study, [(branch, found) for branch, found in asked if isinstance(found, Question)])
     for branch, progress in pairs:
         if progress.children:
@@ -228,10 +244,11 @@ def resume(study: Study, due: Sequence[Branch]) -> None:
 
 def _resume(study: Study, branch: Branch) -> None:
     children = branch.children.filter(state=BranchState.ENDED)
-    values = dict(
-        Kept.objects.filter(branch__in=children).order_by("branch__place").values_list("branch", "data")
-    )
-    came = driver.values_bytes(map(bytes, values.values()))
+    values: dict[int, list[bytes | memoryview]] = {}
+    kept = Kept.objects.filter(branch__in=children).order_by("branch__place", "number")
+    for branch_id, data in kept.values_list("branch", "data"):
+        values.setdefault(branch_id, []).append(data)
+    came = driver.values_bytes(map(b"".join, values.values()))
     progress = gone_on(study, branch.pk, bytes(branch.waits_for), came)
     with transaction.atomic():
         if locked(study.pk).state not in LIVE:

@@ -7,7 +7,7 @@ import mmap
 import os
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import BinaryIO
@@ -24,6 +24,7 @@ from unpooled.memory import give_back_what_is_free
 from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.protocol.problems import Problem
+from unpooled.spool import slices
 from unpooled_server import doorbell, store
 from unpooled_server.errors import Conflict, Refused, Unavailable
 from unpooled_server.models import Cohort, Study
@@ -323,33 +324,39 @@ def agree_by_presence(study: Study, total: np.ndarray) -> None:
     """
     asked = store.load_panel(store.coordinator_list_path(study.pk))
     k = study.plan.cohorts
-    settle_panel(study, asked.take(total == k), _absences(asked, total, k))
+    each = slices(len(asked))
+    parts = [asked.take(rows).take(total[rows] == k).put_away() for rows in each]
+    settle_panel(study, parts, _absences(asked, total, k), int(np.count_nonzero(total != k)))
 
 
-def _absences(asked: Panel, total: np.ndarray, k: int) -> bytes:
-    lines = [b"CHR\tBP\tSNP\tSTATUS\tREMARK\n"]
-    for i in np.flatnonzero(total != k).tolist():
-        lines.append(
-            b"%d\t%d\t%b\tleft out\tabsent in %d of %d cohorts\n"
-            % (asked.chromosome[i], asked.position[i], asked.name[i], k - total[i], k)
-        )
-    return b"".join(lines)
+def _absences(asked: Panel, total: np.ndarray, k: int) -> Iterator[bytes]:
+    """The lines of the variants that some cohorts lack."""
+    yield TABLE_HEADER
+    for rows in slices(len(asked)):
+        part, having = asked.take(rows), total[rows]
+        absent = np.flatnonzero(having != k)
+        columns = (part.chromosome, part.position, np.asarray(part.name), k - having)
+        for words in zip(*(column[absent].tolist() for column in columns), strict=True):
+            yield b"%d\t%d\t%b\tleft out\tabsent in %d of %d cohorts\n" % (*words, k)
 
 
-def settle_panel(study: Study, panel: Panel, remarks: bytes) -> None:
-    """Store the panel that follows from a list; a study without any variant fails."""
-    if not len(panel):
+def settle_panel(study: Study, parts: Sequence[Panel], remarks: Iterable[bytes], left_out: int) -> None:
+    """Store the panel that follows from a list, given in parts; a study without any variant fails.
+
+    `left_out`: how many variants of the list are not in it.
+    """
+    if not sum(map(len, parts)):
         fail(
             study.pk,
             "the cohorts have no variant of the list in common. Compare their genome builds and IDs with it.",
         )
         return
-    panel = store.draft_panel(study.pk, [panel], [remarks])
+    panel = store.draft_panel(study.pk, parts, remarks)
     with transaction.atomic():
         fresh = locked(study.pk)
         if fresh.panel_digest or fresh.ready_at != study.ready_at or fresh.state not in LIVE:
             return  # somebody else was faster, or the roster was fixed anew meanwhile
-        _take(fresh, panel, remarks.count(b"\tleft out\t"))
+        _take(fresh, panel, left_out)
 
 
 def _take(study: Study, panel: Panel, left_out: int) -> None:

@@ -60,11 +60,12 @@ def _advance(current: Round, study: Study) -> None:
         if Round.objects.filter(pk=current.pk, state=RoundState.RELEASED).exists():
             fail(study.pk, LOST.format(error))
         return
-    branch, came = current.branch, driver.sums_bytes(question, found)
+    branch, asked, came = current.branch, driver.digest(question), driver.sums_bytes(question, found)
+    del question, found  # they can be large, and what the branch does with them is, too
     if branch is None:
         raise OtherRelease("older than this one", branches.RELEASE)
     try:
-        progress = branches.gone_on(study, branch.pk, driver.digest(question), came)
+        progress = branches.gone_on(study, branch.pk, asked, came)
     except branches.OvertakenError:
         return
     current.sum_seconds = time.monotonic() - began - current.release_seconds

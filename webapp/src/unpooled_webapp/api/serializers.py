@@ -197,6 +197,11 @@ class Summary(serializers.Serializer[Any]):
     genomic_inflation = serializers.FloatField(
         allow_null=True, help_text="lambda: median chi-square over 0.456, not below 1"
     )
+    frequencies_far = serializers.IntegerField(
+        allow_null=True,
+        help_text="over how many variants and cohorts a cohort's allele frequency is far from the pool's; "
+        "null where the plan does not ask for that",
+    )
 
 
 class SummaryOfPhenotype(Summary):

@@ -14,9 +14,10 @@ def worker(threads: int) -> None:
     """Look for work in the database, and move studies and rounds forward."""
     import django
 
-    from unpooled.memory import share_one_heap
+    from unpooled.memory import map_large_blocks, share_one_heap
 
     share_one_heap()
+    map_large_blocks()
     django.setup()
     from unpooled.algorithms import ALGORITHMS
     from unpooled_server.worker import Worker

@@ -7,6 +7,9 @@
 A direction along one variant would read its covariances with all others. A variant that nothing goes
 together with has an eigenvalue of at most 2 where that of others is about 1 or more. So from one round to the
 next its share of a block grows at most fourfold, and no block has more than about three quarters of it.
+Honest blocks come near that: of a variant that nobody carries once, or that is there twice, among 1,000 that
+go with nothing, in 20,000 people, they had up to 0.56. So this finds a direction along one variant, and no
+more: two variants have a half each, and what was added to hide one can be subtracted by another round.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from unpooled.protocol.messages import MIN_COHORTS
 
 _INFO = b"unpooled/principal-components/1"
 _ROUNDING = 1e-6
+"""Rounding to `Directions` leaves about 1e-12, or 1e-11 of the first block's signs."""
 _MOST_OF_ONE = 0.9
 """Share of a variant that a block may have."""
 _MANY = 50
@@ -33,16 +37,15 @@ def first_block(plan: Plan, block: int, variants: int) -> np.ndarray:
     return start(_INFO + Plan(**fields).hash(), block, variants)
 
 
-def is_honest(directions: np.ndarray, mean: np.ndarray, people: int, turn: int, plan: Plan) -> bool:
-    """Whether a study of so many people multiplies with these, float64 (b, m), in its round `turn`.
+def is_honest(q: np.ndarray, mean: np.ndarray, people: int, turn: int, plan: Plan) -> bool:
+    """Whether a study of so many people multiplies with q, float64 (b, m), in its round `turn`.
 
     `mean`, (m,), are the copies of each variant that a person of the pool has.
     """
     variants = len(mean)
     block, rounds = block_of(number_of(plan), variants, people)
-    if len(directions) > block or turn > rounds or not ((mean > 0) & (mean < 2)).all():
+    if len(q) > block or turn > rounds or not ((mean > 0) & (mean < 2)).all():
         return False
-    q = directions * np.sqrt(mean * (1 - mean / 2))
     if np.abs(q @ q.T - np.eye(len(q))).max(initial=0) > _ROUNDING:
         return False
     if turn == 1:

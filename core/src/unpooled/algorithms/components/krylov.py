@@ -4,20 +4,29 @@ The blocks span a Krylov space, and the eigenvectors are those of A within it (M
 block Krylov methods, NIPS 2015; Golub and Van Loan, Matrix Computations, 10.3). What is left of a product
 outside the space is the next block, so each eigenvector's residual is known without a product of its own.
 Vectors are rows here: their numbers lie one after the other.
+
+Blocks are rounded before they are multiplied, to `Directions`. So they are orthonormal to about 10⁻¹², and
+the space lacks a little of each product: `lost`.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from unpooled.algorithms.components.directions import Directions
+
 _SPENT = 1e-11
 """What is left of a product below this share of the largest eigenvalue is rounding."""
 _SETTLED = 0.05
 """Share of an eigenvalue that its vector's residual may have: then whether it stands out is known."""
+
+_AT_ONCE = 1 << 14
+"""Dimensions of which a block's products are held beside the block."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,38 +35,42 @@ class Krylov:
 
     name: ClassVar[str] = "krylov"
 
-    blocks: tuple[np.ndarray, ...]
-    """float64 (b, m) each, orthonormal, those of all blocks together; the last was not multiplied yet"""
+    blocks: tuple[Directions, ...]
+    """Orthonormal, those of all blocks together; the last was not multiplied yet"""
     small: np.ndarray
     """float64 (d, d): A within the space of all blocks but the last"""
     left: np.ndarray
     """float64 (b, b'): what is left of the last product outside that space, by the last block"""
+    lost: float
+    """How long what the blocks lack of all products for a vector of length 1 can be."""
 
     @classmethod
     def begin(cls, start: np.ndarray) -> Krylov:
         """From a block of independent vectors, float64 (b, m)."""
-        first = np.ascontiguousarray(np.linalg.qr(start.T)[0].T)
-        return cls((first,), np.zeros((0, 0)), np.zeros((0, len(first))))
+        first = Directions.of(np.linalg.qr(start.T)[0].T)
+        return cls((first,), np.zeros((0, 0)), np.zeros((0, len(start))), 0.0)
 
     @property
-    def next(self) -> np.ndarray:
-        """The block to multiply: float64 (b, m); no row if the space has everything that A reaches."""
+    def next(self) -> Directions:
+        """The block to multiply; it has no row if the space has everything that A reaches."""
         return self.blocks[-1]
 
     def advance(self, product: np.ndarray) -> Krylov:
         """With the next block's product with A: float64 (b, m)."""
         d, b = len(self.small), len(product)
-        inside = np.concatenate([block @ product.T for block in self.blocks])
+        inside = np.concatenate([block.rows() @ product.T for block in self.blocks])
         small = np.zeros((d + b, d + b))
         small[:d, :d] = self.small
         small[:, d:], small[d:] = inside, inside.T
         small[d:, d:] = (inside[d:] + inside[d:].T) / 2
-        rest = _outside(product, self.blocks)
-        u, sizes, rows = np.linalg.svd(rest, full_matrices=False)
-        kept = sizes > _SPENT * np.abs(small).max(initial=0)
-        following = np.linalg.qr(_outside(rows[kept], self.blocks).T)[0].T
-        left = u[:, kept] * sizes[kept] @ (rows[kept] @ following.T)
-        return Krylov((*self.blocks, np.ascontiguousarray(following)), small, left)
+        rows, u, sizes = _apart(_take_out(product.copy(), self.blocks))
+        kept = sizes > _SPENT * np.abs(small).max(initial=0) + self.lost
+        exact, rest = _orthonormal(_take_out(rows[kept], self.blocks))
+        following = Directions.of(exact)
+        exact -= following.rows()  # what rounding loses
+        left = u[:, kept] * sizes[kept] @ rest
+        lost = float(np.hypot(self.lost, np.linalg.norm(left @ exact)))
+        return Krylov((*self.blocks, following), small, left, lost)
 
     def found(self, count: int) -> Found:
         """The first eigenvectors, as far as the space has them: `count`, or as many as there are."""
@@ -65,25 +78,46 @@ class Krylov:
         values, vectors = values[::-1], vectors[:, ::-1]
         count = min(count, len(values))
         of_last = vectors[len(vectors) - len(self.left) :, :count]
-        residual = np.linalg.norm(self.left.T @ of_last, axis=0)
+        residual = np.linalg.norm(self.left.T @ of_last, axis=0) + self.lost
         return Found(values[:count], np.append(values, 0)[count], residual, vectors[:, :count])
 
     def vectors(self, found: Found) -> np.ndarray:
         """Them in all dimensions: float64 (count, m), of length 1; the largest number of each is positive."""
-        ends = np.cumsum([0, *map(len, self.blocks[:-1])])
-        parts = zip(self.blocks[:-1], ends, strict=False)
-        made = sum(found.within[end : end + len(block)].T @ block for block, end in parts)
+        multiplied = self.blocks[:-1]
+        ends = np.cumsum([0, *(block.shape[0] for block in multiplied)]).tolist()
+        parts = zip(multiplied, ends, ends[1:], strict=False)
+        made = sum(found.within[begin:end].T @ block.rows() for block, begin, end in parts)
         vectors = np.asarray(made / np.linalg.norm(made, axis=1)[:, None])
         largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=1)[:, None], axis=1)
         return np.asarray(vectors * np.sign(largest))
 
 
-def _outside(rows: np.ndarray, blocks: tuple[np.ndarray, ...]) -> np.ndarray:
-    """What of them is outside the space of blocks. Twice: once leaves too much where little is outside."""
+def _take_out(rows: np.ndarray, blocks: Sequence[Directions]) -> np.ndarray:
+    """The same rows, without what of them is within the space of blocks. Twice: once leaves too much where
+    little is outside."""
     for _ in range(2):
-        for block in blocks:
-            rows = rows - (rows @ block.T) @ block
+        for block in blocks:  # of which one at a time is unpacked: all together are the most that there is
+            q = block.rows()
+            share = rows @ q.T
+            for begin in range(0, rows.shape[1], _AT_ONCE):
+                part = slice(begin, begin + _AT_ONCE)
+                rows[:, part] -= share @ q[:, part]
     return rows
+
+
+def _apart(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Singular vectors of few long rows, float64 (b, m), and (b, b); with their values, (b,), falling."""
+    q, r = np.linalg.qr(rows.T)
+    del rows  # large, as what follows
+    u, sizes, of_q = np.linalg.svd(r.T)
+    return of_q @ q.T, u, sizes
+
+
+def _orthonormal(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The orthonormal rows next to some that nearly are, float64 (b, m), and these by those, (b, b)."""
+    values, vectors = np.linalg.eigh(rows @ rows.T)
+    near = vectors * np.sqrt(values) @ vectors.T
+    return vectors / np.sqrt(values) @ vectors.T @ rows, near
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,14 @@ from unpooled.algorithms.components.options import (
     block_of,
     number_of,
 )
-from unpooled.algorithms.components.questions import CountGenotypes, CountPeople, Multiply, bound, groups_of
+from unpooled.algorithms.components.questions import (
+    CountGenotypes,
+    CountPeople,
+    Multiply,
+    bound,
+    groups_of,
+    scale_of,
+)
 from unpooled.algorithms.ld.pruning import prune_autosomes
 from unpooled.algorithms.shared import filters
 from unpooled.algorithms.shared.chunks import Chunk, autosomal_chunks
@@ -94,8 +101,7 @@ class Scaled:
     @property
     def scale(self) -> np.ndarray:
         """1 / √(2p(1 - p)): float64 (m,)."""
-        p = self.copies / self.alleles
-        return np.asarray(1 / np.sqrt(2 * p * (1 - p)))
+        return scale_of(self.mean)
 
     @property
     def kept(self) -> np.ndarray:
@@ -198,7 +204,8 @@ def climb(study: Study, scaled: Scaled, people: int, krylov: Krylov, turn: int) 
     sums = yield Multiply(
         scaled.kept,
         scaled.mean,
-        krylov.next * scale,
+        krylov.next.packed,
+        krylov.next.exponent,
         bound(scaled.squares, scale),
         plan.cohorts,
         people,
@@ -207,7 +214,7 @@ def climb(study: Study, scaled: Scaled, people: int, krylov: Krylov, turn: int) 
     krylov = krylov.advance(sums["products"] * scale)
     block, rounds = block_of(number_of(plan), len(scale), people, alone=plan.alone)
     found = krylov.found(number_of(plan))
-    has_ended = not len(krylov.next) or turn >= rounds
+    has_ended = not krylov.next.shape[0] or turn >= rounds
     if not has_ended and not found.is_enough(STANDS_OUT, plan.component_tolerance):
         return (yield from Go(climb(study, scaled, people, krylov, turn + 1)))
     m, loadings = len(scale), krylov.vectors(found)

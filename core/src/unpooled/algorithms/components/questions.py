@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unpooled.algorithms.components.blocks import is_honest
+from unpooled.algorithms.components.directions import Directions
 from unpooled.algorithms.components.options import BEYOND, MOST_ROUNDS, USUAL_ROUNDS, number_of
 from unpooled.algorithms.ld.questions import PRUNING_ASKS
 from unpooled.algorithms.shared import genotype_counts, groups, plausible
@@ -118,8 +119,9 @@ class OfPeople(OfKept):
         return super().is_plausible(weights) and plausible.pool(self.people, self.cohorts)
 
     def stands_on(self) -> Question:
-        nothing = np.zeros((0, self.variants))
-        return Multiply(self.kept, self.mean, nothing, 1, self.cohorts, self.people, 1)
+        nothing = Directions.of(np.zeros((0, self.variants)))
+        fields = nothing.packed, nothing.exponent, 1, self.cohorts, self.people, 1
+        return Multiply(self.kept, self.mean, *fields)
 
     def goes_on_from(self, earlier: Any) -> bool:
         """Always about the same variants: the people who lack a call are others elsewhere."""
@@ -151,8 +153,9 @@ class Multiply(OfPeople):
 
     kept: np.ndarray
     mean: np.ndarray
-    directions: np.ndarray
-    """float64 (block, kept): what a copy counts"""
+    packed: np.ndarray
+    """uint8 (block, kept, 5): the directions, for genotypes in their units, as `Directions` keeps them"""
+    exponent: int
     most: int
     """No product is beyond this."""
     cohorts: int
@@ -162,15 +165,16 @@ class Multiply(OfPeople):
 
     def __post_init__(self) -> None:
         good = 1 <= self.round <= MOST_ROUNDS and 1 <= self.most <= MOST_BOUND
-        plausible.require(good and self.is_plausible(self.directions), "principal components")
+        good = good and self.directions.are_plausible and self.is_plausible(self.directions.rows())
+        plausible.require(good, "principal components")
 
     @classmethod
     def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
         if (found := cls.widest(plan, sizes)) is None:
             return None
         kept, mean = found
-        directions = np.zeros((min(most_directions(plan), len(mean)), len(mean)))
-        asked = cls(kept, mean, directions, 1, plan.cohorts, 0, 1)
+        directions = Directions.of(np.zeros((min(most_directions(plan), len(mean)), len(mean))))
+        asked = cls(kept, mean, directions.packed, directions.exponent, 1, plan.cohorts, 0, 1)
         return Foreseen([asked], MOST_ROUNDS, exact=False, usual_rounds=USUAL_ROUNDS)
 
     @classmethod
@@ -186,8 +190,12 @@ class Multiply(OfPeople):
         return self.round
 
     @property
+    def directions(self) -> Directions:
+        return Directions(self.packed, self.exponent)
+
+    @property
     def block(self) -> int:
-        return len(self.directions)
+        return self.directions.shape[0]
 
     @property
     def bits(self) -> int:
@@ -195,7 +203,7 @@ class Multiply(OfPeople):
 
     def agrees(self, plan: Plan) -> bool:
         """A block of an honest study, in no more rounds than its people allow."""
-        asked = self.directions, self.mean, self.people, self.round
+        asked = self.directions.rows(), self.mean, self.people, self.round
         return bool(number_of(plan)) and self.cohorts == plan.cohorts and is_honest(*asked, plan)
 
     def asking(self) -> Asking:
@@ -205,7 +213,7 @@ class Multiply(OfPeople):
         return (CountPeople.name, CountGenotypes.name)
 
     def local(self, cohort: Cohort) -> Arrays:
-        scores = self.scores(cohort, self.directions)
+        scores = self.scores(cohort, self.directions.rows() * scale_of(self.mean))
         products = times_genotypes(cohort, self.items, self.mean, scores)
         return {"products": np.ascontiguousarray(products.T)}
 
@@ -280,6 +288,11 @@ class KeepScores(OfPeople):
 def most_directions(plan: Plan) -> int:
     """Of a block."""
     return number_of(plan) + BEYOND if number_of(plan) else 0
+
+
+def scale_of(mean: np.ndarray) -> np.ndarray:
+    """1 / √(2p(1 - p)), the unit of genotypes of which a person has `mean` = 2p copies: float64 (m,)."""
+    return np.asarray(1 / np.sqrt(mean * (1 - mean / 2)))
 
 
 def bound(squares: np.ndarray, scale: np.ndarray) -> int:

@@ -71,6 +71,8 @@ _MEMBERS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 _LEAST_OF_SEX = 0.25
 """Where sex varies in any cohort, its squares about the mean are at least 1/2 there."""
+_ROUNDING = 2.0**-40
+"""Share of the squares of sex that a difference of sums may leave of no variation: one carrier is more."""
 _NOTHING = 2.0**-50
 """Share of a sum of squares that the rounding of sums of dosages may leave of no variation."""
 
@@ -165,7 +167,10 @@ class FitApart(Fitting):
         # Copies of the other allele are 2 - g, and of men on X perhaps 1 - g: so they change with sex, too.
         most = most_copies(self.coding)
         if slope := most[0] - most[-1]:
-            gg = np.where(first_is_a1, gg, gg - 2 * slope * with_g[:, 0] + slope**2 * products[:, 0, 0])
+            of_sex = slope**2 * products[:, 0, 0]
+            other = gg - 2 * slope * with_g[:, 0] + of_sex
+            other[other <= _ROUNDING * of_sex] = 0  # nobody has it, or all of a cohort alike
+            gg = np.where(first_is_a1, gg, other)
         turned = (slope * products[:, 0] if slope else 0) - with_g
         with_g = np.where(first_is_a1[:, None], with_g, turned)
 

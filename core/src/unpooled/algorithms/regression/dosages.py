@@ -16,13 +16,12 @@ import numpy as np
 from unpooled.algorithms.regression import pool as of_calls
 from unpooled.algorithms.regression.pool import CountGenotypes, Pool, counts_table, wanted_groups
 from unpooled.algorithms.shared import filters
-from unpooled.algorithms.shared import groups as people
 from unpooled.algorithms.shared.chunks import Chunk
 from unpooled.algorithms.shared.coding import PLACES
-from unpooled.algorithms.shared.dosage_table import DosageTable
+from unpooled.algorithms.shared.dosage_table import DosageTable, counted
+from unpooled.algorithms.shared.frequencies import count_far
 from unpooled.algorithms.shared.genotype_counts import Counted
 from unpooled.cohort import COPY, Cohort
-from unpooled.kernels import dosages as kernel
 from unpooled.plan import Plan
 from unpooled.procedure import Asks, Study
 from unpooled.question import Arrays, Count, Real
@@ -78,24 +77,17 @@ class CountDosages(CountGenotypes):
         return bool(plan.dosages) and super().agrees(plan)
 
     def local(self, cohort: Cohort) -> Arrays:
-        found = cohort.dosages(slice(self.start, self.stop))
-        inside = [people.members(group, cohort.samples) for group in self.groups]
-        members = np.array(inside, bool).reshape(len(inside), len(cohort.samples))
-        each, sums, squares = np.moveaxis(kernel.count_dosages(found.values, members), -1, 0)
-        # Of the other allele: 2 - d each, and 4 - 4 d + d^2.
-        turned, both = found.swapped[:, None], 2 * COPY
-        return {
-            "people": each,
-            "dosages": np.where(turned, both * each - sums, sums),
-            "squares": np.where(turned, both**2 * each - 2 * both * sums + squares, squares),
-        }
+        found = counted(cohort, slice(self.start, self.stop), self.groups)
+        return {array.name: found[..., k] for k, array in enumerate(self.sends)}
 
 
 def count(study: Study, chunk: Chunk, pool: Pool) -> Asks[tuple[Counted, Counted]]:
     """Count what a study is of in a chunk, dosages or genotypes, as `of_calls.count_genotypes` says."""
     plan = study.plan
     if not plan.dosages:
-        return (yield from of_calls.count_genotypes(study, chunk, pool))
+        kept, ties = yield from of_calls.count_genotypes(study, chunk, pool)
+        yield from count_far(study, chunk, kept)
+        return kept, ties
     wanted = wanted_groups(chunk.chromosome, pool, plan)
     about = chunk.start, chunk.stop, tuple(wanted), max(wanted.values(), default=0), chunk.chromosome
     sums = yield CountDosages(*about)
@@ -107,4 +99,6 @@ def count(study: Study, chunk: Chunk, pool: Pool) -> Asks[tuple[Counted, Counted
         calls = counts_table(plan, sums["genotypes"], wanted, chunk.chromosome)
         passing &= filters.passing_geno(calls, plan) & filters.passing_hwe(calls, plan)
     found = Counted.of(chunk, table)
-    return found.some(passing), found.some(np.zeros(chunk.variants, bool))
+    kept = found.some(passing)
+    yield from count_far(study, chunk, kept)
+    return kept, found.some(np.zeros(chunk.variants, bool))

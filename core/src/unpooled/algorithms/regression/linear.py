@@ -69,6 +69,7 @@ from unpooled.algorithms.regression.symmetric import pairs
 from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, X, Y
 from unpooled.algorithms.shared.coding import PLACES, X2_KNOWN, by_sex, counted, has_place, on_x
+from unpooled.algorithms.shared.frequencies import CountFar
 from unpooled.algorithms.shared.genotype_counts import Counted, order_ties
 from unpooled.algorithms.shared.groups import COMPLETE, MEN, NOT_MEN, UNKNOWN, WOMEN, members
 from unpooled.algorithms.shared.standardise import (
@@ -87,6 +88,7 @@ from unpooled.clump_option import CLUMPED, CLUMPING
 from unpooled.cohort import MALE, Cohort, Samples
 from unpooled.dosage_option import OF_DOSAGES
 from unpooled.formats import regression_report
+from unpooled.frequency_option import FREQUENCY_FLAGS
 from unpooled.genotype_model import terms_of
 from unpooled.heterogeneity_option import FEW_STUDIES, META
 from unpooled.kernels.least_squares import MOST_INFLATED
@@ -405,6 +407,7 @@ LINEAR = Algorithm(
         SumColumnsApart,
         CountDosages,
         CountGenotypes,
+        CountFar,
         OrderBeforeFit,
         SumEstimates,
         SumAgain,
@@ -423,6 +426,7 @@ LINEAR = Algorithm(
         COHORTS_APART,
         FEW_STUDIES,
         *OF_DOSAGES,
+        FREQUENCY_FLAGS,
         *CLUMPING,
     ),
     templates=(with_components("linear"),),

@@ -69,6 +69,7 @@ from unpooled.algorithms.regression.pool import (
 )
 from unpooled.algorithms.regression.symmetric import pairs
 from unpooled.algorithms.shared.chunks import Chunk
+from unpooled.algorithms.shared.frequencies import CountFar
 from unpooled.algorithms.shared.genotype_counts import Counted, order_ties
 from unpooled.algorithms.shared.standardise import (
     Magnitude,
@@ -81,6 +82,7 @@ from unpooled.clump_option import CLUMPING
 from unpooled.dosage_option import OF_DOSAGES
 from unpooled.firth_option import ALWAYS, FIRTH, choice
 from unpooled.formats import regression_report
+from unpooled.frequency_option import FREQUENCY_FLAGS
 from unpooled.genotype_model import terms_of
 from unpooled.heterogeneity_option import FEW_STUDIES
 from unpooled.kernels import least_squares as codes
@@ -442,6 +444,7 @@ LOGISTIC = Algorithm(
         FitCovariates,
         CountDosages,
         CountGenotypes,
+        CountFar,
         OrderBeforeFit,
         SumEstimates,
         SumAgain,
@@ -466,6 +469,7 @@ LOGISTIC = Algorithm(
         *options.ITERATION,
         options.BETA,
         *OF_DOSAGES,
+        FREQUENCY_FLAGS,
         *CLUMPING,
     ),
     templates=(with_components("logistic"),),

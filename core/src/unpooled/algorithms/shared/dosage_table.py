@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from unpooled.algorithms.shared.chunks import DIPLOID, X, Y
-from unpooled.algorithms.shared.groups import CASE, COMPLETE, CONTROL, MEN, NONFOUNDER, UNKNOWN, Group
-from unpooled.cohort import COPY
+from unpooled.algorithms.shared.groups import (
+    CASE,
+    COMPLETE,
+    CONTROL,
+    MEN,
+    NONFOUNDER,
+    UNKNOWN,
+    Group,
+    members,
+)
+from unpooled.cohort import COPY, Cohort
+from unpooled.kernels.dosages import count_dosages
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +83,25 @@ class DosageTable:
             people, dosages, _ = self.counts[:, inside].sum(axis=1).T
             shown.append((2 * COPY * people - dosages if second else dosages) > 0)
         return np.minimum(*shown) if any(CASE in group for group in self.groups) else None
+
+
+def counted(cohort: Cohort, variants: slice | np.ndarray, groups: Sequence[Group]) -> np.ndarray:
+    """Of each group people with a dosage, the sum of dosages of the panel's first allele, and that of their
+    squares, in units of 1 / `COPY` and its square: int64 (m, groups, 3)."""
+    found = cohort.dosages(variants)
+    inside = [members(group, cohort.samples) for group in groups]
+    in_groups = np.array(inside, bool).reshape(len(inside), len(cohort.samples))
+    people, sums, squares = np.moveaxis(count_dosages(found.values, in_groups), -1, 0)
+    # Of the other allele: 2 - d each, and 4 - 4 d + d^2.
+    turned, both = found.swapped[:, None], 2 * COPY
+    return np.stack(
+        [
+            people,
+            np.where(turned, both * people - sums, sums),
+            np.where(turned, both**2 * people - 2 * both * sums + squares, squares),
+        ],
+        axis=-1,
+    )
 
 
 def mach_r2(people: np.ndarray, copies: np.ndarray, squares: np.ndarray) -> np.ndarray:

@@ -16,8 +16,15 @@ POOL = "pool"
 """The result table that a census gives: one row, of the people with complete data, and of case/control
 traits how many of them are cases and controls."""
 
+FREQUENCIES = "frequencies"
+"""The result table of a study that counts frequencies far from the pool's: a row per chunk with variants on
+autosomes, by the first of the chunk, and `far`: over how many variants and cohorts they are."""
+
 VARIANTS = "variants"
 """The result table of every test: a row per variant."""
+
+FREQUENCIES_FAR = "frequencies_far"
+"""In a summary what that table has, summed."""
 
 Summary = dict[str, int | float | None]
 
@@ -30,13 +37,15 @@ def pool(people: int, cases: int | None = None, controls: int | None = None) -> 
 
 
 def summarise(tables: Mapping[str, Arrays]) -> Summary:
-    """People, cases, controls, variants, and genomic inflation; None for what there is not."""
+    """People, cases, controls, variants, genomic inflation, and over how many variants and cohorts allele
+    frequencies are far from the pool's; None for what there is not."""
     sizes, variants = tables[POOL], tables[VARIANTS]
     inflation = genomic_inflation(chi_square(variants))
     return {
         **{name: int(sizes[name][0]) if name in sizes else None for name in ("people", "cases", "controls")},
         "variants": len(variants["variant"]),
         "genomic_inflation": None if math.isnan(inflation) else inflation,
+        FREQUENCIES_FAR: int(tables[FREQUENCIES]["far"].sum()) if FREQUENCIES in tables else None,
     }
 
 

@@ -1,0 +1,180 @@
+"""How often a cohort's allele frequency is far from the pool's, counted over all cohorts together.
+
+A cohort is a part of the pool. If its people are like the others, the frequency among its n alleles has mean
+p and variance p(1-p)(1/n - 1/N), where p is the frequency among the pool's N. Of a rare allele it is far from
+normal, and chance is soon many deviations away. So the smaller of two scores counts, that and the one of
+arcsin √p: the first is the cautious one below p, the second above it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unpooled.algorithms.shared import dosage_table, genotype_counts, plausible
+from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, foreseen_autosomal
+from unpooled.algorithms.shared.dosage_table import DosageTable
+from unpooled.algorithms.shared.genotype_counts import Counted
+from unpooled.algorithms.shared.groups import COMPLETE, FOUNDER, Group
+from unpooled.algorithms.shared.summary import FREQUENCIES
+from unpooled.cohort import COPY, Cohort, blocks
+from unpooled.frequency_option import FAR
+from unpooled.plan import Plan
+from unpooled.procedure import Asks, Rows, Study
+from unpooled.question import Arrays, Asking, Count, Foreseen, Question, Sent
+from unpooled.sizes import Sizes
+
+
+def count_far(study: Study, chunk: Chunk, counted: Counted) -> Asks[None]:
+    """Count in a chunk where cohorts' frequencies are far from the pool's, if the plan asks for that.
+
+    `counted` are the variants that are in the results.
+    """
+    plan = study.plan
+    if not plan.frequency_flags or chunk.chromosome != DIPLOID:
+        return
+    codes = study.panel.chromosome[counted.variants]
+    some = counted.some(np.asarray((codes >= 1) & (codes <= plan.autosomes)))
+    if not len(some.variants):
+        return
+    first, alleles = _in_pool(some, plan)
+    asked = np.zeros(chunk.variants, np.uint8)
+    asked[some.variants - chunk.start] = 1
+    frequency = first / np.where(alleles > 0, alleles, 1)
+    sums = yield CountFar(chunk.start, asked, frequency, alleles, _who(plan), plan.dosages)
+    yield Rows(FREQUENCIES, {"variant": np.array([chunk.start], np.uint32), "far": sums["far"]})
+
+
+def scores(own: np.ndarray, of_own: np.ndarray, pool: np.ndarray, of_pool: np.ndarray) -> np.ndarray:
+    """How many deviations frequencies, float64 (k,), among so many alleles are from the pool's; NaN where
+    there is nothing to compare."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = 1 / of_own - 1 / of_pool
+        plain = (own - pool) / np.sqrt(pool * (1 - pool) * spread)
+        angle = 2 * (np.arcsin(np.sqrt(own)) - np.arcsin(np.sqrt(pool.clip(0, 1)))) / np.sqrt(spread)
+    found = np.where(np.abs(plain) < np.abs(angle), plain, angle)
+    return np.where((of_own > 0) & (spread > 0) & np.isfinite(found), found, np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class CountFar(Question):
+    """Of how many variants of a chunk a cohort's frequency is far from the pool's."""
+
+    name: ClassVar[str] = "frequencies/far"
+    title: ClassVar[str] = "Compare allele frequencies with the pool's"
+    sends: ClassVar[tuple[Count, ...]] = (
+        Count(
+            "far",
+            (1,),
+            "variants",
+            "per chunk of variants: number of those on the autosomes whose allele frequency here is more "
+            f"than {FAR} standard deviations from the pool's",
+            "how often frequencies of cohorts are far from the pool's, of all cohorts and of a chunk of "
+            "variants together; one of three cohorts that subtracts its own number knows that of the two "
+            "others together",
+        ),
+    )
+
+    start: int
+    asked: np.ndarray
+    """Of each variant of the chunk whether it is asked about, 0 or 1: uint8."""
+    frequency: np.ndarray
+    """Of the panel's first allele in the pool, of each that is: float64 (m,)."""
+    alleles: np.ndarray
+    """Among how many alleles: float64 (m,)."""
+    who: Group
+    """Whose alleles are counted."""
+    dosages: bool
+    """Whether copies are as they are imputed, not as they are called."""
+
+    def __post_init__(self) -> None:
+        shape = (int(np.count_nonzero(self.asked)),)
+        good = (
+            self.asked.dtype == np.uint8
+            and self.asked.ndim == 1
+            and set(np.unique(self.asked).tolist()) <= {0, 1}
+            and self.start >= 0
+            and plausible.real(self.frequency, shape)
+            and bool(((self.frequency >= 0) & (self.frequency <= 1)).all())
+            and plausible.real(self.alleles, shape)
+            and bool((self.alleles >= 0).all())
+        )
+        plausible.require(good, "allele frequencies")
+
+    @property
+    def reach(self) -> int:
+        return self.start + len(self.asked)
+
+    @property
+    def variants(self) -> int:
+        return len(self.frequency)
+
+    @property
+    def items(self) -> np.ndarray:
+        """The panel indices of what is asked about: int64 (m,)."""
+        return np.asarray(self.start + np.flatnonzero(self.asked))
+
+    @classmethod
+    def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:
+        return cls.sends if plan.frequency_flags else ()
+
+    @classmethod
+    def foreseen(cls, plan: Plan, sizes: Sizes | None) -> Foreseen | None:
+        found = foreseen_autosomal(plan, sizes)
+        if found is None:
+            return None
+        who = _who(plan), plan.dosages
+        ones = ((chunk.start, np.ones(chunk.variants)) for chunk in found)
+        return Foreseen(
+            (cls(start, one.astype(np.uint8), one, one, *who) for start, one in ones), exact=False
+        )
+
+    def agrees(self, plan: Plan) -> bool:
+        return bool(plan.frequency_flags) and (self.who, self.dosages) == (_who(plan), plan.dosages)
+
+    def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
+        codes = chromosomes[self.items] if super().fits_panel(chromosomes, plan) else np.zeros(1)
+        return bool(((codes >= 1) & (codes <= plan.autosomes)).all())
+
+    def asking(self) -> Asking:
+        """Once about each variant: with other frequencies the sums would tell how cohorts differ."""
+        return Asking(items=self.items)
+
+    def local(self, cohort: Cohort) -> Arrays:
+        far = 0
+        for part in blocks(self.variants, len(cohort.samples)):
+            own, of_own = self._own(cohort, self.items[part])
+            far += int(
+                np.count_nonzero(np.abs(scores(own, of_own, self.frequency[part], self.alleles[part])) > FAR)
+            )
+        return {"far": np.array([far])}
+
+    def _own(self, cohort: Cohort, variants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """This cohort's frequency of the panel's first allele, and among how many alleles."""
+        if self.dosages:
+            people, sums, _ = dosage_table.counted(cohort, variants, (self.who,))[:, 0].T
+            first, alleles = sums / COPY, 2 * people
+        else:
+            counts = genotype_counts.counted(cohort, variants, (self.who,))[:, 0]
+            first, alleles = counts @ [2, 1, 0], 2 * counts.sum(axis=1)
+        return first / np.where(alleles > 0, alleles, 1), alleles
+
+
+def _who(plan: Plan) -> Group:
+    """Whose frequencies are compared: founders, as in `.frq`; of dosages the people of a regression."""
+    if plan.dosages:
+        return (COMPLETE,)
+    return () if plan.nonfounders else (FOUNDER,)
+
+
+def _in_pool(counted: Counted, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
+    """Copies of the panel's first allele in the pool, and how many alleles that is among: float64 (m,)."""
+    table = counted.table
+    if not isinstance(table, DosageTable):
+        first, second = table.frequency_alleles()
+        return first.astype(float), (first + second).astype(float)
+    inside = [COMPLETE in group for group in table.groups]
+    people, sums, _ = table.counts[:, inside].sum(axis=1).T
+    return sums / COPY, 2.0 * people
