@@ -118,9 +118,8 @@ def is_anything_at_work() -> bool:
 
 def roster_of(study: Study) -> Roster | None:
     """Names and keys once all invited cohorts have joined; None before."""
-    members = sorted(
-        (cohort.name, bytes.fromhex(cohort.public_key)) for cohort in study.members() if cohort.public_key
-    )
+    found = study.members().exclude(public_key="").values_list("name", "public_key")
+    members = sorted((name, bytes.fromhex(key)) for name, key in found)
     return Roster(tuple(members)) if len(members) == study.plan_json.get("cohorts") else None
 
 
@@ -135,10 +134,11 @@ def questions(cohort: Cohort, seen: Iterable[int]) -> QuerySet[Round]:
     )
 
 
-def has_to_look(cohort: Cohort) -> QuerySet[Cohort]:
+@functools.lru_cache(1024)
+def has_to_look(cohort_id: int) -> Callable[[], list[tuple[Any, ...]]]:
     """The cohort, if its client has to look: the study is over, is to be accepted, or wants other files."""
     look = Q(study__state__in=OVER) | Q(box_signature=b"") | Q(list_apart=True)
-    return Cohort.objects.filter(look, pk=cohort.pk)
+    return repeated(Cohort.objects.filter(look, pk=cohort_id).values_list("pk"))
 
 
 def waiting(study: Study) -> dict[str, Any]:

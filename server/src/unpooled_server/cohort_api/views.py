@@ -159,7 +159,7 @@ def questions(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
     seen = _numbers(request.GET.get("seen", ""))
 
     asked = selectors.repeated(selectors.questions(cohort, seen).values_list("pk", "salt", "asked__message"))
-    else_new = selectors.repeated(selectors.has_to_look(cohort).values_list("pk"))
+    else_new = selectors.has_to_look(cohort.pk)
     found = waiting.until(
         cohort.study_id,
         lambda: asked() or ([] if else_new() else None),
