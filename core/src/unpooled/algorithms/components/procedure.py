@@ -181,7 +181,9 @@ def _refuse_few(plan: Plan, people: np.ndarray) -> None:
 @procedure("components/chunk")
 def count_chunk(study: Study, chunk: Chunk, people: np.ndarray) -> Asks[Scaled]:
     """Count the genotypes of a chunk; what passes the filters and has enough carriers is in."""
-    plan, groups = study.plan, groups_of(study.plan)
+    plan = study.plan
+    inside = tuple(group for group, n in zip(groups_of(plan), people.tolist(), strict=True) if n)
+    groups = inside or groups_of(plan)
     sums = yield CountGenotypes(chunk.start, chunk.stop, groups, int(people.max()), chunk.chromosome)
     table = GenotypeTable(sums["genotypes"], groups, int(people.sum()), chunk.chromosome, ())
     found = Counted.of(chunk, table)
