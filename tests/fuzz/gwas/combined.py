@@ -46,6 +46,10 @@ def own_fits(study: Study, truth: Truth, name: str, allele: str) -> list[Fit] | 
         x, _ = rows.scaled
         if np.linalg.svd(x / np.sqrt(len(x)), compute_uv=False).min() < _CLEAR:
             return None
+        if (inflated := rows.is_inflated) is None:
+            return None
+        if inflated:
+            continue
         if study.test == "logistic" and (estimable := rows.is_estimable()) is not True:
             if estimable is None:
                 return None

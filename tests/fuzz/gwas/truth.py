@@ -22,6 +22,8 @@ OF_SEX = ("SEX", "ADDxSEX")
 _DEPENDENT = 1e-5
 """Smallest singular value of columns of length 1 below which they depend on one another; then variances are
 inflated by 1e10."""
+_NEXT_TO = 1e-6
+"""Of a limit: so near it rounding decides on which side a value is."""
 _APART, _MAYBE = 1e-5, 1e-8
 """Value of the linear program from which on cases and controls are told apart, and to which they are not."""
 
@@ -79,6 +81,15 @@ class Rows:
         if len(x) < x.shape[1]:
             return True
         return bool(np.linalg.svd(x / np.sqrt(len(x)), compute_uv=False).min() < _DEPENDENT)
+
+    @property
+    def is_inflated(self) -> bool | None:
+        """Whether columns are so close that PLINK gives no number: a correlation above 0.999, or a variance
+        inflated more than 50 times. None where rounding decides."""
+        correlation = np.atleast_2d(np.corrcoef(self.x[:, 1:], rowvar=False))
+        closest = np.abs(correlation - np.eye(len(correlation))).max() / 0.999
+        most = max(closest, np.linalg.inv(correlation).diagonal().max() / 50)
+        return None if abs(most - 1) < _NEXT_TO else bool(most > 1)
 
     def is_estimable(self) -> bool | None:
         """Whether the likelihood has a maximum: cases and controls overlap. None where rounding decides."""
