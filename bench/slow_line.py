@@ -119,7 +119,7 @@ def searched(federation: Federation, tables: list[Path], opens: str, delay: floa
     for cohort, relay in zip(trial.cohorts, relays, strict=True):
         cohort.through(relay.url)
     for relay in (*relays, federation.to_compensator):
-        relay.change, relay.keeps = late, True
+        relay.change = late
     try:
         trial.start()
         trial.until_over()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -58,9 +58,6 @@ class Relay:
         """Those that the caller got no answer to."""
         self.change: Callable[[Message, Message], Message] = lambda request, answer: answer
         """What the caller gets instead of an answer."""
-        self.keeps = False
-        """Whether it has one connection to the service for each of the caller's, as a line has."""
-        self._kept = threading.local()
         self._losses: list[tuple[str, bool]] = []
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler(), bind_and_activate=False)
@@ -89,7 +86,8 @@ class Relay:
     def send(self, request: Message) -> Message:
         """Send a request to the service, as it stands."""
         method, path, _ = request.line.split(" ")
-        with self._connection() as connection:
+        connection = http.client.HTTPConnection(self.target.netloc, timeout=90)
+        with contextlib.closing(connection):
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
             for name, value in request.headers:
                 if name.lower() not in _HOP:
@@ -99,23 +97,6 @@ class Relay:
             connection.endheaders(request.body)
             answer = connection.getresponse()
             return Message(str(answer.status), tuple(answer.getheaders()), answer.read())
-
-    @contextlib.contextmanager
-    def _connection(self) -> Iterator[http.client.HTTPConnection]:
-        """To the service; closed afterwards, unless it is kept for this thread, which serves one caller."""
-        connection = getattr(self._kept, "connection", None)
-        if connection is None:
-            connection = http.client.HTTPConnection(self.target.netloc, timeout=90)
-        try:
-            yield connection
-        except BaseException:
-            connection.close()
-            self._kept.connection = None
-            raise
-        if self.keeps:
-            self._kept.connection = connection
-        else:
-            connection.close()
 
     def close(self) -> None:
         self._server.shutdown()
