@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from client_lists import rows
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,22 +37,6 @@ BAD = [
     "chrUn",
     "chrchr1",
 ]
-
-
-def rows(variants: Variants) -> list[tuple[Any, ...]]:
-    """The list as tuples: chromosome, position, ID, first, second, bed row, A1 is first."""
-    panel = variants.panel
-    return [
-        (
-            int(panel.chromosome[k]),
-            int(panel.position[k]),
-            bytes(panel.name[k]),
-            *panel.pair(k),
-            int(variants.row[k]),
-            bool(variants.a1_is_first[k]),
-        )
-        for k in range(len(panel))
-    ]
 
 
 def slow_rows(text: bytes, autosomes: int = 22) -> list[tuple[Any, ...]]:

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from client_lists import rows
 
 from unpooled.chromosomes import chromosome_code
-from unpooled_client.data.bim import Variants, read_bim
+from unpooled_client.data.bim import read_bim
 from unpooled_client.data.report import Code, Report
+from unpooled_client.data.variants import Variants
 
 WHOLE = 1 << 30
 
@@ -45,19 +47,7 @@ def read(path: Path, room: int, at_once: int, block: int, **more: Any) -> tuple[
 
 
 def rows_of(variants: Variants) -> list[tuple[Any, ...]]:
-    panel = variants.panel
-    return [
-        (
-            int(panel.chromosome[k]),
-            int(panel.position[k]),
-            bytes(panel.name[k]),
-            *panel.pair(k),
-            int(variants.row[k]),
-            bool(variants.a1_is_first[k]),
-            int(variants.line[k]),
-        )
-        for k in range(len(panel))
-    ]
+    return [(*row, line) for row, line in zip(rows(variants), variants.line.tolist(), strict=True)]
 
 
 def slow(text: str, *, by_place: bool) -> tuple[list[tuple[Any, ...]], dict[Code, list[int]]]:
@@ -110,9 +100,9 @@ def test_pieces_of_any_size_make_the_same_list_and_the_same_report(
     lines = int(random.integers(2, 150))
     text = text_of(random, lines, ordered=ordered, names=2 * lines)
     path.write_text(text + "1\tend\t0\t8\tA\tC\n")  # so that there is a variant
-    rows, told = slow(path.read_text(), by_place=by_place)
+    in_order, told = slow(path.read_text(), by_place=by_place)
     whole, report = read(path, WHOLE, WHOLE, WHOLE, by_place=by_place)
-    assert rows_of(whole) == rows
+    assert rows_of(whole) == in_order
     for code, expected in told.items():
         found = [one for one in report.findings if one.code == code]
         assert sum(one.count for one in found) == len(expected), code
@@ -122,11 +112,11 @@ def test_pieces_of_any_size_make_the_same_list_and_the_same_report(
             assert shown == expected[:3]
     room, at_once, block = random.integers(0, 40), random.integers(1, 30), random.integers(1, 300)
     pieces, other = read(path, int(room), int(at_once), int(block), by_place=by_place)
-    assert rows_of(pieces) == rows and pieces.rows == whole.rows and pieces.about == whole.about
+    assert rows_of(pieces) == in_order and pieces.rows == whole.rows and pieces.about == whole.about
     assert pieces.panel.digest == whole.panel.digest
     assert other.to_json() == report.to_json()
-    chosen = random.random(len(rows)) < 0.5
-    assert rows_of(pieces.take(chosen)) == [row for row, is_in in zip(rows, chosen, strict=True) if is_in]
+    chosen = random.random(len(in_order)) < 0.5
+    assert rows_of(pieces.take(chosen)) == [row for row, is_in in zip(in_order, chosen, strict=True) if is_in]
 
 
 def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from unpooled.algorithms import algorithm
 from unpooled.algorithms.methods import Run, methods
+from unpooled.algorithms.shared.summary import FREQUENCIES_FAR
 from unpooled.facts import plan_facts
 from unpooled.formats import table_summary
 from unpooled.frequency_option import FAR
@@ -138,7 +139,7 @@ def _told(plan: Plan, run: Run, found: Pictures | None) -> Iterator[tuple[str, s
         yield "Variants tested", f"{variants:,}", f"of {run.panel_size or 0:,} that the cohorts agreed on"
     if (inflation := numbers.get("genomic_inflation")) is not None:
         yield "Genomic inflation λ", inflation_text(inflation), "1 is no inflation"
-    if (far := numbers.get("frequencies_far")) is not None:
+    if (far := numbers.get(FREQUENCIES_FAR)) is not None:
         yield "Frequencies far from the pool's", f"{far:,}", f"beyond {FAR} SD, over cohorts and variants"
     if found:
         beyond = sum(_is_genome_wide(row) for row in found.loci)

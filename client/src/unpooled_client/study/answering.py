@@ -145,9 +145,8 @@ class Work:
             quantity, share.data, Form.MASKED, TO_SERVER, round=share.round, arrays=share.arrays
         )
         delivered = self._put(share)
-        if (
-            dealt and not delivered
-        ):  # the server takes no share before its dealing, which was still on its way
+        # The server takes no share before its dealing, which may still have been on its way.
+        if dealt and not delivered:
             delivered = dealt.result() and self._put(share)
         self.outbox.append(sent)
         return share if delivered else None

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from unpooled.algorithms.shared.summary import FREQUENCIES_FAR
 from unpooled.frequency_option import FAR
 from unpooled.statistics import inflation_text
 
@@ -68,5 +69,5 @@ def _lines(summary: dict[str, Any]) -> Iterator[str]:
     if (inflation := summary["genomic_inflation"]) is not None:
         words = "Genomic inflation est. lambda (based on median chisq)"
         yield f"{words} = {inflation_text(inflation)}."
-    if (far := summary["frequencies_far"]) is not None:
+    if (far := summary[FREQUENCIES_FAR]) is not None:
         yield f"{far:,} allele frequencies of cohorts are beyond {FAR} standard deviations of the pool's."
