@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
+from io import BytesIO
 from typing import Any
 
 from django.db import transaction
@@ -81,19 +82,21 @@ def gone_on(study: Study, branch_id: int, waited_for: bytes, came: bytes) -> Pro
     Raises OvertakenError if it waits for something else by now, OtherRelease, and ProtocolError where it does
     not ask again what it has asked.
     """
-    # One statement, so that the branch and what is kept of it are of one moment.
-    kept = Kept.objects.filter(branch=branch_id, branch__waits_for=waited_for)
-    entries = list(kept.values_list("asked", "data", "branch__procedure", "branch__release"))
-    if not entries:
+    # One statement, so that the branch and what is kept of it are of one moment; row by row, for the memory.
+    kept = Kept.objects.filter(branch=branch_id, branch__waits_for=waited_for).select_related("branch")
+    branch, arguments, journal = None, BytesIO(), []
+    for row in kept.iterator(chunk_size=1):
+        branch = row.branch
+        if row.asked:
+            journal.append(Entry(bytes(row.asked), bytes(row.data)))
+        else:
+            arguments.write(row.data)
+    if branch is None:
         raise OvertakenError
-    *_, name, release = entries[0]
-    if release != RELEASE:
-        raise OtherRelease(release, RELEASE)
-    arguments = b"".join(data for asked, data, *_ in entries if not asked)
-    before = [Entry(bytes(asked), bytes(data)) for asked, data, *_ in entries if asked]
-    del entries  # arguments can be large
-    call = PROCEDURES[name].call(given(study), arguments)
-    running = Running.again(call, before, questions_of(study.plan), waited_for)
+    if branch.release != RELEASE:
+        raise OtherRelease(branch.release, RELEASE)
+    call = PROCEDURES[branch.procedure].call(given(study), arguments.getvalue())
+    running = Running.again(call, journal, questions_of(study.plan), waited_for)
     return _progress(study, running, running.go_on(running.read(came)))
 
 

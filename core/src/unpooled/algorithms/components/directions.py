@@ -34,9 +34,11 @@ class Directions:
         """The nearest to these, float64 (b, m)."""
         exponent = max(int(np.frexp(np.abs(rows).max(initial=0))[1]) - _BITS, _LEAST_EXPONENT)
         most = (1 << _BITS) - 1  # the largest number may be a little below a power of two
-        real = np.ldexp(rows, -exponent)
-        whole = np.minimum(np.rint(real, out=real), most, out=real).astype("<i8", order="C")
-        return cls(whole.view(np.uint8).reshape(*rows.shape, 8)[..., :_BYTES].copy(), exponent)
+        packed = np.empty((*rows.shape, _BYTES), np.uint8)
+        for row, into in zip(rows, packed, strict=True):  # one by one, as they are unpacked: for the memory
+            whole = np.minimum(np.rint(np.ldexp(row, -exponent)), most).astype("<i8")
+            into[:] = whole.view(np.uint8).reshape(-1, 8)[:, :_BYTES]
+        return cls(packed, exponent)
 
     @property
     def are_plausible(self) -> bool:

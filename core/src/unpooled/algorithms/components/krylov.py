@@ -12,7 +12,7 @@ the space lacks a little of each product: `lost`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -26,7 +26,7 @@ _SETTLED = 0.05
 """Share of an eigenvalue that its vector's residual may have: then whether it stands out is known."""
 
 _AT_ONCE = 1 << 14
-"""Dimensions of which a block's products are held beside the block."""
+"""Dimensions of which anything is held beside a block: of a large study, each copy of one takes 16 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,16 +56,18 @@ class Krylov:
         return self.blocks[-1]
 
     def advance(self, product: np.ndarray) -> Krylov:
-        """With the next block's product with A: float64 (b, m)."""
+        """With the next block's product with A: float64 (b, m), which is overwritten."""
         d, b = len(self.small), len(product)
         inside = np.concatenate([block.rows() @ product.T for block in self.blocks])
         small = np.zeros((d + b, d + b))
         small[:d, :d] = self.small
         small[:, d:], small[d:] = inside, inside.T
         small[d:, d:] = (inside[d:] + inside[d:].T) / 2
-        rows, u, sizes = _apart(_take_out(product.copy(), self.blocks))
+        rows = _take_out(product, self.blocks)
+        u, sizes = _spread(rows)
         kept = sizes > _SPENT * np.abs(small).max(initial=0) + self.lost
-        exact, rest = _orthonormal(_take_out(rows[kept], self.blocks))
+        rows = _combine(u[:, kept].T / sizes[kept, None], rows)
+        exact, rest = _orthonormal(_take_out(rows, self.blocks))
         following = Directions.of(exact)
         exact -= following.rows()  # what rounding loses
         left = u[:, kept] * sizes[kept] @ rest
@@ -99,25 +101,41 @@ def _take_out(rows: np.ndarray, blocks: Sequence[Directions]) -> np.ndarray:
         for block in blocks:  # of which one at a time is unpacked: all together are the most that there is
             q = block.rows()
             share = rows @ q.T
-            for begin in range(0, rows.shape[1], _AT_ONCE):
-                part = slice(begin, begin + _AT_ONCE)
+            for part in _parts(rows):
                 rows[:, part] -= share @ q[:, part]
     return rows
 
 
-def _apart(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Singular vectors of few long rows, float64 (b, m), and (b, b); with their values, (b,), falling."""
-    q, r = np.linalg.qr(rows.T)
-    del rows  # large, as what follows
-    u, sizes, of_q = np.linalg.svd(r.T)
-    return of_q @ q.T, u, sizes
+def _spread(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Left singular vectors of few long rows, float64 (b, m), as columns: (b, b); and their values, falling.
+
+    From the R of their QR decomposition, to which parts are added one by one (Demmel and others,
+    Communication-optimal parallel and sequential QR, SIAM J. Sci. Comput. 34, 2012).
+    """
+    r = np.zeros((0, len(rows)))
+    for part in _parts(rows):
+        r = np.asarray(np.linalg.qr(np.concatenate([r, rows[:, part].T]), mode="r"))
+    u, sizes, _ = np.linalg.svd(r.T, full_matrices=False)
+    return u, sizes
 
 
 def _orthonormal(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The orthonormal rows next to some that nearly are, float64 (b, m), and these by those, (b, b)."""
     values, vectors = np.linalg.eigh(rows @ rows.T)
     near = vectors * np.sqrt(values) @ vectors.T
-    return vectors / np.sqrt(values) @ vectors.T @ rows, near
+    return _combine(vectors / np.sqrt(values) @ vectors.T, rows), near
+
+
+def _combine(matrix: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """matrix @ rows in the memory of the rows: (a, b) by (b, m), with a no more than b."""
+    for part in _parts(rows):
+        rows[: len(matrix), part] = matrix @ rows[:, part]
+    return rows[: len(matrix)]
+
+
+def _parts(rows: np.ndarray) -> Iterator[slice]:
+    for begin in range(0, rows.shape[1], _AT_ONCE):
+        yield slice(begin, begin + _AT_ONCE)
 
 
 @dataclass(frozen=True, eq=False)

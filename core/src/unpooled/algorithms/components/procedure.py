@@ -213,7 +213,7 @@ def climb(study: Study, scaled: Scaled, people: int, krylov: Krylov, turn: int) 
         people,
         turn,
     )
-    krylov = krylov.advance(sums["products"] * scale)
+    krylov = krylov.advance(sums.pop("products") * scale)  # popped: large, and no longer needed
     block, rounds = block_of(number_of(plan), len(scale), people, alone=plan.alone)
     found = krylov.found(number_of(plan))
     has_ended = not krylov.next.shape[0] or turn >= rounds
