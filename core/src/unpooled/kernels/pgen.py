@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
-from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -34,8 +33,22 @@ _GROUP = 64
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1)
 """How many bits of a byte are set."""
 
-_AT_ONCE = 32
-"""People whose dosages are put in their places at once: 64 bytes."""
+_AT_ONCE = 8
+"""People whose dosages are put in their places at once: 16 bytes, and those whose bits are in one byte."""
+
+
+def _orders() -> NDArray[np.uint8]:
+    """For each byte of bits which two of the next 16 bytes each person takes: uint8 (256, 16).
+
+    A person whose bit is not set takes any.
+    """
+    bits = np.arange(256)[:, None] >> np.arange(_AT_ONCE) & 1
+    before = np.cumsum(bits, axis=1) - bits
+    octets: NDArray[np.int64] = 2 * before[:, :, None] + np.arange(2)
+    return octets.reshape(256, 2 * _AT_ONCE).astype(np.uint8)
+
+
+_ORDERS = _orders()
 
 _OF_CODES = np.array([0, COPY, 2 * COPY, NO_DOSAGE], np.uint16)
 # Of the four calls in each byte, as one number: a row is looked up four people at a time.
@@ -172,11 +185,14 @@ def _take_some(bits: Any, values: Any, calls: Any, row: Any) -> Any:
         count += _BITS[bits[k]]
     if values.shape[0] != 2 * count:
         return False
-    taken = np.int64(0)
-    whole = people // _AT_ONCE
-    for k in range(whole):
-        taken = _expand(bits, np.int64(k), values, taken, calls, row)
-    for s in range(whole * _AT_ONCE, people):
+    taken = start = np.int64(0)
+    # Eight values are read whatever the bits are: the last ones are taken one by one.
+    while start + _AT_ONCE <= people and taken + _AT_ONCE <= count:
+        byte = bits[start // _AT_ONCE]
+        _place(byte, _ORDERS, values, taken, calls, row, start)
+        taken += _BITS[byte]
+        start += _AT_ONCE
+    for s in range(start, people):
         row[s] = calls[s]
         if bits[s >> 3] >> (s & 7) & 1:
             row[s] = np.uint16(values[2 * taken]) | np.uint16(values[2 * taken + 1]) << np.uint16(8)
@@ -185,35 +201,39 @@ def _take_some(bits: Any, values: Any, calls: Any, row: Any) -> Any:
 
 
 @intrinsic
-def _expander(context: Any, bits: Any, k: Any, values: Any, taken: Any, calls: Any, row: Any) -> Any:
-    """Fill the k-th 32 people of `row`, (n,), with the next `values`, as bytes, where a bit is set, else with
-    `calls`. Gives how many values are taken then.
+def _placer(
+    context: Any, byte: Any, orders: Any, values: Any, taken: Any, calls: Any, row: Any, start: Any
+) -> Any:
+    """Fill eight people of `row`, (n,), from `start`, with the next `values`, as bytes, where a bit of `byte`
+    is set, else with `calls`.
 
-    One instruction of AVX-512 (VBMI2) does it, which LLVM finds only if it is told; without, it is branches.
+    Written in LLVM's own language, which makes of bytes taken in a given order one instruction (PSHUFB, TBL).
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        i16, i32, i64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
-        vector, mask = ir.VectorType(i16, _AT_ONCE), ir.VectorType(ir.IntType(1), _AT_ONCE)
+        i8, i16, i32, i64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
+        dosages, octets = ir.VectorType(i16, _AT_ONCE), ir.VectorType(i8, 2 * _AT_ONCE)
+        byte, _, _, taken, _, _, start = arguments
 
         def place(position: int, kind: Any, scale: int, index: Any) -> Any:
             array = context.make_array(signature.args[position])(context, builder, arguments[position])
             at = builder.gep(array.data, [builder.mul(index, ir.Constant(i64, scale))])
             return builder.bitcast(at, kind.as_pointer())
 
-        word = builder.load(place(0, i32, _AT_ONCE // 8, arguments[1]), align=1)
-        others = builder.load(place(4, vector, _AT_ONCE, arguments[1]), align=2)
-        expand = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
-            builder.module,
-            ir.FunctionType(vector, [i16.as_pointer(), mask, vector]),
-            f"llvm.masked.expandload.v{_AT_ONCE}i16",
-        )
-        source = place(2, i16, 2, arguments[3])
-        filled = builder.call(expand, [source, builder.bitcast(word, mask), others])
-        builder.store(filled, place(5, vector, _AT_ONCE, arguments[1]), align=2)
-        return builder.add(arguments[3], builder.zext(builder.ctpop(word), i64))
+        order = builder.load(place(1, octets, 2 * _AT_ONCE, builder.zext(byte, i64)), align=1)
+        following = builder.load(place(2, octets, 2, taken), align=1)
+        placed = ir.Constant(octets, ir.Undefined)
+        for k in range(2 * _AT_ONCE):
+            at = ir.Constant(i32, k)
+            octet = builder.extract_element(following, builder.extract_element(order, at))
+            placed = builder.insert_element(placed, octet, at)
+        others = builder.load(place(4, dosages, 1, start), align=2)
+        has_one = builder.bitcast(byte, ir.VectorType(ir.IntType(1), _AT_ONCE))
+        filled = builder.select(has_one, builder.bitcast(placed, dosages), others)
+        builder.store(filled, place(5, dosages, 1, start), align=2)
+        return context.get_dummy_value()
 
-    return types.int64(bits, k, values, taken, calls, row), generate
+    return types.void(byte, orders, values, taken, calls, row, start), generate
 
 
-_expand: Any = _expander
+_place: Any = _placer
