@@ -3,6 +3,9 @@
 P values are kept as -log10 P, computed from the survival function in logarithms, so that they bottom out
 neither at 1e-16 (one minus a distribution function) nor at 1e-308 (the smallest float64). Where the order of
 its arithmetic decides what PLINK 1.9 prints, that order is followed: the files are compared byte by byte.
+
+SciPy is imported by the functions that call it: it takes as long to load as NumPy, and of the many processes
+that import this module few compute a P value.
 """
 
 import math
@@ -11,7 +14,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.special import betainc, betaincc, betaln, log_ndtr
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -66,12 +68,13 @@ def chi_square_neg_log10_p(chi_square: Floats) -> Floats:
 
     P(X > x) = 2 Phi(-sqrt x), and log Phi is accurate where Phi itself has long become 0.
     """
-    log_p = log_ndtr(-np.sqrt(chi_square)) + math.log(2.0)
-    return np.maximum(log_p / -math.log(10.0), 0.0)
+    return normal_neg_log10_p(np.sqrt(chi_square))
 
 
 def normal_neg_log10_p(z: Floats) -> Floats:
     """-log10 of P(|Z| > |z|) for the standard normal distribution; NaN stays NaN."""
+    from scipy.special import log_ndtr
+
     log_p = log_ndtr(-np.abs(z)) + math.log(2.0)
     return np.maximum(log_p / -math.log(10.0), 0.0)
 
@@ -82,6 +85,8 @@ def t_neg_log10_p(t: Floats, freedom: Floats | Counts) -> Floats:
     P = I_x(df / 2, 1 / 2), x = df / (df + t^2): the regularised incomplete beta function. Where that nears
     the smallest float64, its logarithm comes from the continued fraction instead.
     """
+    from scipy.special import betainc, betaincc
+
     t, df = np.broadcast_arrays(np.asarray(t, np.float64), np.asarray(freedom, np.float64))
     with np.errstate(all="ignore"):
         log_x = -np.log1p(t * t / df)
@@ -102,6 +107,8 @@ def _log_beta_tail(a: Floats, log_x: Floats) -> Floats:
 
     Numerical Recipes, section 6.4; DLMF 8.17.22.
     """
+    from scipy.special import betaln
+
     x, b = np.exp(log_x), 0.5
     c = np.ones_like(x)
     d = 1.0 / (1.0 - (a + b) * x / (a + 1.0))

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaincc
 
 Floats = NDArray[np.float64]
 
@@ -31,6 +30,8 @@ class FixedEffect:
     @property
     def q_p(self) -> Floats:
         """P of Q; NaN of a single study."""
+        from scipy.special import gammaincc  # slow to load, and few processes ask for P
+
         freedom = np.where(self.studies > 1, self.studies - 1, np.nan)
         return np.asarray(gammaincc(freedom / 2, self.q / 2))
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
 
 from unpooled.pictures.associations import Associations, plain
 from unpooled.statistics import genomic_inflation
@@ -98,6 +97,8 @@ def ranks(n: int) -> NDArray[np.int64]:
 
 def expectation(rank: NDArray[np.int64], n: int) -> tuple[Floats, Floats, Floats]:
     """-log10 of the expected P at these ranks, and of the band: its lower and its upper edge in the plot."""
+    from scipy.special import betaincinv  # slow to load, and few processes make pictures
+
     tail = (1 - CONFIDENCE) / 2
     edges = (rank / (n + 1), *(betaincinv(rank, n + 1 - rank, share) for share in (1 - tail, tail)))
     expected, low, high = (-np.log10(np.asarray(edge, np.float64)) for edge in edges)
