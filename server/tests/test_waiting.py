@@ -20,7 +20,7 @@ class Watched:
     def __init__(self) -> None:
         self.now, self.looks = 0, 0
 
-    def __call__(self) -> int:
+    def __call__(self, study_id: str) -> int:
         self.looks += 1
         return self.now
 
@@ -28,7 +28,7 @@ class Watched:
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
     watched = Watched()
-    monkeypatch.setattr(selectors, "newest", lambda study_id: watched)
+    monkeypatch.setattr(selectors, "newest", watched)
     return watched
 
 
@@ -86,10 +86,10 @@ def test_what_the_watch_does_not_show_is_found_all_the_same(watched: Watched) ->
 def test_an_error_while_looking_reaches_who_waits_and_leaves_nothing_behind(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken() -> int:
+    def broken(study_id: str) -> int:
         raise OSError
 
-    monkeypatch.setattr(selectors, "newest", lambda study_id: broken)
+    monkeypatch.setattr(selectors, "newest", broken)
     with pytest.raises(OSError):
         waits(lambda: None, 1.0)
     assert not waiting._watches

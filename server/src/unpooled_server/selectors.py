@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from importlib.metadata import version
@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 from django.contrib.auth.models import AbstractBaseUser
-from django.db import connection
-from django.db.models import Count, Max, Min, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Count, Expression, Max, Min, OuterRef, Q, QuerySet, Subquery, Sum
 from django.utils import timezone
 
 from unpooled.algorithms import algorithm, questions_of
@@ -44,6 +43,7 @@ from unpooled_server.names import (
     RoundState,
     StudyState,
 )
+from unpooled_server.prepared import Prepared, Row
 from unpooled_server.stages import Standing
 
 MAX_QUESTIONS = 8
@@ -52,53 +52,35 @@ MAX_QUESTIONS = 8
 # What is to do
 
 
-def repeated(query: QuerySet[Any, Any]) -> Callable[[], list[tuple[Any, ...]]]:
-    """Runs one query again and again without building its SQL again: who waits looks many times."""
-    sql, parameters = query.query.sql_with_params()
-
-    def run() -> list[tuple[Any, ...]]:
-        with connection.cursor() as cursor:
-            cursor.execute(sql, parameters)
-            return list(cursor.fetchall())
-
-    return run
-
-
-def newest(study_id: str) -> Callable[[], list[tuple[Any, ...]]]:
+@Prepared
+def newest(study_id: Expression) -> QuerySet[Any, Any]:
     """What changes with nearly all that a study's cohorts can wait for: its version, and its last round."""
     last = Round.objects.filter(study=OuterRef("pk")).order_by("-pk").values("pk")[:1]
-    return repeated(Study.objects.filter(pk=study_id).values_list("version", Subquery(last)))
+    return Study.objects.filter(pk=study_id).values_list("version", Subquery(last))
 
 
 def rounds_to_advance() -> list[int]:
     """Rounds that a worker can carry further now, oldest first."""
-    return [pk for (pk,) in _rounds_to_advance()()]
+    return [pk for (pk,) in _rounds_to_advance()]
 
 
-@functools.cache
-def _rounds_to_advance() -> Callable[[], list[tuple[Any, ...]]]:
-    return repeated(
-        Round.objects.filter(state__in=[RoundState.COMPLETE, RoundState.RELEASED], study__state__in=LIVE)
-        .exclude(study__pause_kind__in=HELD)
-        .order_by("id")
-        .values_list("id")
+@Prepared
+def _rounds_to_advance() -> QuerySet[Any, Any]:
+    complete = Round.objects.filter(
+        state__in=[RoundState.COMPLETE, RoundState.RELEASED], study__state__in=LIVE
     )
+    return complete.exclude(study__pause_kind__in=HELD).order_by("id").values_list("id")
 
 
-def studies_to_advance() -> list[tuple[str, int]]:
+@Prepared
+def studies_to_advance() -> QuerySet[Any, Any]:
     """Studies that wait for nobody but the platform, with their versions."""
-    return [(pk, version) for pk, version in _studies_to_advance()()]
-
-
-@functools.cache
-def _studies_to_advance() -> Callable[[], list[tuple[Any, ...]]]:
     working = Q(state__in=LIVE) & ~Q(pause_kind__in=HELD)
     unfinished = Round.objects.filter(state__in=UNFINISHED).values("study_id")
     due = Branch.objects.filter(state=BranchState.DUE).values("study_id")
     ready = Q(state=StudyState.READY, auto_start=True) | Q(state=StudyState.OPEN, lists_changed=True)
     idle = ~Q(pk__in=unfinished) | Q(pk__in=due)
-    studies = Study.objects.order_by().filter(ready | (working & idle))
-    return repeated(studies.values_list("id", "version"))
+    return Study.objects.order_by().filter(ready | (working & idle)).values_list("id", "version")
 
 
 def studies_to_clean() -> list[str]:
@@ -118,27 +100,42 @@ def is_anything_at_work() -> bool:
 
 def roster_of(study: Study) -> Roster | None:
     """Names and keys once all invited cohorts have joined; None before."""
-    found = study.members().exclude(public_key="").values_list("name", "public_key")
-    members = sorted((name, bytes.fromhex(key)) for name, key in found)
+    members = sorted((name, bytes.fromhex(key)) for name, key in _keys(study.pk))
     return Roster(tuple(members)) if len(members) == study.plan_json.get("cohorts") else None
 
 
-def questions(cohort: Cohort, seen: Iterable[int]) -> QuerySet[Round]:
-    """Open rounds that this cohort has not answered, oldest first."""
-    return (
-        Round.objects.filter(study_id=cohort.study_id, state=RoundState.OPEN, study__state__in=LIVE)
-        .exclude(study__pause_kind__in=HELD)
-        .exclude(shares__cohort=cohort)
-        .exclude(pk__in=list(seen))
-        .order_by("id")[:MAX_QUESTIONS]
-    )
+@Prepared
+def _keys(study_id: Expression) -> QuerySet[Any, Any]:
+    return Cohort.objects.filter(study=study_id).exclude(public_key="").values_list("name", "public_key")
 
 
-@functools.lru_cache(1024)
-def has_to_look(cohort_id: int) -> Callable[[], list[tuple[Any, ...]]]:
+def questions(cohort: Cohort, seen: Sequence[int]) -> list[Row]:
+    """Open rounds that this cohort has not answered, oldest first: number, salt and question of each."""
+    return _questions(len(seen))(cohort.pk, cohort.study_id, *seen)
+
+
+@functools.lru_cache(64)
+def _questions(seen: int) -> Prepared:
+    def build(cohort_id: Expression, study_id: Expression, *seen: Any) -> QuerySet[Any, Any]:
+        rounds = Round.objects.filter(study=study_id, state=RoundState.OPEN, study__state__in=LIVE)
+        asked = rounds.exclude(study__pause_kind__in=HELD).exclude(shares__cohort=cohort_id)
+        unseen = asked.exclude(pk__in=seen).order_by("id")[:MAX_QUESTIONS]
+        return unseen.values_list("pk", "salt", "asked__message")
+
+    return Prepared(build, 2 + seen)
+
+
+@Prepared
+def has_to_look(cohort_id: Expression) -> QuerySet[Any, Any]:
     """The cohort, if its client has to look: the study is over, is to be accepted, or wants other files."""
     look = Q(study__state__in=OVER) | Q(box_signature=b"") | Q(list_apart=True)
-    return repeated(Cohort.objects.filter(look, pk=cohort_id).values_list("pk"))
+    return Cohort.objects.filter(look, pk=cohort_id).values_list("pk")
+
+
+@Prepared
+def state_and_panel(study_id: Expression) -> QuerySet[Any, Any]:
+    """A study's state, and its panel's digest."""
+    return Study.objects.filter(pk=study_id).values_list("state", "panel_digest")
 
 
 def waiting(study: Study) -> dict[str, Any]:

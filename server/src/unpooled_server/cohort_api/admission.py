@@ -11,17 +11,20 @@ from datetime import timedelta
 from importlib.metadata import version
 from typing import Any
 
+from django.db import DEFAULT_DB_ALIAS
+from django.db.models import Expression, Model, QuerySet
 from django.http import FileResponse, HttpRequest, HttpResponseBase, JsonResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
 from unpooled.protocol import VERSION, stages
 from unpooled_server.errors import Conflict, Refused, Unauthorized
-from unpooled_server.models import Cohort
+from unpooled_server.models import Cohort, Study
 from unpooled_server.names import Phase
+from unpooled_server.prepared import Prepared
 from unpooled_server.services import metering, sweeping
 from unpooled_server.services.invitations import token_hash
-from unpooled_server.services.joining import still_admitted
+from unpooled_server.services.joining import require_admitted
 
 log = logging.getLogger(__name__)
 
@@ -29,20 +32,24 @@ INSTANCE = re.compile(r"[0-9a-f]{32}")
 SILENCE = timedelta(seconds=60)  # after it, another client may take a cohort's place
 SERVER_HEADERS = 110  # Server, Date and Connection, which the HTTP server adds
 
+
+def _fields(model: type[Model], *names: str) -> list[str]:
+    """In the order in which the model takes their values."""
+    return [field.attname for field in model._meta.concrete_fields if field.attname in names]
+
+
 # What most requests look at; the rest is read when it is asked for.
-_NEEDED = (
-    "study__state",
-    "study__reason",
-    "study__pause_kind",
-    "study__plan_json",
-    "name",
-    "revoked",
-    "token_hash",
-    "instance",
-    "heard_at",
-    "doing",
-    "problem",
+_OF_STUDY = _fields(Study, "id", "state", "reason", "pause_kind", "plan_json")
+_OF_COHORT = _fields(
+    Cohort, "id", "study_id", "name", "revoked", "token_hash", "instance", "heard_at", "doing", "problem"
 )
+
+
+@Prepared
+def _by_token(token_hash: Expression) -> QuerySet[Any, Any]:
+    columns = [*_OF_COHORT, *(f"study__{name}" for name in _OF_STUDY)]
+    return Cohort.objects.filter(token_hash=token_hash).values_list(*columns)
+
 
 _OUR_CLIENT = (
     f"unpooled-client {version('unpooled-server')}, the server's own release, which the coordinator has"
@@ -70,7 +77,7 @@ def endpoint(phase: Phase, *methods: str) -> Callable[[View], View]:
             try:
                 response = view(request, cohort, **arguments)
                 if request.method == "GET":  # it may have waited; what changes something has looked by itself
-                    still_admitted(cohort)
+                    require_admitted(cohort)
             except Refused as refusal:
                 response = _refusal(refusal)
             if not visit.is_counted:
@@ -142,14 +149,13 @@ def _admitted(request: HttpRequest) -> Cohort:
     kind, _, token = request.headers.get("Authorization", "").partition(" ")
     if kind.lower() != "bearer" or not token:
         raise Unauthorized("no-token", "This address needs an invitation's token.")
-    try:
-        cohort = Cohort.objects.select_related("study").only(*_NEEDED).get(token_hash=token_hash(token))
-    except Cohort.DoesNotExist:
+    cohort = _named_by(token)
+    if cohort is None:
         raise Unauthorized(
             "unknown-token",
             "This invitation is not known here, or was reissued.",
             "Ask the coordinator for the current invitation.",
-        ) from None
+        )
     if cohort.revoked:
         raise Unauthorized(
             "revoked-token", "This invitation was revoked.", "Ask the coordinator for a new invitation."
@@ -161,6 +167,15 @@ def _admitted(request: HttpRequest) -> Cohort:
             "Stop the other one, or wait a minute after it has ended.",
         )
     return cohort
+
+
+def _named_by(token: str) -> Cohort | None:
+    """The cohort, with its study, that a token names."""
+    for row in _by_token(token_hash(token)):
+        cohort = Cohort.from_db(DEFAULT_DB_ALIAS, _OF_COHORT, row[: len(_OF_COHORT)])
+        cohort.study = Study.from_db(DEFAULT_DB_ALIAS, _OF_STUDY, row[len(_OF_COHORT) :])
+        return cohort
+    return None
 
 
 def _instance(request: HttpRequest) -> str:

@@ -29,10 +29,9 @@ _LONG_SHARE = 1 << 20
 def study(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
     """All that a client shows its person; waits while nothing has changed since version `seen`."""
     seen = request.GET.get("seen", "")
-    version = selectors.repeated(Study.objects.filter(pk=cohort.study_id).values_list("version"))
     waiting.until(
         cohort.study_id,
-        lambda: True if str(version()[0][0]) != seen else None,
+        lambda: True if str(selectors.newest(cohort.study_id)[0][0]) != seen else None,
         waiting.wanted_seconds(request),
         lambda: takes_long(request, cohort),
     )
@@ -157,18 +156,15 @@ def coordinator_list(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
 def questions(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
     """Open rounds that the cohort has not answered; waits until there is one, or else to look."""
     seen = _numbers(request.GET.get("seen", ""))
-
-    asked = selectors.repeated(selectors.questions(cohort, seen).values_list("pk", "salt", "asked__message"))
-    else_new = selectors.has_to_look(cohort.pk)
     found = waiting.until(
         cohort.study_id,
-        lambda: asked() or ([] if else_new() else None),
+        lambda: selectors.questions(cohort, seen) or ([] if selectors.has_to_look(cohort.pk) else None),
         waiting.wanted_seconds(request),
         lambda: takes_long(request, cohort),
     )
     items = tuple(Question(number, bytes(salt), bytes(message)) for number, salt, message in found or ())
-    current = Study.objects.values("state", "panel_digest").get(pk=cohort.study_id)
-    answer = Questions(current["state"], bytes.fromhex(current["panel_digest"]), items)
+    [(state, panel_digest)] = selectors.state_and_panel(cohort.study_id)
+    answer = Questions(state, bytes.fromhex(panel_digest), items)
     return HttpResponse(codec.encode(answer), content_type=RAW)
 
 

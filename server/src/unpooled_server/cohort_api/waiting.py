@@ -37,7 +37,7 @@ class Watch:
         self.waiters = 0
         self.seen: object = None
         """What the last look saw; None before the first."""
-        self._look = selectors.newest(study_id)
+        self._study_id = study_id
         self._since = time.monotonic()
         self._leads = False
         self._turn = threading.Condition()
@@ -62,7 +62,7 @@ class Watch:
     def _lead(self, until: float) -> None:
         """Look for all until there is something new."""
         while (now := time.monotonic()) < until:
-            seen = self._look()
+            seen = selectors.newest(self._study_id)
             give_back_connection()
             if seen != self.seen:
                 self.seen, self._since = seen, now

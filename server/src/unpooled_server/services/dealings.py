@@ -16,7 +16,7 @@ from unpooled_server.errors import Conflict, Refused, Unavailable
 from unpooled_server.lending import give_back_connection
 from unpooled_server.models import Cohort, Round, Study
 from unpooled_server.selectors import roster_of
-from unpooled_server.services.joining import still_admitted
+from unpooled_server.services.joining import require_admitted
 from unpooled_server.services.uploads import Awaited
 
 MOMENT = 1.0
@@ -70,7 +70,7 @@ def require_before_share(cohort: Cohort, round_id: int, wanted: Awaited) -> None
 
 def commit(cohort: Cohort, round_id: int, blocks: Iterator[bytes], size: int) -> None:
     """Store a dealing durably. The same again is fine; other bytes for a round never are."""
-    still_admitted(cohort)
+    require_admitted(cohort)
     try:
         store.keep_share(store.dealing_path(cohort.study_id, round_id), blocks, size)
     except store.OtherBytes as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Expression, QuerySet
 from django.utils import timezone
 
 from unpooled.algorithms import questions_of
@@ -17,6 +17,7 @@ from unpooled_server import doorbell, store
 from unpooled_server.errors import Conflict, Over, Refused, Unauthorized
 from unpooled_server.models import Branch, Cohort, Round, RowFile, Share, Study
 from unpooled_server.names import OVER, PauseKind, StudyState
+from unpooled_server.prepared import Prepared
 from unpooled_server.selectors import roster_of
 from unpooled_server.services.transitions import PLATFORM, fail, move, note, pause, touch
 
@@ -34,12 +35,22 @@ def locked(study_id: str) -> Study:
 
 def still_admitted(cohort: Cohort) -> Cohort:
     """The cohort as it is now; Unauthorized if the token that named it admits nobody any more."""
-    now = Cohort.objects.get(pk=cohort.pk)
-    if now.revoked or now.token_hash != cohort.token_hash:
+    require_admitted(cohort)
+    return Cohort.objects.get(pk=cohort.pk)
+
+
+def require_admitted(cohort: Cohort) -> None:
+    """Unauthorized if the token that named the cohort admits nobody any more."""
+    if _token_hash(cohort.pk) != [(cohort.token_hash,)]:
         raise Unauthorized(
             "revoked-token", "This invitation was revoked.", "Ask the coordinator for a new invitation."
         )
-    return now
+
+
+@Prepared
+def _token_hash(cohort_id: Expression) -> QuerySet[Any, Any]:
+    """Of the token that admits a cohort."""
+    return Cohort.objects.filter(pk=cohort_id, revoked=False).values_list("token_hash")
 
 
 def require_not_over(study: Study) -> None:
@@ -259,7 +270,7 @@ def report_problem(cohort: Cohort, code: str, name: str) -> None:
         raise Refused("unknown-problem", "This is no problem code of the protocol.")
     with transaction.atomic():
         study = locked(cohort.study_id)
-        still_admitted(cohort)
+        require_admitted(cohort)
         require_not_over(study)
         name = name if study.plan.field_of(name) or name in _quantities(study) else ""
         Cohort.objects.filter(pk=cohort.pk).update(

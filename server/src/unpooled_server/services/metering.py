@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from dataclasses import dataclass
+from datetime import timedelta
+from operator import itemgetter
 from threading import Lock
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import Expression, F, QuerySet
+from django.db.models.expressions import Combinable
 from django.utils import timezone
 
 from unpooled_server.compensator_client import Meter
 from unpooled_server.models import Cohort, Traffic
 from unpooled_server.names import COMPENSATOR, Phase
+from unpooled_server.prepared import PreparedUpdate
 
+MOMENT = timedelta(seconds=1)
+"""For which a cohort is not noted to be heard again."""
 Link = tuple[str, str, Phase]
 """A study's id, a party and a phase."""
+_COUNTED = ("received", "sent", "requests", "content", "messages")
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ def heard(
     Whoever is writing takes what the others have left with its own, and they do not wait: with a transaction
     for each request the threads of a process mostly wait for each other's lock on the database.
     """
-    told = _told(cohort, doing) | {"instance": instance}
+    told = _told(cohort, doing) | ({"instance": instance} if instance != cohort.instance else {})
     link = (cohort.study_id, cohort.name, phase)
     _unwritten.append(_Visit(cohort.pk, told, link, _counted(received, sent, content)))
     # Looked at again after each release: what came in between was left to the one who wrote.
@@ -70,14 +77,15 @@ def compensator_meter(study_id: str, phase: Phase) -> Meter:
 
 
 def _told(cohort: Cohort, doing: str) -> dict[str, Any]:
-    now = timezone.now()
+    now, heard_at = timezone.now(), cohort.heard_at
     is_news = bool(doing) and doing != cohort.doing
     cohort.doing = doing or cohort.doing
-    return {"heard_at": now} | ({"doing": doing, "doing_at": now} if is_news else {})
+    is_long_ago = heard_at is None or now - heard_at > MOMENT
+    return ({"heard_at": now} if is_long_ago else {}) | ({"doing": doing, "doing_at": now} if is_news else {})
 
 
 def _counted(received: int, sent: int, content: int) -> Counter[str]:
-    return Counter(received=received, sent=sent, requests=1, content=content, messages=int(content > 0))
+    return Counter(dict(zip(_COUNTED, (received, sent, 1, content, int(content > 0)), strict=True)))
 
 
 def _write(visits: list[_Visit]) -> None:
@@ -87,20 +95,29 @@ def _write(visits: list[_Visit]) -> None:
         told[visit.cohort] |= visit.told
         counted[visit.link] += visit.counted
     with transaction.atomic():
-        for cohort, fields in told.items():
+        for cohort, fields in filter(itemgetter(1), told.items()):
             Cohort.objects.filter(pk=cohort).update(**fields)
         for link, numbers in counted.items():
             _add(link, numbers)
 
 
 def _add(link: Link, numbers: Counter[str]) -> None:
-    study_id, party, phase = link
-    row = Traffic.objects.filter(study_id=study_id, party=party, phase=phase)
-    added = {name: F(name) + number for name, number in numbers.items()}
-    if row.update(**added):
+    added = [numbers[name] for name in _COUNTED]
+    if _add_to(*link, *added):
         return
+    study_id, party, phase = link
     try:
         with transaction.atomic():
             Traffic.objects.create(study_id=study_id, party=party, phase=phase, **numbers)
     except IntegrityError:  # created by somebody else in the meantime, or the study was deleted
-        row.update(**added)
+        _add_to(*link, *added)
+
+
+def _row_and_sums(
+    study_id: Expression, party: Expression, phase: Expression, *added: Expression
+) -> tuple[QuerySet[Traffic], dict[str, Combinable]]:
+    row = Traffic.objects.filter(study=study_id, party=party, phase=phase)
+    return row, {name: F(name) + number for name, number in zip(_COUNTED, added, strict=True)}
+
+
+_add_to = PreparedUpdate(_row_and_sums, 3 + len(_COUNTED))

@@ -35,6 +35,7 @@ from unpooled_server.services.joining import (
     forget_list,
     hand_over,
     locked,
+    require_admitted,
     require_changeable,
     require_not_over,
     settle,
@@ -107,7 +108,7 @@ def receive_list(cohort: Cohort, start: int, size: int, blocks: Iterator[bytes])
         else:
             hand_over(study, cohort.list_digest)
     if not is_its_list:
-        still_admitted(cohort)
+        require_admitted(cohort)
         raise Conflict("digest-first", "Another list was announced in the meantime.", "Send that one.")
     return True
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Count, Exists, Expression, OuterRef, QuerySet
 from django.utils import timezone
 
 from unpooled.errors import ProtocolError
@@ -15,7 +15,8 @@ from unpooled_server import doorbell, store
 from unpooled_server.errors import Conflict, Missing, Refused, Unauthorized, Unavailable
 from unpooled_server.models import Cohort, Round, Share
 from unpooled_server.names import RoundState
-from unpooled_server.services.joining import require_not_over, still_admitted
+from unpooled_server.prepared import Prepared
+from unpooled_server.services.joining import require_admitted, require_not_over
 
 
 class Awaited(NamedTuple):
@@ -29,10 +30,7 @@ class Awaited(NamedTuple):
 
 def awaited(cohort: Cohort, round_id: int) -> Awaited | None:
     """What a round waits for from this cohort; None if its share is in already."""
-    answered = Exists(Share.objects.filter(round=OuterRef("pk"), cohort=cohort))
-    found = Round.objects.filter(pk=round_id, study_id=cohort.study_id).annotate(answered=answered)
-    columns = found.values_list("scheme", "words", "circuit", "state", "answered")
-    for scheme, words, circuit, state, is_answered in columns:
+    for scheme, words, circuit, state, is_answered in _asked(cohort.pk, cohort.study_id, round_id):
         if is_answered:
             return None
         require_not_over(cohort.study)
@@ -41,6 +39,14 @@ def awaited(cohort: Cohort, round_id: int) -> Awaited | None:
         return Awaited(scheme, words, circuit)
     require_not_over(cohort.study)
     raise Missing("no-such-round", f"This study has no round {round_id}.")
+
+
+@Prepared
+def _asked(cohort_id: Expression, study_id: Expression, round_id: Expression) -> QuerySet[Any, Any]:
+    """What is asked in a round, whether it is open, and whether the cohort has answered."""
+    answered = Exists(Share.objects.filter(round=OuterRef("pk"), cohort=cohort_id))
+    found = Round.objects.filter(pk=round_id, study=study_id).annotate(answered=answered)
+    return found.values_list("scheme", "words", "circuit", "state", "answered")
 
 
 def share_bytes(wanted: Awaited) -> int:
@@ -100,12 +106,25 @@ def _drop_unless_committed(cohort: Cohort, round_id: int, nonce: str) -> Share |
 
 def _enter(cohort: Cohort, round_id: int, nonce: str, size: int) -> None:
     # The lock makes concurrent shares of one round see each other, so that the last one completes it.
-    if not Round.objects.select_for_update().filter(pk=round_id, state=RoundState.OPEN).exists():
+    if not _open_and_locked(round_id):
         raise IntegrityError
-    still_admitted(cohort)
+    require_admitted(cohort)
     Share.objects.create(study_id=cohort.study_id, round_id=round_id, cohort=cohort, nonce=nonce, size=size)
-    if Share.objects.filter(round_id=round_id).count() == cohort.study.plan_json["cohorts"]:
+    [(shares,)] = _shares(round_id)
+    if shares == cohort.study.plan_json["cohorts"]:
         Round.objects.filter(pk=round_id, state=RoundState.OPEN).update(
             state=RoundState.COMPLETE, complete_at=timezone.now()
         )
         doorbell.ring_round(round_id)
+
+
+@Prepared
+def _open_and_locked(round_id: Expression) -> QuerySet[Any, Any]:
+    """The round, if it is open; until the transaction's end no other one gets it."""
+    return Round.objects.select_for_update().filter(pk=round_id, state=RoundState.OPEN).values_list("pk")
+
+
+@Prepared
+def _shares(round_id: Expression) -> QuerySet[Any, Any]:
+    """How many shares of a round there are."""
+    return Round.objects.filter(pk=round_id).values_list(Count("shares"))
