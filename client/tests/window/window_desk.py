@@ -26,6 +26,7 @@ except ImportError as error:
 
 from unpooled_client.state.stage import Stage
 from unpooled_client.window.application import Window
+from unpooled_client.window.look import style
 from unpooled_client.window.parts import Page
 from unpooled_client.window.study_view import StudyView
 from unpooled_client.window.tables import Table
@@ -100,8 +101,12 @@ class Desk:
         self.until(lambda: all(text in self.card for text in texts))
 
     def look(self, name: str) -> None:
-        """Take pictures of the window as it is, light and dark, on a usual screen and on a fine one."""
-        for scheme in (Qt.ColorScheme.Dark, Qt.ColorScheme.Light):
+        """Take pictures of the window as it is, light and dark, on a usual screen and on a fine one.
+
+        Without anybody to look it turns once, from how it was: most of the time goes into turning.
+        """
+        dark, light = Qt.ColorScheme.Dark, Qt.ColorScheme.Light
+        for scheme in (dark, light) if PICTURES else (light if style.look().is_dark else dark,):
             self.system_is(scheme)
             for ratio in (1, 2):
                 picture = QPixmap(self.window.size() * ratio)

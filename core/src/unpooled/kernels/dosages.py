@@ -34,6 +34,10 @@ ROWS = 4
 TILE = 512
 """People whose dosages are converted at once: with their columns they stay in the second cache."""
 
+BLOCK = 1024
+"""Variants that are multiplied with all people before the next ones are: many more, and their rows are in no
+cache any longer when the next people are; many fewer, and columns are read too often."""
+
 STRETCH = 64
 """People among whom a missing dosage is looked for at once: two vectors of AVX-512, or four of AVX2."""
 
@@ -105,19 +109,20 @@ def _count(values: Any, members: Any, out: Any) -> None:
 def _products(values: Any, second: Any, lanes: Any, squared: Any, out: Any) -> None:
     copies = np.zeros((ROWS, TILE))
     people = values.shape[1]
-    for start in range(0, people, TILE):
-        stop = min(start + TILE, people)
-        for v in range(0, values.shape[0], ROWS):
-            for k in range(ROWS):
-                if v + k < values.shape[0]:
-                    _convert(values[v + k, start:stop], second[v + k], copies[k])
-                else:
-                    copies[k] = 0.0
-            if squared:
-                copies *= copies
-            for lane in range(lanes.shape[0]):
-                some = out[v : v + ROWS, lane * LANES : (lane + 1) * LANES]
-                _add_up(copies, lanes[lane, start:stop], some)
+    for block in range(0, values.shape[0], BLOCK):
+        for start in range(0, people, TILE):
+            stop = min(start + TILE, people)
+            for v in range(block, min(block + BLOCK, values.shape[0]), ROWS):
+                for k in range(ROWS):
+                    if v + k < values.shape[0]:
+                        _convert(values[v + k, start:stop], second[v + k], copies[k])
+                    else:
+                        copies[k] = 0.0
+                if squared:
+                    copies *= copies
+                for lane in range(lanes.shape[0]):
+                    some = out[v : v + ROWS, lane * LANES : (lane + 1) * LANES]
+                    _add_up(copies, lanes[lane, start:stop], some)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
