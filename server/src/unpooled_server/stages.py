@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Expression, Q, QuerySet
 from django.utils import timezone
 
 from unpooled.protocol.stages import Doing, Stage
@@ -21,6 +22,7 @@ from unpooled_server.names import (
     RoundState,
     StudyState,
 )
+from unpooled_server.prepared import Prepared
 
 MISSING = (Stage.OFFLINE, Stage.STOPPED)
 """Stages in which nothing comes from a cohort until somebody there acts."""
@@ -72,20 +74,34 @@ def is_silent(cohort: Cohort, now: datetime) -> bool:
 def standings(study: Study) -> list[Standing]:
     """Where each cohort is, by name."""
     now = timezone.now()
-    asked = Round.objects.filter(study=study, state=RoundState.OPEN, study__state__in=LIVE)
-    opened = asked.count()
+    opened = _asked(study.pk).count()
     answered = Count("shares", filter=Q(shares__round__state=RoundState.OPEN))
     # A GROUP BY forgets the order.
     cohorts = study.cohorts.annotate(answered=answered).order_by("name")
-    return [_standing(study, cohort, asked, opened - cohort.answered, now) for cohort in cohorts]
+    return [_standing(study, cohort, opened - cohort.answered, now) for cohort in cohorts]
 
 
-def _standing(study: Study, cohort: Cohort, asked: QuerySet[Round], owes: int, now: datetime) -> Standing:
+def _standing(study: Study, cohort: Cohort, owes: int, now: datetime) -> Standing:
     owes = max(owes, 0) if cohort.public_key else 0
     stage = _stage(cohort, study, owes, now)
-    oldest = asked.exclude(shares__cohort=cohort).order_by("opened_at").values_list("opened_at", flat=True)
     is_at_work = owes and stage in (Stage.COMPUTING, Stage.SENDING)
-    return Standing(cohort, stage, oldest.first() if is_at_work else _since(cohort, stage), owes)
+    since = _asked_since(cohort, study) if is_at_work else _since(cohort, stage)
+    return Standing(cohort, stage, since, owes)
+
+
+def _asked(study_id: Any) -> QuerySet[Round]:
+    return Round.objects.filter(study=study_id, state=RoundState.OPEN, study__state__in=LIVE)
+
+
+def _asked_since(cohort: Cohort, study: Study) -> datetime | None:
+    """When the oldest question was asked that it has not answered; None if it has just answered all."""
+    return next((opened for (opened,) in _oldest_question(cohort.pk, study.pk)), None)
+
+
+@Prepared
+def _oldest_question(cohort_id: Expression, study_id: Expression) -> QuerySet[Any, Any]:
+    unanswered = _asked(study_id).exclude(shares__cohort=cohort_id)
+    return unanswered.order_by("opened_at").values_list("opened_at")[:1]
 
 
 def _stage(cohort: Cohort, study: Study, owes: int, now: datetime) -> Stage:
