@@ -12,12 +12,13 @@ from django.db import close_old_connections
 
 from unpooled_server import selectors
 from unpooled_server.errors import DATABASE_AWAY, first_line
+from unpooled_server.pacing import until_next_look
 from unpooled_server.services import rounds, studies, sweeping
 from unpooled_server.warming import warm_up
 
 log = logging.getLogger(__name__)
 
-BUSY, IDLE = 0.02, 0.25  # seconds between two looks
+IDLE = 0.25  # seconds between two looks while no study is at work
 RETRY = 2.0  # seconds before the same job is done again
 
 
@@ -27,6 +28,7 @@ class Worker:
     def __init__(self, threads: int = 2) -> None:
         self.stop = threading.Event()
         self._done_something = threading.Event()
+        self._done_at = 0.0
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="worker")
         self._not_before: dict[Hashable, float] = {}
         self._running: set[Hashable] = set()
@@ -49,7 +51,7 @@ class Worker:
                 close_old_connections()
                 live = False
             # What is done often brings what is next: then it looks at once.
-            self._done_something.wait(BUSY if live else IDLE)
+            self._done_something.wait(until_next_look(self._done_at) if live else IDLE)
             self._done_something.clear()
         self._pool.shutdown(wait=True)
         close_old_connections()
@@ -102,4 +104,5 @@ class Worker:
             with self._lock:
                 self._running.discard(what)
                 self._not_before[what, version] = time.monotonic() + RETRY
+            self._done_at = time.monotonic()
             self._done_something.set()

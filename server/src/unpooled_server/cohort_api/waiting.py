@@ -17,9 +17,8 @@ from django.http import HttpRequest
 
 from unpooled_server import selectors
 from unpooled_server.lending import give_back_connection
+from unpooled_server.pacing import until_next_look
 
-LOOK_EVERY = 0.0125, 0.1
-"""Seconds between two looks, from the first on to the last: a twentieth of what has been waited."""
 LOOK_ANYWAY = 1.0
 """Seconds after which everybody looks: not all that can be new to somebody shows in what is watched."""
 LONGEST = 25.0
@@ -67,8 +66,7 @@ class Watch:
             if seen != self.seen:
                 self.seen, self._since = seen, now
                 return
-            least, most = LOOK_EVERY
-            time.sleep(min(max(least, (now - self._since) / 20), most))
+            time.sleep(until_next_look(self._since))
 
 
 _watches: dict[str, Watch] = {}
