@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from federation_fixtures import Data, Federation, variants, work
 from unpooled.overlap import Cause, Overlap
 from unpooled.panel import Panel
 from unpooled.protocol.problems import Problem
+from unpooled_server import store
 from unpooled_server.errors import Conflict
 from unpooled_server.models import Cohort, LogEntry, Share
 from unpooled_server.services import panels
@@ -178,6 +180,26 @@ def test_a_list_that_changes_while_it_is_compared_is_compared_again(
     work()
     assert trial.study.state == "running"
     assert not Cohort.objects.filter(list_apart=True).exists()
+
+
+def test_two_workers_may_compare_the_same_lists(federation: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    trial = federation()
+    trial.ready()
+    keep_blocks, study = store.keep_blocks, trial.study
+
+    def late(path: Path, blocks: Iterable[bytes]) -> None:
+        """Another worker does it all between the drafts of the first: of the panel, and of the remarks."""
+        if path.name.startswith(store.remarks_path(study.pk).name):
+            monkeypatch.setattr(store, "keep_blocks", keep_blocks)
+            panels.compare(study)
+        keep_blocks(path, blocks)
+
+    monkeypatch.setattr(store, "keep_blocks", late)
+    panels.compare(study)
+    assert trial.study.panel_digest
+    assert len(panels.agreed(trial.study)) == trial.study.panel_size
+    left = {path.name for path in store.study_folder(study.pk).glob("[pr]*.*.*")}
+    assert not left  # no draft
 
 
 def test_another_list_than_the_agreed_one_comes_too_late(federation: Make) -> None:

@@ -292,8 +292,12 @@ def draft_panel(study: str, parts: Sequence[Panel], remarks: Iterable[bytes]) ->
     digest, _ = list_form.measured(parts)
     path = _draft(panel_path(study), digest.hex())
     keep_panel(path, parts)
-    keep_blocks(_draft(remarks_path(study), digest.hex()), remarks)
-    panel = load_panel(path)
+    keep_blocks(said := _draft(remarks_path(study), digest.hex()), remarks)
+    try:
+        panel = load_panel(path)
+    except LostFile:  # another worker has agreed on the very same, and has taken this draft for its own
+        said.unlink(missing_ok=True)
+        panel = load_panel(panel_path(study))
     _remember(panel)
     return panel
 

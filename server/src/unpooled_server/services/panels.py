@@ -8,6 +8,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import BinaryIO
@@ -268,8 +269,11 @@ def _agreed_parts(lists: Mapping[str, Panel], folder: Path) -> tuple[list[Panel]
 
 def _load(study: Study, digests: Iterable[str]) -> dict[str, Panel]:
     """The lists of these digests that are here; of equal ones the cohort that was asked may still send it."""
-    paths = {digest: store.list_path(study.pk, digest) for digest in digests}
-    return {digest: store.load_panel(path) for digest, path in paths.items() if path.exists()}
+    found: dict[str, Panel] = {}
+    for digest in digests:
+        with suppress(store.LostFile):
+            found[digest] = store.load_panel(store.list_path(study.pk, digest))
+    return found
 
 
 def _is_as_compared(fresh: Study, study: Study, digests: Mapping[str, str]) -> bool:
