@@ -64,8 +64,7 @@ def at_its_end(federation: Callable[..., Federation], variants: int) -> Study:
     trial.running()
     study: Study = trial.study
     panel = panel_of(variants)
-    store.draft_panel(study.pk, [panel], [])
-    store.take_panel(study.pk, panel.digest.hex())
+    store.PanelDraft.write(store.made_folder(study.pk), [panel], [])
     Study.objects.filter(pk=study.pk).update(panel_digest=panel.digest.hex(), panel_size=variants)
     keep(study, POOL, {"variant": np.zeros(1, np.uint32), "people": np.array([300])})
     for start in range(0, variants, CHUNK):

@@ -19,6 +19,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -257,16 +258,19 @@ def _is_at(file: BinaryIO, path: Path) -> bool:
         return False
 
 
+_PANEL, _REMARKS = "panel.bin", "remarks.tsv"
+
+
 def coordinator_list_path(study: str) -> Path:
     return study_folder(study) / "list.bin"
 
 
 def panel_path(study: str) -> Path:
-    return study_folder(study) / "panel.bin"
+    return study_folder(study) / _PANEL
 
 
 def remarks_path(study: str) -> Path:
-    return study_folder(study) / "remarks.tsv"
+    return study_folder(study) / _REMARKS
 
 
 def load_panel(path: Path) -> Panel:
@@ -287,29 +291,25 @@ def _remember(panel: Panel) -> None:
         _panels.popitem(last=False)
 
 
-def draft_panel(study: str, parts: Sequence[Panel], remarks: Iterable[bytes]) -> Panel:
-    """Write a panel, given in parts, and what is to be said of it beside where `take_panel` puts them."""
-    digest, _ = list_form.measured(parts)
-    path = _draft(panel_path(study), digest.hex())
-    keep_panel(path, parts)
-    keep_blocks(said := _draft(remarks_path(study), digest.hex()), remarks)
-    try:
-        panel = load_panel(path)
-    except LostFile:  # another worker has agreed on the very same, and has taken this draft for its own
-        said.unlink(missing_ok=True)
-        panel = load_panel(panel_path(study))
-    _remember(panel)
-    return panel
+@dataclass(frozen=True)
+class PanelDraft:
+    """A panel, and what is to be said of it, in its maker's own folder: another worker may make the same."""
 
+    panel: Panel
+    folder: Path
 
-def take_panel(study: str, digest: str) -> None:
-    """Make the draft of this digest the agreed panel. Whoever calls holds the study's lock."""
-    for path in (panel_path(study), remarks_path(study)):
-        _draft(path, digest).replace(path)
+    @classmethod
+    def write(cls, folder: Path, parts: Sequence[Panel], remarks: Iterable[bytes]) -> PanelDraft:
+        """Of a panel that is given in parts. The folder is on the disk of the studies'."""
+        keep_panel(path := folder / _PANEL, parts)
+        keep_blocks(folder / _REMARKS, remarks)
+        _remember(panel := load_panel(path))
+        return cls(panel, folder)
 
-
-def _draft(path: Path, digest: str) -> Path:
-    return path.with_name(f"{path.name}.{digest}")
+    def take(self, study: str) -> None:
+        """Make it the study's panel. Whoever calls holds the study's lock."""
+        for path in (panel_path(study), remarks_path(study)):
+            (self.folder / path.name).replace(path)
 
 
 def agreed_panel(study: str, digest: str) -> Panel:

@@ -231,16 +231,16 @@ def compare(study: Study) -> None:
         parts, left_out = _agreed_parts(lists, Path(folder))
         share = sum(map(len, parts))
         found = overlap.compare(lists, share, plan.cohorts, plan.autosomes, by_place=plan.by_place)
-        panel = None
+        draft = None
         if is_whole and share and (study.lists_accepted or not found.said):
-            panel = store.draft_panel(study.pk, parts, store.blocks_of(Path(folder) / _REMARKS))
-    with transaction.atomic():
-        fresh = locked(study.pk)
-        if _is_as_compared(fresh, study, digests):
-            _keep_comparison(fresh, found)
-            if panel is not None:
-                _take(fresh, panel, left_out)
-                settle(fresh)
+            draft = store.PanelDraft.write(Path(folder), parts, store.blocks_of(Path(folder) / _REMARKS))
+        with transaction.atomic():
+            fresh = locked(study.pk)
+            if _is_as_compared(fresh, study, digests):
+                _keep_comparison(fresh, found)
+                if draft is not None:
+                    _take(fresh, draft, left_out)
+                    settle(fresh)
     give_back_what_is_free()
 
 
@@ -356,18 +356,19 @@ def settle_panel(study: Study, parts: Sequence[Panel], remarks: Iterable[bytes],
             "the cohorts have no variant of the list in common. Compare their genome builds and IDs with it.",
         )
         return
-    panel = store.draft_panel(study.pk, parts, remarks)
-    with transaction.atomic():
-        fresh = locked(study.pk)
-        if fresh.panel_digest or fresh.ready_at != study.ready_at or fresh.state not in LIVE:
-            return  # somebody else was faster, or the roster was fixed anew meanwhile
-        _take(fresh, panel, left_out)
+    with tempfile.TemporaryDirectory(dir=store.made_folder(study.pk)) as folder:
+        draft = store.PanelDraft.write(Path(folder), parts, remarks)
+        with transaction.atomic():
+            fresh = locked(study.pk)
+            if fresh.panel_digest or fresh.ready_at != study.ready_at or fresh.state not in LIVE:
+                return  # somebody else was faster, or the roster was fixed anew meanwhile
+            _take(fresh, draft, left_out)
 
 
-def _take(study: Study, panel: Panel, left_out: int) -> None:
+def _take(study: Study, draft: store.PanelDraft, left_out: int) -> None:
     """Make this the study's panel. Inside a transaction that holds the study's lock."""
-    digest = panel.digest.hex()
-    store.take_panel(study.pk, digest)
+    panel, digest = draft.panel, draft.panel.digest.hex()
+    draft.take(study.pk)
     touch(study.pk, panel_digest=digest, panel_size=len(panel), panel_at=timezone.now())
     study.panel_digest = digest
     doorbell.ring_study(study.pk)
