@@ -29,7 +29,7 @@ from typing import Any
 JOIN = "unpooled_client.study.joining:join"
 ACCEPT = "unpooled_client.study.joining:accept"
 DELIVER_SEED = "unpooled_client.network.api:Api.accept"
-SETTLE_PANEL = "unpooled_server.store:draft_panel"
+SETTLE_PANEL = "unpooled_server.store:PanelDraft.write"
 PUT_SHARE = "unpooled_client.network.api:Api.put_share"
 COMMIT = "unpooled_server.services.uploads:commit"
 ENTER = "unpooled_server.services.uploads:_enter"
