@@ -152,7 +152,9 @@ def share_of_whom_is_revoked(trial: Trial) -> tuple[Invitation, bytes]:
     assert size > 16 << 10, "smaller bodies are gathered before a view sees them"
     with begun(attacker, "PUT", f"shares/{number}", size) as connection:
         connection.sendall(os.urandom(size // 2))
-        until(lambda: list(folder.glob(".*")), lambda: "the server does not read the share")
+        until(
+            lambda: list(folder.glob(".*")), lambda: f"the share is not read\n{trial.federation.web.said()}"
+        )
         issued = trial.call("POST", f"invitations/{attacker.study()['cohort']}/reissue")
         connection.sendall(os.urandom(size - size // 2))
         return Invitation.from_text(issued["invitation"]), answer_on(connection)
@@ -292,7 +294,7 @@ def test_before_the_start_nothing_is_believed_either(opened: tuple[Trial, list[S
 # Where the guards are taken away
 
 GUARDS = {
-    "unpooled_server.services.uploads:still_admitted": "checks_nothing",
+    "unpooled_server.services.uploads:require_admitted": "checks_nothing",
     "unpooled_server.services.joining:_verify": "checks_nothing",
     "unpooled_server.services.joining:_quantities": "has_everything",
     "unpooled_server.services.panels:hand_over": "checks_nothing",
