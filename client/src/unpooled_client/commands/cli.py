@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import gc
 import importlib
 import io
 import os
@@ -134,4 +135,5 @@ def main() -> None:
         traceback.print_exc()
         click.echo("This program failed. Please report the lines above to its makers.", err=True)
         code = 6
+    gc.freeze()  # else Python looks through half a million objects, several times, before it ends
     sys.exit(code if isinstance(code, int) else 0)
