@@ -41,7 +41,8 @@ def test_columns_are_chosen_as_plink_does(by_name: list[str], by_number: list[st
 
 
 @pytest.mark.parametrize(
-    ("by_name", "by_number"), [(["sex"], []), (["age-x"], []), ([], ["5"]), ([], ["0-2"])]
+    ("by_name", "by_number"),
+    [(["sex"], []), (["age-x"], []), ([], ["5"]), ([], ["0-2"]), (["bmi-age"], []), ([], ["3-1"])],
 )
 def test_what_the_file_lacks_is_refused(by_name: list[str], by_number: list[str]) -> None:
     with pytest.raises(NoSuchCovariate):

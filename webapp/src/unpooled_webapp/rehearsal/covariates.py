@@ -13,7 +13,7 @@ from unpooled.errors import UnpooledError
 
 
 class NoSuchCovariate(UnpooledError):
-    """A covariate that the file does not have."""
+    """A covariate that the file does not have, or a range of none."""
 
 
 def names_in(file: Path) -> list[str]:
@@ -40,6 +40,9 @@ def chosen(names: Sequence[str], by_name: Sequence[str], by_number: Sequence[str
         places = [_ends_by_number(part, len(names)) for part in by_number]
     else:
         return list(names)
+    for part, (first, last) in zip(by_name or by_number, places, strict=True):
+        if last < first:
+            raise NoSuchCovariate(f"{part} ends before it begins.")
     wanted = {k for first, last in places for k in range(first, last + 1)}
     return [name for k, name in enumerate(names) if k in wanted]
 
