@@ -16,6 +16,7 @@ from unpooled.encoder import Encoder
 from unpooled.errors import ProtocolError
 from unpooled.parties import what_parties_get
 from unpooled.plan import ENCODING_FILE
+from unpooled.protocol import codes
 from unpooled.schema import Column
 from unpooled.words import REST, normal
 
@@ -115,6 +116,27 @@ def test_words_that_are_spelled_to_nobody_stay_codes() -> None:
     for one, other in zip(found["columns"][:2], usual["columns"][:2], strict=True):
         assert all(value.startswith("code ") for value in one["values"])
         assert sorted(one["counts"]) == sorted(other["counts"])
+
+
+@pytest.mark.parametrize(
+    "cohorts",
+    [
+        pytest.param([["a", "b", "c"]] * 3, id="within each cohort"),
+        pytest.param([["a", "c"], ["b", "c"], ["a", "c"]], id="across cohorts"),
+        pytest.param([["a", "b", "c"], ["a", "c"], ["a", "c"]], id="within one cohort"),
+    ],
+)
+def test_two_words_that_share_a_code_both_count_as_the_rest(
+    cohorts: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = codes._code
+    shared = code("drug", "a or b", b"")
+    monkeypatch.setattr(codes, "_code", lambda *of: shared if of[1] in ("a", "b") else code(*of))
+    plan = plan_of([Column("drug", "category", "", "one-hot", most=3), Column("y")], 3)
+    tables = [table_of({"drug": [*words] * 20}, np.zeros((20 * len(words), 1)), plan) for words in cohorts]
+    (said,) = fit(plan, tables)["columns"]
+    others = sum(word != "c" for words in cohorts for word in words)
+    assert (said["values"], said["counts"], said["rest"]) == (["c"], [60], 20 * others)
 
 
 def test_rare_words_leave_no_dictionary() -> None:

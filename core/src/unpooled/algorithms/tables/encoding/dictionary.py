@@ -239,11 +239,13 @@ class SpellWords(OfCodes):
 
     def local(self, table: Table) -> Arrays:
         found, spelled = table.categories, np.zeros((self.words, spelling.NUMBERS), np.uint64)
-        for column in np.unique(self.columns):
-            place = {code: k for k, code in enumerate(found.codes[int(column)].tolist())}
-            asked = [k for k in np.flatnonzero(self.columns == column) if int(self.codes[k]) in place]
-            words = [found.searched[int(column)][place[int(self.codes[k])]] for k in asked]
-            spelled[asked] = spelling.blinded(words)
+        for column in np.unique(self.columns).tolist():
+            place = {int(self.codes[k]): k for k in np.flatnonzero(self.columns == column)}
+            own = zip(found.codes[column].tolist(), found.searched[column], strict=True)
+            asked = [(place[code], word) for code, word in own if code in place]
+            rows = np.array([row for row, _ in asked], np.int64)
+            # Not assigned: of two words with the same code both must be added, so that their sum spells none.
+            np.add.at(spelled, rows, spelling.blinded([word for _, word in asked]))
         return {"spelled": spelled}
 
 
