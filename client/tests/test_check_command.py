@@ -60,6 +60,22 @@ def test_one_of_the_files_is_understood_as_their_prefix(files: Any, ending: str)
     assert result.exit_code == 0 and "Ready: no errors" in result.output
 
 
+@pytest.mark.parametrize(
+    ("option", "ending", "advice"),
+    [
+        ("bfile", "pgen", "goes with --pfile study"),
+        ("pfile", "bed", "goes with --bfile study"),
+        ("bfile", "vcf.gz", "goes with --vcf study.vcf.gz"),
+        ("bfile", "ped", "plink1.9 --file study --make-bed --out study; then give --bfile study"),
+        ("pfile", "ped", "plink1.9 --file study --make-bed --out study; then give --bfile study"),
+    ],
+)
+def test_files_of_another_format_are_told_how_they_are_given(option: str, ending: str, advice: str) -> None:
+    result = CliRunner().invoke(check, [f"--{option}", f"study.{ending}"])
+    assert result.exit_code == 2
+    assert advice in re.sub(r"[\s│]+", " ", result.output)
+
+
 def test_the_column_that_was_probably_meant_is_named(files: Any) -> None:
     (files.folder / "p").write_text("FID IID asthma age\nF0 I0 1 2\n")
     result = run(files, "--pheno", str(files.folder / "p"), "--pheno-name", "Astma")

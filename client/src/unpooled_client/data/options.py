@@ -341,10 +341,6 @@ def _levels(context: click.Context, option: click.Parameter, given: tuple[str, .
     return tuple(covariates)
 
 
-_CONVERTED = {".ped": "plink1.9 --file {prefix} --make-bed"}
-"""How files of other formats are converted, by their ending."""
-
-
 def _prefix(context: click.Context, option: click.Parameter, given: Path | None) -> Path | None:
     """--bfile or --pfile, also where one of the files was given instead of what all names begin with."""
     fileset = next(each for each in FILESETS if each.option == option.name)
@@ -358,12 +354,10 @@ def _prefix(context: click.Context, option: click.Parameter, given: Path | None)
     for copied in COPIED:
         if str(given).endswith(copied.endings):
             raise click.BadParameter(f"{given} goes with --{copied.option} {given}")
-    for ending, command in _CONVERTED.items():
-        prefix = str(given).removesuffix(ending)
-        if prefix != str(given):
-            make = f"--make-{fileset.genotypes}"
-            how = f"{command.format(file=given, prefix=prefix, make=make)} --out {prefix}"
-            raise click.BadParameter(f"{given} is not a .{fileset.genotypes} file. Make one: {how}")
+    if given.suffix == ".ped":
+        prefix = given.with_suffix("")
+        how = f"plink1.9 --file {prefix} --make-bed --out {prefix}"
+        raise click.BadParameter(f"{given} is text. Make a .bed: {how}; then give --bfile {prefix}")
     return given
 
 
