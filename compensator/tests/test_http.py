@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.routing import Route
 
 from unpooled.protocol import VERSION, codec
 from unpooled.protocol.sealing import SealingKey, fingerprint
@@ -19,10 +21,26 @@ from .test_enrolment import refusal
 ROUTES = [
     ("PUT", "/v1/studies/study-1/boxes"),
     ("POST", "/v1/studies/study-1/releases"),
+    ("POST", "/v1/studies/study-1/codes"),
     ("POST", "/v1/studies/study-1/comparisons"),
     ("POST", "/v1/studies/study-1/comparisons/1/turns/2"),
     ("DELETE", "/v1/studies/study-1"),
 ]
+
+
+def test_the_readme_lists_every_route(caller: Caller) -> None:
+    readme = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+    listed = {
+        (method, re.sub("<.*?>", "*", path))
+        for method, path in re.findall(r"^\| `([A-Z]+) (/\S+)` \|", readme, re.MULTILINE)
+    }
+    routes: list[Route] = caller.client.app._app.routes  # type: ignore[attr-defined]
+    there_are = {
+        (method, re.sub("{.*?}", "*", route.path))
+        for route in routes
+        for method in (route.methods or set()) - {"HEAD"}
+    }
+    assert listed == there_are - {("GET", "/")}
 
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)

@@ -1,4 +1,4 @@
-"""HTTP: requests into calls of the service, refusals into JSON. Nine routes, no outgoing request.
+"""HTTP: requests into calls of the service, refusals into JSON. No outgoing request. Routes:
 
     GET    /health                          status, key and fingerprint; HTML for a browser; also at /
     PUT    /v1/studies/<id>/boxes           codec Enrolment       201 new, 200 the same again
@@ -271,7 +271,7 @@ async def _http(request: Request, error: Exception) -> Response:
     if getattr(error, "status_code", 404) == 405:
         headers = getattr(error, "headers", None)
         return _problem("method_not_allowed", "Not a method of this address.", "See Allow.", headers)
-    return _problem("not_found", "No such address.", "See the README for the nine that there are.")
+    return _problem("not_found", "No such address.", "See the README.")
 
 
 async def _incomplete(request: Request, error: Exception) -> Response:
