@@ -173,16 +173,14 @@ def expected_of(
         [panel.first[mine], panel.second[mine], reference.a1[theirs], reference.a2[theirs]], axis=1
     )
     cases, which = np.unique(pairs, axis=0, return_inverse=True)
-    of_first, has_same = np.empty(len(mine)), np.ones(len(mine), bool)
+    has_same, is_of_first = np.ones((2, len(cases)), bool)  # imputed indels are of very many alleles
     for k, (first, second, a1, a2) in enumerate(cases.tolist()):
-        members = which == k
         one, other = reference.alleles[a1], reference.alleles[a2]
         is_crossed = crossed(
             (min(one, other), max(one, other)), (panel.alleles[first], panel.alleles[second])
         )
-        has_same[members] = is_crossed is not None
-        of_first[members] = given[members] if (one <= other) != bool(is_crossed) else 1 - given[members]
-    return of_first, has_same
+        has_same[k], is_of_first[k] = is_crossed is not None, (one <= other) != bool(is_crossed)
+    return np.where(is_of_first[which], given, 1 - given), has_same[which]
 
 
 def observed_in(data: PlinkData, mine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
