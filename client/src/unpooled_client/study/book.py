@@ -42,12 +42,11 @@ from unpooled.question import encode as encoded
 from unpooled.sizes import Sizes
 from unpooled_client.state.files import StateError, write_atomically
 from unpooled_client.state.folder import Saved, StateFolder
-from unpooled_client.study.trust import Distrust
+from unpooled_client.study.trust import TELL_BOTH, Distrust
 
 _FORMAT = b"unpooled book 2\n"
 _BINDING_BYTES = 16
 _PREFIX = struct.Struct("<II")
-_REPORT_IT = "Nothing was sent for it. Tell the coordinator and the server's operator."
 
 
 class BookLost(StateError):
@@ -382,5 +381,5 @@ def _digests(values: np.ndarray, keys: np.ndarray) -> np.ndarray:
 
 def _distrust(asked: Asked, what: str) -> Distrust:
     return Distrust(
-        Problem.QUESTION, f"in round {asked.round} the server {what} ({asked.question.title}).", _REPORT_IT
+        Problem.QUESTION, f"in round {asked.round} the server {what} ({asked.question.title}).", TELL_BOTH
     )

@@ -45,7 +45,7 @@ from unpooled_client.state.fingerprint import ELSE, Fingerprint, check_unchanged
 from unpooled_client.study.book import has_answered
 from unpooled_client.study.session import BEFORE, Session
 from unpooled_client.study.told import what_is_told
-from unpooled_client.study.trust import Distrust, Terms
+from unpooled_client.study.trust import TELL_BOTH, TELL_OPERATOR, Distrust, Terms
 
 _FEW = 0.01
 """Of the coordinator's list, or of a cohort's own if that is shorter: with less these are the wrong files."""
@@ -261,14 +261,14 @@ class Alignments:
             raise Distrust(
                 Problem.QUESTION,
                 f"the server asks for {question.title!r} before the cohorts have agreed on variants.",
-                "Nothing was sent for it. Tell the server's operator.",
+                TELL_OPERATOR,
             )
         if not isinstance(question, Presence) and not question.fits_panel(self.chromosomes, self.plan):
             raise Distrust(
                 Problem.QUESTION,
                 "the server asks for variants that the agreed list does not have, or as if they were on "
                 f"another chromosome ({question.title}).",
-                "Nothing was sent for it. Tell the coordinator and the server's operator.",
+                TELL_BOTH,
             )
         return found[0], found[1]
 
@@ -296,7 +296,7 @@ class Alignments:
             raise Distrust(
                 Problem.PANEL,
                 "the server names another list of variants than the one that was agreed on.",
-                "Nothing was sent for it. Tell the coordinator and the server's operator.",
+                TELL_BOTH,
             )
         if digest == self.data.panel.digest:
             panel = self.data.panel
@@ -355,7 +355,7 @@ class Unaligned:
         raise Distrust(
             Problem.PANEL,
             "the server names a list of variants, and the study is about tables.",
-            "Nothing was sent for it. Tell the server's operator.",
+            TELL_OPERATOR,
         )
 
 
@@ -396,7 +396,7 @@ def _check_listed(panel: Panel, listed: Panel) -> None:
         raise Distrust(
             Problem.PANEL,
             f"the study's panel has {beyond:,} variants that the list of its plan does not have.",
-            "Nothing was sent for it. Tell the coordinator and the server's operator.",
+            TELL_BOTH,
         )
 
 

@@ -25,7 +25,7 @@ from unpooled.protocol.problems import Problem
 from unpooled.question import Question
 from unpooled_client.study.book import Asked, Book, Dealt
 from unpooled_client.study.cluster import Compute, compute_here
-from unpooled_client.study.trust import Distrust, Terms
+from unpooled_client.study.trust import TELL_BOTH, TELL_OPERATOR, Distrust, Terms
 
 MAX_SHARE_BYTES = 1 << 30
 
@@ -87,13 +87,13 @@ class Answerer:
             raise Distrust(
                 Problem.QUESTION,
                 f"round {message.round} asks for what the accepted plan does not allow ({question.title}).",
-                "Nothing was sent for it. Tell the coordinator and the server's operator.",
+                TELL_BOTH,
             )
         if not scheme.check_words <= words <= MAX_SHARE_BYTES // scheme.word_bytes:
             raise Distrust(
                 Problem.QUESTION,
                 f"round {message.round} asks for {words:,} numbers at once.",
-                "Nothing was sent for it. Tell the server's operator.",
+                TELL_OPERATOR,
             )
         if question.opens:
             _check_compared(message.round, scheme.label, question.opens.circuit, words)
@@ -195,7 +195,7 @@ def _check_compared(round_: int, scheme: str, circuit: str, words: int) -> None:
         raise Distrust(
             Problem.QUESTION,
             f"round {round_} asks for what cannot be compared: {error}.",
-            "Nothing was sent for it. Tell the server's operator.",
+            TELL_OPERATOR,
         ) from error
 
 

@@ -17,6 +17,10 @@ from unpooled.protocol.sealing import Purpose, SigningKey, fingerprint
 from unpooled_client.network.api import Study
 from unpooled_client.state.folder import Saved
 
+TELL_BOTH = "Nothing was sent for it. Tell the coordinator and the server's operator."
+TELL_OPERATOR = "Nothing was sent for it. Tell the server's operator."
+"""What to do about a question that was not answered."""
+
 
 class Distrust(UnpooledError):
     """The server says something that does not hold together; `problem` is what it may be told about that."""
