@@ -23,6 +23,7 @@ from unpooled_client.data.frequencies import (
     _read,
     _standard_error,
     check_frequencies,
+    dosed_in,
     expected_of,
     observed_in,
 )
@@ -74,6 +75,15 @@ def found(report: Report, code: Code) -> list[Finding]:
     return [finding for finding in report.findings if finding.code == code]
 
 
+def needs(program: str) -> None:
+    if shutil.which(program) is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"missing: apt-get install {program}")
+
+
+def run(*command: object) -> None:
+    subprocess.run([str(word) for word in command], check=True, capture_output=True)
+
+
 def truly(k: int, other: bool = False) -> float:
     return float(1 - FREQUENCY[k] if other else FREQUENCY[k])
 
@@ -82,10 +92,8 @@ def truly(k: int, other: bool = False) -> float:
 def test_frequencies_are_those_of_plink(
     prefix: Path, opened: PlinkData, program: str, tmp_path: Path
 ) -> None:
-    if shutil.which(program) is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"missing: apt-get install {program}")
-    command = [program, "--bfile", prefix, "--freq", "--out", tmp_path / "t"]
-    subprocess.run([str(word) for word in command], check=True, capture_output=True)
+    needs(program)
+    run(program, "--bfile", prefix, "--freq", "--out", tmp_path / "t")
     path = tmp_path / f"t.{WRITERS[program]}"
     read = _read(path, Report())
     assert read is not None
@@ -96,6 +104,24 @@ def test_frequencies_are_those_of_plink(
     report = compared(opened, path)
     assert not report.findings
     assert report.summary["frequencies"]["distribution"]["to 0.01"] == len(PAIRS)
+
+
+def test_frequencies_of_dosages_are_those_of_plink2(tmp_path: Path) -> None:
+    needs("plink2")
+    made = tmp_path / "t"
+    run("plink2", "--dummy", 120, 200, 0.05, 0.02, "dosage-freq=0.5", "--seed", 3, "--out", made)
+    run("plink2", "--pfile", made, "--freq", "--out", made)
+    data, report = open_cohort(DataOptions(pfile=made, min_samples=1, min_per_class=0))
+    assert data is not None, report.findings
+    path = made.with_suffix(".afreq")
+    assert compared(data, path).summary["frequencies"]["distribution"]["to 0.01"] == 200
+    read = _read(path, Report())
+    assert read is not None
+    mine, theirs = _in_both(data, read)
+    expected, _ = expected_of(data.variants, mine, read, theirs)
+    frequency, counted = dosed_in(data, mine)
+    assert frequency == pytest.approx(expected, abs=1e-6) and (counted == read.counted[theirs]).all()
+    assert np.abs(observed_in(data, mine)[0] - expected).max() > 0.01  # that of calls is another
 
 
 def test_other_strands_and_alleles(opened: PlinkData, tmp_path: Path) -> None:

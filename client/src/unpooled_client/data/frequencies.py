@@ -84,7 +84,8 @@ def check_frequencies(data: PlinkData, path: Path, report: Report) -> None:
     _tell(data, mine[~has_same], {}, OTHER_ALLELES, report)
     mine, theirs, expected = mine[has_same], theirs[has_same], expected[has_same]
     try:
-        observed, counted = observed_in(data, mine)
+        observe = dosed_in if data.genotypes.has_dosages else observed_in  # as plink2 --freq does
+        observed, counted = observe(data, mine)
     except DataProblem:  # told where the calls of all chromosomes are looked at
         return
     known = (counted > 0) & (reference.counted[theirs] > 0)
