@@ -28,7 +28,7 @@ from unpooled_client.data.frequencies import (
     observed_in,
 )
 from unpooled_client.data.options import DataOptions
-from unpooled_client.data.report import Code, Finding, Report
+from unpooled_client.data.report import Code, Finding, Report, Severity
 from unpooled_client.data.variants import Variants
 
 PEOPLE = 400
@@ -200,6 +200,21 @@ def test_standard_errors_are_those_of_two_proportions() -> None:
 def test_what_is_no_list_of_frequencies(opened: PlinkData, tmp_path: Path, header: str, code: Code) -> None:
     [finding] = found(compared(opened, reference(tmp_path / "r", [], header)), code)
     assert finding.remedy
+
+
+@pytest.mark.parametrize(
+    ("lines", "read"),
+    [(["1 1:1000:A:G A G 0.5 99"], "1:1000:A:G"), (["1 rs0 A G,T 0.2,0.1 99"], None)],
+)
+def test_a_reference_with_other_ids_is_told(
+    opened: PlinkData, tmp_path: Path, lines: list[str], read: str | None
+) -> None:
+    report = compared(opened, path := reference(tmp_path / "r", lines))
+    [finding] = report.findings
+    assert (finding.severity, finding.code, finding.file) == (Severity.WARNING, Code.FREQUENCY, path)
+    assert "nothing was compared" in finding.message and "--set-all-var-ids" in finding.remedy
+    assert (finding.read, finding.expected) == (read, "IDs as in t.bim, such as rs0")
+    assert report.summary["frequencies"]["autosomal variants in both"] == 0
 
 
 def test_a_short_line_is_told(opened: PlinkData, tmp_path: Path) -> None:

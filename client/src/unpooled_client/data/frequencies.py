@@ -76,6 +76,8 @@ def check_frequencies(data: PlinkData, path: Path, report: Report) -> None:
     if reference is None:
         return
     mine, theirs = _in_both(data, reference)
+    if not len(mine):
+        _tell_of_other_ids(data, reference, path, report)
     expected, has_same = expected_of(data.variants, mine, reference, theirs)
     about: dict[str, object] = {
         "autosomal variants in both": len(mine),
@@ -101,6 +103,17 @@ def check_frequencies(data: PlinkData, path: Path, report: Report) -> None:
             f"to {limit:g}": int(np.count_nonzero(kind == k)) for k, limit in enumerate(_LIMITS) if k
         }
     report.summary["frequencies"] = about
+
+
+def _tell_of_other_ids(data: PlinkData, reference: Reference, path: Path, report: Report) -> None:
+    report.warning(
+        Code.FREQUENCY,
+        "no autosomal variant has the same ID here and in the reference: nothing was compared",
+        file=path,
+        read=shown(bytes(reference.name[0])) if len(reference.name) else None,
+        expected=f"IDs as in {data.options.variants.name}, such as {shown(bytes(data.panel.name[0]))}",
+        remedy="Name the variants of both alike, e.g. with `plink2 --set-all-var-ids '@:#:$1:$2'`.",
+    )
 
 
 def _tell_far(
