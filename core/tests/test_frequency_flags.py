@@ -159,6 +159,8 @@ def test_a_cohort_answers_about_the_plans_people_on_autosomes_only() -> None:
     assert not replace(question, who=("case",)).agrees(plan)
     assert not question.agrees(replace(plan, frequency_flags=False))
     assert question.asking().items is not None and question.asking().most == 1
-    for wrong in ({"frequency": half * 3}, {"frequency": half * np.nan}, {"alleles": -half}, {"start": -1}):
+    wrong_numbers = ({"frequency": half * 3}, {"frequency": half * np.nan}, {"alleles": -half}, {"start": -1})
+    wrong_flags = ({"asked": 2 * asked}, {"asked": asked.astype(int)}, {"asked": asked[:, None]})
+    for wrong in (*wrong_numbers, *wrong_flags):
         with pytest.raises(ProtocolError):
             replace(question, **wrong)

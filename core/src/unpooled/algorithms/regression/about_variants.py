@@ -14,6 +14,7 @@ import numpy as np
 
 from unpooled.algorithms.regression.copies import CalledCopies, Copies, DosageCopies
 from unpooled.algorithms.shared import plausible
+from unpooled.algorithms.shared.asked import OfAsked
 from unpooled.algorithms.shared.chunks import DIPLOID, Chunk
 from unpooled.algorithms.shared.coding import PLACES, X2_KNOWN, called_words, fits, most_copies, sexes
 from unpooled.algorithms.shared.standardise import column_names, fraction_bits
@@ -21,18 +22,11 @@ from unpooled.cohort import Cohort, blocks
 from unpooled.genotype_model import MODELS, Terms, terms_of
 from unpooled.plan import EXACT, Plan
 from unpooled.protocol.codec import CAME_LATER
-from unpooled.question import Asking, Filled, Question, Sent
+from unpooled.question import Asking, Filled, Sent
 
 NOT_ASKED, FIRST, SECOND, INCOMPLETE, TIED = 0, 1, 2, 4, 8
 """What is asked of a variant: nothing; copies of the panel's first allele, or of its second; and, added,
 whether it has missing calls, and whether A1 is to be settled: until then it is the first allele."""
-
-
-def flags(chunk: Chunk, variants: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """What is asked of each variant of a chunk, uint8, given what of some of them (panel indices)."""
-    asked = np.zeros(chunk.variants, np.uint8)
-    asked[variants - chunk.start] = wanted
-    return asked
 
 
 class Bounded:
@@ -52,7 +46,7 @@ class Bounded:
 
 
 @dataclass(frozen=True, eq=False)
-class AboutVariants(Bounded, Question):
+class AboutVariants(Bounded, OfAsked):
     """A question about some variants of a chunk."""
 
     most_rounds: ClassVar[int] = 1
@@ -90,9 +84,7 @@ class AboutVariants(Bounded, Question):
         complete = {*self.alleles, FIRST + TIED}
         known = {NOT_ASKED, *complete, *(flags + INCOMPLETE for flags in complete)}
         good = (
-            self.asked.dtype == np.uint8
-            and self.asked.ndim == 1
-            and set(np.unique(self.asked).tolist()) <= known
+            self.is_flagged(known)
             and self.chromosome in PLACES
             and plausible.columns(self.centre, self.exponent)
             and self.model in MODELS
@@ -101,17 +93,8 @@ class AboutVariants(Bounded, Question):
             and set(self.interacting) <= set(range(len(self.centre)))
             and plausible.copies(self.fill, (0 if self.exact else self.lacking, self.fillings))
             and plausible.pool(self.people, self.cohorts)
-            and self.start >= 0
         )
         plausible.require(good, "variants")
-
-    @property
-    def reach(self) -> int:
-        return self.start + len(self.asked)
-
-    @property
-    def variants(self) -> int:
-        return int(np.count_nonzero(self.asked))
 
     @property
     def lacking(self) -> int:
@@ -176,11 +159,6 @@ class AboutVariants(Bounded, Question):
         allowed &= (self.model, self.interacting) == (terms.model, terms.interacting)
         allowed &= self.dosages == plan.dosages
         return allowed and (len(self.centre), self.cohorts) == (len(column_names(plan)), plan.cohorts)
-
-    @property
-    def items(self) -> np.ndarray:
-        """The panel indices of what is asked about: int64 (m,)."""
-        return np.asarray(self.start + np.flatnonzero(self.asked))
 
     def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
         return super().fits_panel(chromosomes, plan) and fits(self.chromosome, chromosomes[self.items], plan)

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from unpooled.algorithms.regression.about_variants import FIRST, INCOMPLETE, TIED, AboutVariants, flags
+from unpooled.algorithms.regression.about_variants import FIRST, INCOMPLETE, TIED, AboutVariants
 from unpooled.algorithms.regression.dosages import count
 from unpooled.algorithms.regression.heterogeneity import compare_cohorts
 from unpooled.algorithms.regression.least_squares import Fitting, Problem
@@ -34,6 +34,7 @@ from unpooled.algorithms.regression.pool import (
 )
 from unpooled.algorithms.regression.symmetric import pairs, square
 from unpooled.algorithms.shared import plausible
+from unpooled.algorithms.shared.asked import flags
 from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, X, Y
 from unpooled.algorithms.shared.coding import (
     PLACES,

@@ -16,6 +16,7 @@ import numpy as np
 
 from unpooled.algorithms.regression.own_fit import Model, own_estimates
 from unpooled.algorithms.shared import chunks, plausible
+from unpooled.algorithms.shared.asked import OfAsked, flags
 from unpooled.algorithms.shared.chunks import Chunk
 from unpooled.algorithms.shared.coding import PLACES, by_plink2, fits
 from unpooled.algorithms.shared.genotype_counts import Counted
@@ -27,7 +28,7 @@ from unpooled.heterogeneity_option import META, fewest_of_random, fewest_studies
 from unpooled.kernels.meta_analysis import fixed_effect, random_weight
 from unpooled.plan import EXACT, Plan
 from unpooled.procedure import Asks, Rows, Study
-from unpooled.question import Arrays, Asking, Count, Foreseen, Question, Real, Sent
+from unpooled.question import Arrays, Asking, Count, Foreseen, Real, Sent
 from unpooled.sizes import Sizes
 
 TABLE = "meta-analysis"
@@ -52,7 +53,7 @@ def compare_cohorts(study: Study, chunk: Chunk, counted: Counted, exponent: int)
     if META not in plan.files or by_plink2(chunk.chromosome) or not len(variants):
         return
     fields = _fields(plan, chunk, exponent)
-    sums = yield SumEstimates(**fields, asked=_asked(chunk, variants))
+    sums = yield SumEstimates(**fields, asked=flags(chunk, variants))
     names = ("studies", "weights", "effects", "squares", "weight_squares")
     found = fixed_effect(*(sums[name] for name in names))
     enough = found.studies >= fewest_studies(plan)
@@ -60,7 +61,7 @@ def compare_cohorts(study: Study, chunk: Chunk, counted: Counted, exponent: int)
     effect, se = (np.where(same, values, np.nan) for values in (found.effect, found.se))
     again = ~same & (found.studies >= fewest_of_random(plan))
     if again.any():
-        sums = yield SumAgain(**fields, asked=_asked(chunk, variants[again]), between=found.between[again])
+        sums = yield SumAgain(**fields, asked=flags(chunk, variants[again]), between=found.between[again])
         effect[again] = sums["effects"] / sums["weights"]
         se[again] = 1 / np.sqrt(sums["weights"])
     of_pool = {"fixed": found.effect, "fixed_se": found.se, "random": effect, "random_se": se}
@@ -103,12 +104,6 @@ class _WithMeta(Mapping[str, Any]):
 _ACROSS = "across_"
 
 
-def _asked(chunk: Chunk, variants: np.ndarray) -> np.ndarray:
-    asked = np.zeros(chunk.variants, np.uint8)
-    asked[variants - chunk.start] = 1
-    return asked
-
-
 def _fields(plan: Plan, chunk: Chunk, exponent: int) -> dict[str, Any]:
     """What both questions say beside the variants that they are about."""
     return {
@@ -125,7 +120,7 @@ def _fields(plan: Plan, chunk: Chunk, exponent: int) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OfEstimates(Question):
+class OfEstimates(OfAsked):
     """A question about the cohorts' own estimates of some variants of a chunk."""
 
     each: ClassVar[dict[str, str]] = {"variants": "variant"}
@@ -145,10 +140,7 @@ class OfEstimates(Question):
 
     def __post_init__(self) -> None:
         good = (
-            self.asked.dtype == np.uint8
-            and self.asked.ndim == 1
-            and set(np.unique(self.asked).tolist()) <= {0, 1}
-            and self.start >= 0
+            self.is_flagged({0, 1})
             and self.chromosome in PLACES
             and not by_plink2(self.chromosome)
             and plausible.exponents(np.array([self.exponent]), 1)
@@ -169,19 +161,6 @@ class OfEstimates(Question):
     def largest(cls, plan: Plan, chunk: Chunk) -> OfEstimates:
         """The question about all variants of a chunk."""
         return cls(**_fields(plan, chunk, 0), asked=np.ones(chunk.variants, np.uint8))
-
-    @property
-    def variants(self) -> int:
-        return int(np.count_nonzero(self.asked))
-
-    @property
-    def reach(self) -> int:
-        return self.start + len(self.asked)
-
-    @property
-    def items(self) -> np.ndarray:
-        """The panel indices of what is asked about: int64 (m,)."""
-        return np.asarray(self.start + np.flatnonzero(self.asked))
 
     @property
     def weight_bits(self) -> int:

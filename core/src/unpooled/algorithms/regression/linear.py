@@ -22,14 +22,7 @@ from unpooled.algorithms.algorithm import Algorithm, Cost
 from unpooled.algorithms.ld.lead_questions import LEADS_ASKS
 from unpooled.algorithms.ld.leads import clumped_or, with_leads
 from unpooled.algorithms.ld.options import PRUNE_COMPONENTS
-from unpooled.algorithms.regression.about_variants import (
-    FIRST,
-    INCOMPLETE,
-    SECOND,
-    TIED,
-    AboutVariants,
-    flags,
-)
+from unpooled.algorithms.regression.about_variants import FIRST, INCOMPLETE, SECOND, TIED, AboutVariants
 from unpooled.algorithms.regression.among import among
 from unpooled.algorithms.regression.apart import (
     SumColumnsApart,
@@ -67,6 +60,7 @@ from unpooled.algorithms.regression.pool import (
 )
 from unpooled.algorithms.regression.symmetric import pairs
 from unpooled.algorithms.shared import plausible
+from unpooled.algorithms.shared.asked import flags
 from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, X, Y
 from unpooled.algorithms.shared.coding import PLACES, X2_KNOWN, by_sex, counted, has_place, on_x
 from unpooled.algorithms.shared.frequencies import CountFar

@@ -24,7 +24,7 @@ from unpooled.algorithms.algorithm import Algorithm, Cost
 from unpooled.algorithms.ld.lead_questions import LEADS_ASKS
 from unpooled.algorithms.ld.leads import clumped_or, with_leads
 from unpooled.algorithms.ld.options import PRUNE_COMPONENTS
-from unpooled.algorithms.regression.about_variants import FIRST, INCOMPLETE, SECOND, TIED, flags
+from unpooled.algorithms.regression.about_variants import FIRST, INCOMPLETE, SECOND, TIED
 from unpooled.algorithms.regression.ascent import MOST_EVALUATIONS, Advance, Ascent
 from unpooled.algorithms.regression.conditions import (
     CountConditions,
@@ -68,6 +68,7 @@ from unpooled.algorithms.regression.pool import (
     settled,
 )
 from unpooled.algorithms.regression.symmetric import pairs
+from unpooled.algorithms.shared.asked import flags
 from unpooled.algorithms.shared.chunks import Chunk
 from unpooled.algorithms.shared.frequencies import CountFar
 from unpooled.algorithms.shared.genotype_counts import Counted, order_ties

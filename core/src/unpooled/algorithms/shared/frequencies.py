@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from unpooled.algorithms.shared import dosage_table, genotype_counts, plausible
+from unpooled.algorithms.shared.asked import OfAsked, flags
 from unpooled.algorithms.shared.chunks import DIPLOID, Chunk, foreseen_autosomal
 from unpooled.algorithms.shared.dosage_table import DosageTable
 from unpooled.algorithms.shared.genotype_counts import Counted
@@ -23,7 +24,7 @@ from unpooled.cohort import COPY, Cohort, blocks
 from unpooled.frequency_option import FAR
 from unpooled.plan import Plan
 from unpooled.procedure import Asks, Rows, Study
-from unpooled.question import Arrays, Asking, Count, Foreseen, Question, Sent
+from unpooled.question import Arrays, Asking, Count, Foreseen, Sent
 from unpooled.sizes import Sizes
 
 
@@ -40,9 +41,8 @@ def count_far(study: Study, chunk: Chunk, counted: Counted) -> Asks[None]:
     if not len(some.variants):
         return
     first, alleles = _in_pool(some, plan)
-    asked = np.zeros(chunk.variants, np.uint8)
-    asked[some.variants - chunk.start] = 1
     frequency = first / np.where(alleles > 0, alleles, 1)
+    asked = flags(chunk, some.variants)
     sums = yield CountFar(chunk.start, asked, frequency, alleles, _who(plan), plan.dosages)
     yield Rows(FREQUENCIES, {"variant": np.array([chunk.start], np.uint32), "far": sums["far"]})
 
@@ -59,7 +59,7 @@ def scores(own: np.ndarray, of_own: np.ndarray, pool: np.ndarray, of_pool: np.nd
 
 
 @dataclass(frozen=True, eq=False)
-class CountFar(Question):
+class CountFar(OfAsked):
     """Of how many variants of a chunk a cohort's frequency is far from the pool's."""
 
     name: ClassVar[str] = "frequencies/far"
@@ -90,31 +90,15 @@ class CountFar(Question):
     """Whether copies are as they are imputed, not as they are called."""
 
     def __post_init__(self) -> None:
-        shape = (int(np.count_nonzero(self.asked)),)
+        shape = (self.variants,)
         good = (
-            self.asked.dtype == np.uint8
-            and self.asked.ndim == 1
-            and set(np.unique(self.asked).tolist()) <= {0, 1}
-            and self.start >= 0
+            self.is_flagged({0, 1})
             and plausible.real(self.frequency, shape)
             and bool(((self.frequency >= 0) & (self.frequency <= 1)).all())
             and plausible.real(self.alleles, shape)
             and bool((self.alleles >= 0).all())
         )
         plausible.require(good, "allele frequencies")
-
-    @property
-    def reach(self) -> int:
-        return self.start + len(self.asked)
-
-    @property
-    def variants(self) -> int:
-        return len(self.frequency)
-
-    @property
-    def items(self) -> np.ndarray:
-        """The panel indices of what is asked about: int64 (m,)."""
-        return np.asarray(self.start + np.flatnonzero(self.asked))
 
     @classmethod
     def sends_under(cls, plan: Plan) -> tuple[Sent, ...]:

@@ -1,0 +1,44 @@
+"""Questions about some variants of a chunk of the panel."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from unpooled.algorithms.shared.chunks import Chunk
+from unpooled.question import Question
+
+
+def flags(chunk: Chunk, variants: np.ndarray, wanted: np.ndarray | int = 1) -> np.ndarray:
+    """What is asked of each variant of a chunk, uint8, given what of some of them (panel indices)."""
+    asked = np.zeros(chunk.variants, np.uint8)
+    asked[variants - chunk.start] = wanted
+    return asked
+
+
+class OfAsked(Question):
+    """About the variants of a chunk with a flag other than 0."""
+
+    start: int
+    """Panel index of the chunk's first variant"""
+    asked: np.ndarray
+    """uint8 (variants of the chunk,): what is asked of each; 0 for nothing"""
+
+    @property
+    def reach(self) -> int:
+        return self.start + len(self.asked)
+
+    @property
+    def variants(self) -> int:
+        return int(np.count_nonzero(self.asked))
+
+    @property
+    def items(self) -> np.ndarray:
+        """The panel indices of what is asked about: int64 (m,)."""
+        return np.asarray(self.start + np.flatnonzero(self.asked))
+
+    def is_flagged(self, known: Collection[int]) -> bool:
+        """Whether its variants have no flags but these, and `start` may be an index."""
+        good = self.asked.dtype == np.uint8 and self.asked.ndim == 1
+        return good and set(np.unique(self.asked).tolist()) <= set(known) and self.start >= 0
