@@ -1,4 +1,4 @@
-"""The book of a cohort in a study of models: counts come before sums, and all sums are of one table."""
+"""The book of a cohort in studies of models and of linkage: counts come before sums, all of one table."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from unpooled import question as questions
 from unpooled.algorithms import ALGORITHMS, usual, whole, with_chunks
 from unpooled.algorithms.components.directions import Directions
 from unpooled.algorithms.components.questions import Multiply
+from unpooled.algorithms.ld.lead_questions import SumWithLeads
+from unpooled.algorithms.ld.questions import SumPairs
 from unpooled.algorithms.learning import questions as of_models
 from unpooled.algorithms.learning.logistic_questions import Differentiate
 from unpooled.algorithms.learning.questions import CountLevelsByFold, SumProducts
@@ -43,6 +45,11 @@ def plan_of(method: str) -> Plan:
     named |= {"files": tuple(named["files"])}
     if method == "pca":
         return with_chunks(Plan(method, **named | {"phenotype": "y", "pca": 2, "nonfounders": True}))
+    if method == "prune":
+        return with_chunks(Plan(method, **named | {"phenotype": "y", "indep_pairwise": "10 1 0.2"}))
+    if method == "linear":
+        clumped = {"phenotype": "y", "files": ("assoc.linear", "clumped"), "clump_p1": 0.05}
+        return with_chunks(Plan(method, **named | clumped))
     if method == "polygenic":
         more = {"phenotype": "y", "trait": "quantitative", "shares": (0.01,), "held_out": 2}
         return with_chunks(Plan(method, **named | more))
@@ -141,7 +148,7 @@ def is_wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(of_models, "MOST_COLUMNS", 2)
 
 
-@pytest.mark.parametrize("method", ["ridge", "logistic-model", "polygenic", "pca"])
+@pytest.mark.parametrize("method", ["ridge", "logistic-model", "polygenic", "pca", "prune", "linear"])
 def test_an_honest_study_is_answered_to_its_end(method: str) -> None:
     trial = Trial(method)
     for k, question in enumerate(trial.honest):
@@ -169,6 +176,10 @@ def test_of_very_many_columns_the_book_keeps_the_columns_once(is_wide: None) -> 
         ("polygenic", SumWithAlleles, "polygenic/carriers"),
         ("pca", Multiply, "components/people"),
         ("pca", Multiply, "components/genotypes"),
+        ("prune", SumPairs, "ld/founders"),
+        ("prune", SumPairs, "ld/genotypes"),
+        ("linear", SumWithLeads, "leads/founders"),
+        ("linear", SumWithLeads, "leads/genotypes"),
     ],
 )
 def test_nothing_is_summed_before_it_was_counted(method: str, kind: type[Question], left_out: str) -> None:

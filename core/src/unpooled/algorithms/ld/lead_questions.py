@@ -192,6 +192,9 @@ class SumWithLeads(SumPairs):
     def asking(self) -> Asking:
         return Asking(items=self.variants.astype(np.int64), most=MOST_TURNS)
 
+    def follows(self) -> tuple[str, ...]:
+        return (CountFounders.name, CountAround.name)
+
     def filled(self) -> Filled:
         of_copies = super().filled()
         of_copies.values[:, 2] = self.heterozygous

@@ -188,6 +188,9 @@ class SumPairs(Question):
     def asking(self) -> Asking:
         return Asking(items=self.variants.astype(np.int64), most=MOST_QUESTIONS)
 
+    def follows(self) -> tuple[str, ...]:
+        return (CountFounders.name, CountGenotypes.name)
+
     def filled(self) -> Filled:
         values = np.zeros((len(self.variants), 3))
         values[:, 1] = self.mean / 2
