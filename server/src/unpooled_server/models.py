@@ -26,6 +26,10 @@ def _plan(text: str) -> Plan:
     return Plan.from_text(text)
 
 
+NO_LIST_YET = bytes(32).hex()
+"""In a plan, the digest of a list that is still to come: without one a plan by a list is not valid."""
+
+
 class Study(models.Model):
     """What people create. Its plan may be changed until `enrolled_at` is set, and never after."""
 
@@ -99,6 +103,11 @@ class Study(models.Model):
     @property
     def plan(self) -> Plan:
         return _plan(json.dumps(self.plan_json))
+
+    @property
+    def awaits_list(self) -> bool:
+        """Whether the list that its plan names is still to come."""
+        return self.plan_json["panel_mode"] == "list" and not self.list_ready
 
     def columns_of(self, plan: Plan) -> list[str]:
         """The result columns that are kept of a plan's phenotype."""

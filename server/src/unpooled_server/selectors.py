@@ -31,7 +31,7 @@ from unpooled.report import About, File, Member
 from unpooled_server import remaining, stages, store, turns
 from unpooled_server.archives import zipped
 from unpooled_server.kept import Results
-from unpooled_server.models import Branch, Cohort, ResultFile, Round, Study, Traffic
+from unpooled_server.models import NO_LIST_YET, Branch, Cohort, ResultFile, Round, Study, Traffic
 from unpooled_server.names import (
     COMPENSATOR,
     HELD,
@@ -382,8 +382,9 @@ def parties(study: Study) -> list[dict[str, Any]]:
 
 def _plan(study: Study) -> Plan:
     """The plan; one whose list is still to come has no digest of it yet."""
-    awaits_list = study.plan_json["panel_mode"] == "list" and not study.list_ready
-    return Plan.from_json({**study.plan_json, "panel_digest": "00" * 32}) if awaits_list else study.plan
+    if study.awaits_list:
+        return Plan.from_json({**study.plan_json, "panel_digest": NO_LIST_YET})
+    return study.plan
 
 
 def table(results: Results, start: int, count: int) -> dict[str, Any]:
@@ -413,8 +414,7 @@ def manifest(
     """What a reader of the results needs to judge and to repeat them."""
     plan = study.plan
     counted = traffic(study)
-    by_party = counted["seconds"]
-    by_party["server"]["files"] = round((ended - began).total_seconds(), 3)
+    counted["seconds"]["server"]["files"] = round((ended - began).total_seconds(), 3)
     return {
         "study": {"id": study.pk, "name": study.name, "description": study.description},
         "plan": plan.to_json(),
@@ -438,7 +438,7 @@ def manifest(
         "summary": summary,
         "files": [{"name": file.name, "bytes": file.size, "sha256": file.sha256} for file in files],
         "rounds": Round.objects.filter(study=study).count(),
-        "traffic": {**counted, "seconds": by_party},
+        "traffic": counted,
         "started_at": study.started_at.isoformat() if study.started_at else None,
         "ended_at": ended.isoformat(),
         "versions": {"unpooled": version("unpooled-core"), "protocol": VERSION},

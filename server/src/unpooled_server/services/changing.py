@@ -14,12 +14,10 @@ from unpooled.file_names import stem_of
 from unpooled.plan import OF_VARIANTS, Plan, PlanError
 from unpooled.shared_options import FILE_STEM
 from unpooled_server.errors import Conflict, Refused
-from unpooled_server.models import Study
+from unpooled_server.models import NO_LIST_YET, Study
 from unpooled_server.names import StudyState
 from unpooled_server.services.joining import begin_again, locked, require_changeable
 from unpooled_server.services.transitions import note, touch
-
-_NO_LIST_YET = bytes(32)
 
 
 def change(study: Study, who: str, *, plan: Mapping[str, Any] | None = None, **fields: str | bool) -> None:
@@ -78,7 +76,7 @@ def awaits_list(fields: Mapping[str, Any]) -> bool:
 
 def as_plan(fields: Mapping[str, Any]) -> Plan:
     """The plan of a study's fields; one whose list is still to come has an empty digest of it."""
-    return Plan.from_json({**fields, "panel_digest": _NO_LIST_YET.hex()} if awaits_list(fields) else fields)
+    return Plan.from_json({**fields, "panel_digest": NO_LIST_YET} if awaits_list(fields) else fields)
 
 
 def with_file_name(fields: Mapping[str, Any], title: str) -> dict[str, Any]:

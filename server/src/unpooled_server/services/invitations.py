@@ -67,7 +67,7 @@ def invite(study: Study, name: str, server: str, who: str) -> str:
 def _require_room(study: Study) -> None:
     if study.state not in (StudyState.DRAFT, StudyState.OPEN):
         raise Conflict("not-open", f"The study is {study.state}: it takes no more cohorts.")
-    if study.plan_json["panel_mode"] == "list" and not study.list_ready:
+    if study.awaits_list:
         raise Conflict(
             "no-list", "The plan uses a list of variants that has not been uploaded yet.", "Upload it."
         )

@@ -331,8 +331,7 @@ class StudyDetail(StudyRow):
         return selectors.facts(study)
 
     def get_plan_hash(self, study: Study) -> str:
-        awaits_list = study.plan_json["panel_mode"] == "list" and not study.list_ready
-        return "" if awaits_list else study.plan.hash().hex()
+        return "" if study.awaits_list else study.plan.hash().hex()
 
     def get_plan_fingerprint(self, study: Study) -> str:
         return sealing.grouped(self.get_plan_hash(study))
