@@ -221,16 +221,16 @@ def compare(study: Study) -> None:
     cohorts = [cohort for cohort in study.members() if cohort.has_sent_list]
     digests = {cohort.name: cohort.list_digest for cohort in cohorts}
     panels = _load(study, set(digests.values()))
-    lists = {name: panels[digest] for name, digest in digests.items() if digest in panels}
-    is_whole = len(lists) == study.plan.cohorts and study.ready_at is not None
-    if not is_whole and (len(lists) < 2 or timezone.now() - study.changed_at < QUIET):
+    here = {name: panels[digest] for name, digest in digests.items() if digest in panels}
+    is_whole = len(here) == study.plan.cohorts and study.ready_at is not None
+    if not is_whole and (len(here) < 2 or timezone.now() - study.changed_at < QUIET):
         return
 
     plan = study.plan
     with tempfile.TemporaryDirectory(dir=store.made_folder(study.pk)) as folder:
-        parts, left_out = _agreed_parts(lists, Path(folder))
+        parts, left_out = _agreed_parts(here, Path(folder))
         share = sum(map(len, parts))
-        found = overlap.compare(lists, share, plan.cohorts, plan.autosomes, by_place=plan.by_place)
+        found = overlap.compare(here, share, plan.cohorts, plan.autosomes, by_place=plan.by_place)
         draft = None
         if is_whole and share and (study.lists_accepted or not found.said):
             draft = store.PanelDraft.write(Path(folder), parts, store.blocks_of(Path(folder) / _REMARKS))
@@ -244,7 +244,7 @@ def compare(study: Study) -> None:
     give_back_what_is_free()
 
 
-def _agreed_parts(lists: Mapping[str, Panel], folder: Path) -> tuple[list[Panel], int]:
+def _agreed_parts(here: Mapping[str, Panel], folder: Path) -> tuple[list[Panel], int]:
     """What the lists agree on, in parts that lie in a folder beside the remarks; how many are left out."""
     parts: list[Panel] = []
     waiting: list[Panel] = []
@@ -257,7 +257,7 @@ def _agreed_parts(lists: Mapping[str, Panel], folder: Path) -> tuple[list[Panel]
 
     with (folder / _REMARKS).open("wb") as remarks:
         remarks.write(TABLE_HEADER)
-        for agreement in reconciled(lists):
+        for agreement in reconciled(here):
             remarks.writelines(agreement.lines())
             left_out += agreement.left_out
             waiting.append(agreement.panel)
