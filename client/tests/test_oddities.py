@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from unpooled.algorithms import algorithm
 from unpooled.builds import ENDS, known_build
+from unpooled.cohort import blocks
 from unpooled_client.data.codes import look_like_codes
 from unpooled_client.data.collinear import inflation, relations
 from unpooled_client.data.estimate import duration, memory, seconds
@@ -161,10 +162,27 @@ def test_by_place_memory_is_estimated_above_what_was_measured(variants: int, meg
     assert megabytes < memory(300, variants, threads=1, longest_id=0) / 1e6 < 1.5 * megabytes
 
 
-@pytest.mark.parametrize(("test", "measured"), [("chi-square", 5.0), ("linear", 9.4), ("logistic", 23.9)])
-def test_time_is_estimated_as_whole_studies_took(test: str, measured: float) -> None:
+def test_memory_has_room_for_the_dosages_that_are_read_at_once() -> None:
+    """Two parts a thread: of a question at work and of one on its way."""
+    at_once = next(blocks(300_000, 1_781))
+    one, two = (memory(1_781, 300_000, threads, dosages=True) for threads in (1, 2))
+    assert two - one == pytest.approx(2 * 2 * 1_781 * at_once.stop, rel=0.001)
+
+
+@pytest.mark.parametrize(
+    ("test", "variants", "dosages", "measured"),
+    [
+        ("chi-square", 580_000, False, 5.0),
+        ("linear", 580_000, False, 9.4),
+        ("logistic", 580_000, False, 23.9),
+        ("linear", 300_000, True, 6.1),
+    ],
+)
+def test_time_is_estimated_as_whole_studies_took(
+    test: str, variants: int, dosages: bool, measured: float
+) -> None:
     """docs/performance.md: three cohorts and a server on two cores, so that each had about half a core."""
-    estimated = seconds(algorithm(test).cost, 1_781, 580_000, 4, 1) * 3 / 2
+    estimated = seconds(algorithm(test).cost, 1_781, variants, 4, 1, dosages=dosages) * 3 / 2
     assert 0.8 * measured < estimated < 1.25 * measured
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from unpooled.algorithms import TESTS
 from unpooled.algorithms.shared.groups import complete
 from unpooled.cohort import FEMALE, MALE, UNKNOWN_SEX, Samples
+from unpooled.filesets import OF_PFILE
 from unpooled_client.data.covariates import Covariates
 from unpooled_client.data.estimate import described
 from unpooled_client.data.fam import Fam
@@ -178,6 +179,8 @@ def _estimate(samples: Samples, trait: str, variants: Variants, options: DataOpt
         [test for test in tests if trait in test.traits],
         os.cpu_count() or 1,
         0 if variants.panel.by_place else variants.panel.name.dtype.itemsize,
+        of_pgen=options.fileset is OF_PFILE,
+        dosages=options.dosages,
     )
 
 

@@ -1,13 +1,14 @@
 """How much memory and computing a study will take here: simple formulas with measured constants.
 
     memory   BASE + (PER_VARIANT + 3 · letters) · m + 2 · threads · genotypes bytes
-    time     m · (n · person / threads + each) seconds
+    time     m · (n · (person + dosed) / threads + each) seconds
 
 for n people and m variants. Each thread has a question at work and one on its way, and reads `genotypes` of
-AT_ONCE bytes at most for each. The longest ID has USUAL_ID + `letters`; a list of IDs has its room for each
-of them, and at the peak there are three; a long one is mapped. BASE and PER_VARIANT are from what
-docs/growth.md measures. What computing costs is declared with each algorithm. Waiting for other cohorts, and
-for a slow network or disk, comes on top and is not known here.
+AT_ONCE bytes at most for each; dosages take DOSAGE times the room of calls. The longest ID has USUAL_ID +
+`letters`; a list of IDs has its room for each of them, and at the peak there are three; a long one is mapped.
+BASE and PER_VARIANT are from what docs/growth.md measures; a .pgen takes PER_VARIANT_OF_PGEN besides. What
+computing costs is declared with each algorithm; `dosed` counts for dosages alone. Waiting for other cohorts,
+and for a slow network or disk, comes on top and is not known here.
 """
 
 from __future__ import annotations
@@ -20,31 +21,56 @@ from unpooled.cohort import AT_ONCE
 BASE = 320e6
 PER_VARIANT = 130
 PER_VARIANT_BY_PLACE = 20  # IDs are nowhere then
+PER_VARIANT_OF_PGEN = 9  # Pgenlib holds where its record begins, and of which kind it is
+DOSAGE = 8  # it has 16 bits, a call 2
 USUAL_ID = 25
 
 
-def memory(people: int, variants: int, threads: int, longest_id: int = USUAL_ID) -> float:
+def memory(
+    people: int,
+    variants: int,
+    threads: int,
+    longest_id: int = USUAL_ID,
+    *,
+    of_pgen: bool = False,
+    dosages: bool = False,
+) -> float:
     """Bytes at the peak; `longest_id` is 0 where variants are called after their places."""
     each = PER_VARIANT + 3 * max(0, longest_id - USUAL_ID) if longest_id else PER_VARIANT_BY_PLACE
-    return BASE + each * variants + 2 * threads * min(AT_ONCE, variants * people / 4)
+    each += PER_VARIANT_OF_PGEN if of_pgen else 0
+    genotypes = min(AT_ONCE, variants * people / 4) * (DOSAGE if dosages else 1)
+    return BASE + each * variants + 2 * threads * genotypes
 
 
-def seconds(cost: Cost, people: int, variants: int, covariates: int, threads: int) -> float:
+def seconds(
+    cost: Cost, people: int, variants: int, covariates: int, threads: int, *, dosages: bool = False
+) -> float:
     """Of computing, masking and sending, while nobody is waited for; `covariates` are columns."""
-    return variants * (people * cost.person(covariates + 2) / threads + cost.each)
+    person = cost.person(covariates + 2) + (cost.dosed if dosages else 0)
+    return variants * (people * person / threads + cost.each)
 
 
 def described(
-    people: int, variants: int, covariates: int, tests: Iterable[Algorithm], threads: int, longest_id: int
+    people: int,
+    variants: int,
+    covariates: int,
+    tests: Iterable[Algorithm],
+    threads: int,
+    longest_id: int,
+    *,
+    of_pgen: bool,
+    dosages: bool,
 ) -> dict[str, str]:
     """The estimate in words, for some tests."""
     took = ", ".join(
-        f"{test.name} about {duration(seconds(test.cost, people, variants, covariates, threads))}"
+        f"{test.name} about "
+        f"{duration(seconds(test.cost, people, variants, covariates, threads, dosages=dosages))}"
         for test in tests
     )
     cores = f"{threads} core{'' if threads == 1 else 's'}"
+    peak = memory(people, variants, threads, longest_id, of_pgen=of_pgen, dosages=dosages)
     return {
-        "memory": f"about {memory(people, variants, threads, longest_id) / 1e9:.1f} GB",
+        "memory": f"about {peak / 1e9:.1f} GB",
         "computing": f"{took}, with {cores}" if took else "not known: it was never measured",
         "not counted": "waiting for other cohorts and for the network",
     }

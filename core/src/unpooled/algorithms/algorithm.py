@@ -53,6 +53,8 @@ class Cost:
     """Per variant, however many people there are: masking, sending, writing."""
     person: Callable[[int], float] = lambda columns: 0.02e-9
     """Of a person and variant, by the number of columns with phenotype and covariates; usual is a count."""
+    dosed: float = 0.0
+    """Of a person and variant, what dosages take beyond calls: every question reads them anew."""
 
 
 @dataclass(frozen=True)
