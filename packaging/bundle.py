@@ -24,6 +24,9 @@ PLATFORMS = {
 }
 QT = {"linux": [f"manylinux_2_{minor}_x86_64" for minor in range(34, 28, -1)]}
 
+# Where there are wheels of what reads imputed data.
+IMPUTED = ("linux", "mac")
+
 HERE = {"win32": "windows", "darwin": "mac"}.get(sys.platform, "linux")
 
 # How Python is called, where it puts programs, and how the digests are compared.
@@ -65,7 +68,7 @@ def main() -> None:
     if any(out.iterdir()):
         sys.exit(f"{out} is not empty. Remove it, or name another folder by --out.")
     tags = PLATFORMS[asked.platform] + (QT.get(asked.platform, []) if asked.window else [])
-    _download("window" if asked.window else "client", tags, asked.python, out)
+    _download(_locks(asked), tags, asked.python, out)
     build(out, "core", "client")
     _write(out / "requirements.txt", "".join(map(_requirement, sorted(out.glob("*.whl")))))
     _write(out / "README.txt", _readme(asked))
@@ -88,10 +91,19 @@ def _arguments() -> argparse.Namespace:
     return asked
 
 
-def _download(lock: str, tags: list[str], python: str, out: Path) -> None:
+def _system(asked: argparse.Namespace) -> str:
+    return HERE if asked.platform == "this" else str(asked.platform)
+
+
+def _locks(asked: argparse.Namespace) -> list[str]:
+    """Which files of constraints/ have what the bundle is to hold."""
+    return ["window" if asked.window else "client", *["imputed"] * (_system(asked) in IMPUTED)]
+
+
+def _download(locks: list[str], tags: list[str], python: str, out: Path) -> None:
     platforms = [word for tag in tags for word in ("--platform", tag)]
     target = [*platforms, "--python-version", python] if tags else []
-    pip("download", *locked(lock), *target, "--dest", out)
+    pip("download", *locked(*locks), *target, "--dest", out)
 
 
 def _requirement(wheel: Path) -> str:
@@ -100,7 +112,7 @@ def _requirement(wheel: Path) -> str:
 
 
 def _readme(asked: argparse.Namespace) -> str:
-    system = HERE if asked.platform == "this" else asked.platform
+    system = _system(asked)
     python, folder, verify = TYPED[system]
     tries = ["--version", "check --bfile PREFIX-OF-YOUR-FILES"] + ["window"] * asked.window
     return README.format(

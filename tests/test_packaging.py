@@ -56,6 +56,7 @@ def test_the_bundle_installs_without_an_index(bundle: Path, small: tuple[Path, .
     call(sys.executable, "-m", "pip", "--python", python, *shlex.split(install), cwd=bundle, env=offline)
     assert "unpooled-client, version" in call(program, "--version", env=offline)
     assert "Ready: no errors" in call(program, "check", "--bfile", small[0], env=offline)
+    call(python, "-c", "import bgen, cyvcf2, pgenlib", env=offline)
 
 
 def test_the_bundle_tells_its_digests(bundle: Path) -> None:
@@ -92,9 +93,9 @@ def test_the_wheels_hold_every_module(bundle: Path, folder: str, package: str) -
     assert {f"{name} = {target}" for name, target in programs.items()} <= set("\n".join(points).splitlines())
 
 
-def needed_on(system: dict[str, str]) -> set[str]:
-    """All that the client with its window needs on a system, by names."""
-    found = {("unpooled-client", ""), ("unpooled-client", "window")}
+def needed_on(system: dict[str, str], *extras: str) -> set[str]:
+    """All that the client with these extras needs on a system, by names."""
+    found = {("unpooled-client", extra) for extra in ("", *extras)}
     ahead = sorted(found)
     for name, extra in ahead:
         for need in map(Requirement, requires(name) or ()):
@@ -107,9 +108,13 @@ def needed_on(system: dict[str, str]) -> set[str]:
 
 def test_a_bundle_for_another_system_lacks_nothing() -> None:
     """pip reads the conditions of requirements for the system on which it runs, whatever the bundle's."""
-    linux, windows, mac = (needed_on(system) for system in SYSTEMS)
+    linux, windows, mac = (needed_on(system, "window") for system in SYSTEMS)
     assert "pyside6-essentials" in {name.lower() for name in linux}
     assert windows == mac == linux
+    linux, mac = (
+        needed_on(system, "pgen", "vcf", "bgen") for system in SYSTEMS if system["os_name"] == "posix"
+    )
+    assert {"bgen", "cyvcf2", "pgenlib"} < linux == mac
 
 
 # PyInstaller's recipe; what it makes, tests/test_frozen.py tries
