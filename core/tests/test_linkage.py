@@ -1,14 +1,25 @@
-"""r² between haplotypes, and the linkage by which a region is coloured."""
+"""r² between haplotypes, which pairs are asked about, and the linkage by which a region is coloured."""
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from asking import Followed, followed
 from scipy.optimize import minimize_scalar
 
+from unpooled.algorithms import usual, with_chunks
 from unpooled.algorithms.ld.haplotypes import r_squared
+from unpooled.algorithms.ld.lead_questions import SumWithLeads
+from unpooled.algorithms.ld.leads import LINKAGE
+from unpooled.algorithms.ld.options import MOST_AHEAD
+from unpooled.algorithms.ld.questions import SumPairs
+from unpooled.algorithms.shared.summary import VARIANTS
+from unpooled.cohort import ArrayCohort, Samples
+from unpooled.panel import Panel
 from unpooled.pictures import linkage
 from unpooled.pictures.associations import Associations
 from unpooled.plan import Plan
@@ -83,3 +94,118 @@ def test_a_region_is_coloured_by_its_strongest_lead() -> None:
     assert linkage.around(of, known, slice(0, 4), points) == {"lead": "c", "r2": [None, None, 1.0, None]}
     assert linkage.around(of, known, slice(0, 2), points[:2]) == {"lead": "a", "r2": [1.0, 0.3]}
     assert linkage.around(of, known, slice(3, 4), points[3:]) is None
+
+
+NEAR = 12
+"""Variants of chromosome 1, all within reach of one another; as many of chromosome 2."""
+FEW, ENOUGH, LEAD = 3, 7, 5
+"""One that nine people carry, one that ten do, and one that the phenotype follows."""
+PANEL = Panel.of([(1 + k // NEAR, 1000 * (1 + k % NEAR), b"rs%d" % k, b"A", b"G") for k in range(2 * NEAR)])
+CODES = PANEL.chromosome
+PEOPLE, COHORTS = 120, 3
+
+
+def plan_of(test: str, **changes: Any) -> Plan:
+    limits = {"prune": {"indep_pairwise": "6 1 0.2"}, "linear": {"clump_p1": 0.05, "clump_kb": 250.0}}
+    files = {"prune": ("prune.in", "prune.out"), "linear": ("assoc.linear", "clumped")}
+    given = {"phenotype": "y", "cohorts": COHORTS, "compensator_key": bytes(32)}
+    return with_chunks(Plan(test, **given | usual(test) | limits[test] | {"files": files[test]} | changes))
+
+
+def cohorts_of(missing: float = 0.0) -> list[ArrayCohort]:
+    """Neighbours that go together; the phenotype follows a common variant, and the one with few carriers."""
+    random, n = np.random.default_rng(11), COHORTS * PEOPLE
+    ancestral = random.binomial(2, 0.4, n)
+    copies = np.where(random.random((2 * NEAR, n)) < 0.5, ancestral, random.binomial(2, 0.4, (2 * NEAR, n)))
+    copies[FEW] = np.arange(n) % 40 == 0
+    copies[ENOUGH] = np.arange(n) % 36 == 0
+    phenotype = copies[LEAD] + 3 * copies[FEW] + random.normal(size=n)
+    copies[random.random(copies.shape) < missing] = -1
+    everyone = np.ones(PEOPLE, bool)
+    return [
+        ArrayCohort(
+            Samples(phenotype[here], np.ones(PEOPLE, np.uint8), everyone, everyone, np.zeros((PEOPLE, 0))),
+            copies[:, here].astype(np.int8),
+            np.zeros(2 * NEAR, bool),
+        )
+        for here in (slice(k * PEOPLE, (k + 1) * PEOPLE) for k in range(COHORTS))
+    ]
+
+
+def named(asked: Followed, kind: type[SumPairs]) -> set[int]:
+    """The variants in any pair that was asked about."""
+    return {v for question in asked.questions if type(question) is kind for v in question.variants.tolist()}
+
+
+def column(asked: Followed, table: str, name: str) -> list[Any]:
+    return [value for rows in asked.rows if rows.table == table for value in rows.columns[name].tolist()]
+
+
+def test_of_a_variant_with_fewer_than_ten_carriers_no_pair_is_asked_about() -> None:
+    """In pruning it is in neither file; among hits it leads a clump of its own, and is in no other."""
+    pruning = followed(plan_of("prune"), PANEL, cohorts_of())
+    assert named(pruning, SumPairs) == set(range(2 * NEAR)) - {FEW}
+    assert {*column(pruning, VARIANTS, "variant"), *column(pruning, "removed", "variant")} == {
+        *range(2 * NEAR)
+    } - {FEW}
+    clumping = followed(plan_of("linear"), PANEL, cohorts_of())
+    assert ENOUGH in named(clumping, SumWithLeads) and FEW not in named(clumping, SumWithLeads)
+    pairs = list(zip(*(column(clumping, LINKAGE, name) for name in ("variant", "other")), strict=True))
+    assert [pair for pair in pairs if FEW in pair] == [(FEW, FEW)]
+    assert (LEAD, ENOUGH) in pairs
+
+
+def test_pairs_beyond_the_plan_are_not_answered() -> None:
+    plan = plan_of("prune")
+    asked = next(q for q in followed(plan, PANEL, cohorts_of()).questions if type(q) is SumPairs)
+    assert asked.agrees(plan) and asked.fits_panel(CODES, plan)
+    last = int(np.flatnonzero(asked.ahead)[0])
+    one = np.where(np.arange(len(asked.ahead)) == last, 1, 0).astype(np.uint32)
+    beside, beyond = (replace(asked, ahead=one, lag=np.array([lag], np.uint32)) for lag in (5, 6))
+    assert beside.agrees(plan) and not beyond.agrees(plan)  # a window has six
+    assert not replace(asked, cohorts=4).agrees(plan)
+    assert not asked.agrees(plan_of("linear"))
+    assert not replace(asked, variants=asked.variants + np.uint32(3)).fits_panel(CODES, plan)  # on two
+    assert not replace(asked, variants=asked.variants + np.uint32(99)).fits_panel(CODES, plan)
+    assert not replace(asked, chromosome="X").fits_panel(CODES, plan)
+    assert not asked.fits_panel(np.full(len(CODES), 23, np.uint8), plan)
+
+
+def test_pairs_with_leads_are_of_one_chromosome_and_not_far_apart() -> None:
+    plan = plan_of("linear")
+    asked = next(q for q in followed(plan, PANEL, cohorts_of()).questions if type(q) is SumWithLeads)
+    assert asked.agrees(plan) and asked.fits_panel(CODES, plan)
+    assert not asked.agrees(plan_of("linear", files=("assoc.linear",)))
+    assert not replace(asked, cohorts=4).agrees(plan)
+    far, farther = (pair_of(lag) for lag in (MOST_AHEAD, MOST_AHEAD + 1))
+    assert far.agrees(plan) and not farther.agrees(plan)
+    codes = np.ones(MOST_AHEAD + 2, np.uint8)
+    assert far.fits_panel(codes, plan) and not far.fits_panel(codes * 23, plan)
+    codes[MOST_AHEAD:] = 2
+    assert not far.fits_panel(codes, plan)  # on two chromosomes
+
+
+def pair_of(lag: int) -> SumWithLeads:
+    """Of the first of many variants and one that is so far behind."""
+    variants = np.arange(MOST_AHEAD + 2, dtype=np.uint32)
+    ahead = (variants == 0).astype(np.uint32)
+    half = np.full(len(variants), 0.5)
+    lags = np.array([lag], np.uint32)
+    return SumWithLeads(variants, half, ahead, lags, 360, COHORTS, "diploid", half)
+
+
+def test_where_calls_are_missing_the_pools_means_stand_for_them() -> None:
+    cohorts = cohorts_of(missing=0.05)
+    found = followed(plan_of("linear"), PANEL, cohorts)
+    copies = np.concatenate([cohort.genotypes for cohort in cohorts], axis=1).astype(float)
+    calls = np.where(copies < 0, np.nan, copies)
+    first = np.where(np.isnan(calls), np.nanmean(calls, axis=1)[:, None], calls)
+    share = np.nanmean(np.where(np.isnan(calls), np.nan, calls == 1), axis=1)[:, None]
+    one = np.where(np.isnan(calls), share, calls == 1)
+    rows = zip(*(column(found, LINKAGE, name) for name in ("variant", "other", "r2")), strict=True)
+    pairs = [row for row in rows if row[0] != row[1]]
+    assert len(pairs) > NEAR
+    for lead, other, r2 in pairs:
+        sums = first[lead].sum(), first[other].sum(), first[lead] @ first[other], one[lead] @ one[other]
+        expected = r_squared(float(copies.shape[1]), *(np.array([value]) for value in sums))
+        assert r2 == pytest.approx(expected[0], abs=1e-6)

@@ -44,7 +44,7 @@ LINKAGE = "linkage"
 
 variant    the lead
 other      a variant within reach of it; the lead itself comes first
-r2         between haplotypes; NaN where either is too rare
+r2         between haplotypes; a pair with one that is too rare has no row
 """
 
 
