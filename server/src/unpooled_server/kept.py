@@ -33,8 +33,8 @@ class Results:
         return store.picture_path(self.study.pk, self.folder, picture)
 
 
-def results_of(study: Study, phenotype: str = "") -> Results:
-    """The results of a phenotype, of the first if none is named; Missing if the study has none so called."""
+def results_of(study: Study, phenotype: str) -> Results:
+    """The results of a phenotype, of the first if it is empty; Missing if the study has none so called."""
     plans = {plan.phenotype: plan for plan in study.plan.each}
     if phenotype and phenotype not in plans:
         raise Missing(

@@ -16,7 +16,10 @@ from unpooled_server.errors import Refused
 from unpooled_server.lending import give_back_connection
 from unpooled_server.services import panels
 
+RAW = "application/octet-stream"
 MAX_JSON = 1 << 16
+_MOST_BYTES = 4096
+"""Of a field in hex."""
 _HEX = re.compile(r"(?:[0-9a-f]{2})+")
 
 
@@ -86,9 +89,9 @@ def unreadable(error: Exception) -> Refused:
     return Refused("truncated", "The connection broke before the body's end.", "Send it again.")
 
 
-def require_type(request: HttpRequest, kind: str) -> None:
-    if request.content_type != kind:
-        raise Refused("type", f"Got {request.content_type or 'no type'}; want {kind}.", status=415)
+def require_raw(request: HttpRequest) -> None:
+    if request.content_type != RAW:
+        raise Refused("type", f"Got {request.content_type or 'no type'}; want {RAW}.", status=415)
 
 
 def json_object(request: HttpRequest) -> dict[str, Any]:
@@ -111,13 +114,11 @@ def text(values: dict[str, Any], field: str, default: str | None = None) -> str:
     return value
 
 
-def hexadecimal(values: dict[str, Any], field: str, size: int | None = None, limit: int = 4096) -> str:
+def hexadecimal(values: dict[str, Any], field: str, size: int | None = None) -> str:
     """A field of lower-case hex digits, of `size` bytes if given."""
     value = text(values, field)
-    wrong = (
-        not _HEX.fullmatch(value) or len(value) > 2 * limit or (size is not None and len(value) != 2 * size)
-    )
-    if wrong:
+    fits = len(value) <= 2 * _MOST_BYTES if size is None else len(value) == 2 * size
+    if not fits or not _HEX.fullmatch(value):
         want = f"{size} bytes as lower-case hex" if size else "lower-case hex"
         raise Refused("bad-field", f"{field}: want {want}.", fields={field: f"want {want}"})
     return value

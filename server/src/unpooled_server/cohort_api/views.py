@@ -17,7 +17,6 @@ from unpooled_server.models import Cohort, ResultFile, Study
 from unpooled_server.names import OVER, Phase, StudyState
 from unpooled_server.services import coding, dealings, joining, panels, repeating, uploads
 
-RAW = "application/octet-stream"
 _NONCE = re.compile(r"[0-9a-f]{32}")
 _SIGNATURE = re.compile(r"[0-9a-f]{128}")
 _MAX_SEEN = 1000
@@ -165,7 +164,7 @@ def questions(request: HttpRequest, cohort: Cohort) -> HttpResponseBase:
     items = tuple(Question(number, bytes(salt), bytes(message)) for number, salt, message in found or ())
     [(state, panel_digest)] = selectors.state_and_panel(cohort.study_id)
     answer = Questions(state, bytes.fromhex(panel_digest), items)
-    return HttpResponse(codec.encode(answer), content_type=RAW)
+    return HttpResponse(codec.encode(answer), content_type=bodies.RAW)
 
 
 def _numbers(text: str) -> list[int]:
@@ -175,7 +174,7 @@ def _numbers(text: str) -> list[int]:
 @endpoint(Phase.ROUNDS, "PUT")
 def share(request: HttpRequest, cohort: Cohort, round_id: int) -> HttpResponseBase:
     bodies.check_encoding(request)
-    bodies.require_type(request, RAW)
+    bodies.require_raw(request)
     wanted = uploads.awaited(cohort, round_id)
     if wanted is None:
         return JsonResponse({"stored": True})
@@ -197,7 +196,7 @@ def share(request: HttpRequest, cohort: Cohort, round_id: int) -> HttpResponseBa
 def codes(request: HttpRequest, cohort: Cohort, column: int) -> HttpResponseBase:
     """Blinded points of the words of a column, for their codes."""
     bodies.check_encoding(request)
-    bodies.require_type(request, RAW)
+    bodies.require_raw(request)
     size = bodies.exact_length(request, coding.points_bytes(cohort, column), "points")
     signature = request.headers.get("Unpooled-Signature", "")
     if not _SIGNATURE.fullmatch(signature):
@@ -207,14 +206,14 @@ def codes(request: HttpRequest, cohort: Cohort, column: int) -> HttpResponseBase
     if len(points) != size:
         raise Refused("truncated", "The connection broke before the body's end.", "Send it again.")
     found = coding.multiplied(cohort, column, points, bytes.fromhex(signature))
-    return HttpResponse(found, content_type=RAW)
+    return HttpResponse(found, content_type=bodies.RAW)
 
 
 @endpoint(Phase.ROUNDS, "PUT")
 def dealing(request: HttpRequest, cohort: Cohort, round_id: int) -> HttpResponseBase:
     """Random numbers by which a round is compared; the cohort that deals sends them before its share."""
     bodies.check_encoding(request)
-    bodies.require_type(request, RAW)
+    bodies.require_raw(request)
     wanted = uploads.awaited(cohort, round_id)
     if wanted is None:
         return JsonResponse({"stored": True})
@@ -234,4 +233,4 @@ def result(request: HttpRequest, cohort: Cohort, name: str) -> HttpResponseBase:
 
 
 def _file(path: Any) -> FileResponse:
-    return FileResponse(path.open("rb"), content_type=RAW)
+    return FileResponse(path.open("rb"), content_type=bodies.RAW)

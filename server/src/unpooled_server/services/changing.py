@@ -54,7 +54,7 @@ def _change_plan(study: Study, who: str, plan: Mapping[str, Any]) -> None:
 
 def put_plan(study: Study, who: str, new: dict[str, Any], *, list_ready: bool) -> None:
     """Have a study that is locked go by another plan from now on, and say in its log what differs."""
-    begin_again(study, "the plan was changed")
+    begin_again(study)
     touch(study.pk, plan_json=new, list_ready=list_ready)
     for difference in changes(as_plan(study.plan_json), as_plan(new)):
         note(study.pk, who, f"changed the plan. {difference}")

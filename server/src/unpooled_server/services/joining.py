@@ -123,7 +123,7 @@ def require_changeable(study: Study) -> None:
         )
 
 
-def begin_again(study: Study, why: str) -> None:
+def begin_again(study: Study) -> None:
     """Have all cohorts read, accept and announce anew: their study is to go by another plan.
 
     The lists of variants that were sent stay: whoever announces the same one again need not send it again.
@@ -131,7 +131,7 @@ def begin_again(study: Study, why: str) -> None:
     is_under_way = any(cohort.accepted or cohort.list_digest for cohort in study.members())
     forget_list(study.cohorts.all())
     if is_under_way:
-        reopen(study, why)
+        reopen(study, "the plan was changed")
 
 
 def forget_list(cohorts: QuerySet[Cohort], **changes: Any) -> None:
