@@ -13,17 +13,19 @@ from unpooled_client.commands.run import state_folder
 from unpooled_client.commands.screen import screen_for
 from unpooled_client.network.api import Network
 from unpooled_client.state.events import Compared, Event, Exit, Failed
+from unpooled_client.study.comparing import TOP
 from unpooled_client.study.engine import Engine
 
 
 @click.command(epilog=EXIT_CODES)
 @state_option()
 @click.option("--out", type=FOLDER, metavar="DIR", help="Folder for the results.  [as before]")
-@click.option("--top", type=click.IntRange(1), metavar="N", help="Variants to compare with the pool.  [20]")
+@click.option("--top", type=click.IntRange(1), default=TOP, show_default=True, metavar="N",
+              help="Variants to compare with the pool.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print every event as a line of JSON.")
 @click.option("--quiet", is_flag=True, help="Print only what goes wrong.")
 @network_options(exists=True)
-def results(folder: Path | None, out: Path | None, top: int | None, **options: Any) -> int:
+def results(folder: Path | None, out: Path | None, top: int, **options: Any) -> int:
     """Fetch the results of a study that is done, and compare this cohort with the pool.
 
     Files that are there already are not fetched again. From the data files that were used, as long as nobody

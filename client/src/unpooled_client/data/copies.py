@@ -66,7 +66,7 @@ def default_folder() -> Path:
     return user_cache_path("unpooled", appauthor=False) / "copies"
 
 
-def with_copy(options: DataOptions, report: Report, told: Told = nobody) -> DataOptions | None:
+def with_copy(options: DataOptions, report: Report, told: Told) -> DataOptions | None:
     """The options that read the copy, which is made if need be; as they are if PLINK's files are given.
 
     None if the file cannot be read: the report says why.

@@ -144,9 +144,7 @@ def found(variants: Variants, which: Callable[[Variants], np.ndarray], at_once: 
     return all_of_them
 
 
-def found_beside(
-    variants: Variants, which: Callable[[Variants], np.ndarray], at_once: int = AT_ONCE
-) -> Found:
+def found_beside(variants: Variants, which: Callable[[Variants], np.ndarray], at_once: int) -> Found:
     """The variants for which `which`, bool (k - 1,) of k in a row, says something of one and the one before:
     the later ones of each pair."""
     all_of_them = Found()

@@ -36,9 +36,7 @@ TOP = 20
 """Variants that are compared, unless told how many."""
 
 
-def compare_with_pool(
-    session: Session, files: Sequence[Path], top: int = TOP
-) -> Generator[Event, None, None]:
+def compare_with_pool(session: Session, files: Sequence[Path], top: int) -> Generator[Event, None, None]:
     """Write how this cohort's data alone compare with the delivered result `files`, beside them.
 
     Never raises: a run is not to fail for it. The event says why there is nothing, where there is nothing.

@@ -141,7 +141,7 @@ class Engine:
             self.invitation, self.out, self.join_anew, self._speaks = None, None, False, True
             yield from self._locked(self._phases)
 
-    def results(self, top: int | None = None) -> Iterator[Event]:
+    def results(self, top: int = TOP) -> Iterator[Event]:
         """Fetch the results of a study that is done, once more if need be, and do nothing else in it.
 
         This cohort is then set against the pool, for `top` variants. The last event: `Finished` or `Failed`.
@@ -296,10 +296,10 @@ class Engine:
         reporting = yield from session.report_timing()
         with contextlib.suppress(TimeoutError):
             reporting.exception(timeout=_LAST_WORD)
-        yield from self._compare(session, files)
+        yield from compare_with_pool(session, files, TOP)
         yield _finished(session)
 
-    def _only_results(self, top: int | None) -> Iterator[Event]:
+    def _only_results(self, top: int) -> Iterator[Event]:
         yield _started()
         session = self._session = self._begin()
         self._speaks = False
@@ -310,7 +310,7 @@ class Engine:
             raise NotDone(study)
         with session.clock("results"):
             _, files = yield from self._deliver(session, study)
-        yield from self._compare(session, files, top)
+        yield from compare_with_pool(session, files, top)
         yield _finished(session)
 
     def _deliver(
@@ -328,10 +328,6 @@ class Engine:
         files = yield from deliver(session, study.results, folder)
         session.save(out=str(folder), delivered=True)
         return plan, files
-
-    def _compare(self, session: Session, files: tuple[Path, ...], top: int | None = None) -> Iterator[Event]:
-        """Set this cohort against the pool: nothing of that is sent."""
-        yield from compare_with_pool(session, files, top or TOP)
 
     def _failure(self, error: Exception) -> Failed:
         """What went wrong, for the person; the server gets no more than a code and the name of a quantity."""

@@ -248,7 +248,7 @@ class Page(QWidget):
         self._buttons.append(made)
         return made
 
-    def add_tool(self, text: str, pressed: Callable[[], None], *, icon: str = "") -> Button:
+    def add_tool(self, text: str, pressed: Callable[[], None], *, icon: str) -> Button:
         """A button at the left for what is no step: to keep something, or to look at it."""
         made = Button(text, pressed, icon=icon)
         self._left.addWidget(made)

@@ -47,8 +47,11 @@ class Path:
     """Of the chosen penalty, fitted without each fold: coefficients (folds, m, t), intercepts (folds, t)."""
 
 
-def fit_path(folds: Folds, solver: Solver, penalties: tuple[float, ...] = ()) -> Path:
-    """Fit every penalty to all folds but one, for each in turn, and the best of them to all."""
+def fit_path(folds: Folds, solver: Solver, penalties: tuple[float, ...]) -> Path:
+    """Fit every penalty to all folds but one, for each in turn, and the best of them to all.
+
+    Where no penalties are named, they are the solver's usual ones.
+    """
     whole = folds.but()
     tried = np.array(sorted(penalties, reverse=True)) if penalties else solver.path(whole)
     models = [solver.fit(folds.but(k), tried) for k in range(len(folds.folds))]

@@ -43,7 +43,7 @@ def values_of(found: np.ndarray) -> np.ndarray:
     return np.where(found & _SIGN, found ^ _SIGN, ~found).view(np.float64)
 
 
-def report_elements(study: Study, *kinds: type[Narrow], table: str = FEATURES) -> Asks[None]:
+def report_elements(study: Study, *kinds: type[Narrow]) -> Asks[None]:
     """Count the values, and report those that the plan's quantiles and elements are of.
 
     `kinds` are of the same quantiles, by sums and by bits: the plan says which is asked.
@@ -52,7 +52,7 @@ def report_elements(study: Study, *kinds: type[Narrow], table: str = FEATURES) -
     n = yield from count_values(study)
     wanted = [between(kind.quantiles(study.plan), n), ranks(study.plan.elements, n)]
     elements = yield from find_elements(study, kind, n, np.concatenate(wanted, axis=1))
-    yield Rows(table, {"feature": np.arange(len(n)), "n": n, "elements": elements})
+    yield Rows(FEATURES, {"feature": np.arange(len(n)), "n": n, "elements": elements})
 
 
 def find_elements(study: Study, kind: type[Narrow], n: np.ndarray, wanted: np.ndarray) -> Asks[np.ndarray]:
