@@ -289,7 +289,7 @@ FAULTS = {
     "one word": Fault(Code.COVARIATE_TEXT, E, "c", 4, 3, "old", files={"c": text(COVAR, {4: "F2 I2 old a"})},
         options={"covar": "c", "covar_name": ("age",)}),
     "level": Fault(Code.COVARIATE_LEVEL, E, "c", 4, 4, "A", files={"c": text(COVAR, {4: "F2 I2 2 A"})},
-        options={"covar": "c", "covariates": SITE}),
+        says="to add the level to the plan", options={"covar": "c", "covariates": SITE}),
     "same for all": Fault(Code.COVARIATE_CONSTANT, W, "c", column=3, read="7",
         files={"c": text(["FID IID age", *(f"F{k} I{k} 7" for k in range(N))])}, options=C),
     "another cohort": Fault(Code.COVARIATE_CONSTANT, W, "c", column=3, read="0",

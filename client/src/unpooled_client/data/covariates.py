@@ -362,8 +362,8 @@ class _Reader:
             column=column.place,
             read=shown(words[0]),
             expected=" or ".join(covariate.levels),
-            remedy="Correct it, write NA if it is missing, or ask the coordinator to add the level "
-            "(by duplicating the study).",
+            remedy="Correct it, write NA if it is missing, or ask the coordinator to add the level to "
+            "the plan.",
             count=len(bad),
             examples=at_lines(column.tokens.line[bad[:EXAMPLES]].tolist(), words),
         )
