@@ -22,7 +22,7 @@ from unpooled_client.data.report import Code, Report
 from unpooled_client.data.vcf import FIELDS
 
 CASE_CONTROL, QUANTITATIVE = "case/control", "quantitative"
-MIN_SAMPLES, MIN_PER_CLASS = 50, 10
+MIN_SAMPLES, MIN_PER_CLASS = Plan.min_samples, Plan.min_per_class
 
 
 @dataclass(frozen=True)
@@ -422,12 +422,17 @@ _OPTIONS = [
     click.option(
         "--chr-set", type=int, default=HUMAN, show_default=True, metavar="N", help="Number of autosomes."
     ),
-    click.option("--min-samples", type=click.IntRange(1), metavar="N", help="Decline below N samples  [50]."),
+    click.option(
+        "--min-samples",
+        type=click.IntRange(1),
+        metavar="N",
+        help=f"Decline below N samples  [{MIN_SAMPLES}].",
+    ),
     click.option(
         "--min-per-class",
         type=click.IntRange(0),
         metavar="N",
-        help="Decline below N cases or controls  [10].",
+        help=f"Decline below N cases or controls  [{MIN_PER_CLASS}].",
     ),
     click.option("--one-class", is_flag=True, help="This cohort has only cases, or only controls."),
 ]

@@ -13,10 +13,11 @@ import click
 
 from unpooled.algorithms import ALGORITHMS, FITS, METHODS, TESTS
 from unpooled.algorithms.polygenic import POLYGENIC
+from unpooled.chromosomes import MOST_AUTOSOMES
 from unpooled.clump_option import CLUMPED
 from unpooled.errors import listed
 from unpooled.filesets import COPIED, FILESETS, GENOTYPES, OF_BFILE, OF_BGEN, OF_VCF
-from unpooled.plan import NOT_REPORTED
+from unpooled.plan import NOT_REPORTED, Plan
 from unpooled.protocol.messages import MIN_COHORTS
 from unpooled.schema import (
     CATEGORY,
@@ -194,22 +195,24 @@ class _WithDeclared(click.Command):
 @click.option("--nonfounders", is_flag=True, help="Count nonfounders in frequencies and HWE too.")
 @click.option("--build", default=NOT_REPORTED, metavar="NAME",
               help="Genome build of the positions, such as GRCh38.  [not reported]")  # fmt: skip
-@click.option("--chr-set", type=click.IntRange(1, 95), default=22, show_default=True, help="Autosomes.")
+@click.option("--chr-set", type=click.IntRange(1, MOST_AUTOSOMES), default=Plan.autosomes, show_default=True,
+              help="Autosomes.")  # fmt: skip
 @click.option("--files", callback=_files, metavar="FILE,…",
               help=f"Result files, of {','.join(_all_files())}.  [the test's usual ones]")  # fmt: skip
 @click.option(
     "--panel-list", type=EXISTING, help="A .bim-like list of variants, instead of the cohorts' own."
 )
-@click.option("--masking", type=click.Choice(["modular", "gaussian"]), default="modular", show_default=True)
-@click.option("--variance", type=float, default=1e12, show_default=True, help="Of Gaussian masks.")
-@click.option("--ring", type=click.Choice(["32", "64", "128"]), default="32", show_default=True,
-              help="Smallest masking ring, in bits.")  # fmt: skip
-@click.option("--chunk-size", type=click.IntRange(0), default=0,
-              help="Variants asked about at once. [default: chosen to suit the shares]")  # fmt: skip
 @click.option(
-    "--min-samples", type=click.IntRange(1), default=50, show_default=True, help="Fewest people per cohort."
+    "--masking", type=click.Choice(["modular", "gaussian"]), default=Plan.masking, show_default=True
 )
-@click.option("--min-per-class", type=click.IntRange(0), default=10, show_default=True,
+@click.option("--variance", type=float, default=Plan.variance, show_default=True, help="Of Gaussian masks.")
+@click.option("--ring", type=click.Choice(["32", "64", "128"]), default=str(Plan.ring_bits),
+              show_default=True, help="Smallest masking ring, in bits.")  # fmt: skip
+@click.option("--chunk-size", type=click.IntRange(0), default=Plan.chunk_size,
+              help="Variants asked about at once. [default: chosen to suit the shares]")  # fmt: skip
+@click.option("--min-samples", type=click.IntRange(1), default=Plan.min_samples, show_default=True,
+              help="Fewest people per cohort.")  # fmt: skip
+@click.option("--min-per-class", type=click.IntRange(0), default=Plan.min_per_class, show_default=True,
               help="Fewest cases and controls per cohort.")  # fmt: skip
 @click.option("--one-class", is_flag=True, help="A cohort may have only cases, or only controls.")
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Of each client.")
