@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import pytest
+from books import SIZES, asked
+from client_scripted import FINGERPRINT, Scripted
+from test_book import PANEL, terms_of
 
 from unpooled.algorithms.components.directions import Directions
 from unpooled.algorithms.components.questions import KeepScores, Multiply
 from unpooled.cohort import ArrayCohort, Samples
-from unpooled_client.state.folder import StateFolder
+from unpooled.protocol.invitation import Invitation
+from unpooled_client.data.options import DataOptions
+from unpooled_client.state.fingerprint import Fingerprint
+from unpooled_client.state.folder import Acceptance, Saved, StateFolder
+from unpooled_client.study.answering import Work
+from unpooled_client.study.book import Book
 from unpooled_client.study.deriving import Deriving, derived_in
+from unpooled_client.study.session import Session
+from unpooled_client.study.trust import Distrust
 
 
 def cohort_of(people: int) -> ArrayCohort:
@@ -47,3 +61,30 @@ def test_scores_outlast_the_program_and_belong_to_one_seed(tmp_path: Path) -> No
     found = derived_in(folder)
     assert found is not None and (found == again[:, 1:]).all()
     assert folder.derived.stat().st_mode & 0o077 == 0
+
+
+def test_a_question_that_the_book_refuses_leaves_what_was_derived(tmp_path: Path, scripted: Scripted) -> None:
+    """Other scores would be covariates of all shares that follow, after a restart too."""
+    folder, seed, cohort = StateFolder(tmp_path / "state"), bytes(range(32)), cohort_of(30)
+    folder.path.mkdir()
+    weights = np.random.default_rng(2).normal(size=(2, 5))
+    honest = KeepScores(np.ones(5, bool), np.ones(5), weights, 3, 90)
+    Deriving(folder, seed).extended(cohort, honest)
+    Book.begin(folder.book, seed)
+    terms = terms_of(test="linear", files=("glm",), components=2)
+    (file := tmp_path / "table.csv").write_text("as it was accepted")
+    options = DataOptions(table=file)
+    saved = replace(
+        Saved.new(Invitation(scripted.url, "s1", "t" * 43, FINGERPRINT)),
+        acceptance=Acceptance(terms.plan_hash, terms.roster_hash, seed, b"", b""),
+        files={name: Fingerprint.of(path) for name, path in options.paths.items()},
+        sizes=SIZES,
+    )
+    alignments: Any = SimpleNamespace(cohort_for=lambda question: (cohort, PANEL))
+    work = Work(Session(folder, saved, scripted.api(), 1), terms, alignments, options)
+
+    with pytest.raises(Distrust, match="before it has counted"):
+        work._answer(asked(replace(honest, weights=2 * weights)))
+    assert work.deriving.found is None
+    found = derived_in(folder, seed)
+    assert found is not None and (found == honest.derives(cohort)).all()

@@ -134,6 +134,7 @@ class Work:
                 cohort = cast(Cohort, self.coding.coded(cast(ArrayTable, cohort)))
         dealing = self.answerer.dealing(message, question, panel)
         dealt = self.session.spawn(self._deal, dealing) if dealing else None
+        self.answerer.enter(message, question, panel)  # what it refuses must not change what is derived
         if self.terms.plan.components:
             with self._told(Doing.COMPUTING), self.places:
                 cohort = self.deriving.extended(cohort, question)

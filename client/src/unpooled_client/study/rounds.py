@@ -99,6 +99,16 @@ class Answerer:
             _check_compared(message.round, scheme.label, question.opens.circuit, words)
         return question
 
+    def enter(self, message: messages.Question, question: Question, panel: bytes) -> None:
+        """Write the question into the book, before anything of the answer leaves.
+
+        The same again changes nothing. Distrust where no honest study asks it beside what was answered.
+        """
+        scheme = self.terms.plan.scheme(question.ring_bits)
+        asked = masking.question(message.salt, message.question, panel)
+        size = questions.words(question, scheme) * scheme.word_bytes
+        self.book.enter(Asked(message.round, asked, question, panel, size))
+
     def share(
         self, message: messages.Question, question: Question, cohort: Cohort, panel: bytes = b""
     ) -> Share:
@@ -110,7 +120,7 @@ class Answerer:
         """
         started = time.perf_counter()
         scheme = self.terms.plan.scheme(question.ring_bits)
-        self._enter(message, question, panel)
+        self.enter(message, question, panel)
         nonce = os.urandom(masking.NONCE_BYTES)
         context = self._context(message, question, panel, nonce)
         packed = self._pack(message, question, cohort)
@@ -139,7 +149,7 @@ class Answerer:
         terms = self.terms
         if question.opens is None or dealer_of(terms.roster, message.round) != terms.cohort:
             return None
-        self._enter(message, question, panel)
+        self.enter(message, question, panel)
         scheme, circuit = terms.plan.scheme(question.ring_bits), question.opens.circuit
         context = DealingContext(
             study=terms.study,
@@ -155,13 +165,6 @@ class Answerer:
         data = comparing.deal(self.seed, self.own, context)
         self.book.deal(question, Dealt(message.round, circuit, hashlib.sha256(data).digest()))
         return Dealing(message.round, data, question.title)
-
-    def _enter(self, message: messages.Question, question: Question, panel: bytes) -> None:
-        """Write the question into the book, before anything of the answer leaves."""
-        scheme = self.terms.plan.scheme(question.ring_bits)
-        asked = masking.question(message.salt, message.question, panel)
-        size = questions.words(question, scheme) * scheme.word_bytes
-        self.book.enter(Asked(message.round, asked, question, panel, size))
 
     def _context(
         self, message: messages.Question, question: Question, panel: bytes, nonce: bytes
