@@ -238,8 +238,9 @@ def min_max_counts() -> Comparison:
 
 def test_every_message_that_is_cut_lengthened_or_emptied_is_refused() -> None:
     refused = 0
-    for make in (min_max_counts, lambda: Comparison("grows:2", "z256", words_to_grow(sums_to_grow(3, 2, 1)))):
-        one = make()
+    floors = Comparison("both-at-least", "z32", words_of(Ring(32), numbers_for(32, 300)[:200]))
+    grows = Comparison("grows:2", "z256", words_to_grow(sums_to_grow(3, 2, 1)))
+    for one in (min_max_counts(), floors, grows):
         one.run()
         for number in range(len(one.sent)):
             for change in (
@@ -250,9 +251,9 @@ def test_every_message_that_is_cut_lengthened_or_emptied_is_refused() -> None:
                 lambda m: m + m,
             ):
                 with pytest.raises(ProtocolError, match="wrong length"):
-                    make().run(change={number: change})
+                    one.run(change={number: change})
                 refused += 1
-    assert refused > 75
+    assert refused > 100
 
 
 @pytest.mark.parametrize("dealt", [b"", b"x", bytes(10_000)])
@@ -282,6 +283,19 @@ def test_what_a_compensator_answers_wrong_is_found(number: int) -> None:
 
     with pytest.raises(ProtocolError, match="do not cancel" if number == 1 else "known came out wrong"):
         one.run(change={number: flipped})
+
+
+@pytest.mark.parametrize("number", range(1, 6, 2))
+@pytest.mark.parametrize("of", ["another comparison", "another turn"])
+def test_answers_in_another_order_are_found(number: int, of: str) -> None:
+    one, other = min_max_counts(), dataclasses.replace(min_max_counts(), dealer="Munich")
+    one.run()
+    other.run()
+    turn = {1: 3, 3: 5, 5: 3}[number]
+    sent = other.sent[number] if of == "another comparison" else one.sent[turn]
+    reason = "wrong length" if len(sent) != len(one.sent[number]) else "do not cancel|known came out wrong"
+    with pytest.raises(ProtocolError, match=reason):
+        one.run(change={number: lambda _: sent})
 
 
 def test_the_check_is_made_before_the_second_message() -> None:

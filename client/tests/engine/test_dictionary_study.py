@@ -15,9 +15,10 @@ from client_trials import Member, Platform, Trial
 
 from unpooled.leaving import CODES
 from unpooled.protocol.invitation import Invitation
+from unpooled.protocol.problems import Problem
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state import ledger
-from unpooled_client.state.events import Finished, ReleaseNeeded, ReviewNeeded, Sent
+from unpooled_client.state.events import Failed, Finished, ReleaseNeeded, ReviewNeeded, Sent
 
 COHORTS, ROWS, MOST = 3, 60, 48
 SCHEMA = [
@@ -140,3 +141,20 @@ def test_a_client_that_is_stopped_after_its_words_went_out_has_the_same_codes(
     for thread in threads:
         thread.join(60)
     assert sorted(passing(trial, 0)) == sorted([*encoding(first)[0]["values"], *encoding(first)[0]["folded"]])
+
+
+def test_more_different_words_than_the_plan_lets_a_cohort_have_are_told_to_the_coordinator(
+    study: Callable[..., Trial],
+) -> None:
+    """The number is in the plan: who only hears of a problem in somebody's file cannot raise it."""
+    *others, wrong = study().members
+    threads = [member.beside() for member in others]
+    table = wrong.bfile.read_text()
+    wrong.bfile.write_text(table + "".join(f"p-{k},another drug {k},icu\n" for k in range(MOST)))
+    failed = wrong.run()
+    assert isinstance(failed, Failed)
+    assert (failed.told_server, failed.told_name) == (Problem.VALUES.value, "drug")
+    wrong.bfile.write_text(table)
+    assert isinstance(wrong.run(), Finished)
+    for thread in threads:
+        thread.join(60)

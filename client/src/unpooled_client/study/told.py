@@ -25,6 +25,7 @@ _PROBLEMS = {
     Code.COLUMN_TYPE: Problem.VALUES,
     Code.WORD_TYPE: Problem.VALUES,
     Code.WORD_NONE_LISTED: Problem.LEVEL,
+    Code.WORDS_TOO_MANY: Problem.VALUES,
     Code.PHENOTYPE_TEXT: Problem.VALUES,
     Code.PHENOTYPE_CODING: Problem.VALUES,
     Code.PHENOTYPE_TRAIT: Problem.VALUES,
