@@ -17,6 +17,7 @@ import pytest
 from unpooled.cohort import COPY, NO_DOSAGE
 from unpooled.errors import DataProblem
 from unpooled.kernels.packing import MISSING, pack_copies
+from unpooled_client.data import estimate
 from unpooled_client.data.calls import codes_of
 from unpooled_client.data.cohort import PlinkData, open_cohort
 from unpooled_client.data.options import DataOptions
@@ -105,6 +106,21 @@ def test_a_study_of_dosages_tells_who_has_calls_alone(made: Path) -> None:
         assert data is not None
         told = [each for each in report.findings if each.code == Code.CALLS_ONLY]
         assert len(told) == count and all("whole copies" in each.message for each in told)
+
+
+def test_the_estimate_counts_what_pgenlib_holds_and_dosages(
+    made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(estimate, "PER_VARIANT_OF_PGEN", 1e9)
+    monkeypatch.setattr(estimate, "DOSAGE", 1e9)
+
+    def told(**given: object) -> float:
+        report = open_cohort(DataOptions(**FLOORS, **given))[1]  # type: ignore[arg-type]
+        return float(report.summary["estimate"]["memory"].split()[1])
+
+    assert told(bfile=made) < 1
+    assert told(pfile=made) == pytest.approx(300, abs=1)
+    assert told(pfile=made, dosages=True) > 300 + 77 * 300 / 4
 
 
 def test_dosages_are_those_of_the_file(made: Path, plink2: Callable[..., None], tmp_path: Path) -> None:
