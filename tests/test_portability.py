@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from unpooled_client.data.source import how_to_install
+
 from .test_imports import ROOT
 
 # Calls that do something else on Windows, or need rights there that people lack.
@@ -176,3 +178,10 @@ def test_the_reader_lets_pass(tmp_path: Path, line: str) -> None:
     file = tmp_path / "made_up.py"
     file.write_text(f"def use():\n    {line}\n", encoding="utf-8")
     assert not list(complaints(file))
+
+
+def test_on_windows_it_is_said_that_dosages_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as windows:
+        windows.setattr("os.name", "nt")
+        said = how_to_install("pgen")
+    assert "--make-bed" in said and "dosages are lost" in said

@@ -34,7 +34,8 @@ def how_to_install(extra: str) -> str:
     """The remedy where an extra of the client is missing that reads genotypes."""
     if os.name == "nt":  # neither Pgenlib nor cyvcf2 is built for Windows
         return (
-            "There is none for Windows: make a .bed with `plink2 … --make-bed`, and give that with --bfile."
+            "There is none for Windows: make a .bed with `plink2 … --make-bed`, and give that with --bfile. "
+            "Its dosages are lost: only calls are left."
         )
     return f"Install it with: pip install 'unpooled-client[{extra}]'"
 
