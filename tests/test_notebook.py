@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import runpy
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import dask.array
 import numpy as np
@@ -19,6 +23,7 @@ from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import DataOptions
 
 NAMES = ("cohort1", "cohort2", "cohort3")
+EXAMPLE = Path(__file__).parents[1] / "docs/examples/notebook.py"
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +74,7 @@ def test_the_tables_are_those_of_the_files(made: Path) -> None:
         theirs[name] = data
     panel = reconcile({name: each.panel for name, each in mine.items()}).panel
     assert panel.digest == reconcile({name: each.panel for name, each in theirs.items()}).panel.digest
-    plan = Plan("chi-square", "phenotype", len(NAMES), panel.digest, allow_no_sex=True)
+    plan = Plan("chi-square", "phenotype", len(NAMES), bytes(32), allow_no_sex=True)
     ours = run(plan, panel, [each.align(panel) for each in mine.values()])
     wanted = run(plan, panel, [each.align(panel) for each in theirs.values()])
     assert ours.keys() == wanted.keys() and len(ours["variants"]["variant"]) > 300
@@ -102,3 +107,33 @@ def test_only_what_is_asked_for_is_read(made: Path) -> None:
     some = np.array([7, 3, 200])
     whole = aligned.packed(slice(None)).words
     assert (aligned.packed(some).words == whole[some]).all()
+
+
+def test_the_example_prints_the_p_values_of_plink(
+    made: Path,
+    plink: Callable[..., str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def read(bed: str, verbose: bool) -> xarray.DataArray:
+        return array(Path(bed).with_suffix(""))
+
+    monkeypatch.setitem(
+        sys.modules, "pandas_plink", SimpleNamespace(read_plink1_bin=read)
+    )  # it wants NumPy 1
+    monkeypatch.setattr(sys, "argv", ["notebook.py", *NAMES])
+    monkeypatch.chdir(made)
+    runpy.run_path(str(EXAMPLE), run_name="__main__")
+    printed = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+
+    (tmp_path / "others.txt").write_text("\n".join(NAMES[1:]) + "\n")
+    merged = ("--bfile", NAMES[0], "--merge-list", tmp_path / "others.txt", "--assoc")
+    plink(*merged, "--out", tmp_path / "pool")
+    header, *rows = (line.split() for line in (tmp_path / "pool.assoc").read_text().splitlines())
+    wanted = {row[header.index("SNP")]: row[header.index("P")] for row in rows}
+    best = sorted(float(p) for p in wanted.values() if p != "NA")[:5]
+    assert len(printed) == 5 and [(name, f"{float(wanted[name]):.4g}") for name, _ in printed] == [
+        tuple(row) for row in printed
+    ]
+    assert [float(p) for _, p in printed] == pytest.approx(best)

@@ -18,7 +18,7 @@ for prefix in sys.argv[1:]:
     cohorts[prefix] = Cohort.from_xarray(genotypes, phenotype)
 
 panel = reconcile({name: cohort.panel for name, cohort in cohorts.items()}).panel
-plan = Plan("chi-square", "phenotype", len(cohorts), panel.digest)
+plan = Plan("chi-square", "phenotype", len(cohorts), bytes(32))
 pooled = run(plan, panel, [cohort.align(panel) for cohort in cohorts.values()])["variants"]
 
 for k in np.argsort(-pooled["neg_log10_p"])[:5]:
