@@ -100,3 +100,18 @@ def test_a_list_that_is_not_sorted_is_refused(columns: dict[str, np.ndarray]) ->
 def test_an_id_that_is_too_long_is_refused() -> None:
     with pytest.raises(ProtocolError, match="an ID has more than 65,535 letters"):
         _ = Panel.of([(1, 1, b"x" * 65_536, b"A", b"C")]).digest
+
+
+def test_a_list_with_one_id_far_longer_than_the_others_is_refused() -> None:
+    """Each ID takes the room of the longest: of less than a megabyte that could be four gigabytes."""
+    rows = list_form.BLOCK_ROWS
+    many = Panel.of([(1, 1, b"x", b"A", b"C")]).take(np.zeros(rows, np.int64))
+    for length in (1_000, 2_000):
+        ids = np.full(rows, b"x", f"S{length}")
+        ids[-1] = b"x" * length
+        data = dataclasses.replace(many, ids=ids).canonical
+        if length == 1_000:
+            assert Panel.from_canonical(data).name[-1] == ids[-1]
+        else:
+            with pytest.raises(ProtocolError, match="one ID is far longer than the others"):
+                Panel.from_canonical(data)

@@ -296,6 +296,15 @@ def test_a_list_of_no_lines_has_no_variants() -> None:
     assert len(lists.read(b"", 22)) == len(lists.read(b"\n \n", 22)) == 0
 
 
+def test_a_text_with_one_id_far_longer_than_the_others_is_refused() -> None:
+    """Each ID takes the room of the longest; also where that stands in another piece."""
+    short = b"".join(b"1 %d r%d A C\n" % (k, k) for k in range(1 << 16))
+    data = short + b"1 1 %b A C\n" % (b"x" * 4000)
+    for piece in (lists.PIECE, len(short)):
+        with pytest.raises(ProtocolError, match="far longer than the others"):
+            lists.read(data, 22, piece)
+
+
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("six", [False, True])
 def test_a_list_that_is_read_in_pieces_is_that_of_the_whole(seed: int, six: bool) -> None:

@@ -42,6 +42,8 @@ PART_BYTES = 1 << 24
 
 BLOCK_ROWS = 1 << 16
 
+_MOST_PADDING, _SMALL = 64, 1 << 26
+
 _MAGIC = b"UNPOOLED LIST 2\n"
 _HEAD = struct.Struct("<16sQQQB7x")
 _CODES = 256
@@ -161,6 +163,14 @@ class _Reader:
         return column
 
 
+def is_too_wide(ids: int, longest: int, letters: int) -> bool:
+    """Whether a column of so many IDs, each in the room of the longest, is far larger than their letters.
+
+    Else a short list, of which one ID is very long, would fill the memory and the disk.
+    """
+    return ids * longest > _MOST_PADDING * letters + _SMALL
+
+
 def _bad(what: str) -> ProtocolError:
     return ProtocolError(f"this is no list of variants in binary form: {what}")
 
@@ -181,7 +191,10 @@ def _ids(lengths: np.ndarray, letters: np.ndarray) -> np.ndarray:
         raise _bad("its IDs are not as long as it says")
     if np.any(lengths == 0) or any((part < _SHORTEST_WORD).any() for part in _parts(letters)):
         raise _bad("an ID is no word")
-    names, start = Spool(f"S{max(1, int(lengths.max(initial=0)))}"), 0
+    longest = int(lengths.max(initial=0))
+    if is_too_wide(len(lengths), longest, len(letters)):
+        raise _bad("one ID is far longer than the others")
+    names, start = Spool(f"S{max(1, longest)}"), 0
     for part in _parts(lengths):
         end = np.cumsum(part, dtype=np.int64)
         names.append(text.strings(letters[start:][: end[-1]], end - part, end))

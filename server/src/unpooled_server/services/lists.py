@@ -16,6 +16,7 @@ from unpooled.agreement import merged
 from unpooled.alleles import capital
 from unpooled.chromosomes import chromosome_code
 from unpooled.errors import ProtocolError
+from unpooled.list_form import is_too_wide
 from unpooled.panel import Panel, canonical_order
 from unpooled.text import Tokens
 
@@ -30,6 +31,7 @@ def read(data: bytes | mmap.mmap, autosomes: int, piece: int = PIECE) -> Panel:
     parts = [_panel(tokens, autosomes).put_away() for tokens in _pieces(data, piece)]
     if not parts:
         return Panel.of([])
+    _require_narrow(sum(map(len, parts)), max(part.name.dtype.itemsize for part in parts), len(data))
     panel = parts[0] if len(parts) == 1 else Panel.joined(part.put_away() for part in merged(parts))
     if (again := _repeated(panel)) is not None:
         _refuse_again(data, piece, again)
@@ -66,9 +68,19 @@ def _panel(tokens: Tokens, autosomes: int) -> Panel:
     rank = np.empty(len(alleles), np.uint32)
     rank[[table[allele] for allele in alleles]] = np.arange(len(alleles))
     first, second = np.sort(rank[np.stack(numbers)], axis=0)
-    names = text.strings(tokens.text, *name)
+    names = _names(tokens, *name)
     order = canonical_order(codes, places, names)
     return Panel(codes, places, names, tuple(alleles), first, second).take(order)
+
+
+def _names(tokens: Tokens, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    _require_narrow(len(tokens), int((end - start).max(initial=0)), len(tokens.text))
+    return text.strings(tokens.text, start, end)
+
+
+def _require_narrow(ids: int, longest: int, letters: int) -> None:
+    if is_too_wide(ids, longest, letters):
+        raise ProtocolError("an ID in the list of variants is far longer than the others")
 
 
 def _codes(tokens: Tokens, start: np.ndarray, end: np.ndarray, autosomes: int) -> np.ndarray:
@@ -114,7 +126,7 @@ def _refuse_again(data: bytes | mmap.mmap, piece: int, again: np.ndarray) -> NoR
     """ProtocolError at the line where the first of some IDs stands again."""
     seen: set[bytes] = set()
     for tokens in _pieces(data, piece):
-        names = text.strings(tokens.text, *tokens.column(_COLUMNS[int(tokens.widths[0])][2]))
+        names = _names(tokens, *tokens.column(_COLUMNS[int(tokens.widths[0])][2]))
         for row in np.flatnonzero(np.isin(names, again)).tolist():
             name = bytes(names[row])
             if name in seen:
