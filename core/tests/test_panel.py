@@ -105,6 +105,17 @@ def test_what_cannot_be_reconciled_is_left_out_with_its_reason() -> None:
     ]
 
 
+def test_of_many_variants_at_different_positions_a_thousand_are_told_one_by_one() -> None:
+    """A list on another build has millions of them, and a remark for each takes the server's memory."""
+    names = [b"rs%d" % k for k in range(3000)]
+    a, b = (Panel.of([(1, 2 * k + far, name, b"A", b"C") for k, name in enumerate(names)]) for far in (1, 2))
+    found = reconcile({"a": a, "b": b})
+    assert len(found.panel) == 0 and found.left_out == 3000 and len(found.remarks) == 1001
+    lines = found.table().splitlines()[1:]
+    assert len(lines) == 3000 and len({line.split(b"\t")[2] for line in lines}) == 3000
+    assert sum(line.endswith(b"\tis at different positions") for line in lines) == 2000
+
+
 def test_flips_and_ambiguous_pairs_are_kept_and_listed() -> None:
     texts = remarks(one((b"A", b"C")), one((b"A", b"C")), one((b"G", b"T")))
     assert texts == [("read on the other strand at cohort 2", True)]
