@@ -46,7 +46,7 @@ _LAST_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b00030000000000000
 _INDEXES = (".tbi", ".csi")
 THREADS = 2  # that unpack
 
-HALF_CALLS = "calls of one allele such as 0/., or of more than two"
+HALF_CALLS = "calls of one allele such as 0/., of more than two, or of an allele that is not there"
 NO_DOSAGES = "numbers that are no dosage, below 0 or too large"
 
 
@@ -169,10 +169,12 @@ def _calls(record: Variant, people: int) -> tuple[np.ndarray, np.ndarray | None,
     alleles = record.genotype.array()[:, :-1]  # -1 is missing, -2 is no further allele; the last is the phase
     first = alleles[:, 0]
     if alleles.shape[1] == 1:
-        return np.where(first < 0, none, 2.0 * first), np.ones(people, bool), np.zeros(people, bool)
+        is_odd = first > 1
+        return np.where((first < 0) | is_odd, none, 2.0 * first), np.ones(people, bool), is_odd
     second = alleles[:, 1]
     is_haploid = second == -2
     is_half = ~is_haploid & ((first < 0) != (second < 0)) | (alleles[:, 2:] != -2).any(axis=1)
+    is_half |= (alleles[:, :2] > 1).any(axis=1)  # there is one alternate allele
     copies = np.where(is_haploid, 2.0 * first, first + second)
     return np.where((first < 0) | is_half, none, copies), is_haploid, is_half
 
