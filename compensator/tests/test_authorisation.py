@@ -46,7 +46,7 @@ nobody cohort person wrong basic caller
 401    401    401    401   401   +       POST /v1/studies/{study}/releases
 401    401    401    401   401   +       POST /v1/studies/{study}/codes
 401    401    401    401   401   +       POST /v1/studies/{study}/comparisons
-401    401    401    401   401   +       POST /v1/studies/{study}/comparisons/{round:int}/turns/{number:int}
+401    401    401    401   401   +       POST /v1/studies/{study}/comparisons/{round:nth}/turns/{number:nth}
 401    401    401    401   401   +       DELETE /v1/studies/{study}
 """
 
@@ -84,7 +84,7 @@ def outcome(caller: Caller, study: Federation, principal: str, method: str, rout
         size = comparing.lengths(request.scheme, request.circuit, request.words).server[0]
         body = len(opening).to_bytes(4, "little") + opening + bytes(size)
     headers = {"content-type": HEADERS["content-type"]} | PRINCIPALS[principal]
-    address = re.sub("{([a-z]+):int}", "1", route).format(study=study.study)
+    address = re.sub("{([a-z]+):nth}", "1", route).format(study=study.study)
     answer = caller.client.request(method, address, content=body, headers=headers, follow_redirects=False)
     let_in = answer.is_success or answer.status_code in (409, 410)  # another use of the round; the end
     return "+" if let_in else str(answer.status_code)

@@ -135,7 +135,17 @@ def test_every_truncation_of_a_message_is_refused(caller: Caller, federation: Fe
 
 
 @pytest.mark.parametrize(
-    "path", ["/v1", "/v1/studies", "/v1/studies/a/b/c", "/v1/studies/a/masks", "/health/"]
+    "path",
+    [
+        "/v1",
+        "/v1/studies",
+        "/v1/studies/a/b/c",
+        "/v1/studies/a/masks",
+        "/health/",
+        f"/v1/studies/a/comparisons/{'1' * 4301}/turns/2",  # more digits than Python reads
+        f"/v1/studies/a/comparisons/1/turns/{'1' * 4301}",
+    ],
+    ids=lambda path: path[:60],
 )
 def test_there_is_no_other_address(caller: Caller, path: str) -> None:
     for method in ("GET", "POST", "PUT", "DELETE"):

@@ -26,6 +26,7 @@ from typing import TypeVar, cast
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
@@ -78,6 +79,15 @@ log = logging.getLogger("unpooled_compensator")
 Kind = TypeVar("Kind", CodeRequest, Enrolment, OpeningRequest, ReleaseRequest)
 
 
+class _Number(IntegerConvertor):
+    """A number in an address: it is read before the caller is known, and Python refuses very long ones."""
+
+    regex = "[0-9]{1,18}"
+
+
+register_url_convertor("nth", _Number())
+
+
 def create_app(compensator: Compensator, caller_hash: bytes) -> ASGIApp:
     """The service over HTTP, for the one caller whose secret has this SHA-256."""
     routes = _Routes(compensator, caller_hash)
@@ -90,7 +100,7 @@ def create_app(compensator: Compensator, caller_hash: bytes) -> ASGIApp:
             Route("/v1/studies/{study}/codes", routes.codes, methods=["POST"]),
             Route("/v1/studies/{study}/comparisons", routes.open, methods=["POST"]),
             Route(
-                "/v1/studies/{study}/comparisons/{round:int}/turns/{number:int}",
+                "/v1/studies/{study}/comparisons/{round:nth}/turns/{number:nth}",
                 routes.turn,
                 methods=["POST"],
             ),
