@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from unpooled.algorithms import ALGORITHMS, usual
-from unpooled.algorithms.result_files import manifest_name, most_bytes, page_name, result_files
+from unpooled.algorithms.result_files import manifest_name, most_bytes, page_name, remarks_name, result_files
 from unpooled.clump_option import CLUMPED
 from unpooled.file_names import LONGEST_STEM, is_plain, is_stem, stem_of
 from unpooled.plan import Plan, PlanError
@@ -101,3 +101,10 @@ def test_the_bound_grows_with_the_data_and_without_them_is_the_largest() -> None
     assert most_bytes(manifest_name(plan), plan, small) == most_bytes(manifest_name(plan), plan, large)
     longer = replace(plan, files=("assoc",))
     assert most_bytes("study.frq", longer, large | {"longest_id": 16_000}) > bounds[1]
+
+
+@pytest.mark.parametrize("cohorts", [3, 1000])
+def test_remarks_about_variants_fill_no_disk(cohorts: int) -> None:
+    """The server says how long they are; a cohort looks at what they are only at their end."""
+    plan = replace(plan_of("logistic", "asthma"), cohorts=cohorts)
+    assert 10**10 < most_bytes(remarks_name(plan), plan, {}) < 2 * 10**10

@@ -11,7 +11,7 @@ from unpooled.algorithms.algorithm import AboutFile, Algorithm
 from unpooled.clump_option import CLUMPED
 from unpooled.formats import ssf
 from unpooled.heterogeneity_option import META
-from unpooled.list_form import MOST_VARIANTS
+from unpooled.list_form import MOST_BYTES, MOST_VARIANTS
 from unpooled.plan import SUMS_FILE, Plan
 from unpooled.schema import MOST_CLASSES, MOST_LEVELS
 from unpooled.sizes import LONGEST_ALLELE, LONGEST_ID, VARIANTS, Sizes
@@ -27,7 +27,7 @@ _FEATURE = 1 << 16  # bytes about a column of a table
 _LEVEL = 1 << 11  # bytes about one of its values
 _NUMBER = 1 << 5  # bytes of a number
 _USUAL_WORD = 1 << 10  # bytes of an ID or an allele, where nobody has measured the longest
-_REMARK = 1 << 10  # bytes of a line about a variant that is left out
+_REMARKS = 2 * MOST_BYTES  # of lines about variants: twice the longest list, however many cohorts have one
 
 
 _SHARED = {
@@ -146,7 +146,7 @@ def most_bytes(name: str, plan: Plan, sizes: Sizes) -> int:
     if name in map(page_name, plan.each):
         return _HEAD
     if name == remarks_name(plan):  # about every variant of any cohort
-        return _HEAD + plan.cohorts * MOST_VARIANTS * _REMARK
+        return _HEAD + _REMARKS
     variants = sizes.get(VARIANTS, MOST_VARIANTS)
     lines = _FEWEST_LINES + len(plan.covariate_columns)
     each_line = _LINE + sizes.get(LONGEST_ID, _USUAL_WORD) + _ALLELES * sizes.get(LONGEST_ALLELE, _USUAL_WORD)
