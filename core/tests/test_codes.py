@@ -1,6 +1,9 @@
-"""Codes of words: the same at every cohort, and nothing without both keys."""
+"""Codes of words: the same at every cohort, and nothing without the compensator's key, or of another one."""
 
 from __future__ import annotations
+
+import os
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,18 +13,16 @@ from unpooled.protocol import codes
 from unpooled.protocol.codes import POINT_BYTES, Blinding
 
 MOST, BITS = 8, 40
-SERVER, COMPENSATOR = codes.new_key(), codes.new_key()
+KEY, ANOTHER = os.urandom(codes.KEY_BYTES), os.urandom(codes.KEY_BYTES)
+SEED = os.urandom(32)
 
 
 def blinding(words: list[str], secret: bytes = bytes(32), purpose: str = "study/drug") -> Blinding:
     return Blinding(secret, purpose, words, MOST)
 
 
-def codes_of(own: Blinding, *keys: bytes) -> np.ndarray:
-    points = own.points()
-    for key in keys or (COMPENSATOR, SERVER):
-        points = codes.multiply(key, points, MOST)
-    return own.codes(points, BITS)
+def codes_of(own: Blinding, key: bytes = KEY) -> np.ndarray:
+    return own.codes(codes.multiply(key, own.points(), MOST), BITS)
 
 
 def test_the_same_word_has_the_same_code_at_every_cohort() -> None:
@@ -33,8 +34,7 @@ def test_the_same_word_has_the_same_code_at_every_cohort() -> None:
 
 def test_another_key_purpose_or_word_has_another_code() -> None:
     usual = codes_of(blinding(["aspirin"]))
-    assert codes_of(blinding(["aspirin"]), COMPENSATOR, codes.new_key()) != usual
-    assert codes_of(blinding(["aspirin"]), codes.new_key(), SERVER) != usual
+    assert codes_of(blinding(["aspirin"]), ANOTHER) != usual
     assert codes_of(blinding(["aspirin"], purpose="study/ward")) != usual
     assert codes_of(blinding(["Aspirin"])) != usual
 
@@ -74,7 +74,7 @@ def taken(key: bytes) -> int:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_code_is_the_words_point_times_both_keys(seed: int) -> None:
+def test_a_code_is_the_words_point_times_the_key(seed: int) -> None:
     """In plain numbers: the blinding leaves no trace, whatever it is."""
     own = blinding(["aspirin", "ü"], bytes([seed]) * 32)
     found = codes_of(own)
@@ -85,8 +85,7 @@ def test_a_code_is_the_words_point_times_both_keys(seed: int) -> None:
         )
         point = next(u for u in squares if u < P)
         assert times(ORDER, point) == 0 or times(8 * ORDER, point) == 0  # of the curve, not of its twist
-        factor = taken(SERVER) * taken(COMPENSATOR) % (8 * ORDER)
-        shared = times(factor, point).to_bytes(32, "little")
+        shared = times(taken(KEY), point).to_bytes(32, "little")
         assert codes._code(own.purpose, word, shared) >> 64 - BITS == code
 
 
@@ -111,13 +110,11 @@ def test_each_column_and_each_secret_has_its_own_number() -> None:
         assert taken(inverse) == int.from_bytes(inverse, "little")
 
 
-def test_a_word_is_hidden_from_whoever_has_both_keys_but_not_the_secret() -> None:
+def test_a_word_is_hidden_from_whoever_has_the_key_but_not_the_secret() -> None:
     """Blinded by different secrets, the points of one word have nothing in common, under any key."""
     first, second = (blinding(["a"], bytes([k]) * 32).points() for k in (1, 2))
     assert not set(_each(first)) & set(_each(second))
-    assert not set(_each(codes.multiply(SERVER, first, MOST))) & set(
-        _each(codes.multiply(SERVER, second, MOST))
-    )
+    assert not set(_each(codes.multiply(KEY, first, MOST))) & set(_each(codes.multiply(KEY, second, MOST)))
 
 
 @pytest.mark.parametrize(
@@ -131,12 +128,41 @@ def test_a_word_is_hidden_from_whoever_has_both_keys_but_not_the_secret() -> Non
         lambda points: P.to_bytes(32, "little") + points[32:],  # 0 in another form
     ],
 )
-def test_other_points_are_refused_by_key_holder_and_cohort(damage: object) -> None:
+def test_other_points_are_refused_by_compensator_and_cohort(damage: object) -> None:
     own = blinding([str(k) for k in range(MOST)])
     with pytest.raises(ProtocolError):
-        codes.multiply(SERVER, damage(own.points()), MOST)  # type: ignore[operator]
+        codes.multiply(KEY, damage(own.points()), MOST)  # type: ignore[operator]
     with pytest.raises(ProtocolError):
-        own.codes(damage(codes.multiply(SERVER, own.points(), MOST)), BITS)  # type: ignore[operator]
+        own.codes(damage(codes.multiply(KEY, own.points(), MOST)), BITS)  # type: ignore[operator]
+
+
+LIES: dict[str, Callable[[bytes, bytes], bytes]] = {
+    "a key of its own": lambda points, tag: codes.multiply(ANOTHER, points, MOST) + tag,
+    "a key of its own on top": lambda points, tag: (
+        codes.multiply(ANOTHER, codes.multiply(KEY, points, MOST), MOST) + tag
+    ),
+    "another cohort's answer": lambda points, tag: codes.tagged(
+        bytes(32), 1, points, codes.multiply(KEY, points, MOST)
+    ),
+    "another column's answer": lambda points, tag: codes.tagged(
+        SEED, 2, points, codes.multiply(KEY, points, MOST)
+    ),
+    "an answer to other points": lambda points, tag: codes.tagged(
+        SEED, 1, points[32:] + points[:32], codes.multiply(KEY, points, MOST)
+    ),
+    "no tag": lambda points, tag: codes.multiply(KEY, points, MOST),
+    "nothing": lambda points, tag: b"",
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_an_answer_that_the_compensator_has_not_made_is_refused(lie: str) -> None:
+    """Else a server could give each cohort codes of its own, and read sums over all of one cohort alone."""
+    points = blinding(["aspirin"]).points()
+    honest = codes.tagged(SEED, 1, points, codes.multiply(KEY, points, MOST))
+    assert codes.untagged(SEED, 1, points, honest) == codes.multiply(KEY, points, MOST)
+    with pytest.raises(ProtocolError, match="the compensator has not made this answer"):
+        codes.untagged(SEED, 1, points, LIES[lie](points, honest[-codes.TAG_BYTES :]))
 
 
 def test_a_cohort_cannot_ask_about_more_words_than_were_agreed() -> None:

@@ -14,9 +14,11 @@ import pytest
 from client_trials import Member, Platform, Trial
 
 from unpooled.leaving import CODES
+from unpooled.protocol import codes
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.problems import Problem
 from unpooled_client.data.options import DataOptions
+from unpooled_client.network.api import Api
 from unpooled_client.state import ledger
 from unpooled_client.state.events import Failed, Finished, ReleaseNeeded, ReviewNeeded, Sent
 
@@ -158,3 +160,25 @@ def test_more_different_words_than_the_plan_lets_a_cohort_have_are_told_to_the_c
     assert isinstance(wrong.run(), Finished)
     for thread in threads:
         thread.join(60)
+
+
+def test_a_server_that_makes_codes_by_itself_is_not_believed(
+    study: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a key of its own for each cohort, sums over all who have a code would be of one cohort."""
+    put_codes = Api.put_codes
+
+    def by_a_key_of_its_own(api: Api, column: int, points: bytes, signature: bytes) -> bytes:
+        tag = put_codes(api, column, points, signature)[-codes.TAG_BYTES :]
+        return codes.multiply(b"a key of the server's own, bytes", points, MOST) + tag
+
+    monkeypatch.setattr(Api, "put_codes", by_a_key_of_its_own)
+    first, *others = study().members
+    threads = [member.beside() for member in others]
+    failed = first.run()
+    for thread in threads:
+        thread.join(60)
+    assert isinstance(failed, Failed) and "the compensator has not made this answer" in failed.message
+    assert failed.told_server == Problem.QUESTION.value
+    quantities = {entry.quantity for entry in ledger.read(first.state.ledger)}
+    assert not any("per beginning of a code" in quantity for quantity in quantities)

@@ -3,7 +3,7 @@
     GET    /health                          status, key and fingerprint; HTML for a browser; also at /
     PUT    /v1/studies/<id>/boxes           codec Enrolment       201 new, 200 the same again
     POST   /v1/studies/<id>/releases        codec ReleaseRequest  200 and the sum of masks as raw words
-    POST   /v1/studies/<id>/codes           codec CodeRequest     200 and as many points
+    POST   /v1/studies/<id>/codes           codec CodeRequest     200 and as many points, with a tag
     POST   /v1/studies/<id>/comparisons     codec OpeningRequest  200 and openings, as raw bytes
                                             behind its length in 4 bytes, before the first openings
     POST   /v1/studies/<id>/comparisons/<round>/turns/<number>    likewise, from turn 2; the body is openings

@@ -254,11 +254,15 @@ class Compensator:
             )
 
     def codes(self, request: CodeRequest) -> bytes:
-        """The points of a cohort's column times this study's key. A column's first batch is its only one."""
+        """The points of a cohort's column times this study's key, with a tag that the cohort checks.
+
+        A column's first batch is its only one.
+        """
         _check_code_request(request)
         enrolment = self._enrolment(request.study)
         self._check_signed(request, enrolment)
-        key = codes.derive_key(self._open_boxes(enrolment), request.study)
+        seeds = self._open_boxes(enrolment)
+        key = codes.derive_key(seeds, request.study)
         found = codes.multiply(key, request.points, len(request.points) // codes.POINT_BYTES)
         content = hashlib.sha256(request.points).digest()
         stored = self._store.add_codes(request.study, request.cohort, request.column, content)
@@ -270,7 +274,8 @@ class Compensator:
                 f"Column {request.column} of {request.cohort[:MAX_NAME]} has other points.",
                 "A cohort asks for the codes of a column once. Send exactly what was sent first.",
             )
-        return found
+        of_cohort = dict(zip((box.cohort for box in enrolment.boxes), seeds, strict=True))
+        return codes.tagged(of_cohort[request.cohort], request.column, request.points, found)
 
     def _check_signed(self, request: CodeRequest, enrolment: Enrolment) -> None:
         public_key = dict(enrolment.roster.members).get(request.cohort)

@@ -274,7 +274,7 @@ def _agreed(plan: Plan, sizes: Sizes | None) -> Iterator[Leaving]:
 
 
 def _coded(plan: Plan) -> Iterator[Leaving]:
-    """What goes to the key holders for the codes of words that the plan does not list."""
+    """What goes to server and compensator for the codes of words that the plan does not list."""
     columns = [plan.dictionaries[place] for place in plan.searched]
     most = sum(column.most for column in columns)
     if columns:

@@ -18,6 +18,7 @@ from django.conf import settings
 
 from unpooled.errors import UnpooledError
 from unpooled.protocol import VERSION, codec, masking, sealing
+from unpooled.protocol.codes import TAG_BYTES
 from unpooled.protocol.messages import CodeRequest, Enrolment, OpeningRequest, ReleaseRequest
 
 TIMEOUT = httpx.Timeout(60, connect=5)
@@ -100,8 +101,8 @@ class Compensator:
         return content
 
     def codes(self, request: CodeRequest, meter: Meter) -> bytes:
-        """As many points, each times the compensator's key. The same points again get the same answer."""
-        path, size = f"/v1/studies/{request.study}/codes", len(request.points)
+        """As many points, times the compensator's key, and its tag. The same points get the same answer."""
+        path, size = f"/v1/studies/{request.study}/codes", len(request.points) + TAG_BYTES
         content = self._send("POST", path, codec.encode(request), meter, most=size)
         if len(content) != size:
             raise CompensatorAway(f"the compensator answers with {len(content)} bytes; want {size}")

@@ -72,8 +72,6 @@ class Study(models.Model):
     enrolled_at = models.DateTimeField(null=True)
     enrolled = models.BooleanField(default=False)
     forgotten = models.BooleanField(default=False)
-    # Its part of the key of words' codes, from when they are first asked for to the study's end.
-    code_key = models.BinaryField(default=b"", blank=True)
     # What is foreseen to be asked, by step (`unpooled_server.remaining`), once the first question is.
     foreseen = models.JSONField(default=dict, blank=True)
     # Who has compared the fingerprint of the compensator's key by telephone, and when.

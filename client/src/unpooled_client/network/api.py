@@ -32,6 +32,7 @@ from unpooled.list_form import MOST_BYTES
 from unpooled.overlap import Overlap
 from unpooled.plan import Plan
 from unpooled.protocol import VERSION, bodies, messages, stages
+from unpooled.protocol.codes import TAG_BYTES
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Questions, Roster
 from unpooled.protocol.problems import Problem
@@ -340,9 +341,9 @@ class Api:
         self._ask("PUT", f"dealings/{round_number}", content=dealing)
 
     def put_codes(self, column: int, points: bytes, signature: bytes) -> bytes:
-        """As many points, each multiplied by the keys of compensator and server."""
-        headers = {"Unpooled-Signature": signature.hex()}
-        return self._ask("PUT", f"codes/{column}", content=points, headers=headers, most=len(points)).content
+        """As many points, each multiplied by the compensator's key, and its tag."""
+        headers, most = {"Unpooled-Signature": signature.hex()}, len(points) + TAG_BYTES
+        return self._ask("PUT", f"codes/{column}", content=points, headers=headers, most=most).content
 
     def report_timing(self, seconds: Mapping[str, int]) -> None:
         self._tell("POST", "timing", bodies.timing(seconds))

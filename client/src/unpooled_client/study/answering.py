@@ -77,7 +77,7 @@ class Work:
         self.places = threading.Semaphore(self.session.threads)
         self.outbox: list[Sent] = []
         self.at_work: Counter[Doing] = Counter()
-        self.coding = Coding(self.session, self.terms, acceptance.own, self.outbox.append)
+        self.coding = Coding(self.session, self.terms, acceptance.seed, acceptance.own, self.outbox.append)
         self.deriving = Deriving(self.session.folder, acceptance.seed)
         self.lock = threading.Lock()
 

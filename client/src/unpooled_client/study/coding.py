@@ -16,6 +16,7 @@ from unpooled.errors import ProtocolError
 from unpooled.leaving import CODES, TO_KEY_HOLDERS, Form
 from unpooled.plan import Plan
 from unpooled.protocol import messages
+from unpooled.protocol.codes import untagged
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.sealing import SigningKey
 from unpooled_client.state.events import Sent
@@ -58,6 +59,8 @@ class Coding:
 
     session: Session
     terms: Terms
+    seed: bytes = field(repr=False)
+    """Of the masks. The compensator has it too, and shows by it that an answer is its own."""
     own: bytes = field(repr=False)
     sent: Callable[[Sent], None]
     """Is told of each column's points that went out."""
@@ -84,7 +87,7 @@ class Coding:
         self.sent(self.session.record(f"{CODES}: {title}", points, Form.MASKED, TO_KEY_HOLDERS))
         answered = self.session.api.put_codes(place, points, signature)
         try:
-            return unblinded(own, answered)
+            return unblinded(own, untagged(self.seed, place, points, answered))
         except ProtocolError as error:
             raise Distrust(
                 Problem.QUESTION,

@@ -1,20 +1,25 @@
-"""Codes of words under two keys, of server and compensator: with one of them alone nobody computes a code.
+"""Codes of words under the compensator's key, through a server that learns neither words nor codes.
 
-    cohort: x → P(x)·r      compensator: ·c      server: ·s      cohort: ·1/r → P(x)·c·s → code
+    cohort: x → P(x)·r      compensator: ·c, and a tag of its answer      cohort: ·1/r → P(x)·c → code
 
-An oblivious pseudo-random function (Jarecki, Kiayias and Krawczyk 2014; RFC 9497) whose key is a product. The
-points are filled up with others to an agreed number: so neither key holder learns how many words there are.
-A cohort learns the codes of as many words as the plan lets it ask about, and of no others.
+An oblivious pseudo-random function (Jarecki, Kiayias and Krawczyk 2014; RFC 9497). The points are filled up
+with others to an agreed number: so nobody learns how many words there are. A cohort learns the codes of as
+many words as the plan lets it ask about, and of no others.
+
+The tag keeps cohorts from being told apart. The server carries the points, and could answer by itself, with
+a key of its own for each cohort: then it could compute the code of any word that it guesses, and sums over
+all who have such a code would be of one cohort alone. The tag is made under the cohort's mask seed, which
+only the compensator has too, and the compensator uses one key for all cohorts.
 
 One number r blinds all words of a column, which are different, and is drawn for this column of this study: it
-is never used again. What the key holders see is P(x)·r for several x. For each one alone that is uniform.
-Together they are as good as uniform by the decisional Diffie-Hellman assumption alone, where P is a random
-oracle: P(x), P(y), P(x)·r, P(y)·r, of which somebody who guesses at words may know the first two, are exactly
-what it says nobody can tell from P(x), P(y) and two points that have nothing to do with each other; of more
-words each further one is a random combination of the first two (Naor and Reingold 1997). It needs that nobody
-knows the logarithm of one P(x) to the base of another, so a point comes of a digest and never of a number
-times a known point; those that fill up come the same way, of words that only the cohort can compute. Nothing
-that is multiplied by 1/r ever leaves the cohort as a point.
+is never used again. What server and compensator see is P(x)·r for several x. For each one alone that is
+uniform. Together they are as good as uniform by the decisional Diffie-Hellman assumption alone, where P is a
+random oracle: P(x), P(y), P(x)·r, P(y)·r, of which somebody who guesses at words may know the first two, are
+exactly what it says nobody can tell from P(x), P(y) and two points that have nothing to do with each other;
+of more words each further one is a random combination of the first two (Naor and Reingold 1997). It needs
+that nobody knows the logarithm of one P(x) to the base of another, so a point comes of a digest and never of
+a number times a known point; those that fill up come the same way, of words that only the cohort can compute.
+Nothing that is multiplied by 1/r ever leaves the cohort as a point.
 
 Points of Curve25519 are their first coordinates, and are multiplied by X25519 (RFC 7748). It makes a multiple
 of 8 of every factor, so that points of small order become 0, which is refused. Points of the curve's twist
@@ -24,8 +29,8 @@ are multiplied as well, and tell as little of a key.
 from __future__ import annotations
 
 import hashlib
+import hmac
 import itertools
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -41,6 +46,7 @@ from unpooled.protocol import codec
 POINT_BYTES = 32
 KEY_BYTES = 32
 SECRET_BYTES = 32
+TAG_BYTES = 32
 MOST_BITS = 64
 _FIELD = 2**255 - 19
 _ORDER = 2**252 + 27742317777372353535851937790883648493
@@ -50,23 +56,37 @@ _A = 486662
 """Of the curve v^2 = u^3 + A u^2 + u."""
 
 
-def new_key() -> bytes:
-    """A key holder's secret, for one study."""
-    return os.urandom(KEY_BYTES)
-
-
 def derive_key(seeds: Sequence[bytes], study: str) -> bytes:
-    """A key holder's secret from the mask seeds of all cohorts: no single one of them can compute it."""
+    """The compensator's key from the mask seeds of all cohorts: no single one of them can compute it."""
     info = codec.encode(("unpooled/code-key", study))
     return HKDF(SHA256(), length=KEY_BYTES, salt=None, info=info).derive(b"".join(seeds))
 
 
 def multiply(key: bytes, points: bytes, most: int) -> bytes:
-    """What a key holder answers: each point times its key. ProtocolError unless these are `most` points."""
+    """Each point times the compensator's key. ProtocolError unless these are `most` points."""
     if len(points) != most * POINT_BYTES:
         raise ProtocolError(f"got {len(points)} bytes; want {most} points of {POINT_BYTES} bytes")
     private = X25519PrivateKey.from_private_bytes(key)
     return b"".join(_product(private, x) for x in _each(points))
+
+
+def tagged(seed: bytes, column: int, points: bytes, multiplied: bytes) -> bytes:
+    """The compensator's answer to a cohort with this seed: the multiplied points of a column, and a tag."""
+    return multiplied + _tag(seed, column, points, multiplied)
+
+
+def untagged(seed: bytes, column: int, points: bytes, answer: bytes) -> bytes:
+    """The multiplied points of an answer. ProtocolError unless the compensator made it, of these `points`."""
+    multiplied, tag = answer[:-TAG_BYTES], answer[-TAG_BYTES:]
+    if not hmac.compare_digest(tag, _tag(seed, column, points, multiplied)):
+        raise ProtocolError("the compensator has not made this answer")
+    return multiplied
+
+
+def _tag(seed: bytes, column: int, points: bytes, multiplied: bytes) -> bytes:
+    info = codec.encode(("unpooled/code-answer", column))
+    key = HKDF(SHA256(), length=KEY_BYTES, salt=None, info=info).derive(seed)
+    return hmac.digest(key, codec.encode((points, multiplied)), "sha256")
 
 
 @dataclass(frozen=True)
@@ -100,7 +120,7 @@ class Blinding:
         return b"".join(_product(blind, point) for point in itertools.chain(own, others))
 
     def codes(self, answered: bytes, bits: int) -> np.ndarray:
-        """The code of each word from what the key holders made of the points: uint64 below 2^bits."""
+        """The code of each word from what the compensator made of the points: uint64 below 2^bits."""
         if len(answered) != self.most * POINT_BYTES:
             raise ProtocolError(f"got {len(answered)} bytes; want {self.most} points of {POINT_BYTES} bytes")
         inverse = X25519PrivateKey.from_private_bytes(self._numbers()[1])

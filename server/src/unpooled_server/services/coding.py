@@ -1,14 +1,13 @@
-"""Points of words times the compensator's key, then this study's own (`unpooled.protocol.codes`)."""
+"""Points of words, on their way to the compensator that makes codes of them (`unpooled.protocol.codes`)."""
 
 from __future__ import annotations
 
-from unpooled.errors import ProtocolError
 from unpooled.protocol import codes
 from unpooled.protocol.messages import CodeRequest
 from unpooled_server.compensator_client import CompensatorAway, CompensatorRefused, compensator
 from unpooled_server.errors import Conflict, Refused, Unavailable
-from unpooled_server.models import Cohort, Study
-from unpooled_server.names import LIVE, Phase
+from unpooled_server.models import Cohort
+from unpooled_server.names import Phase
 from unpooled_server.services.joining import require_not_over
 from unpooled_server.services.metering import compensator_meter
 
@@ -29,16 +28,8 @@ def multiplied(cohort: Cohort, column: int, points: bytes, signature: bytes) -> 
         raise Conflict("not-enrolled", "No round of this study was released yet.", "Ask when you are asked.")
     request = CodeRequest(study.pk, cohort.name, column, points, signature)
     try:
-        found = compensator().codes(request, compensator_meter(study.pk, Phase.ROUNDS))
-        return codes.multiply(_key(study), found, len(points) // codes.POINT_BYTES)
+        return compensator().codes(request, compensator_meter(study.pk, Phase.ROUNDS))
     except CompensatorAway as error:
         raise Unavailable("compensator", f"The codes cannot be made now: {error}.", "Ask again.") from error
-    except (CompensatorRefused, ProtocolError) as error:
+    except CompensatorRefused as error:
         raise Conflict("codes-refused", f"The codes cannot be made: {error}.") from error
-
-
-def _key(study: Study) -> bytes:
-    """This study's key, made when it is first needed, and deleted with what cohorts have sent."""
-    of_study = Study.objects.filter(pk=study.pk)
-    of_study.filter(state__in=LIVE, code_key=b"").update(code_key=codes.new_key())
-    return bytes(of_study.values_list("code_key", flat=True).get())

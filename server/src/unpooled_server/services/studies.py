@@ -285,7 +285,6 @@ def _clean_up(study: Study) -> None:
     What is secret goes first: nothing that can fail stands before it.
     """
     store.drop_what_cohorts_sent(study.pk)
-    Study.objects.filter(pk=study.pk).update(code_key=b"")
     Asked.objects.filter(round__study=study).delete()
     Kept.objects.filter(branch__study=study).delete()
     with suppress(Unavailable):  # the sweep asks again

@@ -1,4 +1,4 @@
-"""The codes of a table's words: blinded at the cohort, and multiplied by two keys that lie apart."""
+"""The codes of a table's words: blinded at the cohort, and multiplied by the compensator's key."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def blinding(table: Table, plan: Plan, column: int, study: str, secret: bytes) -
 
 
 def unblinded(blinding: Blinding, points: bytes) -> np.ndarray:
-    """The codes of the words, from what the key holders made of their points."""
+    """The codes of the words, from what the compensator made of their points."""
     return blinding.codes(points, CODE_BITS)
 
 
@@ -53,16 +53,13 @@ def coded(cohorts: Sequence[Cohort | Table], plan: Plan) -> list[Cohort | Table]
     """Tables with the codes of their words, all in one process."""
     if not plan.searched or plan.alone:
         return list(cohorts)
-    keys = codes.new_key(), codes.new_key()
-    return [_coded(cast(Table, table), plan, keys) for table in cohorts]
+    key = os.urandom(codes.KEY_BYTES)
+    return [_coded(cast(Table, table), plan, key) for table in cohorts]
 
 
-def _coded(table: Table, plan: Plan, keys: Sequence[bytes]) -> Table:
+def _coded(table: Table, plan: Plan, key: bytes) -> Table:
     found = {}
     for column in plan.searched:
         own = blinding(table, plan, column, "in process", os.urandom(codes.SECRET_BYTES))
-        points = own.points()
-        for key in keys:
-            points = codes.multiply(key, points, own.most)
-        found[column] = unblinded(own, points)
+        found[column] = unblinded(own, codes.multiply(key, own.points(), own.most))
     return with_codes(table, found)
