@@ -42,6 +42,11 @@ def needed(found: object, what: str, package: str, install: str = "apt-get insta
         (pytest.fail if os.environ.get("CI") else pytest.skip)(text)
 
 
+def flags_of(cohorts: Sequence[Path]) -> list[object]:
+    """These files as flags of a rehearsal."""
+    return [word for prefix in cohorts for word in ("--bfile", prefix)]
+
+
 def inflation(said: str) -> str:
     """What a program printed of the genomic inflation."""
     return re.findall(r"Genomic inflation est\. lambda \(based on median chisq\) = (.*)\.\n", said)[0]
@@ -96,6 +101,14 @@ def mouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     coded = np.where(np.isnan(values), "-9", np.where(values > np.nanmedian(values), "2", "1"))
     lines = [" ".join([*row[:5], code, *row[6:]]) for row, code in zip(people, coded, strict=True)]
     prefix.with_suffix(".fam").write_text("".join(f"{line}\n" for line in lines))
+    return prefix
+
+
+@pytest.fixture(scope="session")
+def founders(mouse: Path, plink: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The mice, all of them founders, and no variant on an unplaced piece: real linkage, no missing call."""
+    prefix = tmp_path_factory.mktemp("founders") / "mouse"
+    plink("--bfile", mouse, *MICE, "--make-founders", "--make-bed", "--out", prefix)
     return prefix
 
 

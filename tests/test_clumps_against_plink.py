@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from unpooled.simulate import simulate
 
-from .conftest import MICE, Rehearse
+from .conftest import MICE, Rehearse, flags_of
 
 Programs = Callable[..., str]
-
-
-def flags_of(cohorts: Sequence[Path]) -> list[object]:
-    return [word for prefix in cohorts for word in ("--bfile", prefix)]
-
-
-@pytest.fixture(scope="module")
-def founders(mouse: Path, plink: Programs, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The mice, all of them founders, and no variant on an unplaced piece: real linkage, no missing call."""
-    prefix = tmp_path_factory.mktemp("founders") / "mouse"
-    plink("--bfile", mouse, *MICE, "--make-founders", "--make-bed", "--out", prefix)
-    return prefix
 
 
 @pytest.mark.parametrize(

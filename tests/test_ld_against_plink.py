@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,18 +11,10 @@ import pytest
 
 from unpooled.simulate import simulate
 
-from .conftest import MICE, Rehearse
+from .conftest import MICE, Rehearse, flags_of
 
 Programs = Callable[..., str]
 WINDOW, STEP = 50, 5
-
-
-@pytest.fixture(scope="module")
-def founders(mouse: Path, plink: Programs, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The mice, all of them founders: real linkage, and no missing call."""
-    prefix = tmp_path_factory.mktemp("founders") / "mouse"
-    plink("--bfile", mouse, *MICE, "--make-founders", "--make-bed", "--out", prefix)
-    return prefix
 
 
 def without_calls(prefix: Path, rate: float, out: Path) -> Path:
@@ -35,10 +27,6 @@ def without_calls(prefix: Path, rate: float, out: Path) -> Path:
     data[3:] = (codes << np.arange(0, 8, 2)).sum(axis=1).astype(np.uint8)
     out.with_suffix(".bed").write_bytes(data.tobytes())
     return out
-
-
-def flags_of(cohorts: Sequence[Path]) -> list[object]:
-    return [word for prefix in cohorts for word in ("--bfile", prefix)]
 
 
 def check_files(ours: Path, theirs: Path) -> None:

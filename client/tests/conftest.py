@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,9 +70,7 @@ class PlinkFiles:
 
     def plink(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run the reference on the same files; its output begins with `out`."""
-        program = shutil.which("plink1.9")
-        if program is None:
-            (pytest.fail if os.environ.get("CI") else pytest.skip)("missing: apt-get install plink1.9")
+        program = _program("plink1.9")
         for old in self.folder.glob("out.*"):
             old.unlink()
         command = [program, "--bfile", "t", "--out", "out", *arguments]
@@ -86,6 +84,25 @@ class PlinkFiles:
 def _rows(text: str | bytes) -> int:
     data = text.encode() if isinstance(text, str) else text
     return sum(bool(line.strip()) and not line.lstrip().startswith(b"#") for line in data.split(b"\n"))
+
+
+def _program(package: str) -> str:
+    """Its path. Skip with one clear line where it is missing; in CI it may not be."""
+    found = shutil.which(package)
+    if found is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"missing: apt-get install {package}")
+    return found
+
+
+@pytest.fixture(scope="session")
+def plink2() -> Callable[..., None]:
+    """Runs it with these flags."""
+    program = _program("plink2")
+
+    def call(*arguments: object) -> None:
+        subprocess.run([program, *map(str, arguments)], check=True, capture_output=True)
+
+    return call
 
 
 @pytest.fixture

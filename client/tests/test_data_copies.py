@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import struct
-import subprocess
 import sys
 import time
 import zlib
@@ -39,18 +38,6 @@ HEADER = """##fileformat=VCFv4.2
 ##FORMAT=<ID=GP,Number=G,Type=Float,Description="Probabilities">
 """
 COLUMNS = ["#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT"]
-
-
-@pytest.fixture(scope="module")
-def plink2() -> Callable[..., None]:
-    program = shutil.which("plink2")
-    if program is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("missing: apt-get install plink2")
-
-    def call(*arguments: object) -> None:
-        subprocess.run([program, *map(str, arguments)], check=True, capture_output=True)
-
-    return call
 
 
 def write_vcf(path: Path, rows: list[tuple[str, str, list[str]]], header: str = HEADER) -> Path:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -25,18 +23,6 @@ from unpooled_client.data.report import Code, Report, Severity
 
 FLOORS = {"min_samples": 1, "min_per_class": 0}
 CODES = {0: 3, 1: 2, 2: 0, MISSING: 1}
-
-
-@pytest.fixture(scope="module")
-def plink2() -> Callable[..., None]:
-    program = shutil.which("plink2")
-    if program is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("missing: apt-get install plink2")
-
-    def call(*arguments: object) -> None:
-        subprocess.run([program, *map(str, arguments)], check=True, capture_output=True)
-
-    return call
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
@@ -25,18 +22,6 @@ from unpooled_client.data.report import Code, Finding, Report
 PEOPLE, VARIANTS = 90, 1500
 TWIN, BROTHERS, PARENT = (3, 80), (10, 11), (20, 21)
 MIXED, INBRED = 40, 50
-
-
-@pytest.fixture(scope="module")
-def plink2() -> Callable[..., None]:
-    program = shutil.which("plink2")
-    if program is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("missing: apt-get install plink2")
-
-    def call(*arguments: object) -> None:
-        subprocess.run([program, *map(str, arguments)], check=True, capture_output=True)
-
-    return call
 
 
 def _copies(rng: np.random.Generator) -> np.ndarray:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 from asking import followed
+from pooled import needed
 from small_studies import of_variants
-from test_plink_linear import Pooled, generated, needed, same
+from test_plink_linear import Pooled, generated, same
 
 from unpooled.algorithms import check
 from unpooled.cohort import COPY, NO_DOSAGE, ArrayCohort, Samples

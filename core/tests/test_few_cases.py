@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pooled import needed
 from scipy.optimize import linprog
-from test_plink_logistic import Pooled, X, needed
+from test_plink_logistic import Pooled, X
 
 from unpooled.algorithms.regression.case_control import CaseControlCounts
 from unpooled.cohort import Samples

@@ -17,8 +17,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from asking import followed
+from pooled import needed
 from statsmodels.api import Logit
-from test_plink_linear import Pooled, generated, mouse, needed, same
+from test_plink_linear import Pooled, generated, mouse, same
 
 from unpooled.algorithms import algorithm
 from unpooled.algorithms.regression.linear import SumWithGenotypes

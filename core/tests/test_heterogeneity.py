@@ -15,6 +15,7 @@ import pytest
 import test_plink_linear
 import test_plink_logistic
 from asking import followed
+from pooled import needed
 from scipy import stats
 from statsmodels.stats.meta_analysis import combine_effects
 
@@ -113,7 +114,7 @@ def lines(report: str) -> Found:
 
 
 def plink(*flags: str) -> None:
-    test_plink_linear.needed(program := shutil.which("plink1.9"), "plink1.9")
+    needed(program := shutil.which("plink1.9"), "plink1.9")
     done = subprocess.run([str(program), *flags], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

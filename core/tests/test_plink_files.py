@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from pooled import Pool, needed
 
 from unpooled.algorithms.chi_square import CHI_SQUARE
 from unpooled.algorithms.shared.filters import lines
@@ -29,51 +29,13 @@ MALE, FEMALE, UNKNOWN = 1, 2, 0
 CASE, CONTROL, MISSING = 1.0, 0.0, np.nan
 
 
-def needed(found: object, package: str) -> None:
-    """Skip with one clear line where a program or data set is missing; in CI none may be."""
-    if not found:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"missing: apt-get install {package}")
-
-
-@dataclass(frozen=True, eq=False)
-class Pooled:
-    """The pooled data of a study, small and in clear."""
-
-    samples: Samples
-    variants: list[tuple[int, int, bytes, bytes, bytes]]
-    """Chromosome, position, ID, A1, A2; in canonical order."""
-    copies: np.ndarray
-    """int8 (m, n): copies of A1, -1 for a missing call."""
-    autosomes: int = 22
-
-    def write(self, prefix: Path) -> None:
-        """As .bed, .bim and .fam."""
-        phenotype = np.select([self.samples.phenotype == 1, self.samples.phenotype == 0], ["2", "1"], "-9")
-        rows = zip(self.samples.founder, self.samples.sex, phenotype, strict=True)
-        fam = [f"f s{k} {0 if founder else 'x'} 0 {sex} {p}\n" for k, (founder, sex, p) in enumerate(rows)]
-        prefix.with_suffix(".fam").write_text("".join(fam))
-        bim = [b"%d\t%b\t0\t%d\t%b\t%b\n" % (c, name, at, a1, a2) for c, at, name, a1, a2 in self.variants]
-        prefix.with_suffix(".bim").write_bytes(b"".join(bim))
-        codes = np.zeros((len(self.copies), -(-len(self.samples) // 4) * 4), np.uint8)
-        codes[:, : len(self.samples)] = np.array([3, 2, 0, 1])[self.copies]
-        quads = codes.reshape(len(codes), -1, 4) << np.array([0, 2, 4, 6], np.uint8)
-        prefix.with_suffix(".bed").write_bytes(b"\x6c\x1b\x01" + quads.sum(axis=2).astype(np.uint8).tobytes())
+class Pooled(Pool):
+    """For tests of tables."""
 
     def cohorts(self, count: int, seed: int) -> list[ArrayCohort]:
-        """The samples dealt out at random; every cohort has the alleles in the pool's order."""
+        """The samples dealt out at random."""
         of = np.random.default_rng(seed).integers(0, count, len(self.samples))
-        swapped = np.array([a1 > a2 for *_, a1, a2 in self.variants])
-        called = self.copies >= 0
-        first = np.where(swapped[:, None] & called, 2 - self.copies, self.copies).astype(np.int8)
-        s = self.samples
-        return [
-            ArrayCohort(
-                Samples(s.phenotype[k], s.sex[k], s.founder[k], s.kept[k], s.covariates[k]),
-                first[:, k],
-                swapped,
-            )
-            for k in (np.flatnonzero(of == cohort) for cohort in range(count))
-        ]
+        return self.dealt(of, count)
 
     def study(self, *, cohorts: int = 3, seed: int = 0, **plan: object) -> dict[str, bytes]:
         """The files of a federated study."""

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import test_plink_linear
 import test_plink_logistic
+from pooled import needed
 
 COUNTED = ("frq", "lmiss", "hwe")
 TESTS = {"linear": test_plink_linear, "logistic": test_plink_logistic}
@@ -19,7 +20,7 @@ TESTS = {"linear": test_plink_linear, "logistic": test_plink_logistic}
 
 def plinks(pooled: test_plink_linear.Pooled, test: str, folder: Path, *flags: str) -> dict[str, bytes]:
     """PLINK's reports of pooled data by suffix; `assoc` is the regression's."""
-    test_plink_linear.needed(program := shutil.which("plink1.9"), "plink1.9")
+    needed(program := shutil.which("plink1.9"), "plink1.9")
     pooled.write(folder / "pooled")
     command = [str(program), "--bfile", str(folder / "pooled"), "--out", str(folder / "out")]
     command += ["--allow-no-sex", "--freq", "--missing", "--hardy", f"--{test}", "hide-covar"]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 import re
 import shutil
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from asking import followed
+from pooled import Pool, needed, written
 
 from unpooled import question as questions
 from unpooled.algorithms.regression.linear import LINEAR, SumColumns, SumWithGenotypes
@@ -30,67 +30,18 @@ from unpooled.statistics import genomic_inflation
 MOUSE = Path("/usr/share/doc/gemma/example")
 
 
-def needed(found: object, package: str) -> None:
-    """Skip with one clear line where a program or data set is missing; in CI none may be."""
-    if not found:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"missing: apt-get install {package}")
+class Pooled(Pool):
+    """For tests of numbers."""
 
-
-@dataclass(frozen=True, eq=False)
-class Pooled:
-    """The pooled data of a study, small and in clear."""
-
-    samples: Samples
-    variants: list[tuple[int, int, bytes, bytes, bytes]]
-    """Chromosome, position, ID, A1, A2; in canonical order."""
-    copies: np.ndarray
-    """int8 (m, n): copies of A1, -1 for a missing call."""
-    autosomes: int = 22
-
-    @property
-    def covariates(self) -> tuple[str, ...]:
-        return tuple(f"C{k + 1}" for k in range(self.samples.covariates.shape[1]))
-
-    def write(self, prefix: Path) -> None:
-        """As .bed, .bim, .fam and .cov."""
-        s = self.samples
-        rows = zip(s.founder, s.sex, s.phenotype, strict=True)
-        fam = [
-            f"f s{k} {0 if founder else 'x'} 0 {sex} {'NA' if np.isnan(p) else repr(float(p))}\n"
-            for k, (founder, sex, p) in enumerate(rows)
-        ]
-        prefix.with_suffix(".fam").write_text("".join(fam))
-        cov = [
-            f"f s{k} " + " ".join("NA" if np.isnan(x) else repr(float(x)) for x in row) + "\n"
-            for k, row in enumerate(s.covariates)
-        ]
-        prefix.with_suffix(".cov").write_text(
-            " ".join(("FID", "IID", *self.covariates)) + "\n" + "".join(cov)
-        )
-        bim = [b"%d\t%b\t0\t%d\t%b\t%b\n" % (c, name, at, a1, a2) for c, at, name, a1, a2 in self.variants]
-        prefix.with_suffix(".bim").write_bytes(b"".join(bim))
-        codes = np.zeros((len(self.copies), -(-len(s) // 4) * 4), np.uint8)
-        codes[:, : len(s)] = np.array([3, 2, 0, 1])[self.copies]
-        quads = codes.reshape(len(codes), -1, 4) << np.array([0, 2, 4, 6], np.uint8)
-        prefix.with_suffix(".bed").write_bytes(b"\x6c\x1b\x01" + quads.sum(axis=2).astype(np.uint8).tobytes())
+    def phenotypes(self) -> list[str]:
+        return list(map(written, self.samples.phenotype))
 
     def cohorts(self, shares: tuple[float, ...], seed: int) -> list[ArrayCohort]:
-        """The samples dealt out at random, unevenly; every cohort has the alleles in the pool's order."""
+        """The samples dealt out at random, unevenly."""
         of = np.random.default_rng(seed).choice(
             len(shares), len(self.samples), p=np.divide(shares, sum(shares))
         )
-        swapped = np.array([a1 > a2 for *_, a1, a2 in self.variants])
-        turned = swapped[:, None] & (self.copies >= 0)
-        first = np.where(turned, 2 - self.copies, self.copies).astype(np.int8)
-        s = self.samples
-        return [
-            ArrayCohort(
-                Samples(s.phenotype[k], s.sex[k], s.founder[k], s.kept[k], s.covariates[k]),
-                first[:, k],
-                swapped,
-            )
-            for k in (np.flatnonzero(of == cohort) for cohort in range(len(shares)))
-        ]
+        return self.dealt(of, len(shares))
 
     def study(
         self, *, shares: tuple[float, ...] = (1, 2, 4), seed: int = 0, **options: object

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import io
-import os
 import shutil
 import subprocess
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from asking import followed
+from pooled import Pool, needed
 
 from unpooled import question as questions
 from unpooled.algorithms.regression.logistic import LOGISTIC
@@ -26,44 +26,8 @@ from unpooled.run import run
 X, Y, MT = 23, 24, 26
 
 
-def needed(found: object, package: str) -> None:
-    """Skip with one clear line where a program is missing; in CI none may be."""
-    if not found:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"missing: apt-get install {package}")
-
-
-@dataclass(frozen=True, eq=False)
-class Pooled:
-    """The pooled data of a study, small and in clear."""
-
-    samples: Samples
-    variants: list[tuple[int, int, bytes, bytes, bytes]]
-    copies: np.ndarray
-    """int8 (m, n): copies of A1, -1 for a missing call."""
-
-    @property
-    def covariates(self) -> tuple[str, ...]:
-        return tuple(f"C{k + 1}" for k in range(self.samples.covariates.shape[1]))
-
-    def write(self, prefix: Path) -> None:
-        s = self.samples
-        phenotype = np.select([s.phenotype == 1, s.phenotype == 0], ["2", "1"], "-9")
-        rows = zip(s.founder, s.sex, phenotype, strict=True)
-        fam = [f"f s{k} {0 if founder else 'x'} 0 {sex} {p}\n" for k, (founder, sex, p) in enumerate(rows)]
-        prefix.with_suffix(".fam").write_text("".join(fam))
-        cov = [
-            f"f s{k} " + " ".join("NA" if np.isnan(x) else repr(float(x)) for x in row) + "\n"
-            for k, row in enumerate(s.covariates)
-        ]
-        prefix.with_suffix(".cov").write_text(
-            " ".join(("FID", "IID", *self.covariates)) + "\n" + "".join(cov)
-        )
-        bim = [b"%d\t%b\t0\t%d\t%b\t%b\n" % (c, name, at, a1, a2) for c, at, name, a1, a2 in self.variants]
-        prefix.with_suffix(".bim").write_bytes(b"".join(bim))
-        packed = np.zeros((len(self.copies), -(-len(s) // 4) * 4), np.uint8)
-        packed[:, : len(s)] = np.array([3, 2, 0, 1])[self.copies]
-        quads = packed.reshape(len(packed), -1, 4) << np.array([0, 2, 4, 6], np.uint8)
-        prefix.with_suffix(".bed").write_bytes(b"\x6c\x1b\x01" + quads.sum(axis=2).astype(np.uint8).tobytes())
+class Pooled(Pool):
+    """For tests of cases and controls."""
 
     def cohorts(self, shares: tuple[float, ...], cases_only: bool = True) -> list[ArrayCohort]:
         """Dealt out unevenly; the first cohort has cases only, and its cases are in no other proportion."""
@@ -72,17 +36,7 @@ class Pooled:
         of = random.choice(len(shares), len(s), p=np.divide(shares, sum(shares)))
         if cases_only:
             of = np.where((of == 0) & ~(s.phenotype == 1), len(shares) - 1, of)
-        swapped = np.array([a1 > a2 for *_, a1, a2 in self.variants])
-        turned = swapped[:, None] & (self.copies >= 0)
-        first = np.where(turned, 2 - self.copies, self.copies).astype(np.int8)
-        return [
-            ArrayCohort(
-                Samples(s.phenotype[k], s.sex[k], s.founder[k], s.kept[k], s.covariates[k]),
-                first[:, k],
-                swapped,
-            )
-            for k in (np.flatnonzero(of == cohort) for cohort in range(len(shares)))
-        ]
+        return self.dealt(of, len(shares))
 
     def study(
         self, shares: tuple[float, ...] = (1, 2, 4), **options: object

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from pooled import needed
 
 from unpooled.algorithms import ALGORITHMS
 from unpooled.formats.regression_report import file_name
@@ -45,8 +46,7 @@ def result(test: str, **options: Any) -> tuple[Any, dict[str, bytes]]:
 
 def plink2(pooled: Any, folder: Path, *flags: str) -> list[list[str]]:
     """plink2's report on the pooled data, word by word. A1 is the rarer allele, as a merge leaves it."""
-    if not shutil.which("plink2"):
-        pytest.skip("missing: apt-get install plink2")
+    needed(shutil.which("plink2"), "plink2")
     pooled.write(folder / "pooled")
     prefix = ["--bfile", str(folder / "pooled"), "--out", str(folder / "minor"), "--allow-no-sex"]
     subprocess.run(["plink1.9", *prefix, "--make-bed"], check=True, capture_output=True)

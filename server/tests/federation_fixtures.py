@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
 from cohort_client import Client
+from django.utils import timezone
 
 from unpooled import list_text
 from unpooled.cohort import ArrayCohort, Cohort, Samples
@@ -140,6 +142,13 @@ def work() -> None:
             break
     for study_id in selectors.studies_to_clean():
         studies.advance(study_id)
+
+
+def silent_for(name: str, seconds: float) -> None:
+    """As if this cohort had last been heard so long ago."""
+    from unpooled_server.models import Cohort
+
+    Cohort.objects.filter(name=name).update(heard_at=timezone.now() - timedelta(seconds=seconds))
 
 
 def progress_mark() -> Any:

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.utils import timezone
-from federation_fixtures import Federation, work
+from federation_fixtures import Federation, silent_for, work
 
 from unpooled_server import doorbell, selectors
 from unpooled_server.models import Cohort, Round, Study
 from unpooled_server.services import studies, sweeping
 
 Make = Callable[..., Federation]
-
-
-def silent_for(name: str, seconds: float) -> None:
-    Cohort.objects.filter(name=name).update(heard_at=timezone.now() - timedelta(seconds=seconds))
 
 
 def test_a_cohort_that_stays_away_pauses_the_study_until_it_is_heard(federation: Make) -> None:

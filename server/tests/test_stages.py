@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from cohort_client import Client
 from django.utils import timezone
-from federation_fixtures import Federation, work
+from federation_fixtures import Federation, silent_for, work
 
 from unpooled.protocol.problems import Problem
 from unpooled.protocol.stages import HEADER, Doing
@@ -30,10 +29,6 @@ def waits(trial: Federation) -> list[str]:
 
 def tells(client: Client, doing: str) -> None:
     assert client.call("GET", "study", headers={HEADER: doing}).status_code == 200
-
-
-def silent_for(name: str, seconds: float) -> None:
-    Cohort.objects.filter(name=name).update(heard_at=timezone.now() - timedelta(seconds=seconds))
 
 
 def test_from_the_invitation_to_the_start(federation: Make) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -11,13 +10,11 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.cache import caches
+from signing_in import PASSWORD, Http, signed_in
 
 from unpooled_server.services import transitions
 from unpooled_webapp import accounts
 from unpooled_webapp.wsgi import application
-
-Http = Callable[[], httpx.Client]
-PASSWORD = "a long password 1"
 
 
 @pytest.fixture
@@ -25,17 +22,9 @@ def people(platform: Any) -> dict[str, User]:
     return {role: accounts.create(role, PASSWORD, role) for role in accounts.ROLES}
 
 
-def sign_in(http: Http, name: str, password: str = PASSWORD) -> httpx.Client:
-    client = http()
-    answer = client.post("/api/v1/session", json={"username": name, "password": password})
-    assert answer.status_code == 200, answer.text
-    client.headers["X-CSRFToken"] = client.cookies["csrftoken"]
-    return client
-
-
 @pytest.mark.parametrize("role", accounts.ROLES)
 def test_signing_in_and_out(http: Http, people: dict[str, User], role: str) -> None:
-    client = sign_in(http, role)
+    client = signed_in(http, role)
     assert client.get("/api/v1/session").json() == {"username": role, "display_name": "", "role": role}
     assert client.delete("/api/v1/session").status_code == 204
     assert client.get("/api/v1/session").status_code == 401
@@ -71,7 +60,7 @@ def test_too_many_tries_are_refused_even_with_the_right_password(http: Http, peo
     for password in ("wrong", PASSWORD):
         answer = http().post("/api/v1/session", json={"username": "Coordinator", "password": password})
         assert answer.status_code == 429
-    sign_in(http, "observer")
+    signed_in(http, "observer")
 
 
 WRONG = "wrong"
@@ -143,21 +132,21 @@ def test_a_cache_in_memory_has_room_for_the_counts() -> None:
 def test_blanks_around_a_password_are_part_of_it_everywhere(
     http: Http, people: dict[str, User], password: str
 ) -> None:
-    administrator = sign_in(http, "administrator")
+    administrator = signed_in(http, "administrator")
     body = {"username": "newcomer", "password": password, "role": "coordinator"}
     assert administrator.post("/api/v1/people", json=body).status_code == 201
-    newcomer = sign_in(http, "newcomer", password)
+    newcomer = signed_in(http, "newcomer", password)
     change = {"old": password, "new": f" {PASSWORD}"}
     assert newcomer.post("/api/v1/session/password", json=change).status_code == 204
-    sign_in(http, "newcomer", f" {PASSWORD}")
+    signed_in(http, "newcomer", f" {PASSWORD}")
     assert administrator.patch("/api/v1/people/newcomer", json={"password": password}).status_code == 200
-    sign_in(http, "newcomer", password)
+    signed_in(http, "newcomer", password)
     trimmed = http().post("/api/v1/session", json={"username": "newcomer", "password": PASSWORD})
     assert trimmed.status_code == 401
 
 
 def test_a_closed_account_cannot_sign_in(http: Http, people: dict[str, User]) -> None:
-    administrator = sign_in(http, "administrator")
+    administrator = signed_in(http, "administrator")
     assert administrator.patch("/api/v1/people/observer", json={"active": False}).status_code == 200
     assert (
         http().post("/api/v1/session", json={"username": "observer", "password": PASSWORD}).status_code == 401
@@ -165,7 +154,7 @@ def test_a_closed_account_cannot_sign_in(http: Http, people: dict[str, User]) ->
 
 
 def test_changes_need_the_csrf_token(http: Http, people: dict[str, User]) -> None:
-    client = sign_in(http, "coordinator")
+    client = signed_in(http, "coordinator")
     del client.headers["X-CSRFToken"]
     answer = client.post("/api/v1/studies", json={})
     assert answer.status_code == 403
@@ -174,7 +163,7 @@ def test_changes_need_the_csrf_token(http: Http, people: dict[str, User]) -> Non
 
 @pytest.mark.parametrize("role", ["coordinator", "observer"])
 def test_only_administrators_see_and_make_accounts(http: Http, people: dict[str, User], role: str) -> None:
-    client = sign_in(http, role)
+    client = signed_in(http, role)
     assert client.get("/api/v1/people").status_code == 403
     body = {"username": "x", "password": PASSWORD, "role": "administrator"}
     assert client.post("/api/v1/people", json=body).status_code == 403
@@ -183,7 +172,7 @@ def test_only_administrators_see_and_make_accounts(http: Http, people: dict[str,
 
 
 def test_an_administrator_makes_accounts(http: Http, people: dict[str, User]) -> None:
-    client = sign_in(http, "administrator")
+    client = signed_in(http, "administrator")
     body = {"username": "newcomer", "password": PASSWORD, "role": "coordinator"}
     assert client.post("/api/v1/people", json=body).status_code == 201
     assert client.post("/api/v1/people", json={**body, "username": "NewComer"}).status_code == 409
@@ -204,7 +193,7 @@ def test_passwords_are_kept_with_argon2(settings: Any) -> None:
 
 
 def test_a_display_name_is_shown_and_the_user_name_signs_in(http: Http, people: dict[str, User]) -> None:
-    client = sign_in(http, "coordinator")
+    client = signed_in(http, "coordinator")
     assert (
         client.patch("/api/v1/session", json={"display_name": " Ada L. "}).json()["display_name"] == "Ada L."
     )
@@ -213,19 +202,19 @@ def test_a_display_name_is_shown_and_the_user_name_signs_in(http: Http, people: 
     (row,) = client.get("/api/v1/studies").json()
     assert (row["owner"], row["owner_name"]) == ("coordinator", "Ada L.")
     client.patch(f"/api/v1/studies/{study['id']}", json={"observers": ["observer"]}).raise_for_status()
-    sign_in(http, "observer").patch("/api/v1/session", json={"display_name": "Grace"}).raise_for_status()
+    signed_in(http, "observer").patch("/api/v1/session", json={"display_name": "Grace"}).raise_for_status()
     found = client.get(f"/api/v1/studies/{study['id']}").json()
     assert (found["observers"], found["names"]) == (["observer"], {"observer": "Grace"})
     (line,) = client.get(f"/api/v1/studies/{study['id']}/log").json()[:1]
     assert (line["who"], line["who_name"]) == ("coordinator", "Ada L.")
-    assert sign_in(http, "coordinator").get("/api/v1/session").json()["username"] == "coordinator"
+    assert signed_in(http, "coordinator").get("/api/v1/session").json()["username"] == "coordinator"
     assert client.patch("/api/v1/session", json={"display_name": ""}).json()["display_name"] == ""
     assert client.get("/api/v1/studies").json()[0]["owner_name"] == "coordinator"
 
 
 def test_a_cohort_that_has_a_persons_user_name_keeps_its_own(http: Http, people: dict[str, User]) -> None:
-    client = sign_in(http, "coordinator")
-    sign_in(http, "observer").patch("/api/v1/session", json={"display_name": "Grace"}).raise_for_status()
+    client = signed_in(http, "coordinator")
+    signed_in(http, "observer").patch("/api/v1/session", json={"display_name": "Grace"}).raise_for_status()
     plan = {"test": "chi-square", "phenotype": "asthma", "cohorts": 3}
     study = client.post("/api/v1/studies", json={"name": "Named", "plan": plan}).json()["id"]
     client.post(f"/api/v1/studies/{study}/invitations", json={"cohort": "observer"}).raise_for_status()
@@ -238,8 +227,8 @@ def test_a_cohort_that_has_a_persons_user_name_keeps_its_own(http: Http, people:
 def test_nobody_is_called_as_another_or_by_what_cannot_be_seen(
     http: Http, people: dict[str, User], name: str
 ) -> None:
-    sign_in(http, "observer").patch("/api/v1/session", json={"display_name": "Grace"}).raise_for_status()
-    client, administrator = sign_in(http, "coordinator"), sign_in(http, "administrator")
+    signed_in(http, "observer").patch("/api/v1/session", json={"display_name": "Grace"}).raise_for_status()
+    client, administrator = signed_in(http, "coordinator"), signed_in(http, "administrator")
     body = {"username": "newcomer", "password": PASSWORD, "role": "observer", "display_name": name}
     answers = [
         client.patch("/api/v1/session", json={"display_name": name}),

@@ -13,6 +13,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from federation_fixtures import NAMES, Data, Federation, variants, work
+from signing_in import PASSWORD, Http, signed_in
 
 from unpooled import list_text
 from unpooled.protocol import sealing
@@ -21,8 +22,6 @@ from unpooled_server.models import Cohort, Study
 from unpooled_server.services import panels
 from unpooled_webapp import accounts, http_worker
 
-Http = Callable[[], httpx.Client]
-PASSWORD = "a long password 1"
 PLAN = {
     "file_stem": "study",
     "test": "chi-square",
@@ -39,10 +38,7 @@ NEW = {"name": "Type 2 diabetes", "plan": PLAN}
 def person(http: Http, platform: Any) -> Callable[[str, str], httpx.Client]:
     def make(name: str, role: str) -> httpx.Client:
         accounts.create(name, PASSWORD, role)
-        client = http()
-        client.post("/api/v1/session", json={"username": name, "password": PASSWORD})
-        client.headers["X-CSRFToken"] = client.cookies["csrftoken"]
-        return client
+        return signed_in(http, name)
 
     return make
 

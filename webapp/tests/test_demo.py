@@ -13,27 +13,24 @@ from typing import Any
 
 import httpx
 import pytest
+from signing_in import PASSWORD, Http, signed_in
 
 from unpooled_server.models import Study
 from unpooled_webapp import accounts
 from unpooled_webapp.demonstration import example, service
 
-PASSWORD = "a long password 1"
 Person = Callable[[str], httpx.Client]
 
 
 @pytest.fixture
-def person(http: Callable[[], httpx.Client], platform: Any) -> Person:
+def person(http: Http, platform: Any) -> Person:
     """Somebody of this role, signed in."""
 
-    def sign_in(role: str) -> httpx.Client:
+    def make(role: str) -> httpx.Client:
         accounts.create(role, PASSWORD, role)
-        client = http()
-        client.post("/api/v1/session", json={"username": role, "password": PASSWORD}).raise_for_status()
-        client.headers["X-CSRFToken"] = client.cookies["csrftoken"]
-        return client
+        return signed_in(http, role)
 
-    return sign_in
+    return make
 
 
 @pytest.fixture

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from signing_in import PASSWORD, Http, signed_in
 
 from unpooled_webapp import accounts, first_run
-
-Http = Callable[[], httpx.Client]
-PASSWORD = "a long password 1"
 
 
 def form(**changes: str) -> dict[str, str]:
@@ -77,24 +74,16 @@ def test_guesses_are_counted(http: Http, platform: Any) -> None:
 @pytest.fixture
 def observer(http: Http, platform: Any) -> httpx.Client:
     accounts.create("observer", PASSWORD, accounts.OBSERVER)
-    return signed_in(http, PASSWORD)
-
-
-def signed_in(http: Http, password: str) -> httpx.Client:
-    client = http()
-    body = {"username": "observer", "password": password}
-    client.post("/api/v1/session", json=body).raise_for_status()
-    client.headers["X-CSRFToken"] = client.cookies["csrftoken"]
-    return client
+    return signed_in(http, "observer")
 
 
 def test_changing_ones_password_ends_the_other_sessions(http: Http, observer: httpx.Client) -> None:
-    other = signed_in(http, PASSWORD)
+    other = signed_in(http, "observer")
     body = {"old": PASSWORD, "new": "another long one 2"}
     assert observer.post("/api/v1/session/password", json=body).status_code == 204
     assert observer.get("/api/v1/session").status_code == 200
     assert other.get("/api/v1/session").status_code == 401
-    signed_in(http, "another long one 2")
+    signed_in(http, "observer", "another long one 2")
 
 
 @pytest.mark.parametrize(

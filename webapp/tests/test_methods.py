@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import httpx
 import pytest
+from signing_in import PASSWORD, Http, signed_in
 
 from unpooled.algorithms import ALGORITHMS
 from unpooled.algorithms import usual as say_nothing
 from unpooled.plan import Plan
 from unpooled_webapp import accounts
 
-PASSWORD = "a long password 1"
-
 
 @pytest.fixture
-def methods(http: Callable[[], httpx.Client], platform: Any) -> dict[str, dict[str, Any]]:
+def methods(http: Http, platform: Any) -> dict[str, dict[str, Any]]:
     accounts.create("observer", PASSWORD, accounts.OBSERVER)
-    client = http()
-    client.post("/api/v1/session", json={"username": "observer", "password": PASSWORD}).raise_for_status()
-    return {method["name"]: method for method in client.get("/api/v1/methods").json()}
+    offered = signed_in(http, "observer").get("/api/v1/methods").json()
+    return {method["name"]: method for method in offered}
 
 
 def test_every_algorithm_is_offered(methods: dict[str, dict[str, Any]]) -> None:

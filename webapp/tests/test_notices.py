@@ -25,6 +25,7 @@ from django.db import connection
 from django.utils import timezone
 from federation_fixtures import Federation
 from receiver import Receiver
+from signing_in import PASSWORD, Http, signed_in
 
 from unpooled_server.models import Study
 from unpooled_server.names import PauseKind, StudyState
@@ -33,8 +34,6 @@ from unpooled_webapp import accounts
 from unpooled_webapp.models import Channel, Delivery, Event, Following, Outcome
 from unpooled_webapp.notices import delivering, webhooks
 
-Http = Callable[[], httpx.Client]
-PASSWORD = "a long password 1"
 EVERYTHING = ["done", "failed", "paused", "waited-for"]
 
 
@@ -66,13 +65,6 @@ def receiver(platform: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     yield made
     webhooks._trusted.cache_clear()
     made.stop()
-
-
-def signed_in(http: Http, name: str = "owner") -> httpx.Client:
-    client = http()
-    client.post("/api/v1/session", json={"username": name, "password": PASSWORD}).raise_for_status()
-    client.headers["X-CSRFToken"] = client.cookies["csrftoken"]
-    return client
 
 
 def add(client: httpx.Client, address: str, **changed: Any) -> dict[str, Any]:

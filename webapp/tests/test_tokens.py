@@ -18,26 +18,18 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 from federation_fixtures import Federation
+from signing_in import PASSWORD, Http, signed_in
 
 from unpooled_webapp import accounts, tokens
 from unpooled_webapp.http_worker import SMALL_BODY
 from unpooled_webapp.models import ApiToken, Scope
 
-Http = Callable[[], httpx.Client]
-PASSWORD = "a long password 1"
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
 
 @pytest.fixture
 def owner(platform: Any) -> User:
     return accounts.create("owner", PASSWORD, accounts.COORDINATOR)
-
-
-def signed_in(http: Http, name: str = "owner") -> httpx.Client:
-    client = http()
-    client.post("/api/v1/session", json={"username": name, "password": PASSWORD}).raise_for_status()
-    client.headers["X-CSRFToken"] = client.cookies["csrftoken"]
-    return client
 
 
 def create(client: httpx.Client, scope: str, days: int = 30) -> dict[str, Any]:

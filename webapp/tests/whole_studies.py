@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import httpx
 import pytest
 from cohort_client import Client
 from federation_fixtures import NAMES, Data, Federation, work
+from signing_in import PASSWORD, Http, signed_in
 
 from unpooled.protocol.invitation import Invitation
 from unpooled_webapp import accounts
 
-Http = Callable[[], httpx.Client]
-PASSWORD = "a long password 1"
 PLAN = {
     "file_stem": "study",
     "test": "chi-square",
@@ -30,10 +28,7 @@ PLAN = {
 @pytest.fixture
 def me(http: Http, platform: Any) -> httpx.Client:
     accounts.create("me", PASSWORD, accounts.COORDINATOR)
-    client = http()
-    client.post("/api/v1/session", json={"username": "me", "password": PASSWORD})
-    client.headers["X-CSRFToken"] = client.cookies["csrftoken"]
-    return client
+    return signed_in(http, "me")
 
 
 def finished(me: httpx.Client, http: Http, data: list[Data], **plan: Any) -> str:

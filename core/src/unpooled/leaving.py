@@ -281,8 +281,8 @@ def _coded(plan: Plan) -> Iterator[Leaving]:
         yield Leaving(
             CODES,
             f"of {listed([column.title for column in columns])}: each different word as a random point, with "
-            "others up to the number that the plan allows. Server and compensator multiply them by keys of "
-            "their own; this cohort gets a random number for each word, as every other cohort that has it",
+            "others up to the number that the plan allows. The compensator multiplies them by a key of its "
+            "own; this cohort gets a random number for each word, as every other cohort that has it",
             Form.MASKED,
             "nobody",
             TO_KEY_HOLDERS,

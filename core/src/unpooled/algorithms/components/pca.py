@@ -82,8 +82,8 @@ def columns_of(file: str, tables: Mapping[str, Arrays]) -> Arrays:
 
 ABOUT = (
     f"Of components whose eigenvalue is at least {STANDS_OUT} times the next, the direction is that of the "
-    "pooled genotypes to the plan's tolerance. Others are mostly chance, as they are in PLINK. The error is "
-    "the most that 1 - |cos| can be."
+    "pooled genotypes to the plan's tolerance, unless the pool has too few people for the rounds that this "
+    "takes. Others are mostly chance, as they are in PLINK. The error is the most that 1 - |cos| can be."
 )
 
 
