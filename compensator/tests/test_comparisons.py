@@ -220,14 +220,14 @@ def test_turns_come_one_after_the_other(caller: Caller, side: Side) -> None:
     assert caller.turn(request, 1, seen[0][0]).status_code == 200
     assert refusal(caller.turn(request, 3, seen[2][0])) == (409, "begin_again")  # as another worker has
     path = "/v1/studies/study-1/comparisons/1/turns/{}"
-    for number in (0, 1, 5, 10**30):
+    for number in (0, 1, 5, 10**17):
         response = caller.client.post(path.format(number), content=seen[1][0], headers=HEADERS)
         assert refusal(response) == (409, "other_turn")
     assert caller.turn(request, 2, seen[1][0]).content == seen[1][1]
 
 
 def test_a_round_that_is_not_compared_has_no_turns(caller: Caller, enrolled: Federation) -> None:
-    for round_ in (7, 10**30):
+    for round_ in (7, 10**17):
         request = unchecked(enrolled.opening(), round=round_)
         assert refusal(caller.turn(request, 2, b"")) == (409, "begin_again")
     assert refusal(caller.turn(replace(enrolled.opening(), study="study-2"), 2, b"")) == (
