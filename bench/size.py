@@ -1,6 +1,6 @@
 """Measures a study of many variants that three cohorts list differently: peak memory of each party, and time.
 
-    python bench/size.py [--variants 1000000 3000000] [--samples 300] [--by-id]
+    python bench/size.py [--variants 1000000 3000000] [--samples 300] [--by-id] [--pgen]
 
 Each cohort lacks another hundredth of the variants, so that all three lists travel and are compared. One in
 twelve is an insertion or deletion, as among imputed variants. The genotypes of 65,536 variants are repeated.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -34,14 +35,18 @@ def main() -> None:
     parser.add_argument("--variants", type=int, nargs="+", default=[1_000_000, 3_000_000])
     parser.add_argument("--samples", type=int, default=300, help="of each of three cohorts")
     parser.add_argument("--by-id", action="store_true", help="match variants by ID instead of place")
+    parser.add_argument("--pgen", action="store_true", help="give the cohorts .pgen files, made by plink2")
     arguments = parser.parse_args()
     for variants in arguments.variants:
-        measure(variants, arguments.samples, by_id=arguments.by_id)
+        measure(variants, arguments.samples, by_id=arguments.by_id, pgen=arguments.pgen)
 
 
-def measure(variants: int, samples: int, *, by_id: bool) -> None:
+def measure(variants: int, samples: int, *, by_id: bool, pgen: bool) -> None:
     data = generated(variants, samples)
-    cohorts = [word for k in range(COHORTS) for word in ("--bfile", str(data / f"cohort{k + 1}"))]
+    prefixes = [data / f"cohort{k + 1}" for k in range(COHORTS)]
+    if pgen:
+        make_pgen(prefixes)
+    cohorts = [word for prefix in prefixes for word in ("--pfile" if pgen else "--bfile", str(prefix))]
     command = [sys.executable, "-m", "unpooled_webapp", "rehearse", "--test", "chi-square", *cohorts]
     started = time.perf_counter()
     place = [] if by_id else ["--by-place"]
@@ -49,7 +54,8 @@ def measure(variants: int, samples: int, *, by_id: bool) -> None:
     if largest is None:
         sys.exit("bench: the study failed")
     report = json.loads((data / "ours.report.json").read_text())
-    print(f"\n{variants:,} variants by {'ID' if by_id else 'place'}, three cohorts of {samples:,}")
+    how = f"by {'ID' if by_id else 'place'}, in {'.pgen' if pgen else '.bed'} files"
+    print(f"\n{variants:,} variants {how}, three cohorts of {samples:,}")
     print(f"  agreed on {report['variants']:,} variants")
     print(f"  whole command {time.perf_counter() - started:.0f} s")
     for phase, seconds in report["seconds"]["phases"].items():
@@ -74,6 +80,13 @@ def generated(variants: int, samples: int) -> Path:
             write_block(data, start, min(start + BLOCK, variants), variants, tile, random)
         (data / "done").touch()
     return data
+
+
+def make_pgen(prefixes: list[Path]) -> None:
+    for prefix in prefixes:
+        if not prefix.with_suffix(".pgen").exists():
+            command = ["plink2", "--bfile", prefix, "--make-pgen", "--out", prefix]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
 def write_people(path: Path, samples: int, family: str) -> None:
