@@ -48,7 +48,7 @@ PLAN_DIGEST, LIST_DIGEST, LIST = (
 )
 """Quantities that are no answers, as table and ledger call them."""
 
-TO_SERVER, TO_COMPENSATOR, TO_KEY_HOLDERS, TO_COHORTS, TO_COORDINATOR = (
+TO_SERVER, TO_COMPENSATOR, TO_SERVER_AND_COMPENSATOR, TO_COHORTS, TO_COORDINATOR = (
     "server",
     "compensator",
     "server, compensator",
@@ -285,7 +285,7 @@ def _coded(plan: Plan) -> Iterator[Leaving]:
             "own; this cohort gets a random number for each word, as every other cohort that has it",
             Form.MASKED,
             "nobody",
-            TO_KEY_HOLDERS,
+            TO_SERVER_AND_COMPENSATOR,
             "nothing: neither a word, nor how many there are",
             f"{most:,} points of {8 * codes.POINT_BYTES} bits",
             most * codes.POINT_BYTES,

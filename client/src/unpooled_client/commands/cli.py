@@ -135,5 +135,5 @@ def main() -> None:
         traceback.print_exc()
         click.echo("This program failed. Please report the lines above to its makers.", err=True)
         code = 6
-    gc.freeze()  # else Python looks through half a million objects, several times, before it ends
+    gc.freeze()  # else Python looks through all objects, several times, before it ends
     sys.exit(code if isinstance(code, int) else 0)

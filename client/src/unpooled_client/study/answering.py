@@ -134,8 +134,8 @@ class Work:
                 cohort = cast(Cohort, self.coding.coded(cast(ArrayTable, cohort)))
         dealing = self.answerer.dealing(message, question, panel)
         dealt = self.session.spawn(self._deal, dealing) if dealing else None
-        self.answerer.enter(message, question, panel)  # what it refuses must not change what is derived
         if self.terms.plan.components:
+            self.answerer.enter(message, question, panel)  # what it refuses must not change what is derived
             with self._told(Doing.COMPUTING), self.places:
                 cohort = self.deriving.extended(cohort, question)
         with self._told(Doing.COMPUTING), self.places:

@@ -13,7 +13,7 @@ from unpooled.algorithms.tables.encoding.coding import as_codes, blinding, unbli
 from unpooled.algorithms.tables.encoding.options import OWN
 from unpooled.cohort import ArrayTable
 from unpooled.errors import ProtocolError
-from unpooled.leaving import CODES, TO_KEY_HOLDERS, Form
+from unpooled.leaving import CODES, TO_SERVER_AND_COMPENSATOR, Form
 from unpooled.plan import Plan
 from unpooled.protocol import messages
 from unpooled.protocol.codes import untagged
@@ -84,7 +84,7 @@ class Coding:
             messages.signed_points(self.terms.purpose, place, points)
         )
         title = plan.dictionaries[column].title
-        self.sent(self.session.record(f"{CODES}: {title}", points, Form.MASKED, TO_KEY_HOLDERS))
+        self.sent(self.session.record(f"{CODES}: {title}", points, Form.MASKED, TO_SERVER_AND_COMPENSATOR))
         answered = self.session.api.put_codes(place, points, signature)
         try:
             return unblinded(own, untagged(self.seed, place, points, answered))

@@ -1,4 +1,4 @@
-"""Codes of words under the compensator's key, through a server that learns neither words nor codes.
+"""Codes of words under the compensator's key, through a server that cannot make one.
 
     cohort: x → P(x)·r      compensator: ·c, and a tag of its answer      cohort: ·1/r → P(x)·c → code
 
