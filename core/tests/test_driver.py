@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -89,6 +93,49 @@ def test_whatever_ends_has_a_value_that_can_be_kept() -> None:
     assert {type(each).__name__ for value in values if isinstance(value, tuple) for each in value} == {
         "Counted"
     }
+
+
+def stored_of(call: Call[Any], study: Study, federation: Any, stored: dict[str, set[bytes]]) -> Any:
+    """Run a branch; its value. `stored` gets, by procedure, what a server keeps: calls, and values."""
+    running, came = Running(call, federation.kinds), None
+    while True:
+        stored.setdefault(running.call.procedure.name, set()).add(codec.encode(running.call.arguments))
+        outcome = running.go_on(came)
+        match outcome.waits_for:
+            case None:
+                stored[call.procedure.name].add(codec.encode(outcome.value))
+                return outcome.value
+            case Each(calls=calls):
+                came = [stored_of(one, study, federation, stored) for one in calls]
+            case asked:
+                came = federation.total(asked)
+
+
+READ = """
+import json, os, sys
+from unpooled.procedure import PROCEDURES
+for name, kept in json.load(sys.stdin).items():
+    if not (child := os.fork()):  # a process of its own for each, which has loaded none of the methods
+        for data in kept:
+            PROCEDURES[name].value(bytes.fromhex(data))
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        sys.exit(name)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_process_that_has_loaded_no_method_reads_all_that_is_stored() -> None:
+    plain = [of_variants(test, files=("assoc",)) for test in ("chi-square", "linear", "logistic")]
+    stored: dict[str, set[bytes]] = {}
+    others = [*(name for name in STUDIES if "," not in name), "logistic, beside components", "linear, apart"]
+    for small in [*plain, *(STUDIES[name]() for name in others)]:
+        study = study_of(small.plan, small.panel)
+        federation = run._Federation(small.plan, small.cohorts, questions_of(small.plan))
+        stored_of(whole(study), study, federation, stored)
+    assert len(stored) > 45  # nearly every procedure that there is
+    kept = json.dumps({name: [data.hex() for data in each] for name, each in stored.items()})
+    subprocess.run([sys.executable, "-c", READ], input=kept, text=True, check=True)
 
 
 # Made-up procedures

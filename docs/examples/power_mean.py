@@ -7,11 +7,11 @@ from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 
-from unpooled.algorithms import ALGORITHMS
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.shared.standardise import fraction_bits
 from unpooled.algorithms.tables.census import CountValues, count_values
 from unpooled.cohort import ArrayTable, Table
+from unpooled.method_modules import TABLES
 from unpooled.options import Whole
 from unpooled.panel import Panel
 from unpooled.plan import NONE, Plan
@@ -99,7 +99,7 @@ POWER_MEAN = Algorithm(
     table="features",
     summarise=lambda tables: None,
 )
-ALGORITHMS[POWER_MEAN.name] = POWER_MEAN  # in the program this is the line in the registry
+TABLES[POWER_MEAN.name] = __name__  # in the program this line stands in the table of modules
 
 
 def tables() -> Iterator[ArrayTable]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import BinaryIO
 
-from unpooled.algorithms import ALGORITHMS, TESTS
 from unpooled.algorithms.algorithm import AboutFile
 from unpooled.algorithms.chi_square import CHI_SQUARE
 from unpooled.options import Answer, Choice, Number, Numbers, Place, Switch, Whole, Wholes, Words
@@ -57,7 +56,3 @@ ONE_MORE = replace(
     file_name=lambda file, plan: "asked.tsv" if file == "asked" else CHI_SQUARE.file_name(file, plan),
     options=OPTIONS,
 )
-
-
-def register() -> None:
-    TESTS[ONE_MORE.name] = ALGORITHMS[ONE_MORE.name] = ONE_MORE

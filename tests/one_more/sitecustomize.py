@@ -1,5 +1,5 @@
 """Python imports this at its start where PYTHONPATH has this folder: every party then knows one more test."""
 
-import one_more_test
+from unpooled.method_modules import VARIANTS
 
-one_more_test.register()
+VARIANTS["one-more"] = "one_more_test"

@@ -16,8 +16,8 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from numba import njit
 
+from unpooled.compiled import compiled
 from unpooled.protocol.masking import Modular, Scheme
 
 _INFO = b"unpooled/check/1"
@@ -65,7 +65,7 @@ def _combination(coefficients: np.ndarray, words: np.ndarray, bits: int) -> int:
     return total - ((int(low) + (int(high) << 32)) << (bits - 1))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _digits(coefficients: Any, words: Any, place: Any, flip: Any) -> Any:
     """Digits to the base 2^32, not carried, of the sum of coefficient times 32 bits of a word."""
     first = second = third = np.uint64(0)
@@ -78,7 +78,7 @@ def _digits(coefficients: Any, words: Any, place: Any, flip: Any) -> Any:
     return first, second, third
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _digit_sums(coefficients: Any) -> Any:
     """The sums of the low and of the high halves."""
     low = high = np.uint64(0)

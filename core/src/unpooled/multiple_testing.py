@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from unpooled.compiled import compiled
 from unpooled.statistics import (
     chi_square_neg_log10_p,
     chi_square_p_value,
@@ -138,7 +138,7 @@ def _two_sided(size: Floats, freedom: NDArray[np.integer] | None) -> Floats:
     return chi_square_p_value(chi_square_neg_log10_p(chi_square), chi_square)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _in_any(p: Any, tests: Any) -> Any:
     """1 - (1 - p)^tests, (k,). By the C library, as PLINK: NumPy's own functions differ in the last bit,
     which near 1 is all that is left of a small result."""

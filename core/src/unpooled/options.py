@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from unpooled import method_modules
 from unpooled.protocol import codec
 
 if TYPE_CHECKING:
@@ -409,11 +410,14 @@ def remember(options: Iterable[Option], test: str = "") -> None:
 
 def called(name: str) -> Option:
     """The option of this name; KeyError if no algorithm has one."""
+    if name not in _called:
+        method_modules.load_all()
     return _called[name]
 
 
 def of_test(test: str) -> tuple[Option, ...] | None:
-    """The options that a plan of this test has; None if no such test is loaded."""
+    """The options that a plan of this test has; None if there is no such test."""
+    method_modules.load(test)
     return _of_test.get(test)
 
 

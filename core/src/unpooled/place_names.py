@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import DTypeLike, NDArray
 
 from unpooled.chromosomes import chromosome_name
+from unpooled.compiled import compiled
 
 LONG_ALLELE = 20
 
@@ -94,7 +94,7 @@ def _short(allele: bytes) -> bytes:
     return allele if len(allele) <= LONG_ALLELE else hashlib.sha256(allele).hexdigest()[:LONG_ALLELE].encode()
 
 
-@njit(cache=True)
+@compiled
 def _fill(text, end, chromosome, position, first, second, out):  # type: ignore[no-untyped-def]
     for k in range(len(position)):
         at = _copy(text, end, chromosome[k], out[k], 0)
@@ -106,7 +106,7 @@ def _fill(text, end, chromosome, position, first, second, out):  # type: ignore[
         _copy(text, end, 256 + second[k], out[k], at + 1)
 
 
-@njit(cache=True)
+@compiled
 def _copy(text, end, word, row, at):  # type: ignore[no-untyped-def]
     """Write a word from `at`; where it ends."""
     for i in range(end[word - 1] if word else 0, end[word]):
@@ -115,7 +115,7 @@ def _copy(text, end, word, row, at):  # type: ignore[no-untyped-def]
     return at
 
 
-@njit(cache=True)
+@compiled
 def _number(value, row, at):  # type: ignore[no-untyped-def]
     """Write a whole number in decimal from `at`; where it ends."""
     if value < 0:

@@ -129,12 +129,15 @@ class Plan:
             "cohorts": cohorts,
             "compensator_key": compensator_key,
         }
+        options.of_test(test)  # loads its options, so that no other test's are looked through
         fields = {name: given.pop(name, field.default) for name, field in _fields().items()}
         vars(self).update(fields, options=_held(given))
         if problems := {field: problem for field, problem in self._problems() if problem}:
             raise PlanError(problems)
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # Python's own, such as __deepcopy__: no reason to look through all methods
+            raise AttributeError(name)
         try:
             option = options.called(name)
         except KeyError:
@@ -329,6 +332,7 @@ class Plan:
     @classmethod
     def from_record(cls, values: Mapping[str, Any]) -> Plan:
         """The plan of a decoded record; CodecError for any other than `record_fields` would give."""
+        options.of_test(str(values.get("test")))
         for name, value in values.items():
             if not codec.conforms(value, _type_of(name)):
                 raise CodecError(f"Plan.{name}: {type(value).__name__} is of the wrong type")
@@ -357,6 +361,7 @@ class Plan:
     def from_json(cls, values: Mapping[str, Any]) -> Plan:
         """The plan that JSON values describe; PlanError names every field that is wrong."""
         problems, found = {}, {}
+        options.of_test(str(values.get("test")))
         for name, value in values.items():
             try:
                 found[name] = _read(name, value)

@@ -31,6 +31,8 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 
+from unpooled import method_modules
+from unpooled.errors import CodecError
 from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.protocol import codec
@@ -110,11 +112,19 @@ class Procedure(Generic[P, T]):
 
     def call(self, study: Study, arguments: bytes) -> Call[T]:
         """The call whose arguments were stored; CodecError for others."""
-        return Call(self, study, codec.decode(arguments, self._records))
+        return Call(self, study, self._decoded(arguments))
 
     def value(self, data: bytes) -> T:
         """The value that was stored."""
-        return typing.cast(T, codec.decode(data, self._records))
+        return typing.cast(T, self._decoded(data))
+
+    def _decoded(self, data: bytes) -> Any:
+        try:
+            return codec.decode(data, self._records)
+        except CodecError:  # perhaps for a record of a method that was not loaded when these were collected
+            method_modules.load_all()
+            vars(self).pop("_records", None)
+            return codec.decode(data, self._records)
 
     @functools.cached_property
     def _records(self) -> dict[str, type]:
@@ -137,7 +147,17 @@ def _collect_records(hint: Any, found: dict[str, type]) -> None:
             _collect_records(subclass, found)
 
 
-PROCEDURES: dict[str, Procedure[Any, Any]] = {}
+class _Procedures(dict[str, Procedure[Any, Any]]):
+    """Procedures by name; what declares one is imported when it is first looked up."""
+
+    def __missing__(self, name: str) -> Procedure[Any, Any]:
+        method_modules.load(name)
+        if name not in self:
+            raise KeyError(name)
+        return self[name]
+
+
+PROCEDURES = _Procedures()
 """All that can run as branches, by the names under which they are stored."""
 
 

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from unpooled.words import MISSING, REST
+
 WORD_BYTES = 48
 """The longest word, in UTF-8."""
 PIECE_BYTES = 4
@@ -27,6 +29,11 @@ _MOST_HALVINGS = 64 - 8 * PIECE_BYTES
 def fits(word: str) -> bool:
     """Whether a word is short enough to be spelled."""
     return 0 < len(word.encode()) <= WORD_BYTES
+
+
+def is_looked_for(word: str) -> bool:
+    """Whether a word may be found: it can be spelled, and stands for nothing else in a dictionary."""
+    return fits(word) and word not in (REST, MISSING)
 
 
 def blinded(words: Sequence[str]) -> np.ndarray:

@@ -12,8 +12,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from unpooled.compiled import compiled
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -200,7 +201,7 @@ _START = 2.0**-83
 _EQUAL = 2.0**-44
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def hardy_weinberg_p(hets: Any, homs_1: Any, homs_2: Any) -> Any:
     """P of the exact test of Hardy-Weinberg equilibrium (Wigginton, Cutler and Abecasis 2005), float64 (m,).
 
@@ -213,7 +214,7 @@ def hardy_weinberg_p(hets: Any, homs_1: Any, homs_2: Any) -> Any:
     return result
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _exact_p(het: Any, homs_1: Any, homs_2: Any) -> Any:
     rare, common = min(homs_1, homs_2), max(homs_1, homs_2)
     alleles = 2.0 * (het + rare + common)
@@ -229,7 +230,7 @@ def _exact_p(het: Any, homs_1: Any, homs_2: Any) -> Any:
     return tail / (tail + likelier)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _neighbour(het: Any, rare: Any, common: Any, up: Any) -> Any:
     """The table with two hets more (or fewer), and how many times as likely it is."""
     if up:
@@ -239,7 +240,7 @@ def _neighbour(het: Any, rare: Any, common: Any, up: Any) -> Any:
     return het - 2.0, rare + 1.0, common + 1.0, factor
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _sum_inwards(het: Any, rare: Any, common: Any, up: Any) -> Any:
     """Sums over the tables likelier than the observed one, and over it and those beyond them."""
     likelier, tail = 0.0, _START * (1.0 - _EQUAL)
@@ -255,7 +256,7 @@ def _sum_inwards(het: Any, rare: Any, common: Any, up: Any) -> Any:
     return likelier, tail
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _sum_tail(het: Any, rare: Any, common: Any, up: Any, term: Any, tail: Any) -> Any:
     """`tail` and the tables beyond this one, until they no longer count."""
     while (rare > 0.5) if up else (het > 1.5):

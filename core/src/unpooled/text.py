@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from unpooled.compiled import compiled
 
 Bytes = NDArray[np.uint8]
 Positions = NDArray[np.int64]
@@ -112,7 +113,7 @@ def distinct(text: Bytes, start: Positions, end: Positions) -> tuple[NDArray[np.
     return code, [text[start[k] : end[k]].tobytes() for k in first]
 
 
-@njit(cache=True)
+@compiled
 def _count(text: Bytes) -> tuple[int, int]:
     words, rows = 0, 0
     inside, empty = False, True
@@ -128,7 +129,7 @@ def _count(text: Bytes) -> tuple[int, int]:
     return words, rows
 
 
-@njit(cache=True)
+@compiled
 def _fill(
     text: Bytes, number: int, start: Positions, end: Positions, row: Positions, line: Positions
 ) -> None:
@@ -157,14 +158,14 @@ def _fill(
     row[rows] = words
 
 
-@njit(cache=True)
+@compiled
 def _copy(text: Bytes, start: Positions, end: Positions, out: NDArray[np.uint8]) -> None:
     for k in range(len(start)):
         for i in range(end[k] - start[k]):
             out[k, i] = text[start[k] + i]
 
 
-@njit(cache=True)
+@compiled
 def _integers(
     text: Bytes, start: Positions, end: Positions, values: NDArray[np.int64], good: NDArray[np.bool_]
 ) -> None:
@@ -185,7 +186,7 @@ def _integers(
             good[k] = True
 
 
-@njit(cache=True)
+@compiled
 def _same(text: Bytes, a: int, a_end: int, b: int, b_end: int) -> bool:
     if a_end - a != b_end - b:
         return False
@@ -195,7 +196,7 @@ def _same(text: Bytes, a: int, a_end: int, b: int, b_end: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@compiled
 def _classify(
     text: Bytes, start: Positions, end: Positions, table: NDArray[np.int32], code: NDArray[np.uint32]
 ) -> int:

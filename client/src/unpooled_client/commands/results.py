@@ -13,8 +13,7 @@ from unpooled_client.commands.run import state_folder
 from unpooled_client.commands.screen import screen_for
 from unpooled_client.network.api import Network
 from unpooled_client.state.events import Compared, Event, Exit, Failed
-from unpooled_client.study.comparing import TOP
-from unpooled_client.study.engine import Engine
+from unpooled_client.study.engine import TOP, Engine
 
 
 @click.command(epilog=EXIT_CODES)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from unpooled.chromosomes import chromosome_name
 from unpooled.frequency_option import FAR
@@ -16,8 +17,10 @@ from unpooled.plan import Plan
 from unpooled_client.compare import across
 from unpooled_client.compare.estimates import Contrast, Estimate
 from unpooled_client.compare.frequencies import Frequencies
-from unpooled_client.compare.tables import Beside
 from unpooled_client.state.written import Written
+
+if TYPE_CHECKING:
+    from unpooled_client.compare.tables import Beside
 
 _NAME = "own-against-pool"
 TITLE = "This cohort against the pool"

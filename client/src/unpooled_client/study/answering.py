@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from unpooled.cohort import ArrayTable, Cohort
 from unpooled.leaving import DEALING, TO_SERVER, Form
@@ -23,7 +23,6 @@ from unpooled_client.state.events import Event, Paused, Resumed, Sent, StepProgr
 from unpooled_client.state.fingerprint import Fingerprint
 from unpooled_client.study.book import open_book
 from unpooled_client.study.cluster import Cluster, Compute, compute_here
-from unpooled_client.study.coding import Coding
 from unpooled_client.study.deriving import Deriving
 from unpooled_client.study.joining import changed_terms
 from unpooled_client.study.reading import Alignments, ListApart, Unaligned, announce, guard
@@ -31,6 +30,10 @@ from unpooled_client.study.remaining import Pace, last_pass
 from unpooled_client.study.rounds import Answerer, Dealing, Share
 from unpooled_client.study.session import BEFORE, OVER, Session
 from unpooled_client.study.trust import Terms, check_identity
+
+if TYPE_CHECKING:
+    from unpooled_client.state.folder import Acceptance
+    from unpooled_client.study.coding import Coding
 
 MOST_THREADS = 8
 """A server has no more questions open at once."""
@@ -77,9 +80,14 @@ class Work:
         self.places = threading.Semaphore(self.session.threads)
         self.outbox: list[Sent] = []
         self.at_work: Counter[Doing] = Counter()
-        self.coding = Coding(self.session, self.terms, acceptance.seed, acceptance.own, self.outbox.append)
+        self.coding = self._coding(acceptance) if self.terms.plan.searched else None
         self.deriving = Deriving(self.session.folder, acceptance.seed)
         self.lock = threading.Lock()
+
+    def _coding(self, acceptance: Acceptance) -> Coding:
+        from unpooled_client.study.coding import Coding  # few studies search for words
+
+        return Coding(self.session, self.terms, acceptance.seed, acceptance.own, self.outbox.append)
 
     def _genotypes(self) -> tuple[Path, Fingerprint]:
         """The file that the cluster's workers read, as it was accepted; of a copy, as it is now."""
@@ -129,7 +137,7 @@ class Work:
         self._check_files()
         question = self.answerer.question(message)
         cohort, panel = self.alignments.cohort_for(question)
-        if question.needs_codes:
+        if question.needs_codes and self.coding:
             with self._told(Doing.COMPUTING), self.places:
                 cohort = cast(Cohort, self.coding.coded(cast(ArrayTable, cohort)))
         dealing = self.answerer.dealing(message, question, panel)

@@ -18,7 +18,6 @@ from unpooled.plan import Plan
 from unpooled_client.compare.frequencies import Frequencies, beside_dosages, beside_the_pool
 from unpooled_client.compare.pool import NothingToCompare, file_of, strongest
 from unpooled_client.compare.report import Place, Study, write_tables, write_variants
-from unpooled_client.compare.tables import compare_tables
 from unpooled_client.compare.this_cohort import compare, conditioned, left_out
 from unpooled_client.compare.without_us import read_across
 from unpooled_client.data.cohort import PlinkData
@@ -27,13 +26,9 @@ from unpooled_client.data.options import DataOptions
 from unpooled_client.network.api import Stopped
 from unpooled_client.state.events import Compared, Event
 from unpooled_client.state.written import Written
-from unpooled_client.study.coding import as_in_dictionary
 from unpooled_client.study.deriving import derived_in
 from unpooled_client.study.reading import DataChanged, fetched, guard, open_under
 from unpooled_client.study.session import Session
-
-TOP = 20
-"""Variants that are compared, unless told how many."""
 
 
 def compare_with_pool(session: Session, files: Sequence[Path], top: int) -> Generator[Event, None, None]:
@@ -134,6 +129,10 @@ def _panel(session: Session) -> Generator[Event, None, Panel]:
 def _of_tables(
     study: Study, options: DataOptions, files: Sequence[Path], place: Place, session: Session
 ) -> Compared:
+    # A cohort of a study of variants need not load the methods for tables.
+    from unpooled_client.compare.tables import compare_tables
+    from unpooled_client.study.coding import as_in_dictionary
+
     table = cast(ArrayTable, _opened(study.plan, options, session.threads))
     table = as_in_dictionary(session.folder, table, study.plan)
     found = compare_tables(files, table, study.plan)

@@ -22,10 +22,11 @@ import json
 import os
 import platform
 import traceback
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from enum import IntEnum
 from importlib.metadata import version
 from pathlib import Path
+from typing import TypeAlias
 
 from unpooled import leaving
 from unpooled.cohort import ArrayTable
@@ -45,16 +46,18 @@ from unpooled_client.state.written import Written
 from unpooled_client.study import joining, reading, repeating
 from unpooled_client.study.answering import Work
 from unpooled_client.study.cluster import Cluster
-from unpooled_client.study.comparing import TOP, compare_with_pool
 from unpooled_client.study.delivery import agreed_plan, check_offered, deliver, usual_folder
-from unpooled_client.study.encoding import encode
 from unpooled_client.study.failures import Explanation, NotDone, UsageProblem, explain
-from unpooled_client.study.normalizing import transform
-from unpooled_client.study.scoring import project, score
 from unpooled_client.study.session import OVER, Session, StudyEnded
 from unpooled_client.study.trust import Terms, check_identity
 
 _LAST_WORD = 5.0  # seconds to tell the server why we stop
+
+
+TOP = 20
+"""Variants that are compared with the pool, unless told how many."""
+
+_Writes: TypeAlias = Callable[[Session, Plan, DataOptions, Path, ArrayTable | None], Iterator[Event]]
 
 
 class Until(IntEnum):
@@ -289,14 +292,14 @@ class Engine:
     def _end(self, session: Session, study: Study) -> Iterator[Event]:
         with session.clock("results"):
             plan, files = yield from self._deliver(session, study)
-            for file, write in _OF_OWN_PEOPLE:
-                if file in plan.files:
+            for file in plan.files:
+                if write := _of_own_people(file):
                     folder = Path(session.saved.out)
                     yield from write(session, plan, self._options(session), folder, self._table)
         reporting = yield from session.report_timing()
         with contextlib.suppress(TimeoutError):
             reporting.exception(timeout=_LAST_WORD)
-        yield from compare_with_pool(session, files, TOP)
+        yield from _beside_the_pool(session, files, TOP)
         yield _finished(session)
 
     def _only_results(self, top: int) -> Iterator[Event]:
@@ -310,7 +313,7 @@ class Engine:
             raise NotDone(study)
         with session.clock("results"):
             _, files = yield from self._deliver(session, study)
-        yield from compare_with_pool(session, files, top)
+        yield from _beside_the_pool(session, files, top)
         yield _finished(session)
 
     def _deliver(
@@ -366,13 +369,30 @@ class Engine:
             file.write(line_of(text))
 
 
-_OF_OWN_PEOPLE = (
-    (PARAMETERS_FILE, transform),
-    (ENCODING_FILE, encode),
-    (SCORE_FILE, score),
-    (LOADINGS_FILE, project),
-)
-"""Result files with which a cohort writes something about its own people, and how."""
+# What follows is needed at the end of a study, or only in some: nobody waits for it before a consent.
+
+
+def _of_own_people(file: str) -> _Writes | None:
+    """How a cohort writes something about its own people by this result file, if it does."""
+    if file == PARAMETERS_FILE:
+        from unpooled_client.study.normalizing import transform
+
+        return transform
+    if file == ENCODING_FILE:
+        from unpooled_client.study.encoding import encode
+
+        return encode
+    if file in (SCORE_FILE, LOADINGS_FILE):
+        from unpooled_client.study.scoring import project, score
+
+        return score if file == SCORE_FILE else project
+    return None
+
+
+def _beside_the_pool(session: Session, files: Sequence[Path], top: int) -> Iterator[Event]:
+    from unpooled_client.study.comparing import compare_with_pool
+
+    yield from compare_with_pool(session, files, top)
 
 
 def _started() -> Started:

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from unpooled import method_modules
 from unpooled.algorithms.algorithm import Algorithm
-from unpooled.algorithms.chi_square import CHI_SQUARE
-from unpooled.algorithms.components.first import components_first
-from unpooled.algorithms.components.pca import PCA
-from unpooled.algorithms.components.questions import ASKS_FIRST
-from unpooled.algorithms.ld.prune import PRUNE
-from unpooled.algorithms.learning import FITS as _FITS
-from unpooled.algorithms.phenotypes import each_phenotype, kinds_of
-from unpooled.algorithms.polygenic import POLYGENIC
 from unpooled.algorithms.presence import Presence
-from unpooled.algorithms.regression.linear import LINEAR
-from unpooled.algorithms.regression.logistic import LOGISTIC
-from unpooled.algorithms.tables import NORMALIZATIONS
-from unpooled.algorithms.tables.encoding import ENCODE
-from unpooled.algorithms.tables.summary import SUMMARY
+from unpooled.algorithms.registry import Registry
 from unpooled.errors import UnpooledError
 from unpooled.plan import NONE, Plan, PlanError
-from unpooled.procedure import Call, Study
+from unpooled.procedure import PROCEDURES, Call, Study
 from unpooled.protocol import codec
 from unpooled.question import Question, words
 from unpooled.sizes import AUTOSOMAL, LISTED, VARIANTS, Sizes
@@ -29,15 +18,13 @@ from unpooled.sizes import AUTOSOMAL, LISTED, VARIANTS, Sizes
 SHARE_BYTES = 4_500_000
 FEWEST_IN_A_CHUNK = 1000
 
-TESTS: dict[str, Algorithm] = {
-    test.name: test for test in (CHI_SQUARE, LINEAR, LOGISTIC, POLYGENIC, PRUNE, PCA)
-}
+TESTS = Registry(method_modules.VARIANTS)
 """The methods for genotypes."""
-FITS: dict[str, Algorithm] = {method.name: method for method in _FITS}
+FITS = Registry(method_modules.MODELS)
 """The methods for tables that fit a model."""
-METHODS: dict[str, Algorithm] = {method.name: method for method in (*NORMALIZATIONS, SUMMARY, ENCODE)} | FITS
+METHODS = Registry(method_modules.TABLES, method_modules.MODELS)
 """The methods for tables."""
-ALGORITHMS = TESTS | METHODS
+ALGORITHMS = Registry(method_modules.VARIANTS, method_modules.TABLES, method_modules.MODELS)
 
 
 def algorithm(name: str) -> Algorithm:
@@ -58,9 +45,14 @@ def check(plan: Plan) -> Algorithm:
 def questions_of(plan: Plan) -> tuple[type[Question], ...]:
     """The kinds of questions that a study under this plan may ask, in their order."""
     asks = algorithm(plan.test).asks
+    # Few studies have several phenotypes or components, and the others need not load what asks of these.
     if is_each_apart(plan):
+        from unpooled.algorithms.phenotypes import kinds_of
+
         asks = tuple(kinds_of(plan, asks))
     if plan.components:
+        from unpooled.algorithms.components.questions import ASKS_FIRST
+
         asks = (*ASKS_FIRST, *asks)
     return (Presence, *asks) if plan.panel_mode == "list" else asks
 
@@ -73,10 +65,10 @@ def is_each_apart(plan: Plan) -> bool:
 def whole(study: Study) -> Call[None]:
     """The whole study, not begun yet."""
     plan, method = study.plan, algorithm(study.plan.test).procedure
-    call = each_phenotype(study, method.name) if is_each_apart(plan) else method(study)
+    call = PROCEDURES["phenotypes"](study, method.name) if is_each_apart(plan) else method(study)
     if not plan.components:
         return call
-    return components_first(study, call.procedure.name, codec.encode(call.arguments))
+    return PROCEDURES["components/first"](study, call.procedure.name, codec.encode(call.arguments))
 
 
 def with_chunks(plan: Plan) -> Plan:

@@ -114,6 +114,7 @@ class Algorithm:
 
     def __post_init__(self) -> None:
         options.remember(self.options, self.name)
+        DECLARED[self.name] = self
 
     @property
     def is_compared(self) -> bool:
@@ -147,3 +148,7 @@ class Algorithm:
             if name not in own:
                 found[name] = rules.get(name, f"{self.title} does not have this")
         return {**rules, **found}
+
+
+DECLARED: dict[str, Algorithm] = {}
+"""All whose modules have been imported; `Registry` imports others."""

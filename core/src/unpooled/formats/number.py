@@ -17,8 +17,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from unpooled.compiled import compiled
 
 LONGEST = 32
 """More bytes than any number takes that is written here."""
@@ -62,14 +63,14 @@ def blanks(size: int) -> NDArray[np.uint8]:
     return np.full(size, _BLANK, np.uint8)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _round_half_even(value: Any, digits: Any) -> Any:
     """Nearest integer; what is within PLINK's tolerance of a half goes to the even one. Below 2^32."""
     whole = np.uint32(value)
     return whole + np.uint32((value - whole) + _PUSH[digits - 1, whole & np.uint32(1)])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def count_digits(value: Any) -> Any:
     """How many digits a whole number from 0 to 2^32 - 1 has."""
     length = 1
@@ -78,7 +79,7 @@ def count_digits(value: Any) -> Any:
     return length
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _write_digits(buffer: Any, at: Any, value: Any, length: Any) -> Any:
     """The last `length` decimal digits of a number below 2^32, with leading zeros."""
     ten = np.uint32(10)
@@ -90,14 +91,14 @@ def _write_digits(buffer: Any, at: Any, value: Any, length: Any) -> Any:
     return at + length
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def write_whole(buffer: Any, at: Any, value: Any, width: Any) -> Any:
     """A whole number from 0 to 2^32 - 1, right-aligned."""
     length = count_digits(value)
     return _write_digits(buffer, at + max(width - length, 0), value, length)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _scaled(value: Any, digits: Any) -> Any:
     """A positive, finite number as (n, decimals, exponent): n / 10^decimals x 10^exponent, rounded.
 
@@ -133,7 +134,7 @@ def _scaled(value: Any, digits: Any) -> Any:
     return _round_half_even(value * _TENS[decimals], digits), decimals, exponent
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def write_real(buffer: Any, at: Any, value: Any, digits: Any, width: Any) -> Any:
     """A real number with 1 to 8 significant digits, right-aligned; `nan`, `inf`, `-inf` for what is none."""
     if np.isnan(value):
@@ -172,7 +173,7 @@ def write_real(buffer: Any, at: Any, value: Any, digits: Any, width: Any) -> Any
     return at
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def write_scaled(buffer: Any, at: Any, value: Any, down: Any, digits: Any, width: Any) -> Any:
     """A number from 1 to 10 times 10^-down, `down` above 1, with 1 to 8 significant digits, right-aligned."""
     ten = np.uint32(10)
@@ -196,7 +197,7 @@ def write_scaled(buffer: Any, at: Any, value: Any, down: Any, digits: Any, width
     return _write_digits(buffer, at + 2, down, places)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def write_text(buffer: Any, at: Any, text: Any, start: Any, end: Any, width: Any) -> Any:
     """The bytes of `text` from `start` to `end`, right-aligned."""
     at += max(width - (end - start), 0)

@@ -15,9 +15,9 @@ from itertools import islice
 from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from unpooled.compiled import compiled, inlined
 from unpooled.formats.number import (
     LONGEST,
     blanks,
@@ -200,7 +200,7 @@ def _stack(columns: Sequence[NDArray[Any]], rows: int, dtype: type) -> NDArray[A
     return np.array(columns, dtype).reshape(len(columns), rows)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@inlined
 def _end(names: Any, start: Any, size: Any) -> Any:
     """The index after the last byte of a name, without the zeros that fill it up."""
     end = start + size
@@ -209,7 +209,7 @@ def _end(names: Any, start: Any, size: Any) -> Any:
     return end
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _write_slashed(buffer: Any, at: Any, values: Any, width: Any) -> Any:
     """Write whole numbers with slashes between them, right-aligned; return the index after the last."""
     length = values.shape[0] - 1
@@ -224,7 +224,7 @@ def _write_slashed(buffer: Any, at: Any, values: Any, width: Any) -> Any:
     return at
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _write_rows(
     buffer: Any,
     rows: Any,

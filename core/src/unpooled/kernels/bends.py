@@ -14,9 +14,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from unpooled.compiled import compiled, inlined
 from unpooled.kernels.columns import add
 
 BLOCK = 256
@@ -48,7 +48,7 @@ def bend_sums(
     return out
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@inlined
 def _grown(y: Any) -> Any:
     """(e^y - 1) / y, and the derivative of it."""
     if abs(y) < _SERIES:
@@ -74,7 +74,7 @@ def _grown(y: Any) -> Any:
     return (power - 1) / y, (power * (y - 1) + 1) / (y * y)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _bend_sums(
     offsets: Any, mirror: Any, centre: Any, powers: Any, units: Any, derivative_unit: Any, out: Any
 ) -> None:

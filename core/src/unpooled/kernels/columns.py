@@ -10,8 +10,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from unpooled.compiled import compiled, inlined
 
 BLOCK = 512
 _SMALLEST, _LARGEST = -1100, 1100
@@ -52,7 +53,7 @@ def within_powers(values: NDArray[np.float64], powers: NDArray[np.int64]) -> NDA
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@inlined
 def add(total: Any, lost: Any, x: Any) -> Any:
     """Sum and what its rounding lost, with x added."""
     new = total + x
@@ -60,7 +61,7 @@ def add(total: Any, lost: Any, x: Any) -> Any:
     return new, lost + ((total - (new - back)) + (x - back))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _moments(values: Any, centre: Any, first: Any, second: Any, sums: Any, squares: Any) -> None:
     for start in range(0, values.shape[0], BLOCK):
         for k in range(values.shape[1]):
@@ -76,7 +77,7 @@ def _moments(values: Any, centre: Any, first: Any, second: Any, sums: Any, squar
             squares[0, k], squares[1, k] = square, square_lost
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _count_exponents(values: Any, counts: Any) -> None:
     """Add to `counts` how many values of each column need which power of two to cover them."""
     for start in range(0, values.shape[0], BLOCK):

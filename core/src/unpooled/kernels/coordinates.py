@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from unpooled.compiled import compiled
 
 TOLERANCE = 1e-12
 """Of a coordinate's last change, beside the largest coefficient."""
@@ -29,7 +30,7 @@ def descend(
     return w
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _descend(S: Any, c: Any, lasso: Any, ridge: Any, w: Any, product: Any, tolerance: Any, most: Any) -> None:
     """Passes over all coordinates, and between these over those that are not 0 until they settle."""
     while most > 0:  # passes of both kinds together: without a penalty, copies of a column hardly settle
@@ -42,7 +43,7 @@ def _descend(S: Any, c: Any, lasso: Any, ridge: Any, w: Any, product: Any, toler
                 break
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _pass(S: Any, c: Any, lasso: Any, ridge: Any, w: Any, product: Any, only_active: Any) -> Any:
     """Minimise along each coordinate in turn; the largest change. `product` is S w, kept up to date."""
     largest = 0.0

@@ -15,9 +15,9 @@ the other's go to odd ones, and the groups' masks are laid out in the same way. 
 from typing import Any
 
 import numpy as np
-from numba import njit, types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from unpooled.compiled import compiled, intrinsic, types
 
 PER_WORD = 32
 
@@ -67,7 +67,7 @@ def count_genotypes(words: Words, masks: Words) -> NDArray[np.int64]:
     return counts
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _count(words: Any, masks: Any, counts: Any) -> None:
     half = masks.shape[1]
     sizes = np.zeros(masks.shape[0], np.int64)

@@ -14,13 +14,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from unpooled.cohort import COPY, NO_DOSAGE
+from unpooled.compiled import cgutils, compiled, intrinsic, ir, types
 
 Dosages = NDArray[np.uint16]
 Floats = NDArray[np.float64]
@@ -82,14 +79,14 @@ def over_missing(values: Dosages, columns: Floats) -> Floats:
     return out
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _from_copies(copies: Any, out: Any) -> None:
     for k in range(copies.shape[0]):
         # By way of int32: that is a vector instruction, and a conversion to 16 bits is none.
         out[k] = np.uint16(np.int32(copies[k] * np.float32(COPY))) if copies[k] >= 0 else NO_DOSAGE
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _count(values: Any, members: Any, out: Any) -> None:
     for v in range(values.shape[0]):
         row = values[v]
@@ -105,7 +102,7 @@ def _count(values: Any, members: Any, out: Any) -> None:
             out[v, group, 0], out[v, group, 1], out[v, group, 2] = called, total, squares
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _products(values: Any, second: Any, lanes: Any, squared: Any, out: Any) -> None:
     copies = np.zeros((ROWS, TILE))
     people = values.shape[1]
@@ -125,7 +122,7 @@ def _products(values: Any, second: Any, lanes: Any, squared: Any, out: Any) -> N
                     _add_up(copies, lanes[lane, start:stop], some)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _convert(dosages: Any, second: Any, copies: Any) -> None:
     """Copies of the allele that counts, 0 for a missing dosage."""
     sign, most = (-1.0 / COPY, 2.0) if second else (1.0 / COPY, 0.0)
@@ -151,7 +148,7 @@ def _adder(context: Any, copies: Any, columns: Any, out: Any) -> Any:
         def array(position: int) -> Any:
             return context.make_array(signature.args[position])(context, builder, arguments[position])
 
-        multiply_add = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
+        multiply_add = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(vector, [vector] * 3), f"llvm.fma.v{LANES}f64"
         )
         dosages, table, target = array(0).data, array(1).data, array(2)
@@ -199,7 +196,7 @@ def _adder(context: Any, copies: Any, columns: Any, out: Any) -> Any:
 _add_up: Any = _adder
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _over_missing(values: Any, columns: Any, out: Any) -> None:
     people = values.shape[1]
     for v in range(values.shape[0]):

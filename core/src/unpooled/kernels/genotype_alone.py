@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from unpooled.compiled import compiled
 
 FARTHEST = 4.0
 """The most steps that are taken at once. Beyond, the likelihood has long bent away from the first step's."""
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def correction(cases: Any, controls: Any, copies: Any) -> Any:
     """How Newton's first step from the model without genotype must change to end at the estimate: (m, 2).
 
@@ -39,7 +40,7 @@ def correction(cases: Any, controls: Any, copies: Any) -> Any:
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _estimate(case: Any, control: Any, copies: Any) -> Any:
     """The coefficient of the genotype and the intercept, by Newton's method with steps that are halved.
 
@@ -68,7 +69,7 @@ def _estimate(case: Any, control: Any, copies: Any) -> Any:
     return slope, intercept
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _evaluate(case: Any, control: Any, copies: Any, slope: Any, intercept: Any) -> Any:
     """Log-likelihood, and Newton's step of slope and intercept; steps of 0 where they are not known."""
     likelihood = r = r_copies = w = w_copies = w_squares = 0.0

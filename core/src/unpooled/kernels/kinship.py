@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from unpooled.compiled import compiled
 from unpooled.kernels.counts import population
 
 SCREEN = 16
@@ -43,7 +43,7 @@ def related(
     return count, pairs[:count], kinship[:count]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _related(
     het: Any, first: Any, second: Any, start: Any, stop: Any, cutoff: Any, pairs: Any, kinship: Any,
     screen: Any, margin: Any,
@@ -61,7 +61,7 @@ def _related(
     return count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _kinship(het: Any, first: Any, second: Any, i: Any, j: Any, words: Any) -> Any:
     both = only_i = only_j = opposite = np.uint64(0)
     for w in range(words):

@@ -12,9 +12,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types
-from numba.extending import intrinsic
+from unpooled.compiled import intrinsic, ir, types
 
 WIDTH = 32
 """Bytes of the vectors that sums are taken in, on every processor: its own width must not show. Nine sums and
@@ -71,7 +69,7 @@ def tile_sums(tile: int, count: int, products: Callable[..., list[Product]]) -> 
             totals = _looped(builder, tile // vector.count, [ir.Constant(vector, None)] * count, add)
             return context.make_tuple(builder, signature.return_type, _over_lanes(builder, totals))
 
-        return types.UniTuple(kind, count)(arrays), generate  # type: ignore[no-untyped-call]
+        return types.UniTuple(kind, count)(arrays), generate
 
     return summed
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from unpooled.compiled import compiled
 
 FITTED, TOO_FEW, CONSTANT, CORRELATED, COLLINEAR, UNSTABLE, NO_RESIDUAL, SEPARATED, UNFINISHED = range(9)
 PENALISED, PENALISED_UNFINISHED, STILL, SINGULAR = 9, 10, 11, 12
@@ -45,7 +46,7 @@ phenotype is, NO_RESIDUAL.
 """
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def least_squares(
     products: Any, with_y: Any, y_squares: Any, people: Any, means: Any, scales: Any, full: Any
 ) -> Any:
@@ -94,7 +95,7 @@ def least_squares(
     return beta, se, code, correlation
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _checked_inverse(products: Any, people: Any, full: Any, spread: Any, inverse: Any, half: Any) -> Any:
     """Inverse of the correlation matrix and roots of the diagonal of `products`; or a reason for NA."""
     p = products.shape[0]
@@ -118,7 +119,7 @@ def _checked_inverse(products: Any, people: Any, full: Any, spread: Any, inverse
     return FITTED
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _invert(matrix: Any, lower: Any) -> Any:
     """Replace a positive definite matrix by its inverse, through Cholesky's factor; False if it is not."""
     p = matrix.shape[0]
@@ -152,7 +153,7 @@ def _invert(matrix: Any, lower: Any) -> Any:
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _entangled(inverse: Any, spread: Any, means: Any, people: Any) -> Any:
     """Whether two estimates, the intercept's among them, correlate beyond 0.99999; negative ones may."""
     p = spread.shape[0]

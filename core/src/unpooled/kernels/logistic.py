@@ -20,12 +20,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from unpooled.cohort import COPY, NO_DOSAGE
+from unpooled.compiled import compiled, inlined, intrinsic, ir, types
 from unpooled.kernels.lanes import Product, muladd, tile_sums
 from unpooled.kernels.penalty import penalise
 from unpooled.kernels.words import COPIES, first_sample, next_samples, without_call
@@ -163,7 +161,7 @@ def _sums(
     return likelihood, gradient, hessian
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _evaluate(
     words: Any, dosages: Any, second: Any, lacking: Any, tables: Any, extra: Any, covariates: Any, rows: Any,
     beta: Any, inverse: Any, fill: Any, exact: Any, numbers: Any, exponent: Any, likelihood: Any,
@@ -227,7 +225,7 @@ def _evaluate(
                 likelihood[v] += _likelihood(eta, e, case, inside)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _multiply(factors: Any, genotype: Any, other: Any, columns: Any, out: Any) -> None:
     """A column that the genotype becomes, times a covariate or alone."""
     coded = genotype if factors[0] == 0 else other
@@ -259,7 +257,7 @@ def _move_four(context: Any, table: Any, row: Any, copies: Any, at: Any) -> Any:
 _move: Any = _move_four
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _decode(quads: Any, table: Any, copies: Any) -> None:
     """Copies of four samples a byte, then zeros. `table` is one of `_QUADS`, flat."""
     for i in range(quads.shape[0]):
@@ -267,7 +265,7 @@ def _decode(quads: Any, table: Any, copies: Any) -> None:
     copies[4 * quads.shape[0] :] = 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _convert(dosages: Any, second: Any, exact: Any, fill: Any, group: Any, copies: Any, valid: Any) -> None:
     """Copies of the people of a tile, then zeros; who has no dosage is left out, or filled in."""
     sign, most = (-1.0 / COPY, 2.0) if second else (1.0 / COPY, 0.0)
@@ -281,7 +279,7 @@ def _convert(dosages: Any, second: Any, exact: Any, fill: Any, group: Any, copie
     copies[dosages.shape[0] :] = 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _take_missing(words: Any, exact: Any, fill: Any, group: Any, copies: Any, valid: Any) -> None:
     """Leave out, or fill in, whoever has no call."""
     for k in range(words.shape[0]):
@@ -295,7 +293,7 @@ def _take_missing(words: Any, exact: Any, fill: Any, group: Any, copies: Any, va
             missing = next_samples(missing)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _predict(beta: Any, genotype: Any, columns: Any, eta: Any) -> None:
     """Linear predictors. Two columns at a time, so that they are stored and loaded half as often."""
     count = columns.shape[0]
@@ -337,7 +335,7 @@ _PRECISIONS = {
 }
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _exponential(eta: Any, bits: Any, powers: Any, e: Any, numbers: Any, exponent: Any) -> None:
     """Clip linear predictors, and e = exp(-|eta|). Loops of few arrays each, or LLVM does not vectorise them.
 
@@ -372,7 +370,7 @@ def _exponential(eta: Any, bits: Any, powers: Any, e: Any, numbers: Any, exponen
         e[i] *= powers[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _weigh(eta: Any, e: Any, case: Any, valid: Any, weight: Any, residual: Any, numbers: Any) -> None:
     """Weights and residuals, given exp(-|eta|)."""
     zero, one = numbers[0], numbers[1]
@@ -423,7 +421,7 @@ _two_with_one = tile_sums(TILE, 2, _of_two_with_one)
 _two_with_two = tile_sums(TILE, 4, _of_two_with_two)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _likelihood(eta: Any, e: Any, case: Any, valid: Any) -> Any:
     """A tile's log-likelihood: y eta - max(eta, 0) - log(1 + e), the logarithm taken of a product.
 
@@ -442,7 +440,7 @@ def _likelihood(eta: Any, e: Any, case: Any, valid: Any) -> Any:
     return total - np.log(e[0])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _sum(genotype: Any, weight: Any, residual: Any, gradient: Any, hessian: Any) -> None:
     """Add a tile's sums about intercept and genotype."""
     p = gradient.shape[0]
@@ -454,7 +452,7 @@ def _sum(genotype: Any, weight: Any, residual: Any, gradient: Any, hessian: Any)
     hessian[p] += square
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _sum_columns(
     columns: Any, genotype: Any, weight: Any, residual: Any, gradient: Any, hessian: Any
 ) -> None:
@@ -491,7 +489,7 @@ def _sum_columns(
         hessian[hessian.shape[0] - 1] += square
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@inlined
 def _place(row: Any, p: Any) -> Any:
     """Where a row of the upper triangle begins, at its diagonal."""
     return row * p - row * (row - 1) // 2

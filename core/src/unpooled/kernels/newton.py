@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from unpooled.compiled import compiled
 from unpooled.kernels.least_squares import (
     COLLINEAR,
     CONSTANT,
@@ -20,7 +20,7 @@ from unpooled.kernels.least_squares import (
 )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def newton(gradient: Any, hessian: Any) -> Any:
     """(step (m, p), half the decrement (m,), variances (m, p), code (m,)) from gradients and Hessians.
 
@@ -47,7 +47,7 @@ def newton(gradient: Any, hessian: Any) -> Any:
     return step, decrement, variance, code
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def inverses(hessian: Any, p: Any) -> Any:
     """Upper triangles of H^-1, (m, p (p + 1) / 2), and log |H|, (m,), from upper triangles of H, p x p.
 
@@ -71,7 +71,7 @@ def inverses(hessian: Any, p: Any) -> Any:
     return found, logarithm
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def dependent(hessian: Any, p: Any) -> Any:
     """plink2's refusals of columns, from weighted products of all with the intercept first: uint8 (m,).
 
@@ -105,7 +105,7 @@ def dependent(hessian: Any, p: Any) -> Any:
     return code
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def positive_definite(triangles: Any, p: Any) -> Any:
     """Which of the matrices with these upper triangles, (m, p (p + 1) / 2), are: bool (m,)."""
     found = np.zeros(len(triangles), np.bool_)
@@ -115,7 +115,7 @@ def positive_definite(triangles: Any, p: Any) -> Any:
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def entangled(hessian: Any, means: Any) -> Any:
     """Whether two estimates correlate beyond 0.99999, which PLINK 1.9 refuses; negative ones may. bool (m,).
 
@@ -143,7 +143,7 @@ def entangled(hessian: Any, means: Any) -> Any:
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _scaled_inverse(triangle: Any, inverse: Any, lower: Any, scale: Any) -> Any:
     """Inverse of a matrix given by its upper triangle, but for `scale` in rows and columns; or a code."""
     p, at = len(scale), 0

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from unpooled.compiled import compiled
 
 MISSING = -9
 _EVEN = 0x5555555555555555
@@ -23,7 +24,7 @@ def pack_copies(copies: NDArray[np.int8]) -> NDArray[np.uint64]:
     return out
 
 
-@njit(cache=True, nogil=True, boundscheck=False)
+@compiled
 def _pack(eights: Any, out: Any, even: Any, odd: Any) -> None:
     """`eights` are eight samples each, uint64 (m, 4 k).
 

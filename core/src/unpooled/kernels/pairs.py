@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from unpooled.compiled import compiled
 from unpooled.kernels.counts import group_masks, population
 
 Words = NDArray[np.uint64]
@@ -70,7 +70,7 @@ def both_heterozygous(
     return out
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _both(bits: Any, lacking: Any, lacks: Any, share: Any, first: Any, second: Any, out: Any) -> None:
     for pair in range(first.shape[0]):
         i, j = first[pair], second[pair]
@@ -84,7 +84,7 @@ def _both(bits: Any, lacking: Any, lacks: Any, share: Any, first: Any, second: A
         out[pair] = total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _split(words: Any, mask: Any, out: Any) -> None:
     """Words of the first and of the second half of a row go together, as in `kernels.counts`."""
     half = mask.shape[0]
@@ -100,7 +100,7 @@ def _split(words: Any, mask: Any, out: Any) -> None:
             out[variant, 2, w] = low & ~high & mask[w]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _products(bits: Any, sign: Any, mean: Any, lacks: Any, first: Any, second: Any, out: Any) -> None:
     for pair in range(first.shape[0]):
         i, j = first[pair], second[pair]
@@ -115,7 +115,7 @@ def _products(bits: Any, sign: Any, mean: Any, lacks: Any, first: Any, second: A
         out[pair] = sign[i] * sign[j] * total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _of_called(homozygous: Any, second: Any, other_homozygous: Any, other_second: Any) -> Any:
     both = unlike = np.uint64(0)
     for w in range(homozygous.shape[0]):
@@ -125,7 +125,7 @@ def _of_called(homozygous: Any, second: Any, other_homozygous: Any, other_second
     return np.int64(both) - 2 * np.int64(unlike)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _over(homozygous: Any, second: Any, who: Any) -> Any:
     """The sum of x over some people."""
     both = unlike = np.uint64(0)
@@ -136,7 +136,7 @@ def _over(homozygous: Any, second: Any, who: Any) -> Any:
     return np.int64(both) - 2 * np.int64(unlike)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _common(some: Any, others: Any) -> Any:
     count = np.uint64(0)
     for w in range(some.shape[0]):

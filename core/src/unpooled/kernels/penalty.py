@@ -10,15 +10,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from unpooled.compiled import compiled
 from unpooled.kernels.lanes import muladd
 
 _MOST_TURNS = 50
 _ENOUGH = 1e-9
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def penalise(
     inverse: Any, genotype: Any, columns: Any, case: Any, weight: Any, residual: Any, row: Any, leverage: Any
 ) -> None:
@@ -42,7 +42,7 @@ def penalise(
         weight[i] *= h
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _times_columns(triangle: Any, genotype: Any, columns: Any, j: Any, row: Any) -> None:
     """The column j of each person times its row of a symmetric matrix from there on, but for itself."""
     own = triangle[0]
@@ -59,7 +59,7 @@ def _times_columns(triangle: Any, genotype: Any, columns: Any, j: Any, row: Any)
             row[i] = muladd(twice, other[i], row[i])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def from_counts(cases: Any, controls: Any, copies: Any) -> Any:
     """Intercept and coefficient of the genotype by Firth's fit without covariates: (m, 2).
 
@@ -71,7 +71,7 @@ def from_counts(cases: Any, controls: Any, copies: Any) -> Any:
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _estimate(case: Any, control: Any, copies: Any) -> Any:
     """From the odds ratio of the alleles, all counts raised by a half, by Newton's steps that are halved."""
     two = copies.max()
@@ -96,7 +96,7 @@ def _estimate(case: Any, control: Any, copies: Any) -> Any:
     return intercept, slope
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _evaluate(case: Any, control: Any, copies: Any, intercept: Any, slope: Any) -> Any:
     """Penalised log-likelihood, and the step of intercept and slope; steps of 0 where they are not known."""
     likelihood = w = w_copies = w_squares = 0.0

@@ -11,12 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from unpooled.cohort import COPY, NO_DOSAGE
+from unpooled.compiled import compiled, intrinsic, ir, types
 
 _CALLS, _OF_EVERYONE, _OF_SOME, _DOSAGES, _OTHERS = 0x07, 0x40, 0x60, 0x60, 0x98
 """What the bits of a record's kind say: how it has its calls; whether everyone has a dosage, or those people
@@ -73,7 +71,7 @@ def unpack_dosages(
     return done
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _unpack(data: Any, starts: Any, lengths: Any, kinds: Any, places: Any, out: Any, done: Any) -> None:
     people = out.shape[1]
     calls = np.empty(people + 3, np.uint16)
@@ -93,7 +91,7 @@ def _unpack(data: Any, starts: Any, lengths: Any, kinds: Any, places: Any, out: 
                 done[k] = _take_some(record[at:values], record[values:], calls, out[places[k]])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _unpack_calls(record: Any, kind: Any, people: Any, calls: Any, fours: Any) -> Any:
     """Whole copies of ALT of everyone. Gives where the calls end in the record, or -1."""
     if kind in _AGAINST_ANOTHER:
@@ -120,7 +118,7 @@ def _unpack_calls(record: Any, kind: Any, people: Any, calls: Any, fours: Any) -
     return _differ(record, size, people, calls)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _differ(record: Any, at: Any, people: Any, calls: Any) -> Any:
     """Set the calls that differ from the usual ones, from their list. Gives where it ends, or -1."""
     count, at = _number(record, at)
@@ -149,7 +147,7 @@ def _differ(record: Any, at: Any, people: Any, calls: Any) -> Any:
     return at
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _number(record: Any, at: Any) -> Any:
     """A number of seven bits a byte, the lowest first, and where it ends: -1 if it does not."""
     value = np.int64(0)
@@ -163,7 +161,7 @@ def _number(record: Any, at: Any) -> Any:
     return np.int64(-1), -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _take_all(values: Any, row: Any) -> Any:
     """Dosages of everyone. False if one is missing, too: then the call counts, which Pgenlib finds."""
     if values.shape[0] != 2 * row.shape[0]:
@@ -177,7 +175,7 @@ def _take_all(values: Any, row: Any) -> Any:
     return lacking == 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _take_some(bits: Any, values: Any, calls: Any, row: Any) -> Any:
     """Dosages of those whose bit is set, and calls of the others. False if there are not as many."""
     people, count = row.shape[0], 0

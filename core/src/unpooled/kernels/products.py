@@ -13,11 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from unpooled.compiled import compiled, intrinsic, ir, types
 from unpooled.kernels.words import COPIES, first_sample, next_samples, without_call
 
 Words = NDArray[np.uint64]
@@ -85,7 +83,7 @@ def _aligned(size: int) -> Floats:
     return room[start : start + size]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _products(quads: Any, which: Any, columns: Any, values: Any, tables: Any, out: Any) -> None:
     """`values` is (4, columns): what a code counts in each column."""
     for start in range(0, quads.shape[1], TILE):
@@ -98,7 +96,7 @@ def _products(quads: Any, which: Any, columns: Any, values: Any, tables: Any, ou
                 _add_rows(tables, quads[v, start:stop], out[v, lane : lane + LANES])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _tabulate(columns: Any, values: Any, tables: Any) -> None:
     """What each pair of genotypes of two samples adds: (samples / 2, 16, LANES), flat."""
     at = 0
@@ -166,7 +164,7 @@ def _row_adder(context: Any, tables: Any, quads: Any, out: Any) -> Any:
 _add_rows: Any = _row_adder
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _over_missing(words: Any, columns: Any, out: Any) -> None:
     samples, count = columns.shape
     for v in range(words.shape[0]):

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from unpooled.compiled import compiled, inlined
 from unpooled.kernels.words import COPIES
 
 Words = NDArray[np.uint64]
@@ -41,7 +41,7 @@ def add_scores(words: Words, second: NDArray[np.bool_], mean: Floats, weights: F
     _add(np.ascontiguousarray(words), np.ascontiguousarray(values), out)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _add(words: Any, values: Any, out: Any) -> None:
     """`values` is (m, 4, s): what a code adds."""
     samples, sums = out.shape
@@ -60,7 +60,7 @@ def _add(words: Any, values: Any, out: Any) -> None:
                 _add_rows(table, codes[: min(32, samples - 32 * w)], out[32 * w :])
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@inlined
 def _add_rows(table: Any, codes: Any, out: Any) -> None:
     if out.shape[1] == 2:  # as the two fits of a score have it: without a loop half the time
         for k, code in enumerate(codes):
@@ -72,7 +72,7 @@ def _add_rows(table: Any, codes: Any, out: Any) -> None:
             out[k, s] += table[code, s]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _tabulate(values: Any, table: Any) -> None:
     """What each combination of four codes adds, the first variant's in the lowest bits."""
     for code in range(256):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types
-from numba.extending import intrinsic
+
+from unpooled.compiled import inlined, intrinsic, ir, types
 
 COPIES = np.array([[2.0, 0.0, 1.0, 0.0], [0.0, 0.0, 1.0, 2.0]])
 """(2, 4): copies of A1, and of A2, by code; none without a call."""
@@ -27,19 +26,19 @@ def _cttz(context: Any, word: Any) -> Any:
 _trailing_zeros: Any = _cttz  # LLVM's own instruction
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@inlined
 def without_call(word: Any) -> Any:
     """The lower bit of each of the 32 samples that has no call."""
     return word & ~(word >> _ONE) & _EVEN
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@inlined
 def first_sample(bits: Any) -> Any:
     """Which of the 32 samples the lowest bit belongs to; there must be one."""
     return np.int64(_trailing_zeros(bits)) // 2
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@inlined
 def next_samples(bits: Any) -> Any:
     """The bits without the lowest."""
     return bits & (bits - _ONE)

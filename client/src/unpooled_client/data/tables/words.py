@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unpooled import spelling
-from unpooled.algorithms.tables.encoding.reading import is_looked_for
 from unpooled.schema import LONGEST_WORD, Column
+from unpooled.spelling import is_looked_for
 from unpooled.words import Words, normal, text_of
 from unpooled_client.data.report import EXAMPLES, Code, shown
 from unpooled_client.data.tables import cells, csv_table, parquet

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from unpooled.compiled import compiled
 
 UNKNOWN, UNLINKED, LINKED = 0, 1, 2
 _MORE = 1 + 2.0**-44
@@ -80,7 +81,7 @@ def walk(
 _NOTED = 3
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _walk(
     starts: Any, ends: Any, band: Any, known: Any, majority: Any, most: Any, noted: Any, removed: Any
 ) -> None:
@@ -104,7 +105,7 @@ def _walk(
                     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _compare(
     first: Any,
     behind: Any,

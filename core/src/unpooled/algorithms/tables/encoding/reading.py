@@ -8,12 +8,12 @@ from collections.abc import Mapping
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from unpooled import spelling
 from unpooled.algorithms.tables.encoding.options import MISSING_IN_REST, MISSING_IS_VALUE
 from unpooled.cohort import Categories
 from unpooled.plan import Plan
 from unpooled.schema import Column
-from unpooled.words import MISSING, REST, Words, normal
+from unpooled.spelling import is_looked_for
+from unpooled.words import MISSING, Words, normal
 
 _INFO = b"unpooled/folds/1"
 
@@ -52,11 +52,6 @@ def _levels_of(words: Words, column: Column, plan: Plan) -> np.ndarray:
     missing = {MISSING_IN_REST: len(place), MISSING_IS_VALUE: len(place) - 1}.get(plan.missing_words, -1)
     known = [normal(word, ignore_case=plan.ignore_case) for word in words.values]
     return words.taken([place.get(word, len(place)) if word else missing for word in known], missing)
-
-
-def is_looked_for(word: str) -> bool:
-    """Whether a word may be found: it can be spelled, and stands for nothing else in a dictionary."""
-    return spelling.fits(word) and word not in (REST, MISSING)
 
 
 def _own_words(words: Words, plan: Plan) -> tuple[np.ndarray, tuple[str, ...]]:

@@ -1,0 +1,71 @@
+"""The table of methods: what each is called, and the module that declares it.
+
+A module is imported when something of its method is first looked up: what the registry knows of it
+(`unpooled.algorithms`), its options (`unpooled.options`), or a procedure by the name under which a branch was
+stored (`unpooled.procedure`). So a program loads the methods that it meets, and no others.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+
+VARIANTS = {
+    "chi-square": ".chi_square",
+    "linear": ".regression.linear",
+    "logistic": ".regression.logistic",
+    "polygenic": ".polygenic",
+    "prune": ".ld.prune",
+    "pca": ".components.pca",
+}
+TABLES = {
+    "z-score": ".tables",
+    "min-max": ".tables",
+    "robust": ".tables",
+    "yeo-johnson": ".tables",
+    "quantiles": ".tables",
+    "summary": ".tables.summary",
+    "encode": ".tables.encoding",
+}
+MODELS = {
+    "logistic-model": ".learning",
+    "linear-model": ".learning",
+    "ridge": ".learning",
+    "lasso": ".learning",
+    "elastic-net": ".learning",
+    "fedheonn": ".learning",
+}
+"""Methods for tables that fit a model."""
+_PARTS = {
+    "components": ".components.first",
+    "firth": ".regression.firth",
+    "ld": ".ld.pruning",
+    "leads": ".ld.leads",
+    "model": ".learning",
+    "panel": ".presence",
+    "phenotype": ".phenotypes",
+    "phenotypes": ".phenotypes",
+    "tables": ".tables",
+}
+"""What methods have in common: the names of its procedures begin so."""
+
+_ALL = (VARIANTS, TABLES, MODELS, _PARTS)
+
+
+def load(name: str) -> None:
+    """Import what declares a method or a procedure: `linear/chunk` is of `linear`. Of other names nothing."""
+    family = re.split("[/ ]", name, maxsplit=1)[0]
+    for modules in _ALL:
+        if family in modules:
+            _import(modules[family])
+
+
+def load_all() -> None:
+    """Import every method."""
+    for modules in _ALL:
+        for module in modules.values():
+            _import(module)
+
+
+def _import(module: str) -> None:
+    import_module(module, "unpooled.algorithms")
