@@ -19,16 +19,11 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 from unpooled_client.commands.check import check
+from unpooled_client.commands.data_flags import data_options, plan_options
 from unpooled_client.data.check import BINS
 from unpooled_client.data.check_page import as_page
 from unpooled_client.data.cohort import open_cohort
-from unpooled_client.data.options import (
-    Covariate,
-    DataOptions,
-    data_options,
-    options_from,
-    plan_options,
-)
+from unpooled_client.data.options import Covariate, DataOptions, options_from
 from unpooled_client.data.report import Report
 from unpooled_client.data.show import as_text, show
 

@@ -37,5 +37,7 @@ OF_BFILE, OF_PFILE = Fileset("bfile", "bed", "bim", "fam"), Fileset("pfile", "pg
 FILESETS = (OF_BFILE, OF_PFILE)
 OF_VCF, OF_BGEN = Copied("vcf", "VCF", (".vcf", ".vcf.gz", ".bcf")), Copied("bgen", "BGEN", (".bgen",))
 COPIED = (OF_VCF, OF_BGEN)
+DOSAGE_FIELDS = ("HDS", "DS", "GP", "GT")
+"""The fields of a VCF that dosages can be taken from, the best first."""
 GENOTYPES = tuple(each.option for each in (*FILESETS, *COPIED))
 """All options that give a cohort's genotypes by one path."""

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from unpooled import options
 from unpooled.chromosomes import MOST_AUTOSOMES, chromosome_codes
 from unpooled.errors import CodecError, UnpooledError
+from unpooled.floors import CASE_CONTROL, MIN_PER_CLASS, MIN_SAMPLES, TRAITS
 from unpooled.options import Covariate as Covariate
 from unpooled.options import as_typed, is_name, refused
 from unpooled.protocol import VERSION, codec
@@ -98,7 +99,7 @@ class Plan:
     phenotype: str
     cohorts: int
     compensator_key: bytes
-    trait: str = "case/control"
+    trait: str = CASE_CONTROL
     build: str = "GRCh38"
     autosomes: int = 22
     chromosomes: tuple[str, ...] = ()
@@ -106,8 +107,8 @@ class Plan:
     nonfounders: bool = False
     allow_no_sex: bool = False
     files: tuple[str, ...] = FILES
-    min_samples: int = 50
-    min_per_class: int = 10
+    min_samples: int = MIN_SAMPLES
+    min_per_class: int = MIN_PER_CLASS
     chunk_size: int = 0
     """Variants in one question; 0 for as many as make a share of a few megabytes."""
     panel_mode: str = "names"
@@ -208,7 +209,7 @@ class Plan:
             ]
         return [
             ("phenotype", is_name(self.phenotype, 200), "the phenotype's name has 1 to 200 characters"),
-            ("trait", self.trait in ("case/control", "quantitative"), "case/control or quantitative"),
+            ("trait", self.trait in TRAITS, " or ".join(TRAITS)),
             ("panel_mode", self.panel_mode in ("names", "list"), "names or list"),
             ("schema", not self.schema, f"goes with the trait {NONE}: a study of tables"),
         ]

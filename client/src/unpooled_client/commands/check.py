@@ -1,4 +1,7 @@
-"""`unpooled-client check`: reads the files, sends nothing, and says what to fix."""
+"""`unpooled-client check`: reads the files, sends nothing, and says what to fix.
+
+What reads and judges them is imported when it is called: `--help` need not wait for it.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +10,17 @@ import os
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
-from unpooled.page import encoded
-from unpooled.schema import schema_from_file
-from unpooled_client.commands.screen import in_lines, progress
-from unpooled_client.data.check_page import as_page
-from unpooled_client.data.closer import Closer, look_closer
-from unpooled_client.data.cohort import open_cohort
-from unpooled_client.data.copies import COPYING
-from unpooled_client.data.options import DataOptions, data_options, options_from, plan_options
-from unpooled_client.data.pieces import Told
-from unpooled_client.data.report import Report
-from unpooled_client.data.show import as_json, show
-from unpooled_client.data.tables import open_table, schema_of
-from unpooled_client.state.files import write_atomically
+from unpooled_client.commands.data_flags import data_options, plan_options
+
+if TYPE_CHECKING:
+    from unpooled_client.data.closer import Closer
+    from unpooled_client.data.options import DataOptions
+    from unpooled_client.data.pieces import Told
+    from unpooled_client.data.report import Report
 
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
@@ -60,6 +56,12 @@ def check(
 
     Ends with status 1 if there are errors, with 0 otherwise. Nothing leaves this computer.
     """
+    from unpooled_client.commands.screen import in_lines, progress
+    from unpooled_client.data.closer import Closer, look_closer
+    from unpooled_client.data.cohort import open_cohort
+    from unpooled_client.data.copies import COPYING
+    from unpooled_client.data.options import options_from
+
     options = options_from(given)
     if html is not None and options.reads(html):
         raise click.BadParameter(f"{html} is one of the data files", param_hint="--html")
@@ -76,12 +78,28 @@ def check(
         report = _check_table(options.table, schema, options)
     report.summary = {"files": _sizes(options)} | report.summary
     if html is not None:
-        write_atomically(html, encoded(as_page(report, datetime.now())))
+        _write_page(report, html)
+    _print(report, to_json=to_json)
+    sys.exit(0 if report.ok else 1)
+
+
+def _write_page(report: Report, html: Path) -> None:
+    from unpooled.page import encoded
+    from unpooled_client.data.check_page import as_page
+    from unpooled_client.state.files import write_atomically
+
+    write_atomically(html, encoded(as_page(report, datetime.now())))
+
+
+def _print(report: Report, *, to_json: bool) -> None:
+    from unpooled_client.data.show import as_json, show
+
     if to_json:
         click.echo(as_json(report))
-    else:
-        show(report, Console(file=sys.stdout))
-    sys.exit(0 if report.ok else 1)
+        return
+    from rich.console import Console
+
+    show(report, Console(file=sys.stdout))
 
 
 def _sizes(options: DataOptions) -> dict[str, str]:
@@ -108,6 +126,10 @@ def _check_for_study(state: Path, options: DataOptions, closer: Closer, told: To
 
 def _check_table(table: Path, schema: Path | None, options: DataOptions) -> Report:
     """What a study would say of a table whose columns are those of the schema, or else all numbers."""
+    from unpooled.schema import schema_from_file
+    from unpooled_client.data.report import Report
+    from unpooled_client.data.tables import open_table, schema_of
+
     report = Report()
     if schema is not None:
         columns = schema_from_file(schema)

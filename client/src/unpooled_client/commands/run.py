@@ -13,9 +13,10 @@ from click.shell_completion import CompletionItem
 
 from unpooled.protocol.invitation import Invitation
 from unpooled_client.commands.cli import EXIT_CODES
+from unpooled_client.commands.data_flags import data_options
 from unpooled_client.commands.options import FOLDER, network_options, state_option
 from unpooled_client.commands.screen import Screen, screen_for
-from unpooled_client.data.options import DataOptions, data_options, options_from
+from unpooled_client.data.options import DataOptions, options_from
 from unpooled_client.network.api import Network
 from unpooled_client.state.events import Event, Exit, Failed, Finished, ReleaseNeeded, ReviewNeeded
 from unpooled_client.state.files import StateError

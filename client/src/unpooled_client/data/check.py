@@ -12,13 +12,14 @@ from unpooled.algorithms import TESTS
 from unpooled.algorithms.shared.groups import complete
 from unpooled.cohort import FEMALE, MALE, UNKNOWN_SEX, Samples
 from unpooled.filesets import OF_PFILE
+from unpooled.floors import CASE_CONTROL, MIN_PER_CLASS, MIN_SAMPLES
 from unpooled_client.data.covariates import Covariates
 from unpooled_client.data.estimate import described
 from unpooled_client.data.fam import Fam
 from unpooled_client.data.fam import kind_of as kind_of_samples
 from unpooled_client.data.layout import kind_of as kind_of_variants
 from unpooled_client.data.numbers import mean
-from unpooled_client.data.options import CASE_CONTROL, MIN_PER_CLASS, MIN_SAMPLES, DataOptions
+from unpooled_client.data.options import DataOptions
 from unpooled_client.data.phenotype import Phenotype
 from unpooled_client.data.report import EXAMPLES, Code, Report, shown
 from unpooled_client.data.variants import Variants, by_chromosome

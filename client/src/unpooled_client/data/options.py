@@ -1,28 +1,20 @@
-"""Which files a cohort has, and how they are to be read: PLINK's names with PLINK's meaning.
-
-`data_options` declares the command line options once, for every command that reads data.
-"""
+"""Which files a cohort has, and how they are to be read: PLINK's names with PLINK's meaning."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
-
-import click
+from typing import Any
 
 from unpooled.chromosomes import HUMAN, MOST_AUTOSOMES
-from unpooled.filesets import COPIED, FILESETS, GENOTYPES, OF_BFILE, OF_PFILE, Copied, Fileset
+from unpooled.filesets import COPIED, GENOTYPES, OF_BFILE, OF_PFILE, Copied, Fileset
+from unpooled.floors import QUANTITATIVE
 from unpooled.plan import Plan
 from unpooled.schema import Column
 from unpooled.shared_options import EVERYONE
 from unpooled_client.data.report import Code, Report
-from unpooled_client.data.vcf import FIELDS
-
-CASE_CONTROL, QUANTITATIVE = "case/control", "quantitative"
-MIN_SAMPLES, MIN_PER_CLASS = Plan.min_samples, Plan.min_per_class
 
 
 @dataclass(frozen=True)
@@ -323,140 +315,6 @@ def check_options(options: DataOptions, report: Report) -> bool:
         if not holds:
             report.error(Code.OPTION, message, remedy=remedy)
     return all(holds for holds, _, _ in rules)
-
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-_FILE = click.Path(path_type=Path)
-
-
-def _levels(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[Covariate, ...]:
-    """Read every NAME=LEVEL,LEVEL,… of --categorical."""
-    covariates = []
-    for word in given:
-        name, _, levels = word.partition("=")
-        found = tuple(levels.split(","))
-        if not name or len(found) < 2 or "" in found or len(set(found)) < len(found):
-            raise click.BadParameter(f"got {word!r}; want NAME=LEVEL,LEVEL,… with different levels")
-        covariates.append(Covariate(name, found))
-    return tuple(covariates)
-
-
-def _prefix(context: click.Context, option: click.Parameter, given: Path | None) -> Path | None:
-    """--bfile or --pfile, also where one of the files was given instead of what all names begin with."""
-    fileset = next(each for each in FILESETS if each.option == option.name)
-    if given is None or Path(f"{given}.{fileset.genotypes}").exists():
-        return given
-    if given.suffix[1:] in fileset.kinds:
-        return given.with_suffix("")
-    for other in FILESETS:
-        if given.suffix[1:] in other.kinds:
-            raise click.BadParameter(f"{given} goes with --{other.option} {given.with_suffix('')}")
-    for copied in COPIED:
-        if str(given).endswith(copied.endings):
-            raise click.BadParameter(f"{given} goes with --{copied.option} {given}")
-    if given.suffix == ".ped":
-        prefix = given.with_suffix("")
-        how = f"plink1.9 --file {prefix} --make-bed --out {prefix}"
-        raise click.BadParameter(f"{given} is text. Make a .bed: {how}; then give --bfile {prefix}")
-    return given
-
-
-_OPTIONS = [
-    click.option(
-        "--bfile",
-        type=_FILE,
-        callback=_prefix,
-        metavar="PREFIX",
-        help="PREFIX.bed, PREFIX.bim and PREFIX.fam.",
-    ),
-    click.option(
-        "--pfile",
-        type=_FILE,
-        callback=_prefix,
-        metavar="PREFIX",
-        help="Instead: PREFIX.pgen, PREFIX.pvar and PREFIX.psam.",
-    ),
-    click.option("--vcf", type=_FILE, metavar="FILE", help="Instead: a VCF or BCF, of which a copy is made."),
-    click.option(
-        "--vcf-dosage",
-        type=click.Choice(FIELDS),
-        help="Its field that dosages are taken from.  [the first of these that it has]",
-    ),
-    click.option("--bgen", type=_FILE, metavar="FILE", help="Instead: a BGEN, of which a copy is made."),
-    click.option("--sample", type=_FILE, metavar="FILE", help="The .sample of --bgen."),
-    click.option(
-        "--psam",
-        type=_FILE,
-        metavar="FILE",
-        help="Sexes and phenotypes of --vcf's or --bgen's people: a .psam or .fam.",
-    ),
-    click.option(
-        "--copies", type=_FILE, metavar="DIR", help="Folder for such copies.  [one in your profile's cache]"
-    ),
-    click.option("--bed", type=_FILE, metavar="FILE", help="Genotypes, if not beside --bfile."),
-    click.option("--bim", type=_FILE, metavar="FILE", help="Variants, if not beside --bfile."),
-    click.option("--fam", type=_FILE, metavar="FILE", help="Samples, if not beside --bfile."),
-    click.option("--pheno", type=_FILE, metavar="FILE", help="Phenotypes, instead of the .fam's."),
-    click.option("--mpheno", type=click.IntRange(1), metavar="N", help="N-th phenotype of --pheno."),
-    click.option("--pheno-name", metavar="NAME,…", help="Phenotype of --pheno by its name, or several."),
-    click.option("--covar", type=_FILE, metavar="FILE", help="Covariates."),
-    click.option(
-        "--covar-name", multiple=True, metavar="NAME,A-B", help="Covariates by name, or from A to B."
-    ),
-    click.option("--covar-number", multiple=True, metavar="N,M-P", help="Covariates by number, from 1."),
-    click.option("--keep", type=_FILE, metavar="FILE", help="Only the samples listed (FID IID)."),
-    click.option("--remove", type=_FILE, metavar="FILE", help="Not the samples listed (FID IID)."),
-    click.option("--extract", type=_FILE, metavar="FILE", help="Only the variants listed (IDs)."),
-    click.option("--exclude", type=_FILE, metavar="FILE", help="Not the variants listed (IDs)."),
-    click.option(
-        "--minimac3-r2-filter",
-        type=click.FloatRange(0, 1),
-        metavar="X",
-        help="Only variants imputed at least so well; of phased dosages.",
-    ),
-    click.option(
-        "--missing-phenotype", type=int, default=-9, show_default=True, metavar="N", help="Missing value."
-    ),
-    click.option("--1", "one", is_flag=True, help="Controls are 0 and cases 1."),
-    click.option("--allow-no-sex", is_flag=True, help="Keep phenotypes of samples of unknown sex."),
-    click.option(
-        "--chr-set", type=int, default=HUMAN, show_default=True, metavar="N", help="Number of autosomes."
-    ),
-    click.option(
-        "--min-samples",
-        type=click.IntRange(1),
-        metavar="N",
-        help=f"Decline below N samples  [{MIN_SAMPLES}].",
-    ),
-    click.option(
-        "--min-per-class",
-        type=click.IntRange(0),
-        metavar="N",
-        help=f"Decline below N cases or controls  [{MIN_PER_CLASS}].",
-    ),
-    click.option("--one-class", is_flag=True, help="This cohort has only cases, or only controls."),
-]
-
-
-def data_options(command: _Command) -> _Command:
-    """Add the options that say which data there are and how to read them."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
-def plan_options(command: _Command) -> _Command:
-    """Add what a plan says where there is a plan, for a check without one."""
-    trait = click.option("--trait", type=click.Choice([CASE_CONTROL, QUANTITATIVE]), help="What is expected.")
-    levels = click.option(
-        "--categorical",
-        "covariates",
-        multiple=True,
-        callback=_levels,
-        metavar="NAME=LEVEL,…",
-        help="Levels of a categorical covariate, the reference first.",
-    )
-    return trait(levels(command))
 
 
 def options_from(given: dict[str, Any]) -> DataOptions:

@@ -13,9 +13,10 @@ import numpy as np
 
 from unpooled.algorithms.shared.standardise import FAR, most
 from unpooled.cohort import Samples
+from unpooled.floors import CASE_CONTROL
 from unpooled_client.data.covariates import Covariates
 from unpooled_client.data.fam import Fam
-from unpooled_client.data.options import CASE_CONTROL, DataOptions
+from unpooled_client.data.options import DataOptions
 from unpooled_client.data.phenotype import Phenotype
 from unpooled_client.data.report import EXAMPLES, Code, Report, shown
 

@@ -18,10 +18,11 @@ from pathlib import Path
 import numpy as np
 
 from unpooled import text
+from unpooled.floors import CASE_CONTROL, QUANTITATIVE
 from unpooled_client.data.codes import LIKE_MISSING, missing_as, warn_of_codes
 from unpooled_client.data.fam import Fam
 from unpooled_client.data.numbers import Column, read_numbers
-from unpooled_client.data.options import CASE_CONTROL, QUANTITATIVE, DataOptions
+from unpooled_client.data.options import DataOptions
 from unpooled_client.data.report import EXAMPLES, Code, Report, at_lines, choose_column, shown
 from unpooled_client.data.table import Table, long_enough, one_row_each, read_table
 

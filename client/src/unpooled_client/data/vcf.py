@@ -24,6 +24,7 @@ import numpy as np
 from unpooled.chromosomes import chromosome_code
 from unpooled.cohort import COPY, NO_DOSAGE
 from unpooled.errors import DataProblem, listed
+from unpooled.filesets import DOSAGE_FIELDS
 from unpooled_client.data.imputed import in_units, r2_of
 from unpooled_client.data.pieces import Piece, Row, Told, at_once, line_of, pieces_of
 from unpooled_client.data.report import shown
@@ -31,8 +32,6 @@ from unpooled_client.data.report import shown
 if TYPE_CHECKING:
     from cyvcf2 import VCF, Variant
 
-FIELDS = ("HDS", "DS", "GP", "GT")
-"""Those that dosages are taken from, the best first."""
 _THEN = {"HDS": ("HDS", "DS", "GT"), "DS": ("DS", "GT"), "GP": ("GP", "GT"), "GT": ("GT",)}
 _INFO, _FORMAT = 1, 2  # the lines of a header that begin with ##INFO and ##FORMAT, as htslib counts them
 _QUALITIES = ("R2", "DR2")
@@ -57,7 +56,7 @@ class VcfFile:
     path: Path
     people: tuple[str, ...]
     field: str
-    """One of FIELDS."""
+    """One of DOSAGE_FIELDS."""
     autosomes: int
     is_text: bool
     info: str | None
@@ -216,7 +215,7 @@ def open_vcf(path: Path, wanted: str | None, autosomes: int) -> VcfFile:
     with _readable(path):
         _check_end(path)
         file = VCF(str(path))
-        people, has = tuple(file.samples), [field for field in FIELDS if _has(file, field)]
+        people, has = tuple(file.samples), [field for field in DOSAGE_FIELDS if _has(file, field)]
         info = next((name for name in _QUALITIES if _has(file, name, _INFO)), None)
         is_text = not _is_bcf(path)
     if not people:
@@ -227,7 +226,7 @@ def open_vcf(path: Path, wanted: str | None, autosomes: int) -> VcfFile:
         )
     if wanted is None and not has:
         raise DataProblem(
-            f"the file has neither dosages nor calls: no line ##FORMAT for {', '.join(FIELDS)}",
+            f"the file has neither dosages nor calls: no line ##FORMAT for {', '.join(DOSAGE_FIELDS)}",
             file=path,
             remedy="Write it with one of these, as imputation servers do.",
         )

@@ -21,9 +21,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from unpooled.filesets import COPIED, FILESETS, OF_BFILE, OF_BGEN, OF_VCF
+from unpooled.filesets import COPIED, DOSAGE_FIELDS, FILESETS, OF_BFILE, OF_BGEN, OF_VCF
 from unpooled.plan import Plan
-from unpooled_client.data.vcf import FIELDS
 from unpooled_client.window.child import Ended
 from unpooled_client.window.form import (
     DataForm,
@@ -101,7 +100,7 @@ class DataPage(Page):
         self.table_note = label(kind="small")
         self.genotypes = FileChoice("Genotypes", f"Genotypes ({_PATTERN})", self._take_prefix)
         self.dosage = QComboBox()
-        self.dosage.addItems([_BEST, *FIELDS])
+        self.dosage.addItems([_BEST, *DOSAGE_FIELDS])
         self.dosage.setAccessibleName("Field of the dosages")
         self.sample = FileChoice("People of the BGEN", "People (*.sample)", lambda: None)
         self.psam = FileChoice("Sexes and phenotypes", _PEOPLE, lambda: None)

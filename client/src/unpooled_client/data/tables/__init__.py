@@ -18,9 +18,9 @@ import numpy as np
 
 from unpooled.cohort import ArrayTable
 from unpooled.errors import listed
+from unpooled.floors import MIN_SAMPLES
 from unpooled.scaler import Scaler
 from unpooled.schema import Column
-from unpooled_client.data.options import MIN_SAMPLES
 from unpooled_client.data.report import EXAMPLES, Code, Report, shown
 from unpooled_client.data.source import exists, unreadable
 from unpooled_client.data.tables import csv_table, csv_write, parquet
