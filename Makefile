@@ -7,7 +7,7 @@
 PY := .venv/bin/python
 
 demo:
-	@scripts/setup
+	@scripts/setup demo
 	@.venv/bin/unpooled demo $(ARGS)
 
 test:

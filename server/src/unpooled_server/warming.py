@@ -1,14 +1,19 @@
-"""Loads compiled kernels while a worker has nothing else to do: the first study need not wait for them."""
+"""Loads compiled kernels while a worker has nothing else to do: the first study need not wait for them.
+
+`python -m unpooled_server.warming TEST…` compiles them for all programs on this machine: set-up does so.
+"""
 
 from __future__ import annotations
 
 import io
 import logging
+import sys
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from unpooled import run
+from unpooled import run, text
 from unpooled.agreement import reconcile
 from unpooled.algorithms import TESTS, usual
 from unpooled.algorithms.algorithm import Algorithm
@@ -22,13 +27,13 @@ _PEOPLE, _COHORTS, _AUTOSOMAL = 100, 4, 20
 """As many people of each cohort, and as many variants, as the usual components take."""
 
 
-def warm_up() -> None:
+def warm_up(tests: Iterable[str] = TESTS) -> None:
     """Run a study of a few invented people for each test. What goes wrong here will show where it matters."""
-    for test in TESTS.values():
+    for name in tests:
         try:
-            _run(test)
+            _run(TESTS[name])
         except Exception:
-            log.exception("could not try out %s", test.name)
+            log.exception("could not try out %s", name)
 
 
 def _run(test: Algorithm) -> None:
@@ -53,3 +58,15 @@ def _cohort(variants: int) -> ArrayCohort:
     )
     genotypes = (everybody // np.arange(1, variants + 1)[:, None] % 3).astype(np.int8)
     return ArrayCohort(people, genotypes, np.zeros(variants, bool))
+
+
+def _read_a_line() -> None:
+    """Read as a client reads a cohort's files."""
+    words = text.tokenize(b"1 2\n")
+    text.integers(words.text, *words.column(0))
+    text.classes(words.text, *words.column(1))
+
+
+if __name__ == "__main__":
+    _read_a_line()
+    warm_up(sys.argv[1:])

@@ -25,7 +25,8 @@ RETRY = 2.0  # seconds before the same job is done again
 class Worker:
     """Runs until `stop` is set."""
 
-    def __init__(self, threads: int = 2) -> None:
+    def __init__(self, threads: int = 2, *, warms_up: bool = True) -> None:
+        self._warms_up = warms_up
         self.stop = threading.Event()
         self._done_something = threading.Event()
         self._done_at = 0.0
@@ -37,7 +38,8 @@ class Worker:
         self._live = False
 
     def run(self) -> None:
-        self._pool.submit(warm_up)
+        if self._warms_up:
+            self._pool.submit(warm_up)
         while not self.stop.is_set():
             try:
                 live = self._look()

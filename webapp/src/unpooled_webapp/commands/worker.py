@@ -21,12 +21,12 @@ def worker(threads: int) -> None:
     django.setup()
     from unpooled.algorithms import ALGORITHMS
     from unpooled_server.worker import Worker
-    from unpooled_webapp import installation
+    from unpooled_webapp import environment, installation
     from unpooled_webapp.notices import delivering
 
     installation.check_at_start()
 
-    work = Worker(threads)
+    work = Worker(threads, warms_up=not environment.flag("UNPOOLED_ONE_STUDY"))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: work.stop.set())
     click.echo(f"worker: {threads} threads; tests: {', '.join(ALGORITHMS)}", err=True)

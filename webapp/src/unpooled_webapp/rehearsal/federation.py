@@ -99,7 +99,8 @@ def platform(home: Path, screen: Screen, port: int = 0) -> Iterator[Platform]:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("asked to end"))
     password = environment.kept_secret(home / "administrator-password", 12)  # of a folder used before, too
     arguments = ["up", "--home", str(home), "--port", str(port), "--with-compensator"]
-    given = {"UNPOOLED_ADMIN_PASSWORD": password}
+    # A worker need not get ready for studies of other kinds than the one that is rehearsed.
+    given = {"UNPOOLED_ADMIN_PASSWORD": password, "UNPOOLED_ONE_STUDY": "1"}
     with Process("unpooled_webapp", arguments, home / "platform.log", environment=given) as process:
         address = _address(home / "addresses.json", process)
         coordinator = Coordinator(address, ADMINISTRATOR, password)
