@@ -25,7 +25,6 @@ PLANS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.without_services
 @pytest.mark.parametrize("name", PLANS)
 def test_the_whole_study_only_grows(federation: Make, name: str) -> None:
     plan = dict(PLANS[name])
@@ -48,6 +47,7 @@ def test_the_whole_study_only_grows(federation: Make, name: str) -> None:
     assert all(share < 1 for share in seen[:-1])
 
 
+@pytest.mark.services
 def test_the_time_left_is_known_once_it_can_be_told(federation: Make) -> None:
     trial = federation([variants(60)] * 3)
     trial.running()

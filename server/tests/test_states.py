@@ -58,6 +58,7 @@ def test_only_a_study_that_is_not_over_can_fail(federation: Make, state: str) ->
     assert (trial.study.reason == "a reason") == failed
 
 
+@pytest.mark.services
 def test_of_two_changes_from_one_state_one_wins(federation: Make) -> None:
     trial = federation()
     stale = trial.study
@@ -90,6 +91,7 @@ def test_a_duplicate_is_a_draft_with_the_same_plan(federation: Make, coordinator
     assert store.load_panel(store.coordinator_list_path(copy.pk)).digest == variants().digest
 
 
+@pytest.mark.services
 def test_an_ended_study_is_deleted_with_its_files(federation: Make) -> None:
     trial = federation()
     trial.running()
@@ -222,6 +224,7 @@ def test_without_a_compensator_no_study_is_created(federation: Make, platform: A
         federation()
 
 
+@pytest.mark.services
 @pytest.mark.parametrize(
     "name",
     ["", " ", "a\nb", "compensator", "Server", "platform", "x" * 81, "../etc", "<b>", "a\tb", "Ünï\x00"],
@@ -231,6 +234,7 @@ def test_odd_names_of_cohorts_are_refused(federation: Make, name: str) -> None:
         federation(names=("Graz", "Oslo", name))
 
 
+@pytest.mark.services
 def test_no_more_cohorts_than_the_plan_says(federation: Make) -> None:
     trial = federation()
     with pytest.raises(Conflict, match="All 3 cohorts are invited"):

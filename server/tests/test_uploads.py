@@ -54,6 +54,7 @@ def assert_nothing_stored(trial: Federation) -> None:
     assert not Share.objects.exists()
 
 
+@pytest.mark.services
 def test_a_share_is_taken_once_and_then_answered_as_done(trial: Federation, asked: Question) -> None:
     data, nonce = share(trial, asked)
     client = trial.clients[0]
@@ -130,6 +131,7 @@ def test_a_share_needs_a_nonce(trial: Federation, asked: Question, nonce: str) -
     assert_nothing_stored(trial)
 
 
+@pytest.mark.services
 @pytest.mark.parametrize("round_id", ["0", "999999999", "9" * 30, "-1", "x"])
 def test_an_unknown_round_is_refused(trial: Federation, round_id: str) -> None:
     headers = {**RAW, "Unpooled-Nonce": "0" * 32}
@@ -184,6 +186,7 @@ def test_a_share_while_paused_is_taken(trial: Federation, asked: Question) -> No
     assert trial.clients[0].questions().items == ()
 
 
+@pytest.mark.services
 def test_a_share_that_was_received_while_another_one_was_committed_counts_nothing(
     trial: Federation, asked: Question
 ) -> None:
@@ -197,6 +200,7 @@ def test_a_share_that_was_received_while_another_one_was_committed_counts_nothin
     assert Share.objects.get().nonce == nonce
 
 
+@pytest.mark.services
 def test_the_last_share_completes_the_round(trial: Federation, asked: Question) -> None:
     for number in range(3):
         assert Round.objects.get(pk=asked.round).state == "open"
@@ -237,6 +241,7 @@ def reissue(study: Study, cohort: Cohort, who: str) -> None:
     invitations.reissue(study, cohort, "https://studies.example.org", who)
 
 
+@pytest.mark.services
 @pytest.mark.parametrize(
     ("how", "refusal"),
     [(reissue, Unauthorized), (invitations.revoke, Conflict)],  # the latter asks all rounds anew

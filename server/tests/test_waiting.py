@@ -13,6 +13,8 @@ import pytest
 from unpooled_server import selectors
 from unpooled_server.cohort_api import waiting
 
+pytestmark = pytest.mark.services
+
 
 class Watched:
     """What a study's watch sees, and how often somebody looked."""

@@ -19,6 +19,8 @@ from unpooled_server import store
 from unpooled_server.models import Kept, Share
 from unpooled_server.services import branches
 
+pytestmark = pytest.mark.services
+
 Make = Callable[..., Federation]
 
 

@@ -16,7 +16,7 @@ from unpooled_server.services import rounds, sweeping
 from unpooled_server.worker import Worker
 
 Make = Callable[..., Federation]
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.services, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture

@@ -64,6 +64,7 @@ def test_what_is_lacking_is_said(permitting: Any, person: Person) -> None:
     assert answer.status_code == 409 and "--with-compensator" in answer.json()["error"]["remedy"]
 
 
+@pytest.mark.services
 def test_one_at_a_time(permitting: Any, person: Person) -> None:
     client = person(accounts.COORDINATOR)
     folder = Path(permitting.UNPOOLED_HOME) / "demo"
@@ -77,6 +78,7 @@ def test_one_at_a_time(permitting: Any, person: Person) -> None:
     assert not Study.objects.exists()
 
 
+@pytest.mark.services
 def test_what_a_crash_left_is_cleaned_up(permitting: Any, person: Person) -> None:
     owner = accounts.create("coordinator", PASSWORD, accounts.COORDINATOR)
     study = Study.objects.create(owner=owner, name="Left", is_demo=True, state="running")
@@ -93,7 +95,6 @@ def test_the_example_is_the_same_bytes_each_time(tmp_path: Path) -> None:
     assert one == other
 
 
-@pytest.mark.without_services
 def test_clients_accept_the_example(person: Person, tmp_path: Path) -> None:
     answer = person(accounts.COORDINATOR).get("/api/v1/example")
     assert answer.headers["Content-Type"] == "application/zip" and len(answer.content) < 5_000_000

@@ -130,6 +130,7 @@ def test_a_cohort_that_is_soon_back_is_not_told_and_one_that_stays_away_is(http:
     assert [sent.subject for sent in mail.outbox] == ["Asthma: waits for a cohort"]
 
 
+@pytest.mark.services
 def test_who_follows_a_study_is_told_as_long_as_they_may_see_it(http: Http, study: Study) -> None:
     for name in ("watcher", "former", "stranger"):
         accounts.create(name, PASSWORD, accounts.OBSERVER)
@@ -159,6 +160,7 @@ def test_who_does_not_follow_is_not_told_of_the_studies_of_others(http: Http, st
     assert told() == []
 
 
+@pytest.mark.services
 def test_an_error_of_who_listens_spoils_no_transition(http: Http, study: Study) -> None:
     add(signed_in(http), "a@example.org", events=["failed"])
     Channel.objects.update(events=7)  # no list, which raises
@@ -236,6 +238,7 @@ def test_what_is_refused_is_tried_again_later_and_in_the_end_given_up(
     assert (row["study_name"], row["event"], row["address"]) == ("Asthma", "failed", receiver.url)
 
 
+@pytest.mark.services
 def test_a_receiver_that_is_back_gets_it(http: Http, study: Study, receiver: Receiver) -> None:
     receiver.answers = [503, 200]
     add(signed_in(http), receiver.url)
@@ -269,6 +272,7 @@ def test_a_receiver_that_never_ends_its_answer_is_left(
     assert Delivery.objects.get().said == "no answer within 1 seconds"
 
 
+@pytest.mark.services
 def test_slow_receivers_are_waited_for_side_by_side(
     http: Http, study: Study, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -284,6 +288,7 @@ def test_slow_receivers_are_waited_for_side_by_side(
     assert len(receiver.got) == 8
 
 
+@pytest.mark.services
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_that_is_killed_loses_no_notice(http: Http, study: Study, receiver: Receiver) -> None:
     add(signed_in(http), receiver.url)
@@ -411,6 +416,7 @@ def test_nobody_touches_the_channels_of_others_or_sees_their_deliveries(http: Ht
     assert Channel.objects.get().events == sorted(EVERYTHING)
 
 
+@pytest.mark.services
 def test_a_channel_is_changed_and_removed_with_what_it_waits_for(http: Http, study: Study) -> None:
     client = signed_in(http)
     made = add(client, "a@example.org", events=["done"])
@@ -426,6 +432,7 @@ def test_a_channel_is_changed_and_removed_with_what_it_waits_for(http: Http, stu
     assert Delivery.objects.count() == 0
 
 
+@pytest.mark.services
 def test_deliveries_are_forgotten_after_a_month(http: Http, owner: User) -> None:
     channel = Channel.objects.get(pk=add(signed_in(http), "a@example.org")["id"])
     long_ago = timezone.now() - delivering.KEPT - timedelta(days=1)

@@ -21,6 +21,7 @@ import pytest
 from cohort_client import Client
 from federation_fixtures import NAMES, Data, variants
 
+from tests.services import fresh_stores
 from unpooled.protocol import VERSION
 from unpooled.protocol.invitation import PREFIX, Invitation
 from unpooled_webapp import first_run
@@ -86,28 +87,11 @@ class Platform:
         return self.process.wait(40)
 
 
-def services() -> list[dict[str, str]]:
-    """On PostgreSQL, Redis and Celery where these are given; else on SQLite without a broker."""
-    broker = os.environ.get("UNPOOLED_TEST_BROKER_URL")
-    if not broker:
-        return [{}]
-    database = os.environ.get("UNPOOLED_TEST_DATABASE_URL", "")
-    return [{"UNPOOLED_BROKER_URL": broker, "UNPOOLED_DATABASE_URL": database}]
-
-
-def with_own_database(variables: dict[str, str]) -> dict[str, str]:
-    """A database belongs to one home folder, and each platform here has one of its own."""
-    if not variables:
-        return variables
-    from tests.services import create_database  # with the services its folder is on the path
-
-    beside = variables["UNPOOLED_DATABASE_URL"]
-    return variables | {"UNPOOLED_DATABASE_URL": create_database(beside, f"up{os.urandom(4).hex()}")}
-
-
-@pytest.fixture(params=services(), ids=lambda variables: "celery" if variables else "embedded")
-def running(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Platform]:
-    platform = Platform(tmp_path, with_own_database(request.param))
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Platform]:
+    stores = fresh_stores()
+    environment = {"UNPOOLED_DATABASE_URL": stores.database, "UNPOOLED_BROKER_URL": stores.broker}
+    platform = Platform(tmp_path, environment)
     yield platform
     if platform.process.poll() is None:
         platform.stop()
@@ -141,6 +125,7 @@ def insist(action: Callable[[], str], until: str, seconds: float = 90) -> None:
     raise AssertionError(f"not {until} after {seconds} s")
 
 
+@pytest.mark.services
 def test_a_study_survives_the_death_of_each_process(running: Platform) -> None:
     http, study, clients = started_study(running)
     threads = [
@@ -167,6 +152,7 @@ def test_a_study_survives_the_death_of_each_process(running: Platform) -> None:
     assert http.get(f"/api/v1/studies/{study}/results/study.assoc").text.count("\n") == 13
 
 
+@pytest.mark.services
 def test_odd_bodies_over_a_real_connection(running: Platform) -> None:
     http, study, clients = started_study(running)
     client = clients[0]
@@ -222,6 +208,7 @@ def test_the_first_run_is_told_at_the_address_that_people_use(
         assert Path(file).read_text().strip() == token
 
 
+@pytest.mark.services
 def test_all_processes_end_with_ctrl_c(running: Platform) -> None:
     pids = running.addresses()["processes"].values()
     assert running.stop() == 0
@@ -260,8 +247,6 @@ def processes_of_the_demo(platform: Platform) -> list[Path]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks at processes by Linux's /proc")
-@pytest.mark.without_services
-@pytest.mark.parametrize("running", [pytest.param({}, id="embedded")], indirect=True)
 def test_a_demo_ends_with_any_of_its_processes(running: Platform) -> None:
     http = running.coordinator()
 
