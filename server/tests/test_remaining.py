@@ -16,6 +16,7 @@ from unpooled_server.models import Cohort, Round, Study
 from unpooled_server.services import studies
 
 Make = Callable[..., Federation]
+SIZE = 30  # variants: six chunks
 
 PLANS: dict[str, dict[str, Any]] = {
     "chi-square": {},
@@ -29,10 +30,10 @@ PLANS: dict[str, dict[str, Any]] = {
 def test_the_whole_study_only_grows(federation: Make, name: str) -> None:
     plan = dict(PLANS[name])
     if name.endswith("list"):
-        plan["panel_list"] = variants(60)
-    trial = federation([variants(60)] * 3, **plan)
+        plan["panel_list"] = variants(SIZE)
+    trial = federation([variants(SIZE)] * 3, **plan)
     for client in trial.clients:
-        trial.extra[client.invitation.token, b""] = client.data(np.arange(60), np.zeros(60, bool))
+        trial.extra[client.invitation.token, b""] = client.data(np.arange(SIZE), np.zeros(SIZE, bool))
     assert remaining.share_done(trial.study) == 0
     trial.running()
     seen = [0.0]

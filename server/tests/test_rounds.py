@@ -32,7 +32,6 @@ def test_advancing_again_changes_nothing(trial: Federation) -> None:
     assert list(Round.objects.values_list("pk", "state")) == before
 
 
-@pytest.mark.services
 @pytest.mark.parametrize(
     ("module", "name"),
     [

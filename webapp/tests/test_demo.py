@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import io
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +11,10 @@ from typing import Any
 
 import httpx
 import pytest
+from click.testing import CliRunner
 from signing_in import PASSWORD, Http, signed_in
 
+from unpooled_client.commands.cli import cli as client
 from unpooled_server.models import Study
 from unpooled_webapp import accounts
 from unpooled_webapp.demonstration import example, service
@@ -102,7 +102,6 @@ def test_clients_accept_the_example(person: Person, tmp_path: Path) -> None:
         packed.extractall(tmp_path)
     told = (tmp_path / "README.txt").read_text()
     for place in example.PLACES:
-        command = [sys.executable, "-m", "unpooled_client", "check", "--bfile", tmp_path / place.prefix]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = CliRunner().invoke(client, ["check", "--bfile", str(tmp_path / place.prefix)])
+        assert done.exit_code == 0, done.output
         assert f"{place.prefix:8} {place.people} people" in told and str(place.people) in done.stdout
