@@ -73,6 +73,12 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+@pytest.fixture(scope="session")
+def django_db_use_migrations(pytestconfig: pytest.Config) -> bool:
+    """Only with services: elsewhere tables are made from the models, which is done in a third of the time."""
+    return bool(pytestconfig.getoption(OPTION))
+
+
 def _start_services() -> None:
     """Start both for the whole session, and say where they are as everybody would who has their own."""
     from tests import services
