@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import re
@@ -21,6 +22,7 @@ import pytest
 from cohort_client import Client
 from federation_fixtures import NAMES, Data, variants
 
+from tests.parties import PATIENCE, until
 from tests.services import fresh_stores
 from unpooled.protocol import VERSION
 from unpooled.protocol.invitation import PREFIX, Invitation
@@ -62,19 +64,23 @@ class Platform:
             stdout=self.log,
             stderr=self.log,
         )
-        self.address = self.addresses()["web"]
+
+    @functools.cached_property
+    def address(self) -> str:
+        return str(self.addresses()["web"])
 
     def addresses(self) -> Any:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            try:
-                found = json.loads((self.home / "addresses.json").read_text())
-                if found["pid"] == self.process.pid:
-                    return found
-            except (OSError, ValueError):
-                time.sleep(0.05)
+        """Of its processes, once it is up."""
+        found: dict[str, Any] = {}
+
+        def are_there() -> bool:
             assert self.process.poll() is None, (self.home / "log").read_text()
-        raise AssertionError("no addresses")
+            with contextlib.suppress(OSError, ValueError):  # not written, or not all of it
+                found.update(json.loads((self.home / "addresses.json").read_text()))
+            return found.get("pid") == self.process.pid
+
+        until(are_there, (self.home / "log").read_text)
+        return found
 
     def coordinator(self) -> httpx.Client:
         http = httpx.Client(base_url=self.address, timeout=30)
@@ -84,7 +90,7 @@ class Platform:
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGINT)
-        return self.process.wait(40)
+        return self.process.wait(PATIENCE)
 
 
 @pytest.fixture
@@ -113,16 +119,15 @@ def started_study(platform: Platform) -> tuple[httpx.Client, str, list[Client]]:
     return http, study, clients
 
 
-def insist(action: Callable[[], str], until: str, seconds: float = 90) -> None:
+def insist(action: Callable[[], str], wanted: str) -> None:
     """Do it again and again, as a client does while the other side restarts."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        try:
-            if action() == until:
-                return
-        except (httpx.HTTPError, AssertionError, ValueError):
-            time.sleep(0.2)
-    raise AssertionError(f"not {until} after {seconds} s")
+
+    def is_so() -> bool:
+        with contextlib.suppress(httpx.HTTPError, AssertionError, ValueError):
+            return action() == wanted
+        return False
+
+    until(is_so, lambda: f"not {wanted}")
 
 
 @pytest.mark.services
@@ -145,7 +150,7 @@ def test_a_study_survives_the_death_of_each_process(running: Platform) -> None:
         seen.update(http.get(f"/api/v1/studies/{study}").json())
         return str(seen["state"])
 
-    insist(state, "done", 60)
+    insist(state, "done")
     assert seen["one_operator"] is True
     results = http.get(f"/api/v1/studies/{study}/results").json()
     assert results[0]["name"] == "study.assoc"
