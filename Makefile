@@ -1,10 +1,13 @@
 # `make demo` runs a whole study on this machine; `make test` runs every test. Both set themselves up.
+# `make test-here` is the part of it on SQLite without a broker, `make test-services` that on PostgreSQL, Redis, Celery.
 # `make fuzz ARGS="gwas --count 2000"` compares random federations with the pool, `make fuzz ARGS="api --count 60"`
 # sends what nobody foresaw (tests/fuzz).
 # `make bundle` and `make freeze` pack the client (docs/install-client.md).
 # `make lock`, `make sbom` and `make audit`: what the distributions need (CONTRIBUTING.md, docs/operations.md).
-.PHONY: demo test fuzz check check-python bench bench-memory bench-tables measured docs bundle freeze lock sbom audit clean
+.PHONY: demo test test-here test-services fuzz check check-python bench bench-memory bench-tables measured docs bundle freeze lock sbom audit clean
 PY := .venv/bin/python
+# Each file in one process: its tests share what is dear to start.
+SIDE_BY_SIDE := -n auto --dist loadfile --no-loadscope-reorder
 
 demo:
 	@scripts/setup demo
@@ -13,8 +16,16 @@ demo:
 test:
 	@scripts/setup dev
 	@scripts/test-programs
-	@$(if $(ARGS),,scripts/test-frontend test)
-	@$(PY) -m pytest $(ARGS)
+	@$(if $(ARGS),$(PY) -m pytest $(ARGS),scripts/test-frontend test)
+	@$(if $(ARGS),,$(MAKE) -s test-here test-services)
+
+test-here:
+	@$(PY) -m pytest $(SIDE_BY_SIDE)
+
+# Where a service is missing, 4 is what pytest ends with; in CI that is a failure.
+test-services:
+	@$(PY) -m pytest $(SIDE_BY_SIDE) --services $$(grep -rl --include='*.py' 'mark\.services' tests */tests) || \
+		[ $$? = 4 -a -z "$$CI" ]
 
 fuzz:
 	@scripts/setup dev

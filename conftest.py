@@ -1,4 +1,4 @@
-"""`pytest --services`: the tests of server, webapp and whole runs on private PostgreSQL, Redis and Celery."""
+"""`pytest --services`: the tests that are marked `services`, on private PostgreSQL, Redis and Celery."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ FROZEN = "--frozen"
 # What a shell runs in its background is deaf to Ctrl-C, and so would be the programs that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-
-WINDOW = Path(__file__).parent / "client" / "tests" / "window"
+ROOT = Path(__file__).parent
+WINDOW = ROOT / "client" / "tests" / "window"
+# What tests of several rooms need is in `tests`.
+sys.path.insert(0, str(ROOT))
 
 
 def _needs_qt() -> bool:
@@ -43,11 +45,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         OPTION,
         action="store_true",
-        help="Run on private instances of PostgreSQL and Redis and with a Celery worker, instead of SQLite "
-        "and the embedded worker.",
+        help="Run tests marked `services`: on private PostgreSQL and Redis, with a Celery worker, instead "
+        "of SQLite and the embedded worker.",
     )
     parser.addoption(FROZEN, metavar="FOLDER", help="Test the client that `make freeze` made there.")
     # Now, before options are parsed: conftest files further down point Django at the database that is given.
+    # Processes that run tests side by side have no such word on their command line; they inherit what is set.
     if OPTION in sys.argv:
         _start_services()
 
@@ -59,12 +62,25 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption(OPTION):
-        items[:] = [item for item in items if not item.get_closest_marker("without_services")]
+        left_out = [item for item in items if not item.get_closest_marker("services")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item.get_closest_marker("services")]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: some wait for the processes that they have started."""
+    return (os.cpu_count() or 1) + 1
+
+
+@pytest.fixture(scope="session")
+def django_db_use_migrations(pytestconfig: pytest.Config) -> bool:
+    """Only with services: elsewhere tables are made from the models, which is done in a third of the time."""
+    return bool(pytestconfig.getoption(OPTION))
 
 
 def _start_services() -> None:
     """Start both for the whole session, and say where they are as everybody would who has their own."""
-    sys.path.insert(0, str(Path(__file__).parent))
     from tests import services
 
     if missing := services.missing():

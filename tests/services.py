@@ -56,7 +56,9 @@ class Stores:
     broker: str = ""
 
 
-_platforms = itertools.count(1)
+# Tests that run side by side share the two services: each process has a hundred numbers of its own.
+_NUMBERS = itertools.count(100 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]))
+_OF_CACHE = next(_NUMBERS)
 
 
 def are_given() -> bool:
@@ -68,9 +70,18 @@ def fresh_stores() -> Stores:
     """A database and a broker's number of their own for one more platform, if the session has services."""
     if not are_given():
         return Stores()
-    database, broker = (os.environ[f"UNPOOLED_TEST_{name}_URL"] for name in ("DATABASE", "BROKER"))
-    number = next(_platforms)
-    return Stores(create_database(database, f"platform{number}"), f"{broker.rpartition('/')[0]}/{number}")
+    number = next(_NUMBERS)
+    database = create_database(os.environ["UNPOOLED_TEST_DATABASE_URL"], f"platform{number}")
+    return Stores(database, _numbered(number))
+
+
+def cache_of_this_process() -> dict[str, str]:
+    """Django's description of a cache in the session's Redis, which no other process of the tests empties."""
+    return {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": _numbered(_OF_CACHE)}
+
+
+def _numbered(number: int) -> str:
+    return f"{os.environ['UNPOOLED_TEST_BROKER_URL'].rpartition('/')[0]}/{number}"
 
 
 def create_database(beside: str, name: str) -> str:
@@ -163,7 +174,7 @@ def redis() -> Iterator[Redis]:
     settings = folder / "redis.conf"
     settings.write_text(
         f'bind 127.0.0.1\nport {port}\nrequirepass {password}\ndir "{folder}"\n'
-        'save ""\nappendonly no\ndatabases 1000\n'
+        'save ""\nappendonly no\ndatabases 10000\n'
     )
     party = Party("redis", [program, str(settings)], folder / "log", "Ready to accept connections")
     try:

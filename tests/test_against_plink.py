@@ -64,6 +64,7 @@ def bfiles(folder: Path, order: tuple[int, ...] = (1, 2, 3)) -> list[object]:
     return [word for number in order for word in ("--bfile", folder / f"cohort{number}")]
 
 
+@pytest.mark.services
 @pytest.mark.parametrize("nonfounders", [False, True], ids=["founders", "nonfounders"])
 def test_odd_cohorts_give_the_pooled_files(
     nonfounders: bool,

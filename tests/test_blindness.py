@@ -187,6 +187,7 @@ def seen(
     shutil.rmtree(folder)
 
 
+@pytest.mark.services
 def test_the_transcript_is_whole(seen: Transcript) -> None:
     """Else finding nothing in it would mean nothing."""
     rounds = seen.trial.rounds()["aggregated"]
@@ -204,6 +205,7 @@ def test_the_transcript_is_whole(seen: Transcript) -> None:
         assert sum(name.startswith(cohort) for name in seen.counts) > 20
 
 
+@pytest.mark.services
 def test_the_server_gets_no_counts_of_a_cohort(seen: Transcript) -> None:
     assert seen.search(seen.server) == []
 
@@ -226,6 +228,7 @@ def secrets_of(cohort: Cohort) -> list[bytes]:
     return [bytes.fromhex(state["signing_key"]), bytes.fromhex(state["acceptance"]["seed"])]
 
 
+@pytest.mark.services
 def test_nobody_gets_a_seed_or_a_private_key(seen: Transcript) -> None:
     shapes = [
         shape

@@ -93,6 +93,7 @@ def assert_repeated_to_the_byte(trial: Trial, least: int) -> None:
     assert len(found) == ROUNDS * TURNS
 
 
+@pytest.mark.services
 def test_server_and_compensator_are_killed_at_each_turn(
     unseen: Trial, undisturbed_by_bits: dict[str, bytes]
 ) -> None:

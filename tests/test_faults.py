@@ -133,7 +133,7 @@ def delivering(trial: Trial) -> bool:
 EMBEDDED, SERVICES = "SQLite and the embedded worker", "PostgreSQL, Redis and Celery"
 
 
-@pytest.fixture(params=[SERVICES] if services.are_given() else [EMBEDDED, SERVICES])
+@pytest.fixture(params=[EMBEDDED, SERVICES])
 def own(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Federation]:
     """A federation all of whose parties may be killed."""
     with contextlib.ExitStack() as stack:
@@ -170,6 +170,7 @@ def test_each_party_is_killed_at_each_phase(
         trial.stop()
 
 
+@pytest.mark.services
 def test_each_party_is_killed_between_two_lines_that_must_not_come_apart(
     trial: Trial, undisturbed: dict[str, bytes]
 ) -> None:
@@ -218,6 +219,7 @@ def test_two_workers_alternate(
             worker.stop()
 
 
+@pytest.mark.services
 def test_unpooled_up_is_killed_and_started_again(
     small: tuple[Path, ...], undisturbed: dict[str, bytes], tmp_path: Path
 ) -> None:

@@ -22,6 +22,8 @@ import django
 import httpx
 import pytest
 
+from tests import services
+
 _HOME = tempfile.mkdtemp(prefix="unpooled-test-")
 atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
 os.environ["UNPOOLED_HOME"] = _HOME
@@ -97,6 +99,8 @@ def platform(db: None, settings: Any, tmp_path: Path, compensator_of_all_tests: 
     """
     from django.core.cache import cache
 
+    if services.are_given():
+        settings.CACHES = settings.CACHES | {"default": services.cache_of_this_process()}
     settings.UNPOOLED_HOME = tmp_path
     settings.UNPOOLED_COMPENSATOR_URL = compensator_of_all_tests.url
     settings.UNPOOLED_COMPENSATOR_SECRET = SECRET

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable
 from datetime import timedelta
@@ -33,33 +34,27 @@ ADDRESSES = [
 ]
 
 
-@pytest.mark.parametrize(("method", "path"), ADDRESSES)
-def test_without_a_known_token_nothing_is_told(federation: Make, method: str, path: str) -> None:
+def test_without_a_known_token_nothing_is_told(federation: Make) -> None:
     client = federation().clients[0]
     instance = {"Unpooled-Client": client.instance, "Unpooled-Protocol": str(VERSION)}
-    for headers in (
-        instance,
-        {**instance, "Authorization": "Bearer " + "x" * 43},
-        {**instance, "Authorization": f"Basic {client.invitation.token}"},
-        {**instance, "Authorization": "Bearer "},
-    ):
+    words = ("Bearer " + "x" * 43, f"Basic {client.invitation.token}", "Bearer ")
+    heads = [instance, *({**instance, "Authorization": word} for word in words)]
+    for (method, path), headers in itertools.product(ADDRESSES, heads):
         answer = client.http.request(method, f"/api/v1/cohort/{path}", headers=headers)
-        assert answer.status_code == 401
+        assert answer.status_code == 401, (method, path, headers)
         assert answer.headers["WWW-Authenticate"] == "Bearer"
         assert set(answer.json()) == {"error"}
 
 
-@pytest.mark.parametrize(("method", "path"), ADDRESSES)
-def test_a_revoked_token_admits_nobody(federation: Make, method: str, path: str) -> None:
+def test_a_revoked_token_admits_nobody(federation: Make) -> None:
     trial = federation()
     client = trial.clients[0]
     invitations.revoke(trial.study, Cohort.objects.get(name="Graz"), "coordinator")
-    answer = client.call(method, path)
-    assert answer.status_code == 401
-    assert answer.json()["error"]["code"] == "revoked-token"
+    for method, path in ADDRESSES:
+        answer = client.call(method, path)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (401, "revoked-token"), (method, path)
 
 
-@pytest.mark.parametrize(("method", "path"), ADDRESSES)
 @pytest.mark.parametrize(
     ("spoken", "code"),
     [
@@ -70,15 +65,15 @@ def test_a_revoked_token_admits_nobody(federation: Make, method: str, path: str)
     ],
 )
 def test_a_client_of_another_protocol_is_told_so_before_anything_else(
-    federation: Make, method: str, path: str, spoken: str, code: str
+    federation: Make, spoken: str, code: str
 ) -> None:
-    headers = {"Unpooled-Protocol": spoken}
-    answer = federation().clients[0].http.request(method, f"/api/v1/cohort/{path}", headers=headers)
-    assert answer.status_code == 426
-    error = answer.json()["error"]
-    assert error["code"] == code
-    assert f"protocol {spoken}" in error["message"] or f"the client {spoken}" in error["message"]
-    assert f"unpooled-client {version('unpooled-server')}" in error["remedy"]
+    headers, http = {"Unpooled-Protocol": spoken}, federation().clients[0].http
+    for method, path in ADDRESSES:
+        answer = http.request(method, f"/api/v1/cohort/{path}", headers=headers)
+        error = answer.json()["error"]
+        assert (answer.status_code, error["code"]) == (426, code), (method, path)
+        assert f"protocol {spoken}" in error["message"] or f"the client {spoken}" in error["message"]
+        assert f"unpooled-client {version('unpooled-server')}" in error["remedy"]
 
 
 def test_a_client_that_names_no_protocol_is_of_the_first(federation: Make) -> None:

@@ -225,6 +225,7 @@ def test_questions_made_by_the_earlier_plan_are_not_asked(federation: Make) -> N
     assert not trial.study.begun
 
 
+@pytest.mark.services
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("turn", range(4))
 def test_of_a_change_and_the_first_sum_one_wins(federation: Make, turn: int) -> None:

@@ -82,6 +82,7 @@ def refusal(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, answer.json()["error"]["code"]
 
 
+@pytest.mark.services
 def test_cohorts_have_the_same_codes_for_the_same_words(enrolled: Federation) -> None:
     found = [codes_of(client) for client in enrolled.clients]
     assert len(set(map(bytes, found))) == 1

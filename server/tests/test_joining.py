@@ -115,6 +115,7 @@ def test_joining_and_accepting_again_is_fine(federation: Make) -> None:
         assert trial.clients[0].call("POST", "accept", json=values).status_code == 200
 
 
+@pytest.mark.services
 def test_two_cohorts_cannot_have_one_key(federation: Make) -> None:
     trial = federation()
     trial.clients[0].join()
@@ -159,6 +160,7 @@ def test_a_cohort_that_lost_its_state_before_the_first_release_joins_anew(
     assert trial.study.state == "done", trial.study.reason
 
 
+@pytest.mark.services
 def test_after_the_first_release_another_key_fails_the_study(federation: Make) -> None:
     trial = federation()
     trial.running()
@@ -198,6 +200,7 @@ def test_another_seed_before_the_first_release_voids_the_shares_under_the_former
     assert trial.study.state == "done", trial.study.reason
 
 
+@pytest.mark.services
 def test_a_revoked_cohort_is_replaced_by_another(federation: Make) -> None:
     trial = federation()
     trial.join()

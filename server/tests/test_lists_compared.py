@@ -48,6 +48,7 @@ def state_of(trial: Federation, number: int) -> Any:
     return trial.clients[number].study()
 
 
+@pytest.mark.services
 def test_one_wrong_list_is_that_cohorts_alone(federation: Make) -> None:
     trial = wrong_at_graz(federation)
     study = trial.study
@@ -182,6 +183,7 @@ def test_a_list_that_changes_while_it_is_compared_is_compared_again(
     assert not Cohort.objects.filter(list_apart=True).exists()
 
 
+@pytest.mark.services
 def test_two_workers_may_compare_the_same_lists(federation: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     trial = federation()
     trial.ready()

@@ -151,6 +151,7 @@ def test_a_list_that_is_stored_leaves_the_next_one_alone(federation: Make) -> No
     assert (stored.read_bytes(), Path(following.name).read_bytes()) == (b"first", b"next")
 
 
+@pytest.mark.services
 def test_a_cohort_sends_one_list_at_a_time(federation: Make) -> None:
     trial = accepted(federation)
     announce(trial, 0)
@@ -236,6 +237,7 @@ def test_a_list_that_is_another_one_by_now_is_not_kept(federation: Make) -> None
     assert lists_of(trial) == []
 
 
+@pytest.mark.services
 def test_a_token_that_is_revoked_in_the_middle_of_a_list_stores_nothing(federation: Make) -> None:
     trial = accepted(federation)
     announce(trial, 0)
@@ -267,6 +269,7 @@ def test_the_agreed_panel_is_handed_out(federation: Make) -> None:
     assert trial.clients[0].call("GET", "list").status_code == 404
 
 
+@pytest.mark.services
 def test_a_reconciliation_that_took_too_long_is_dropped(federation: Make) -> None:
     trial = federation()
     trial.ready()

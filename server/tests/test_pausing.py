@@ -15,6 +15,7 @@ from unpooled_server.services import studies, sweeping
 Make = Callable[..., Federation]
 
 
+@pytest.mark.services
 def test_a_cohort_that_stays_away_pauses_the_study_until_it_is_heard(federation: Make) -> None:
     trial = federation()
     trial.running()
@@ -85,6 +86,7 @@ def bell(monkeypatch: pytest.MonkeyPatch) -> Recording:
     return recording
 
 
+@pytest.mark.services
 @pytest.mark.django_db(transaction=True)
 def test_the_bell_rings_after_the_commit_and_the_sweep_rings_again(federation: Make, bell: Recording) -> None:
     trial = federation()
@@ -107,6 +109,7 @@ def test_the_bell_rings_after_the_commit_and_the_sweep_rings_again(federation: M
     assert bell.studies == []
 
 
+@pytest.mark.services
 def test_what_is_to_do_is_read_from_the_database_alone(federation: Make) -> None:
     trial = federation()
     assert (selectors.rounds_to_advance(), selectors.studies_to_advance()) == ([], [])

@@ -12,6 +12,8 @@ from federation_fixtures import NAMES, Federation
 from unpooled_server.models import Cohort, Study, Traffic
 from unpooled_server.prepared import Prepared, PreparedUpdate
 
+pytestmark = pytest.mark.services
+
 COLUMNS = ("name", "revoked", "invited_at", "heard_at", "box_signature", "study__plan_json", "study__id")
 
 

@@ -11,6 +11,8 @@ from federation_fixtures import Federation, variants
 
 from unpooled_server.models import Study
 
+pytestmark = pytest.mark.services
+
 Make = Callable[..., Federation]
 MIGRATION = importlib.import_module("unpooled_server.migrations.0014_protocol_version_3")
 

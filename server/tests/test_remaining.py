@@ -16,6 +16,7 @@ from unpooled_server.models import Cohort, Round, Study
 from unpooled_server.services import studies
 
 Make = Callable[..., Federation]
+SIZE = 30  # variants: six chunks
 
 PLANS: dict[str, dict[str, Any]] = {
     "chi-square": {},
@@ -25,15 +26,14 @@ PLANS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.without_services
 @pytest.mark.parametrize("name", PLANS)
 def test_the_whole_study_only_grows(federation: Make, name: str) -> None:
     plan = dict(PLANS[name])
     if name.endswith("list"):
-        plan["panel_list"] = variants(60)
-    trial = federation([variants(60)] * 3, **plan)
+        plan["panel_list"] = variants(SIZE)
+    trial = federation([variants(SIZE)] * 3, **plan)
     for client in trial.clients:
-        trial.extra[client.invitation.token, b""] = client.data(np.arange(60), np.zeros(60, bool))
+        trial.extra[client.invitation.token, b""] = client.data(np.arange(SIZE), np.zeros(SIZE, bool))
     assert remaining.share_done(trial.study) == 0
     trial.running()
     seen = [0.0]
@@ -48,6 +48,7 @@ def test_the_whole_study_only_grows(federation: Make, name: str) -> None:
     assert all(share < 1 for share in seen[:-1])
 
 
+@pytest.mark.services
 def test_the_time_left_is_known_once_it_can_be_told(federation: Make) -> None:
     trial = federation([variants(60)] * 3)
     trial.running()

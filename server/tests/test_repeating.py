@@ -55,6 +55,7 @@ def moved(client: Client) -> Client:
     return replace(client, invitation=invitation)
 
 
+@pytest.mark.services
 def test_a_study_is_repeated_with_its_cohorts_by_the_changed_plan(ended: Make) -> None:
     trial = ended()
     assert trial.clients[0].study()["is_repeated"] is False
@@ -85,6 +86,7 @@ def test_a_study_is_repeated_once_and_its_repetition_again(ended: Make) -> None:
     assert trial.clients[0].ok("POST", "repetition")["study"] == last.pk
 
 
+@pytest.mark.services
 def test_a_repetition_that_was_deleted_can_be_made_anew(ended: Make) -> None:
     trial = ended()
     studies.delete(repeat(trial))

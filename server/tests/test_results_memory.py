@@ -85,7 +85,6 @@ def peak(call: Callable[[Any], None], study: Study) -> int:
         tracemalloc.stop()
 
 
-@pytest.mark.without_services
 def test_results_are_never_in_memory_as_a_whole(
     federation: Callable[..., Federation], monkeypatch: pytest.MonkeyPatch
 ) -> None:

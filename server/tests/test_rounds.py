@@ -22,6 +22,7 @@ def test_states_are_passed_in_order(trial: Federation) -> None:
     assert current.opened_at <= current.complete_at <= current.released_at <= current.aggregated_at
 
 
+@pytest.mark.services
 def test_advancing_again_changes_nothing(trial: Federation) -> None:
     number = first_round(trial).pk
     rounds.advance(number)
@@ -75,6 +76,7 @@ def test_a_worker_that_dies_loses_nothing(
     assert_files_as_in_process(trial)
 
 
+@pytest.mark.services
 def test_an_error_that_nobody_foresaw_is_tried_again_and_then_ends_the_study(
     trial: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,6 +157,7 @@ def test_a_share_for_which_there_is_no_room_is_to_be_sent_later(
     assert client.send(asked.items[0], cohort).status_code == 201
 
 
+@pytest.mark.services
 def test_results_of_workers_that_were_second_are_deleted(trial: Federation) -> None:
     stray = store.results_path(trial.study_id, "stray")
     stray.mkdir(parents=True)

@@ -13,6 +13,8 @@ from round_fixtures import Make, assert_files_as_in_process, first_round, to_the
 from unpooled_server.models import Round, Share
 from unpooled_server.services import rounds
 
+pytestmark = pytest.mark.services
+
 
 @pytest.mark.django_db(transaction=True)
 def test_two_workers_on_one_round_have_one_winner(trial: Federation, monkeypatch: pytest.MonkeyPatch) -> None:

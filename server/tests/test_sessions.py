@@ -44,6 +44,7 @@ def lengths(current: Round) -> comparing.Lengths:
     return comparing.lengths(current.scheme, current.circuit, current.words)
 
 
+@pytest.mark.services
 def test_a_study_by_bits_ends_with_the_elements_of_the_pool(study_of_tables: Compared) -> None:
     trial = study_of_tables()
     trial.running()
@@ -65,6 +66,7 @@ def assert_turns_are_told(trial: Federation) -> None:
     assert parties["compensator"]["comparing"] == pytest.approx(row["seconds"], abs=0.01)
 
 
+@pytest.mark.services
 def test_what_passes_in_a_comparison_is_counted(compared: Federation) -> None:
     """Every message in both directions, as it is declared; the headers come on top."""
     query = Traffic.objects.filter(study=compared.study_id, party="compensator", phase="rounds")
@@ -140,6 +142,7 @@ def test_a_dealing_has_exactly_its_length(
     settled(compared, current)
 
 
+@pytest.mark.services
 def test_the_same_dealing_again_is_fine_and_another_never(compared: Federation) -> None:
     client = dealer(compared)
     (question,) = client.questions().items

@@ -16,6 +16,8 @@ from unpooled_server import selectors
 from unpooled_server.models import Cohort
 from unpooled_server.services import invitations, studies
 
+pytestmark = pytest.mark.services
+
 Make = Callable[..., Federation]
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from federation_fixtures import Federation, work
 
 from unpooled_server import selectors
 from unpooled_server.models import Cohort, Traffic
 from unpooled_server.services import metering
+
+pytestmark = pytest.mark.services
 
 Make = Callable[..., Federation]
 

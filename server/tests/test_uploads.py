@@ -54,6 +54,7 @@ def assert_nothing_stored(trial: Federation) -> None:
     assert not Share.objects.exists()
 
 
+@pytest.mark.services
 def test_a_share_is_taken_once_and_then_answered_as_done(trial: Federation, asked: Question) -> None:
     data, nonce = share(trial, asked)
     client = trial.clients[0]
@@ -73,23 +74,13 @@ def test_a_share_of_an_aggregated_round_is_answered_as_done(trial: Federation, a
     assert put(trial.clients[0], asked.round, data, nonce).status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("change", "status", "code"),
-    [
-        (lambda data: data[:-1], 400, "wrong-length"),
-        (lambda data: data[:-4], 400, "wrong-length"),
-        (lambda data: b"", 400, "wrong-length"),
-        (lambda data: data + b"x", 413, "wrong-length"),
-        (lambda data: data * 1000, 413, "wrong-length"),
-    ],
-)
-def test_another_length_is_refused(
-    trial: Federation, asked: Question, change: Callable[[bytes], bytes], status: int, code: str
-) -> None:
+def test_another_length_is_refused(trial: Federation, asked: Question) -> None:
     data, nonce = share(trial, asked)
-    answer = put(trial.clients[0], asked.round, change(data), nonce)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
-    assert_nothing_stored(trial)
+    odd = [(400, each) for each in (data[:-1], data[:-4], b"")] + [(413, data + b"x"), (413, data * 1000)]
+    for status, body in odd:
+        answer = put(trial.clients[0], asked.round, body, nonce)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (status, "wrong-length")
+        assert_nothing_stored(trial)
 
 
 def test_a_body_that_ends_before_its_announced_length_is_refused(trial: Federation, asked: Question) -> None:
@@ -108,33 +99,30 @@ def test_a_body_without_a_length_is_refused(trial: Federation, asked: Question) 
     assert_nothing_stored(trial)
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "br", "identity", "x"])
-def test_an_encoded_body_is_refused(trial: Federation, asked: Question, encoding: str) -> None:
-    answer = put(trial.clients[0], asked.round, *share(trial, asked), **{"Content-Encoding": encoding})
-    assert (answer.status_code, answer.json()["error"]["code"]) == (415, "encoding")
-    assert_nothing_stored(trial)
+ENCODED, ANOTHER_TYPE = (("Content-Encoding", 415, "encoding"), ("Content-Type", 415, "type"))
+WITHOUT_A_NONCE = ("Unpooled-Nonce", 400, "no-nonce")
+ODD_HEADERS = {
+    ENCODED: ["gzip", "br", "identity", "x"],
+    ANOTHER_TYPE: ["application/json", "text/plain", "multipart/form-data; boundary=x", ""],
+    WITHOUT_A_NONCE: ["0", "0" * 31, "0" * 33, "G" * 32, "../../../../../../etc/passwd0000"],
+}
 
 
-@pytest.mark.parametrize("kind", ["application/json", "text/plain", "multipart/form-data; boundary=x", ""])
-def test_another_type_is_refused(trial: Federation, asked: Question, kind: str) -> None:
-    answer = put(trial.clients[0], asked.round, *share(trial, asked), **{"Content-Type": kind})
-    assert (answer.status_code, answer.json()["error"]["code"]) == (415, "type")
-    assert_nothing_stored(trial)
+@pytest.mark.parametrize("refused", ODD_HEADERS)
+def test_odd_headers_are_refused(trial: Federation, asked: Question, refused: tuple[str, int, str]) -> None:
+    name, *answered = refused
+    for value in ODD_HEADERS[refused]:
+        answer = put(trial.clients[0], asked.round, *share(trial, asked), **{name: value})
+        assert [answer.status_code, answer.json()["error"]["code"]] == answered, value
+        assert_nothing_stored(trial)
 
 
-@pytest.mark.parametrize("nonce", ["0", "0" * 31, "0" * 33, "G" * 32, "../../../../../../etc/passwd0000"])
-def test_a_share_needs_a_nonce(trial: Federation, asked: Question, nonce: str) -> None:
-    data, _ = share(trial, asked)
-    answer = put(trial.clients[0], asked.round, data, nonce)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "no-nonce")
-    assert_nothing_stored(trial)
-
-
-@pytest.mark.parametrize("round_id", ["0", "999999999", "9" * 30, "-1", "x"])
-def test_an_unknown_round_is_refused(trial: Federation, round_id: str) -> None:
+@pytest.mark.services
+def test_an_unknown_round_is_refused(trial: Federation) -> None:
     headers = {**RAW, "Unpooled-Nonce": "0" * 32}
-    answer = trial.clients[0].call("PUT", f"shares/{round_id}", content=b"1234", headers=headers)
-    assert answer.status_code == 404
+    for number in ("0", "999999999", "9" * 30, "-1", "x"):
+        answer = trial.clients[0].call("PUT", f"shares/{number}", content=b"1234", headers=headers)
+        assert answer.status_code == 404, number
 
 
 def test_new_bytes_under_an_old_nonce_are_refused(trial: Federation, asked: Question) -> None:
@@ -184,6 +172,7 @@ def test_a_share_while_paused_is_taken(trial: Federation, asked: Question) -> No
     assert trial.clients[0].questions().items == ()
 
 
+@pytest.mark.services
 def test_a_share_that_was_received_while_another_one_was_committed_counts_nothing(
     trial: Federation, asked: Question
 ) -> None:
@@ -197,6 +186,7 @@ def test_a_share_that_was_received_while_another_one_was_committed_counts_nothin
     assert Share.objects.get().nonce == nonce
 
 
+@pytest.mark.services
 def test_the_last_share_completes_the_round(trial: Federation, asked: Question) -> None:
     for number in range(3):
         assert Round.objects.get(pk=asked.round).state == "open"
@@ -237,6 +227,7 @@ def reissue(study: Study, cohort: Cohort, who: str) -> None:
     invitations.reissue(study, cohort, "https://studies.example.org", who)
 
 
+@pytest.mark.services
 @pytest.mark.parametrize(
     ("how", "refusal"),
     [(reissue, Unauthorized), (invitations.revoke, Conflict)],  # the latter asks all rounds anew

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from tests.parties import PATIENCE, until
 from unpooled_server import selectors
 from unpooled_server.cohort_api import waiting
 
+pytestmark = pytest.mark.services
+NEVER = 10 * PATIENCE
+"""Seconds after which nobody here waits for anything any more."""
+
 
 class Watched:
-    """What a study's watch sees, and how often somebody looked."""
+    """What a study's watch sees, how often somebody looked, and who did."""
 
     def __init__(self) -> None:
-        self.now, self.looks = 0, 0
+        self.now, self.looks, self.threads = 0, 0, set[int]()
 
     def __call__(self, study_id: str) -> int:
         self.looks += 1
+        self.threads.add(threading.get_ident())
         return self.now
 
 
@@ -32,14 +37,17 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
     return watched
 
 
-def waits(look: Callable[[], Any], seconds: float) -> tuple[Any, float]:
-    """What was found, and after how long."""
-    began = time.monotonic()
-    found = waiting.until("study", look, seconds, lambda: None)
-    return found, time.monotonic() - began
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who waits looks when it is told that there is something new, and never by itself."""
+    monkeypatch.setattr(waiting, "LOOK_ANYWAY", NEVER)
 
 
-def test_one_looks_for_all_and_all_are_told_at_once(watched: Watched) -> None:
+def waits(look: Callable[[], Any], seconds: float = NEVER) -> Any:
+    return waiting.until("study", look, seconds, lambda: None)
+
+
+def test_one_looks_for_all_and_all_are_told_at_once(watched: Watched, told: None) -> None:
     looks: list[int] = []
 
     def look() -> int | None:
@@ -47,20 +55,17 @@ def test_one_looks_for_all_and_all_are_told_at_once(watched: Watched) -> None:
         return watched.now or None
 
     with ThreadPoolExecutor(8) as pool:
-        found = [pool.submit(waits, look, 20.0) for _ in range(8)]
-        time.sleep(0.4)
+        found = [pool.submit(waits, look) for _ in range(8)]
+        until(lambda: len(looks) >= 8 and watched.looks > 8, lambda: "eight wait, and one looks")
         while_nothing_was_new = len(looks)
         watched.now = 1
-        for each in found:
-            value, seconds = each.result()
-            assert value == 1
-            assert seconds < waiting.LOOK_ANYWAY  # it was told: nobody had looked by itself again
+        assert [each.result(PATIENCE) for each in found] == [1] * 8
     assert while_nothing_was_new <= 2 * 8  # at first, and once more where nobody had watched before
-    assert watched.looks < 160  # one of eight
+    assert len(watched.threads) == 1
     assert not waiting._watches
 
 
-def test_the_next_one_leads_when_the_first_has_waited_enough(watched: Watched) -> None:
+def test_the_next_one_leads_when_the_first_has_waited_enough(watched: Watched, told: None) -> None:
     leading = threading.Event()
 
     def first() -> None:
@@ -68,19 +73,19 @@ def test_the_next_one_leads_when_the_first_has_waited_enough(watched: Watched) -
 
     with ThreadPoolExecutor(2) as pool:
         short = pool.submit(waits, first, 0.2)
-        assert leading.wait(5)
-        time.sleep(0.05)
-        long = pool.submit(waits, lambda: watched.now or None, 20.0)
-        assert short.result()[0] is None
+        assert leading.wait(PATIENCE)
+        long = pool.submit(waits, lambda: watched.now or None)
+        assert short.result(PATIENCE) is None
         watched.now = 1
-        found, seconds = long.result()
-        assert found == 1 and seconds < waiting.LOOK_ANYWAY
+        assert long.result(PATIENCE) == 1
 
 
-def test_what_the_watch_does_not_show_is_found_all_the_same(watched: Watched) -> None:
-    began = time.monotonic()
-    found, seconds = waits(lambda: True if time.monotonic() - began > 0.1 else None, 20.0)
-    assert found and seconds < 2 * waiting.LOOK_ANYWAY
+def test_what_the_watch_does_not_show_is_found_all_the_same(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "LOOK_ANYWAY", 0.01)
+    looks = iter([None, None, None, True])
+    assert waits(lambda: next(looks)) is True
 
 
 def test_an_error_while_looking_reaches_who_waits_and_leaves_nothing_behind(
@@ -91,5 +96,5 @@ def test_an_error_while_looking_reaches_who_waits_and_leaves_nothing_behind(
 
     monkeypatch.setattr(selectors, "newest", broken)
     with pytest.raises(OSError):
-        waits(lambda: None, 1.0)
+        waits(lambda: None)
     assert not waiting._watches

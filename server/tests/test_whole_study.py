@@ -62,6 +62,7 @@ def test_a_study_ends_with_the_files_of_the_same_study_in_one_process(
         assert {name: files[name] for name in in_process(trial)} == in_process(trial)
 
 
+@pytest.mark.services
 def test_what_is_kept_of_branches_may_be_in_many_rows(
     federation: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,6 +137,7 @@ def _alignment(listed: Panel, own: Panel) -> tuple[np.ndarray, np.ndarray]:
     return aligned.index, aligned.swapped
 
 
+@pytest.mark.services
 def test_masked_bytes_and_rows_are_deleted(federation: Make) -> None:
     trial = federation()
     trial.run()

@@ -53,6 +53,7 @@ def test_a_bad_form_names_its_fields(http: Http, people: dict[str, User], body: 
     assert answer.json()["error"]["code"] == "invalid"
 
 
+@pytest.mark.services
 def test_too_many_tries_are_refused_even_with_the_right_password(http: Http, people: dict[str, User]) -> None:
     for _ in range(accounts.TRIES_PER_NAME):
         answer = http().post("/api/v1/session", json={"username": "coordinator", "password": "wrong"})
@@ -80,6 +81,7 @@ def test_made_up_names_from_one_address_do_not_make_others_forgotten(people: dic
     assert tried("coordinator", "192.0.2.1") == 429
 
 
+@pytest.mark.services
 def test_nobody_is_locked_out_from_elsewhere(http: Http, people: dict[str, User]) -> None:
     for _ in range(accounts.TRIES_PER_NAME + 1):
         status = tried("administrator", "192.0.2.1")
@@ -87,6 +89,7 @@ def test_nobody_is_locked_out_from_elsewhere(http: Http, people: dict[str, User]
     assert tried("administrator", "192.0.2.2", PASSWORD) == 200
 
 
+@pytest.mark.services
 def test_a_success_does_not_give_an_address_its_tries_anew(http: Http, people: dict[str, User]) -> None:
     found = []
     for k in range(100):
@@ -171,6 +174,7 @@ def test_only_administrators_see_and_make_accounts(http: Http, people: dict[str,
     assert not User.objects.filter(username="x").exists()
 
 
+@pytest.mark.services
 def test_an_administrator_makes_accounts(http: Http, people: dict[str, User]) -> None:
     client = signed_in(http, "administrator")
     body = {"username": "newcomer", "password": PASSWORD, "role": "coordinator"}
@@ -223,6 +227,7 @@ def test_a_cohort_that_has_a_persons_user_name_keeps_its_own(http: Http, people:
     assert (line["who_name"], line["what"]) == ("observer", "joined")
 
 
+@pytest.mark.services
 @pytest.mark.parametrize("name", ["Observer", "grace", "Platform", "two\nlines", "hid\u202eden", "x" * 81])
 def test_nobody_is_called_as_another_or_by_what_cannot_be_seen(
     http: Http, people: dict[str, User], name: str

@@ -128,6 +128,7 @@ def test_another_test_takes_over_what_it_heeds(
     assert plan.get(gone) == usual[change["test"]].get(gone) != before[gone]
 
 
+@pytest.mark.services
 def test_a_study_from_its_creation_to_its_results(me: httpx.Client, http: Http) -> None:
     study = created(me)
     trial = invited(me, http, study)
@@ -259,6 +260,7 @@ def test_repeating(me: httpx.Client, http: Http) -> None:
     assert me.post(f"{url}/repeat", json=body).status_code == 409
 
 
+@pytest.mark.services
 @pytest.mark.parametrize(
     ("body", "fields"),
     [
@@ -289,6 +291,7 @@ def test_a_body_that_is_no_json_is_refused(me: httpx.Client, content: bytes) -> 
     assert me.post("/api/v1/studies", json={"name": "x" * (1 << 20)}).status_code == 413
 
 
+@pytest.mark.services
 @pytest.mark.parametrize(
     "odd",
     [
@@ -344,6 +347,7 @@ def test_the_list_of_a_study(me: httpx.Client) -> None:
     assert me.post(f"{url}/invitations", json={"cohort": "Graz"}).status_code == 201
 
 
+@pytest.mark.services
 def test_invitations(me: httpx.Client, http: Http) -> None:
     study = created(me)
     trial = invited(me, http, study)
@@ -405,6 +409,7 @@ def test_a_study_of_somebody_else_is_not_there(
     assert Cohort.objects.get().state == "invited"
 
 
+@pytest.mark.services
 def test_an_observer_watches_and_changes_nothing(
     me: httpx.Client, person: Callable[[str, str], httpx.Client]
 ) -> None:
@@ -446,6 +451,7 @@ def test_the_list_says_what_a_study_waits_for_you_to_do(
     assert [row["asks_you"] for row in me.get("/api/v1/studies").json()] == [""]
 
 
+@pytest.mark.services
 def test_a_list_of_many_studies_takes_no_more_queries_than_one_of_few(me: httpx.Client) -> None:
     created(me)
     invited = created(me)

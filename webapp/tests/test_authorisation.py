@@ -373,12 +373,10 @@ def test_every_method_is_in_the_matrix(world: World) -> None:
             assert world.ask(principal, method, route).status_code == 405, (method, route)
 
 
-@pytest.mark.without_services
 def test_everybody_gets_in_where_the_matrix_says_and_nowhere_else(world: World) -> None:
     assert world.surprises(ROWS) == []
 
 
-@pytest.mark.without_services
 def test_head_and_options_are_no_way_round(world: World) -> None:
     heads = [
         Row("HEAD", row.route, dict.fromkeys(ALL, "405") if is_of_cohorts(row.route) else row.expected)
@@ -397,7 +395,6 @@ def surprised(world: World, *routes: str) -> set[str]:
     return {line.partition(":")[0] for line in found}
 
 
-@pytest.mark.without_services
 def test_a_view_that_lets_everybody_in_is_noticed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(people.PeopleView, "permission_classes", (AllowAny,))
     assert surprised(world, "GET /api/v1/people") == set(ALL) - {"admin"}
@@ -412,7 +409,6 @@ def test_a_study_that_everybody_sees_is_noticed(world: World, monkeypatch: pytes
     assert surprised(world, "POST /api/v1/studies/<study>/start") == {"observer", "watcher"}
 
 
-@pytest.mark.without_services
 def test_a_door_that_asks_for_no_token_is_noticed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     graz = Cohort.objects.get(study=world.study, name="Graz").token_hash
     monkeypatch.setattr(admission, "_admitted", lambda request: Cohort.objects.get(token_hash=graz))

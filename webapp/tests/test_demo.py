@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import io
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +11,10 @@ from typing import Any
 
 import httpx
 import pytest
+from click.testing import CliRunner
 from signing_in import PASSWORD, Http, signed_in
 
+from unpooled_client.commands.cli import cli as client
 from unpooled_server.models import Study
 from unpooled_webapp import accounts
 from unpooled_webapp.demonstration import example, service
@@ -64,6 +64,7 @@ def test_what_is_lacking_is_said(permitting: Any, person: Person) -> None:
     assert answer.status_code == 409 and "--with-compensator" in answer.json()["error"]["remedy"]
 
 
+@pytest.mark.services
 def test_one_at_a_time(permitting: Any, person: Person) -> None:
     client = person(accounts.COORDINATOR)
     folder = Path(permitting.UNPOOLED_HOME) / "demo"
@@ -77,6 +78,7 @@ def test_one_at_a_time(permitting: Any, person: Person) -> None:
     assert not Study.objects.exists()
 
 
+@pytest.mark.services
 def test_what_a_crash_left_is_cleaned_up(permitting: Any, person: Person) -> None:
     owner = accounts.create("coordinator", PASSWORD, accounts.COORDINATOR)
     study = Study.objects.create(owner=owner, name="Left", is_demo=True, state="running")
@@ -93,7 +95,6 @@ def test_the_example_is_the_same_bytes_each_time(tmp_path: Path) -> None:
     assert one == other
 
 
-@pytest.mark.without_services
 def test_clients_accept_the_example(person: Person, tmp_path: Path) -> None:
     answer = person(accounts.COORDINATOR).get("/api/v1/example")
     assert answer.headers["Content-Type"] == "application/zip" and len(answer.content) < 5_000_000
@@ -101,7 +102,6 @@ def test_clients_accept_the_example(person: Person, tmp_path: Path) -> None:
         packed.extractall(tmp_path)
     told = (tmp_path / "README.txt").read_text()
     for place in example.PLACES:
-        command = [sys.executable, "-m", "unpooled_client", "check", "--bfile", tmp_path / place.prefix]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = CliRunner().invoke(client, ["check", "--bfile", str(tmp_path / place.prefix)])
+        assert done.exit_code == 0, done.output
         assert f"{place.prefix:8} {place.people} people" in told and str(place.people) in done.stdout

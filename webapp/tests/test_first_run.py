@@ -48,6 +48,7 @@ def test_a_wrong_token_admits_nobody(http: Http, platform: Any, made: bool) -> N
     assert not accounts.has_administrator()
 
 
+@pytest.mark.services
 def test_once_there_is_an_administrator_the_token_admits_nobody(http: Http, platform: Any) -> None:
     fields = form()
     accounts.create("administrator", PASSWORD, accounts.ADMINISTRATOR)
@@ -62,6 +63,7 @@ def test_a_bad_form_leaves_the_token_as_it_was(http: Http, platform: Any) -> Non
     assert http().post("/api/v1/first-run", json=form()).status_code == 200
 
 
+@pytest.mark.services
 def test_guesses_are_counted(http: Http, platform: Any) -> None:
     first_run.token()
     body = {"token": "guess", "username": "guesser", "password": PASSWORD}

@@ -44,12 +44,11 @@ def of_one(data: Data, place: int) -> Data:
 PLAN: dict[str, Any] = {"test": "linear", "trait": "quantitative", "files": FILES, "few_studies": True}
 
 
-@pytest.fixture
-def url(me: httpx.Client, http: Http) -> str:
-    return finished(me, http, cohorts(), **PLAN, phenotype="ldl", phenotypes=["hdl"])
-
-
-def test_everything_is_that_of_a_study_of_its_own(me: httpx.Client, http: Http, url: str) -> None:
+def test_everything_is_that_of_a_study_of_its_own(me: httpx.Client, http: Http) -> None:
+    url = finished(me, http, cohorts(), **PLAN, phenotype="ldl", phenotypes=["hdl"])
+    assert_each_has_loci_of_its_own_and_two_can_be_compared(me, url)
+    assert_people_read_of_each(me, url)
+    assert_another_phenotype_is_not_there(me, url)
     study = me.get(url).json()
     assert (study["phenotype"], study["phenotypes"]) == ("ldl, hdl", NAMES)
     assert study["has_pictures"]
@@ -75,7 +74,7 @@ def test_everything_is_that_of_a_study_of_its_own(me: httpx.Client, http: Http, 
         assert f"study.{name}.tsv.gz" in metadata and f'- "{name}"' in metadata
 
 
-def test_each_has_loci_of_its_own_and_two_can_be_compared(me: httpx.Client, url: str) -> None:
+def assert_each_has_loci_of_its_own_and_two_can_be_compared(me: httpx.Client, url: str) -> None:
     loci = me.get(f"{url}/loci.csv", params={"phenotype": "hdl"})
     assert loci.headers["Content-Disposition"] == 'attachment; filename="study.hdl.loci.csv"'
     assert {row["ID"] for row in csv.DictReader(io.StringIO(loci.text))} == {LEADS[1]}
@@ -86,7 +85,7 @@ def test_each_has_loci_of_its_own_and_two_can_be_compared(me: httpx.Client, url:
     assert all(len(row["studies"]) == 2 for row in both["rows"])
 
 
-def test_people_read_of_each(me: httpx.Client, url: str) -> None:
+def assert_people_read_of_each(me: httpx.Client, url: str) -> None:
     listed = {file["name"] for file in me.get(f"{url}/results").json()}
     assert {f"study.{name}.report.html" for name in NAMES} < listed
     methods = " ".join(me.get(f"{url}/results/study.methods.txt").text.split())
@@ -106,7 +105,7 @@ def test_people_read_of_each(me: httpx.Client, url: str) -> None:
     assert steps[0] == "Compare the people of the phenotypes" and "Count genotypes (hdl)" in steps
 
 
-def test_a_phenotype_that_there_is_not(me: httpx.Client, url: str) -> None:
+def assert_another_phenotype_is_not_there(me: httpx.Client, url: str) -> None:
     answer = me.get(f"{url}/manhattan", params={"phenotype": "bmi"})
     assert answer.status_code == 404
     error = answer.json()["error"]

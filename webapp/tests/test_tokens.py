@@ -45,6 +45,7 @@ def program(http: Http, token: str) -> httpx.Client:
     return client
 
 
+@pytest.mark.services
 def test_a_token_is_told_once_and_stored_hashed(http: Http, owner: User) -> None:
     client = signed_in(http)
     made = create(client, "read")
@@ -127,6 +128,7 @@ def test_a_large_list_may_come_with_a_token(
     assert program(http, text + "x").put(address, content=large, headers=headers).status_code == 401
 
 
+@pytest.mark.services
 @pytest.mark.django_db(transaction=True)
 def test_the_examples_of_the_docs_run_as_they_are(owner: User, live_server: Any, tmp_path: Path) -> None:
     (tmp_path / "unpooled-token").write_text(tokens.issue(owner, "examples", Scope.CHANGE, 1)[1] + "\n")

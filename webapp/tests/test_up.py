@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import re
@@ -21,6 +22,8 @@ import pytest
 from cohort_client import Client
 from federation_fixtures import NAMES, Data, variants
 
+from tests.parties import PATIENCE, until
+from tests.services import fresh_stores
 from unpooled.protocol import VERSION
 from unpooled.protocol.invitation import PREFIX, Invitation
 from unpooled_webapp import first_run
@@ -61,19 +64,23 @@ class Platform:
             stdout=self.log,
             stderr=self.log,
         )
-        self.address = self.addresses()["web"]
+
+    @functools.cached_property
+    def address(self) -> str:
+        return str(self.addresses()["web"])
 
     def addresses(self) -> Any:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            try:
-                found = json.loads((self.home / "addresses.json").read_text())
-                if found["pid"] == self.process.pid:
-                    return found
-            except (OSError, ValueError):
-                time.sleep(0.05)
+        """Of its processes, once it is up."""
+        found: dict[str, Any] = {}
+
+        def are_there() -> bool:
             assert self.process.poll() is None, (self.home / "log").read_text()
-        raise AssertionError("no addresses")
+            with contextlib.suppress(OSError, ValueError):  # not written, or not all of it
+                found.update(json.loads((self.home / "addresses.json").read_text()))
+            return found.get("pid") == self.process.pid
+
+        until(are_there, (self.home / "log").read_text)
+        return found
 
     def coordinator(self) -> httpx.Client:
         http = httpx.Client(base_url=self.address, timeout=30)
@@ -83,31 +90,14 @@ class Platform:
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGINT)
-        return self.process.wait(40)
+        return self.process.wait(PATIENCE)
 
 
-def services() -> list[dict[str, str]]:
-    """On PostgreSQL, Redis and Celery where these are given; else on SQLite without a broker."""
-    broker = os.environ.get("UNPOOLED_TEST_BROKER_URL")
-    if not broker:
-        return [{}]
-    database = os.environ.get("UNPOOLED_TEST_DATABASE_URL", "")
-    return [{"UNPOOLED_BROKER_URL": broker, "UNPOOLED_DATABASE_URL": database}]
-
-
-def with_own_database(variables: dict[str, str]) -> dict[str, str]:
-    """A database belongs to one home folder, and each platform here has one of its own."""
-    if not variables:
-        return variables
-    from tests.services import create_database  # with the services its folder is on the path
-
-    beside = variables["UNPOOLED_DATABASE_URL"]
-    return variables | {"UNPOOLED_DATABASE_URL": create_database(beside, f"up{os.urandom(4).hex()}")}
-
-
-@pytest.fixture(params=services(), ids=lambda variables: "celery" if variables else "embedded")
-def running(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Platform]:
-    platform = Platform(tmp_path, with_own_database(request.param))
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Platform]:
+    stores = fresh_stores()
+    environment = {"UNPOOLED_DATABASE_URL": stores.database, "UNPOOLED_BROKER_URL": stores.broker}
+    platform = Platform(tmp_path, environment)
     yield platform
     if platform.process.poll() is None:
         platform.stop()
@@ -129,18 +119,18 @@ def started_study(platform: Platform) -> tuple[httpx.Client, str, list[Client]]:
     return http, study, clients
 
 
-def insist(action: Callable[[], str], until: str, seconds: float = 90) -> None:
+def insist(action: Callable[[], str], wanted: str) -> None:
     """Do it again and again, as a client does while the other side restarts."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        try:
-            if action() == until:
-                return
-        except (httpx.HTTPError, AssertionError, ValueError):
-            time.sleep(0.2)
-    raise AssertionError(f"not {until} after {seconds} s")
+
+    def is_so() -> bool:
+        with contextlib.suppress(httpx.HTTPError, AssertionError, ValueError):
+            return action() == wanted
+        return False
+
+    until(is_so, lambda: f"not {wanted}")
 
 
+@pytest.mark.services
 def test_a_study_survives_the_death_of_each_process(running: Platform) -> None:
     http, study, clients = started_study(running)
     threads = [
@@ -160,13 +150,14 @@ def test_a_study_survives_the_death_of_each_process(running: Platform) -> None:
         seen.update(http.get(f"/api/v1/studies/{study}").json())
         return str(seen["state"])
 
-    insist(state, "done", 60)
+    insist(state, "done")
     assert seen["one_operator"] is True
     results = http.get(f"/api/v1/studies/{study}/results").json()
     assert results[0]["name"] == "study.assoc"
     assert http.get(f"/api/v1/studies/{study}/results/study.assoc").text.count("\n") == 13
 
 
+@pytest.mark.services
 def test_odd_bodies_over_a_real_connection(running: Platform) -> None:
     http, study, clients = started_study(running)
     client = clients[0]
@@ -222,6 +213,7 @@ def test_the_first_run_is_told_at_the_address_that_people_use(
         assert Path(file).read_text().strip() == token
 
 
+@pytest.mark.services
 def test_all_processes_end_with_ctrl_c(running: Platform) -> None:
     pids = running.addresses()["processes"].values()
     assert running.stop() == 0
@@ -260,8 +252,6 @@ def processes_of_the_demo(platform: Platform) -> list[Path]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks at processes by Linux's /proc")
-@pytest.mark.without_services
-@pytest.mark.parametrize("running", [pytest.param({}, id="embedded")], indirect=True)
 def test_a_demo_ends_with_any_of_its_processes(running: Platform) -> None:
     http = running.coordinator()
 

@@ -161,6 +161,7 @@ def failures(world: World, length: Length, operations: list[Any]) -> list[BaseEx
     return found
 
 
+@pytest.mark.services
 def test_whoever_asks_whatever_is_answered_as_described(world: World, length: Length) -> None:
     if found := failures(world, length, OPERATIONS):
         raise BaseExceptionGroup("otherwise than described", found)

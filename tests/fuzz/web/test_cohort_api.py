@@ -162,6 +162,7 @@ def run(world: World, length: Length) -> None:
     length.each(USUAL, requests(world), lambda request: ask(world, request[0], request[1], before), times=40)
 
 
+@pytest.mark.services
 def test_whatever_is_sent_is_answered_and_nothing_else_recorded(world: World, length: Length) -> None:
     run(world, length)
     length.inputs["requests of cohorts"] += world.requests
