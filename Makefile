@@ -3,7 +3,7 @@
 # sends what nobody foresaw (tests/fuzz).
 # `make bundle` and `make freeze` pack the client (docs/install-client.md).
 # `make lock`, `make sbom` and `make audit`: what the distributions need (CONTRIBUTING.md, docs/operations.md).
-.PHONY: demo test fuzz check check-python bench bench-memory bench-tables measured docs bundle freeze lock sbom audit clean
+.PHONY: demo test wire fuzz check check-python bench bench-memory bench-tables measured docs bundle freeze lock sbom audit clean
 PY := .venv/bin/python
 
 demo:
@@ -15,6 +15,11 @@ test:
 	@scripts/test-programs
 	@$(if $(ARGS),,scripts/test-frontend test)
 	@$(PY) -m pytest $(ARGS)
+
+wire:
+	@scripts/setup dev
+	@scripts/test-programs
+	@$(PY) -m pytest --wire tests/oracles tests/wire $(ARGS)
 
 fuzz:
 	@scripts/setup dev

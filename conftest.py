@@ -14,6 +14,7 @@ import pytest
 
 OPTION = "--services"
 FROZEN = "--frozen"
+WIRE = "--wire"
 
 # What a shell runs in its background is deaf to Ctrl-C, and so would be the programs that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -46,6 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Run on private instances of PostgreSQL and Redis and with a Celery worker, instead of SQLite "
         "and the embedded worker.",
     )
+    parser.addoption(WIRE, action="store_true", help="Rehearse over HTTP what is otherwise run in process.")
     parser.addoption(FROZEN, metavar="FOLDER", help="Test the client that `make freeze` made there.")
     # Now, before options are parsed: conftest files further down point Django at the database that is given.
     if OPTION in sys.argv:

@@ -13,7 +13,7 @@ import numpy as np
 
 from unpooled import opening
 from unpooled import question as questions
-from unpooled.algorithms import questions_of, whole, with_chunks
+from unpooled.algorithms import presence, questions_of, whole, with_chunks
 from unpooled.algorithms.phenotypes import required
 from unpooled.algorithms.shared.conditions import conditioned
 from unpooled.algorithms.tables.encoding.coding import coded
@@ -41,6 +41,17 @@ def run(plan: Plan, panel: Panel, cohorts: Sequence[Cohort | Table]) -> dict[str
     plan = with_chunks(plan)
     cohorts = [conditioned(required(cohort, plan), panel, plan) for cohort in coded(cohorts, plan)]
     return tables(whole(Study(plan, lambda: panel)), _Federation(plan, cohorts, questions_of(plan)))
+
+
+def present(plan: Plan, listed: int, cohorts: Sequence[Cohort]) -> np.ndarray:
+    """How many cohorts have each of the `listed` variants of a coordinator's list: int64 (m,).
+
+    The cohorts are beside the list: `unpooled.algorithms.presence.Listed`.
+    """
+    plan = with_chunks(plan)
+    asked = presence.presence(Study(plan, lambda: Panel.of([])), listed)
+    found = tables(asked, _Federation(plan, cohorts, [presence.Presence]))
+    return found[presence.TABLE]["cohorts"]
 
 
 def run_alone(plan: Plan, panel: Panel, cohort: Cohort | Table) -> dict[str, dict[str, np.ndarray]]:
