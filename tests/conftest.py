@@ -215,7 +215,7 @@ def rehearse(request: pytest.FixtureRequest) -> Rehearse:
     if request.config.getoption("--wire"):
         over_http: Rehearse = request.getfixturevalue("rehearse_over_http")
         return over_http
-    return _rehearse_by(in_process.rehearse)
+    return rehearsal_by(in_process.rehearse)
 
 
 @pytest.fixture(scope="session")
@@ -234,10 +234,10 @@ def rehearse_over_http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reh
             finally:
                 shutil.rmtree(home / "cohorts", ignore_errors=True)
 
-        yield _rehearse_by(study)
+        yield rehearsal_by(study)
 
 
-def _rehearse_by(study: Callable[[Settings, Screen], Rehearsal]) -> Rehearse:
+def rehearsal_by(study: Callable[[Settings, Screen], Rehearsal]) -> Rehearse:
     """The command itself, but for the study, which this runs."""
 
     def call(*arguments: object, check: bool = True) -> subprocess.CompletedProcess[str]:

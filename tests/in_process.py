@@ -88,10 +88,13 @@ class Results:
         return [each for each in found if each is not None]
 
 
-def rehearse(settings: Settings, screen: Screen) -> Rehearsal:
-    """Run the study of a rehearsal, and write its files at `settings.out`; RehearsalError if it fails."""
+def rehearse(settings: Settings, screen: Screen, key: bytes = NO_KEY) -> Rehearsal:
+    """Run the study of a rehearsal, and write its files at `settings.out`; RehearsalError if it fails.
+
+    `key` is the compensator's: it is in the plan, by whose hash people are drawn who are left out.
+    """
     listed = _list(settings)
-    results = run_study(_plan(settings, listed), settings.arguments, listed)
+    results = run_study(_plan(settings, listed, key), settings.arguments, listed)
     with tempfile.TemporaryDirectory() as written:
         folder = Path(written)
         write(results, folder)
@@ -123,9 +126,9 @@ def _list(settings: Settings) -> Panel | None:
     return lists.read(path.read_bytes(), settings.plan["autosomes"]) if path else None
 
 
-def _plan(settings: Settings, listed: Panel | None) -> Plan:
+def _plan(settings: Settings, listed: Panel | None, key: bytes) -> Plan:
     """The plan in full, as the server makes it of what the command asks for."""
-    named = {FILE_STEM.name: stem_of(settings.out.name), "compensator_key": NO_KEY.hex()}
+    named = {FILE_STEM.name: stem_of(settings.out.name), "compensator_key": key.hex()}
     digest = {} if listed is None else {"panel_digest": listed.digest.hex()}
     return completed(json.loads(json.dumps({**settings.plan, **named, **digest})))
 
@@ -217,7 +220,7 @@ def _about(results: Results) -> Run:
         summaries=results.summaries,
         plan_hash=results.plan.hash().hex(),
         panel_size=len(results.panel),
-        one_operator=False,
+        one_operator=True,  # of all parties of a rehearsal
         ended=_today(),
         software=f"unpooled {version('unpooled-core')}",
     )

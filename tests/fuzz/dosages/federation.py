@@ -12,8 +12,8 @@ from unpooled.cohort import COPY
 from unpooled.glm_columns import chosen
 from unpooled.plan import Covariate, Plan
 
-from ...dosages import Words, in_bcf, in_bgen, in_vcf, write_pgen
-from ...reports import Plink
+from ...oracles.dosages import Words, in_bcf, in_bgen, in_vcf, write_pgen
+from ...oracles.reports import Plink
 
 PHENOTYPE = "status"
 FORMATS = ("pgen", "pgen", "vcf", "bcf", "bgen", "calls")

@@ -20,7 +20,7 @@ from unpooled.run import run
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import DataOptions
 
-from ...reports import GLM, Row, rows, unit
+from ...oracles.reports import GLM, Row, rows, unit
 from ..gwas.truth import Rows
 from .federation import FIRST, FLAGS, Federation, write_cohort, write_pool
 

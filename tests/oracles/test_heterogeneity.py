@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import io
-import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import test_plink_linear
-import test_plink_logistic
 from asking import followed
-from pooled import needed
+from pooled import Quantities, Statuses, call, quantities, statuses
+from pooled import mice as pooled_mice
 from scipy import stats
 from statsmodels.stats.meta_analysis import combine_effects
 
@@ -48,8 +45,7 @@ class Study:
     """A study whose pool is dealt out, so that each cohort can be written to files as well."""
 
     test: str
-    pooled: Any
-    """`Pooled` of the tests of either regression."""
+    pooled: Quantities | Statuses
     of: np.ndarray
     """int64 (n,): each person's cohort."""
     autosomes: int = 22
@@ -104,19 +100,13 @@ class Study:
     def meta(self, **options: Any) -> Found:
         method, plan = algorithm(self.test), self.plan(**options)
         tables = run(plan, self.panel, self.cohorts)
-        method.files["meta"](out := io.BytesIO(), self.panel, method.columns_for("meta", tables), plan)
+        method.files["meta"](out := BytesIO(), self.panel, method.columns_for("meta", tables), plan)
         return lines(out.getvalue().decode())
 
 
 def lines(report: str) -> Found:
     head, *rows = (line.split() for line in report.splitlines())
     return {row[head.index("SNP")]: dict(zip(head, row, strict=True)) for row in rows}
-
-
-def plink(*flags: str) -> None:
-    needed(program := shutil.which("plink1.9"), "plink1.9")
-    done = subprocess.run([str(program), *flags], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def plinks_own(study: Study, folder: Path) -> list[Path]:
@@ -126,7 +116,7 @@ def plinks_own(study: Study, folder: Path) -> list[Path]:
         part.write(folder / f"c{k}")
         told = ",".join(str(column + 1) for column in telling(part.samples))
         flags = ["--covar", str(folder / f"c{k}.cov"), "--covar-number", told] if told else []
-        plink("--bfile", str(folder / f"c{k}"), "--out", str(folder / f"c{k}"), f"--{study.test}",
+        call("plink1.9", "--bfile", str(folder / f"c{k}"), "--out", str(folder / f"c{k}"), f"--{study.test}",
               "hide-covar", *(["beta"] * (study.test == "logistic")), "--ci", "0.95", "--allow-no-sex",
               "--chr-set", str(study.autosomes), *flags)  # fmt: skip
         if not (written := folder / f"c{k}.assoc.{study.test}").exists():
@@ -165,7 +155,7 @@ def exact_own(study: Study, folder: Path) -> list[Path]:
 
 
 def plinks_meta(study: Study, files: Sequence[Path], folder: Path) -> Found:
-    plink("--meta-analysis", *map(str, files), "+", "logscale" if study.test == "logistic" else "qt",
+    call("plink1.9", "--meta-analysis", *map(str, files), "+", "logscale" if study.test == "logistic" else "qt",
           "report-all", "--chr-set", str(study.autosomes), "--out", str(folder / "all"))  # fmt: skip
     return lines((folder / "all.meta").read_text())
 
@@ -184,7 +174,7 @@ def uneven(pooled: Any, of: np.ndarray) -> Any:
 
 
 def linear(**kind: Any) -> Study:
-    pooled = test_plink_linear.generated(**{"seed": 5, "n": 900, "each": 20, **kind})
+    pooled = quantities(**{"seed": 5, "n": 900, "each": 20, **kind})
     of = dealt(len(pooled.samples), SIX)
     return Study("linear", uneven(pooled, of), of)
 
@@ -196,23 +186,21 @@ def in_units(study: Study, unit: float) -> Study:
 
 
 def logistic(seed: int = 8, **kind: Any) -> Study:
-    pooled = test_plink_logistic.generated(seed, **{"n": 1800, "each": 15, **kind})
+    pooled = statuses(seed, **{"n": 1800, "each": 15, **kind})
     of = dealt(len(pooled.samples), SIX)
     of[(of == 0) & (pooled.samples.phenotype != 1)] = 5  # the first cohort has cases only
     return Study("logistic", uneven(pooled, of), of)
 
 
 def mice(test: str) -> Study:
-    pooled = test_plink_linear.mouse(6)
+    pooled = pooled_mice(6)
     of = dealt(len(pooled.samples), SIX)
     if test == "linear":
         return Study(test, pooled, of, pooled.autosomes)
     value = pooled.samples.phenotype
     cases = np.where(np.isnan(value), np.nan, value > np.nanquantile(value, 0.7))
     samples = replace(pooled.samples, phenotype=cases)
-    return Study(
-        test, test_plink_logistic.Pooled(samples, pooled.variants, pooled.copies), of, pooled.autosomes
-    )
+    return Study(test, Statuses(samples, pooled.variants, pooled.copies), of, pooled.autosomes)
 
 
 STUDIES = {

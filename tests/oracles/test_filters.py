@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
-import test_plink_linear
-import test_plink_logistic
-from pooled import needed
+from pooled import GENERATED, Pool
 
 COUNTED = ("frq", "lmiss", "hwe")
-TESTS = {"linear": test_plink_linear, "logistic": test_plink_logistic}
 
 
-def plinks(pooled: test_plink_linear.Pooled, test: str, folder: Path, *flags: str) -> dict[str, bytes]:
+def plinks(pooled: Pool, folder: Path, *flags: str) -> dict[str, bytes]:
     """PLINK's reports of pooled data by suffix; `assoc` is the regression's."""
-    needed(program := shutil.which("plink1.9"), "plink1.9")
-    pooled.write(folder / "pooled")
-    command = [str(program), "--bfile", str(folder / "pooled"), "--out", str(folder / "out")]
-    command += ["--allow-no-sex", "--freq", "--missing", "--hardy", f"--{test}", "hide-covar"]
-    command += ["--covar", str(folder / "pooled.cov"), *flags]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    found = {suffix: (folder / f"out.{suffix}").read_bytes() for suffix in COUNTED}
-    return {**found, "assoc": (folder / f"out.assoc.{test}").read_bytes()}
+    out = pooled.plink1(folder, "--freq", "--missing", "--hardy", f"--{pooled.test}", "hide-covar", *flags)
+    files = {"assoc": f"assoc.{pooled.test}", **dict(zip(COUNTED, COUNTED, strict=True))}
+    return {name: Path(f"{out}.{file}").read_bytes() for name, file in files.items()}
 
 
 def told(report: bytes, without: str = "") -> list[bytes]:
@@ -42,11 +30,10 @@ def about(report: bytes) -> list[list[bytes]]:
 
 
 @pytest.mark.parametrize("nonfounders", [False, True], ids=["founders", "nonfounders"])
-@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("test", GENERATED)
 def test_people_without_covariates(test: str, nonfounders: bool, tmp_path: Path) -> None:
     """They have no phenotype for the Hardy-Weinberg tests of cases and of controls."""
-    module: ModuleType = TESTS[test]
-    pooled = module.generated(8, n=400, each=30)
+    pooled = GENERATED[test](8, n=400, each=30)
     covariates = pooled.samples.covariates.copy()
     covariates[np.random.default_rng(2).random(covariates.shape) < 0.2] = np.nan
     pooled = replace(pooled, samples=replace(pooled.samples, covariates=covariates))
@@ -55,7 +42,7 @@ def test_people_without_covariates(test: str, nonfounders: bool, tmp_path: Path)
     for filters in ({"hwe": 0.3}, {"hwe": 0.05, "geno": 0.03, "maf": 0.05}):
         ours, rows = pooled.study(**options, **filters)
         named = [word for name, value in filters.items() for word in (f"--{name}", str(value))]
-        pooled_reports = plinks(pooled, test, tmp_path, *named, *flags)
+        pooled_reports = plinks(pooled, tmp_path, *named, *flags)
         assert 0 < len(rows["variant"]) < len(pooled.variants)
         assert about(ours["assoc"]) == about(pooled_reports["assoc"])
         for suffix in ("frq", "lmiss"):
@@ -65,15 +52,14 @@ def test_people_without_covariates(test: str, nonfounders: bool, tmp_path: Path)
 
 
 @pytest.mark.parametrize("filters", [{}, {"geno": 0.5}, {"maf": 0.01}], ids=str)
-@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("test", GENERATED)
 def test_y_without_men(test: str, filters: dict[str, float], tmp_path: Path) -> None:
-    module: ModuleType = TESTS[test]
-    pooled = module.generated(9)
+    pooled = GENERATED[test](9)
     sex = np.where(pooled.samples.sex == 1, 2, pooled.samples.sex)
     pooled = replace(pooled, samples=replace(pooled.samples, sex=sex))
     ours, _ = pooled.study(hide_covar=True, files=("assoc", *COUNTED), **filters)
     flags = [word for name, value in filters.items() for word in (f"--{name}", str(value))]
-    pooled_reports = plinks(pooled, test, tmp_path, *flags)
+    pooled_reports = plinks(pooled, tmp_path, *flags)
     assert about(ours["assoc"]) == about(pooled_reports["assoc"])
     assert (b"24" in {line[0] for line in about(ours["assoc"])}) == ("geno" not in filters)
     for suffix in COUNTED:

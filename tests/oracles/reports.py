@@ -104,6 +104,32 @@ def _near(a: str, b: str, relative: float, absolute: float, digits: int) -> bool
     return a == b or abs(float(a) - float(b)) <= allowed
 
 
+def same(ours: Path | bytes, plinks: Path | bytes, least: float = 0.999, *, in_order: bool = True) -> None:
+    """At least this share of lines byte-identical, the others off by one in the last digit."""
+    lines = [(each if isinstance(each, bytes) else each.read_bytes()).splitlines() for each in (ours, plinks)]
+    if not in_order:
+        lines = [sorted(some) for some in lines]
+    pairs = list(zip(*lines, strict=True))
+    different = [pair for pair in pairs if pair[0] != pair[1]]
+    far = [pair for pair in different if not off_by_one(*pair)]
+    assert not far, f"{len(far)} of {len(pairs)}; ours, then PLINK's:\n" + b"\n".join(far[0]).decode()
+    assert len(different) <= (1 - least) * len(pairs), different[:5]
+
+
+def off_by_one(a: bytes, b: bytes) -> bool:
+    """Whether two lines differ by no more than one in the last digit of their numbers."""
+    words = zip(a.split(), b.split(), strict=True)
+    return len(a) == len(b) and all(x == y or _neighbours(x, y) for x, y in words)
+
+
+def _neighbours(a: bytes, b: bytes) -> bool:
+    try:
+        x, y = float(a), float(b)
+    except ValueError:
+        return False
+    return abs(x - y) <= 1.001 * 10.0 ** (np.floor(np.log10(max(abs(x), abs(y)))) - 3)
+
+
 def by_statsmodels(
     plink: Plink,
     prefix: Path,
@@ -158,3 +184,18 @@ def _coded(copies: np.ndarray, men: np.ndarray, chromosome: str, by_plink2: bool
     half = copies / 2 if by_plink2 else np.where(copies == 1, np.nan, copies / 2)
     coded = np.where(single, half, copies)
     return np.where(men, coded, np.nan) if chromosome == "24" else coded
+
+
+Pairs = list[tuple[dict[str, str], dict[str, str]]]
+
+
+def pairs(ours: bytes, plinks: list[list[str]]) -> Pairs:
+    """Our lines and plink2's, by title, about the same variants, tests and people."""
+    header, *lines = (line.split("\t") for line in ours.decode().splitlines())
+    assert header == plinks[0]
+    both = zip(lines, plinks[1:], strict=True)
+    found = [(dict(zip(header, a, strict=True)), dict(zip(header, b, strict=True))) for a, b in both]
+    for a, b in found:
+        for title in ("#CHROM", "POS", "ID", "REF", "ALT", "A1", "TEST", "OBS_CT"):
+            assert a[title] == b[title], (a, b)
+    return found

@@ -5,16 +5,13 @@ Whether a maximum exists is decided by a linear program on the pooled rows, and 
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
-from pooled import needed
+from pooled import Statuses, X, call
 from scipy.optimize import linprog
-from test_plink_logistic import Pooled, X
 
 from unpooled.algorithms.regression.case_control import CaseControlCounts
 from unpooled.cohort import Samples
@@ -28,7 +25,7 @@ ODDS_RATIOS = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 60.0)
 PEOPLE = 3000
 
 
-def grid(share: float, covariates: int, people: int = PEOPLE, times: int = 1) -> Pooled:
+def grid(share: float, covariates: int, people: int = PEOPLE, times: int = 1) -> Statuses:
     """A variant for each number of carriers and each odds ratio, and for each share of carriers that are
     cases, from one to nearly all. Some carriers have two copies. Covariates go with being a case."""
     random = np.random.default_rng([round(1000 * share), covariates, people])
@@ -51,7 +48,7 @@ def grid(share: float, covariates: int, people: int = PEOPLE, times: int = 1) ->
     rows = [(1, 1 + k, b"rs%d" % k, b"A", b"G") for k in range(len(copies))]
     everyone = np.ones(people, bool)
     sex = random.choice(np.array([1, 2], np.uint8), people)
-    return Pooled(Samples(case, sex, everyone, everyone, columns), rows, np.array(copies))
+    return Statuses(Samples(case, sex, everyone, everyone, columns), rows, np.array(copies))
 
 
 def has_a_maximum(y: np.ndarray, x: np.ndarray) -> bool:
@@ -64,7 +61,7 @@ def has_a_maximum(y: np.ndarray, x: np.ndarray) -> bool:
     return bool(-found.fun < 1e-7)
 
 
-def check(pooled: Pooled, rows: dict[str, np.ndarray]) -> None:
+def check(pooled: Statuses, rows: dict[str, np.ndarray]) -> None:
     """Every variant's estimate is the maximum's, or there is none."""
     for k, variant in enumerate(rows["variant"]):
         y, x = pooled.design(int(variant), bool(rows["first_is_a1"][k]))
@@ -117,21 +114,16 @@ def test_no_estimate_is_lost_or_made_up(share: float, covariates: int, tmp_path:
     assert np.count_nonzero(rows["code"] == codes.FITTED) > len(CARRIERS) * len(ODDS_RATIOS) / 2
 
 
-def plinks(pooled: Pooled, folder: Path, *more: str) -> list[dict[str, list[str]]]:
+def plinks(pooled: Statuses, folder: Path) -> list[dict[str, list[str]]]:
     """The lines of PLINK 1.9's report and of plink2's, by variant."""
-    pooled.write(folder / "pooled")
-    files = ["--bfile", str(folder / "pooled"), "--allow-no-sex", "--out", str(folder / "out"), *more]
-    if pooled.covariates:
-        files += ["--covar", str(folder / "pooled.cov")]
+    one = pooled.plink1(folder, "--logistic", "beta", "hide-covar", "--ci", 0.95)
+    files = ["--bfile", folder / "pooled", "--out", folder / "out"]
+    files += ["--covar", folder / "pooled.cov"] if pooled.covariates else []
     alone = () if pooled.covariates else ("allow-no-covars",)
+    call("plink2", "--glm", "no-firth", "hide-covar", *alone, *files)
     reports = []
-    for package, command, file, named in (
-        ("plink1.9", ("--logistic", "beta", "hide-covar", "--ci", "0.95"), "out.assoc.logistic", 1),
-        ("plink2", ("--glm", "no-firth", "hide-covar", *alone), "out.PHENO1.glm.logistic", 2),
-    ):
-        needed(program := shutil.which(package), package)
-        subprocess.run([str(program), *command, *files], capture_output=True, check=True)
-        lines = [line.split() for line in (folder / file).read_text().splitlines()[1:]]
+    for file, named in ((f"{one}.assoc.logistic", 1), (f"{one}.PHENO1.glm.logistic", 2)):
+        lines = [line.split() for line in Path(file).read_text().splitlines()[1:]]
         reports.append({line[named]: line for line in lines})
     return reports
 
@@ -195,7 +187,7 @@ def test_another_limit_gives_the_same_numbers_or_none(share: float) -> None:
     assert before.all()
 
 
-def ties_on_x(*names: bytes) -> Pooled:
+def ties_on_x(*names: bytes) -> Statuses:
     """Variants on X whose alleles are equally frequent, with frequencies that differ between the sexes."""
     random = np.random.default_rng(8)
     sex = np.repeat(np.array([1, 2], np.uint8), 200)
@@ -212,19 +204,16 @@ def ties_on_x(*names: bytes) -> Pooled:
         copies.append(own)
     rows = [(X, 1 + k, b"x%d" % k, *names) for k in range(len(copies))]
     everyone = np.ones(len(sex), bool)
-    return Pooled(Samples(case, sex, everyone, everyone, np.empty((len(sex), 0))), rows, np.array(copies))
+    return Statuses(Samples(case, sex, everyone, everyone, np.empty((len(sex), 0))), rows, np.array(copies))
 
 
 @pytest.mark.parametrize("names", [(b"A", b"T"), (b"T", b"A")])
 def test_a_tie_on_x_is_what_plink_makes_of_it(names: tuple[bytes, bytes], tmp_path: Path) -> None:
     """The row of sex, too, whichever allele the files call A1: turning the alleles turns its estimate."""
     pooled = ties_on_x(*names)
-    pooled.write(tmp_path / "pooled")
-    needed(program := shutil.which("plink1.9"), "plink1.9")
-    command = ["--bfile", "pooled", "--logistic", "--ci", "0.95", "--out", "out"]
-    subprocess.run([str(program), *command], capture_output=True, check=True, cwd=tmp_path)
+    out = pooled.plink1(tmp_path, "--logistic", "--ci", 0.95)
     files, rows = pooled.study(files=("assoc", "glm"), ci=0.95)
-    plinks = (tmp_path / "out.assoc.logistic").read_bytes().splitlines()
+    plinks = Path(f"{out}.assoc.logistic").read_bytes().splitlines()
     ours = files["assoc"].splitlines()
     assert sum(line.split()[4] == b"SEX" for line in ours) == len(pooled.variants)
     apart = [pair for pair in zip(plinks, ours, strict=True) if pair[0].split()[:6] != pair[1].split()[:6]]

@@ -10,9 +10,8 @@ import pytest
 
 from unpooled.simulate import simulate
 
-from .conftest import MICE, Rehearse
-from .reports import GLM, Plink, agreement, bfiles, rows
-from .test_linear_against_plink import same
+from ..conftest import MICE, Rehearse
+from .reports import GLM, Plink, agreement, bfiles, rows, same
 
 EVERY, SHARES = 12, (5, 3, 2)
 """Every so many-th variant of the mice is taken; what the cohorts have of the people."""

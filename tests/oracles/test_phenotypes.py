@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from .conftest import MICE
-from .reports import GLM, Plink, agreement, bfiles
-from .test_linear_against_plink import same
-from .test_logistic_against_plink import compare
+from ..conftest import MICE
+from .reports import GLM, Plink, agreement, bfiles, same
+from .test_logistic import compare
 
 Rehearse = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -116,7 +115,7 @@ def test_logistic_and_firth(
         found = agreement(ours, theirs, (*GLM, "FIRTH?"), bounds, digits=6)
         assert found.numbers > 1_300, name
         assert not found.ours_alone and not found.theirs_alone, name
-        # Where plink2 stops a little early: test_logistic_against_plink.py says who is right there.
+        # Where plink2 stops a little early: test_logistic.py says who is right there.
         assert len(found.far) < 0.01 * found.numbers
 
 
