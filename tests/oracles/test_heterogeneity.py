@@ -24,7 +24,7 @@ from unpooled.algorithms.regression.own_fit import Model, own_estimates
 from unpooled.algorithms.shared.chunks import chromosome_class
 from unpooled.algorithms.shared.summary import Summary
 from unpooled.algorithms.shared.telling import telling
-from unpooled.cohort import ArrayCohort, Samples
+from unpooled.cohort import ArrayCohort
 from unpooled.errors import BoundError, ProtocolError
 from unpooled.heterogeneity_option import FEWEST, FEWEST_OF_RANDOM
 from unpooled.kernels.meta_analysis import fixed_effect, random_weight
@@ -51,19 +51,20 @@ class Study:
     autosomes: int = 22
 
     @property
-    def parts(self) -> list[Any]:
-        s, p = self.pooled.samples, self.pooled
-        # Who lacks a covariate is in no regression, though PLINK is not told of all of them everywhere.
-        s = replace(s, phenotype=np.where(np.isnan(s.covariates).any(axis=1), np.nan, s.phenotype))
-        each = (np.flatnonzero(self.of == k) for k in range(self.of.max() + 1))
+    def parts(self) -> list[Quantities | Statuses]:
+        """The people of each cohort."""
+        p, cohorts = self.of_complete, self.cohorts
         return [
-            replace(
-                p,
-                samples=Samples(s.phenotype[k], s.sex[k], s.founder[k], s.kept[k], s.covariates[k]),
-                copies=p.copies[:, k],
-            )
-            for k in each
+            replace(p, samples=cohort.samples, copies=p.copies[:, self.of == k])
+            for k, cohort in enumerate(cohorts)
         ]
+
+    @property
+    def of_complete(self) -> Quantities | Statuses:
+        """Who lacks a covariate is in no regression, though PLINK is not told of all of them everywhere."""
+        s = self.pooled.samples
+        known = np.where(np.isnan(s.covariates).any(axis=1), np.nan, s.phenotype)
+        return replace(self.pooled, samples=replace(s, phenotype=known))
 
     @property
     def panel(self) -> Panel:
@@ -71,13 +72,7 @@ class Study:
 
     @property
     def cohorts(self) -> list[ArrayCohort]:
-        swapped = np.array([a1 > a2 for *_, a1, a2 in self.pooled.variants])
-        found = []
-        for part in self.parts:
-            turned = swapped[:, None] & (part.copies >= 0)
-            first = np.where(turned, 2 - part.copies, part.copies).astype(np.int8)
-            found.append(ArrayCohort(part.samples, first, swapped))
-        return found
+        return self.of_complete.dealt(self.of, int(self.of.max()) + 1)
 
     def plan(self, **options: Any) -> Plan:
         chosen: dict[str, Any] = {
@@ -155,8 +150,9 @@ def exact_own(study: Study, folder: Path) -> list[Path]:
 
 
 def plinks_meta(study: Study, files: Sequence[Path], folder: Path) -> Found:
-    call("plink1.9", "--meta-analysis", *map(str, files), "+", "logscale" if study.test == "logistic" else "qt",
-          "report-all", "--chr-set", str(study.autosomes), "--out", str(folder / "all"))  # fmt: skip
+    units = "logscale" if study.test == "logistic" else "qt"
+    call("plink1.9", "--meta-analysis", *files, "+", units, "report-all", "--chr-set", study.autosomes,
+         "--out", folder / "all")  # fmt: skip
     return lines((folder / "all.meta").read_text())
 
 
