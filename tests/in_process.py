@@ -37,7 +37,7 @@ from unpooled.file_names import stem_of
 from unpooled.formats import ssf
 from unpooled.panel import Panel
 from unpooled.plan import DENSITY_FILE, ENCODING_FILE, LOADINGS_FILE, PARAMETERS_FILE, SCORE_FILE, Plan
-from unpooled.run import present, run
+from unpooled.run import present, reports, run
 from unpooled.scaler import Scaler
 from unpooled.shared_options import FILE_STEM
 from unpooled_client.commands.run import run as of_client
@@ -197,12 +197,10 @@ def write(results: Results, folder: Path) -> None:
     """The result files under the names that a server gives them: all but the page and the manifest."""
     plan = results.plan
     for one, tables in results.each:
-        method = algorithm(one.test)
-        if method.table not in tables:
+        if algorithm(one.test).table not in tables:
             raise RehearsalError("the study is failed: no variant passes the plan's filters")
-        for file in one.files:
-            with (folder / report_name(file, one)).open("wb") as out:
-                method.files[file](out, results.panel, method.columns_for(file, tables), one)
+        for file, report in reports(one, results.panel, tables).items():
+            (folder / report_name(file, one)).write_bytes(report)
     for one, numbers in zip(plan.each, results.summaries, strict=False):  # of tables there are none
         if "ssf" in one.files:
             data = folder / report_name("ssf", one)

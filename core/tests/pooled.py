@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import os
 import shutil
 import subprocess
@@ -15,11 +14,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from unpooled.algorithms import check
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.panel import Panel
 from unpooled.plan import FILES, Covariate, Plan
-from unpooled.run import run
+from unpooled.run import reports, run
 
 MOUSE = Path("/usr/share/doc/gemma/example")
 X, Y, MT = 23, 24, 26
@@ -105,12 +103,9 @@ class Pool:
         self, shares: Sequence[float] = (1, 2, 4), seed: int = 0, **options: Any
     ) -> tuple[dict[str, bytes], dict[str, np.ndarray]]:
         """The files of a federated study, and its result columns."""
-        plan, panel, files = self.plan(len(shares), **options), Panel.of(self.variants), {}
-        tables, method = run(plan, panel, self.cohorts(shares, seed)), check(plan)
-        for name in plan.files:
-            method.files[name](file := io.BytesIO(), panel, method.columns_for(name, tables), plan)
-            files[name] = file.getvalue()
-        return files, tables.get("variants", {})
+        plan, panel = self.plan(len(shares), **options), Panel.of(self.variants)
+        tables = run(plan, panel, self.cohorts(shares, seed))
+        return reports(plan, panel, tables), tables.get("variants", {})
 
     def plink1(self, folder: Path, *flags: object) -> Path:
         """Prefix of plink1.9's reports on the pooled data."""

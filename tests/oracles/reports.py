@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from .regression import Rows
+
 Plink = Callable[..., str]
 Row = dict[str, str]
 
@@ -142,10 +144,8 @@ def by_statsmodels(
 ) -> dict[tuple[str, str], tuple[float, float]]:
     """(log odds ratio, its standard error) of some variants, by name and test, from the pooled data itself.
 
-    Genotypes are coded as PLINK 1.9 does, or plink2. Columns are centred and scaled for the fit only.
+    Genotypes are coded as PLINK 1.9 does, or plink2.
     """
-    import statsmodels.api as sm
-
     if not (several := sorted(set(names))):
         return {}
     (folder / "wanted").write_text("".join(f"{name}\n" for name in several))
@@ -158,18 +158,17 @@ def by_statsmodels(
     men = np.array([row[4] == "1" for row in people])
     bim = (line.split() for line in prefix.with_suffix(".bim").read_text().splitlines())
     chromosomes = {words[1]: words[0] for words in bim}
-    found = {}
+    found: dict[tuple[str, str], tuple[float, float]] = {}
     for place, title in enumerate(header[6:], start=6):
         name = title.rpartition("_")[0]
         copies = _coded(_numbers(row[place] for row in people), men, chromosomes[name], by_plink2)
         tests = ["ADD", *columns] + ["SEX"] * (chromosomes[name] == "23")
         design = np.column_stack([copies, x, men != by_plink2])[:, : len(tests)]
         inside = ~np.isnan(status) & ~np.isnan(design).any(axis=1)
-        size = design[inside].std(axis=0)
-        scaled = (design[inside] - design[inside].mean(axis=0)) / size
-        fit = sm.Logit(status[inside], sm.add_constant(scaled)).fit(disp=0, method="newton", tol=1e-12)
-        for test, beta, error in zip(tests, fit.params[1:] / size, fit.bse[1:] / size, strict=True):
-            found[name, test] = (float(beta), float(error))
+        x = np.column_stack([np.ones(int(inside.sum())), design[inside]])
+        fit = Rows("logistic", tuple(tests), status[inside], x).fit()
+        assert fit is not None, name
+        found |= {(name, test): fit.of(test)[:2] for test in tests}
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,9 @@ from unpooled.plan import Covariate, Plan
 from unpooled.run import run
 
 from ..conftest import Rehearse
+from .regression import Rows
 from .reports import GLM, Plink, agreement, bfiles, glm, pairs, rows
-from .test_few_cases import intercept
+from .test_few_cases import regression_of
 from .test_separation import odd
 
 MICE_ILL, EVERY = 25, 6
@@ -103,46 +104,6 @@ LOGISTF = {
 """Coefficients and standard errors as logistf prints them."""
 
 
-@dataclass(frozen=True)
-class Fit:
-    """By the definition, in the order of the columns after the intercept."""
-
-    beta: np.ndarray
-    se: np.ndarray
-    likelihood: float
-
-
-def penalised(y: np.ndarray, x: np.ndarray, start: np.ndarray) -> Fit:
-    """The maximum of log-likelihood and half the log determinant of the information, near a start.
-
-    Newton's method with derivatives of the score by differences: slow and clear.
-    """
-    scale = np.append(1.0, np.abs(x[:, 1:]).max(axis=0))
-    x = x / scale
-    beta = start * scale
-    for _ in range(100):
-        _, score, _ = at(y, x, beta)
-        columns = [(at(y, x, beta + h)[1] - at(y, x, beta - h)[1]) / 2e-5 for h in 1e-5 * np.eye(len(beta))]
-        step = np.linalg.solve(-np.array(columns).T, score)
-        beta = beta + step
-        if np.abs(step).max() < 1e-9:
-            break
-    likelihood, _, information = at(y, x, beta)
-    se = np.sqrt(np.diag(np.linalg.inv(information)))
-    return Fit((beta / scale)[1:], (se / scale)[1:], likelihood)
-
-
-def at(y: np.ndarray, x: np.ndarray, beta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """Penalised log-likelihood, its gradient, and the information."""
-    eta = x @ beta
-    p = 1 / (1 + np.exp(-eta))
-    weight = p * (1 - p)
-    information = x.T @ (weight[:, None] * x)
-    leverage = weight * np.einsum("ni,ij,nj->n", x, np.linalg.inv(information), x)
-    likelihood = np.sum(y * eta - np.logaddexp(0, eta)) + np.linalg.slogdet(information)[1] / 2
-    return float(likelihood), x.T @ (y - p + leverage * (0.5 - p)), information
-
-
 def rows_of(pooled: Statuses, **options: Any) -> dict[str, np.ndarray]:
     """What a study finds by Firth's fit."""
     chosen = {"missing": "exact", "files": ("glm",), "covariates": tuple(map(Covariate, pooled.covariates))}
@@ -151,19 +112,13 @@ def rows_of(pooled: Statuses, **options: Any) -> dict[str, np.ndarray]:
     return tables.get(TABLE_BY_FIRTH, {"variant": np.zeros(0, int)})
 
 
-def fitted(
-    pooled: Statuses, rows: dict[str, np.ndarray], k: int, mean: bool = False
-) -> tuple[Fit, np.ndarray]:
-    """The maximum next to one row, and the row's coefficients, those of sex on X included."""
-    y, x = pooled.design(int(rows["variant"][k]), bool(rows["first_is_a1"][k]), mean)
-    beta = rows["beta"][k, : x.shape[1] - 1]
-    return penalised(y, x, np.concatenate([[intercept(y, x[:, 1:] @ beta)], beta])), beta
-
-
 def assert_is_the_maximum(pooled: Statuses, rows: dict[str, np.ndarray], mean: bool = False) -> None:
     for k, code in enumerate(rows["code"]):
         assert code == codes.PENALISED, pooled.variants[rows["variant"][k]]
-        truth, beta = fitted(pooled, rows, k, mean)
+        of = regression_of(pooled, rows, k, mean)
+        beta = rows["beta"][k, : len(of.names)]
+        truth = of.penalised(beta)
+        assert truth is not None
         assert (np.abs(beta - truth.beta) <= 1e-6 * np.maximum(np.abs(truth.beta), truth.se)).all(), k
         np.testing.assert_allclose(rows["se"][k, : len(beta)], truth.se, rtol=1e-5)
 
@@ -304,5 +259,6 @@ def test_counts_alone_lead_to_the_estimate_without_covariates() -> None:
     for case, control, beta in zip(cases, controls, found, strict=True):
         y = np.repeat([1.0, 1, 1, 0, 0, 0], [*case, *control])
         g = np.repeat(np.tile(copies, 2), [*case, *control])
-        truth = penalised(y, np.column_stack([np.ones(len(g)), g]), beta)
+        truth = Rows("logistic", ("ADD",), y, np.column_stack([np.ones(len(g)), g])).penalised(beta[1:])
+        assert truth is not None
         np.testing.assert_allclose(beta[1], truth.beta[0], rtol=1e-6, atol=1e-7)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ from unpooled.panel import Panel
 from unpooled.pictures.across import across
 from unpooled.pictures.associations import Associations
 from unpooled.plan import EXACT, Covariate, Plan, PlanError
-from unpooled.run import run
+from unpooled.run import reports, run
 
 SIX = (1, 2, 3, 4, 5, 6)
 """Shares of six uneven cohorts."""
@@ -93,10 +92,8 @@ class Study:
         return run(self.plan(**options), self.panel, self.cohorts)
 
     def meta(self, **options: Any) -> Found:
-        method, plan = algorithm(self.test), self.plan(**options)
-        tables = run(plan, self.panel, self.cohorts)
-        method.files["meta"](out := BytesIO(), self.panel, method.columns_for("meta", tables), plan)
-        return lines(out.getvalue().decode())
+        found = reports(self.plan(**options), self.panel, self.tables(**options))
+        return lines(found["meta"].decode())
 
 
 def lines(report: str) -> Found:

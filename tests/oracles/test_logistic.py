@@ -6,7 +6,6 @@ explains, statsmodels says who is right.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from unpooled.simulate import simulate
 
 from ..conftest import Rehearse
 from .reports import GLM, Agreement, Plink, Row, agreement, bfiles, by_statsmodels, glm, rows, unit
+from .test_few_cases import check_one, regression_of
 
 SHARES = {3: (5, 3, 2), 7: (9, 2, 5, 1, 4, 3, 2)}
 FLOORS = ("--min-samples", 20, "--min-per-class", 5, "--one-class")
@@ -259,14 +259,13 @@ SEVEN = (1, 1, 2, 3, 5, 8, 13)
 @pytest.mark.parametrize("mean", [False, True], ids=["exact", "mean"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_estimates_are_those_of_statsmodels(kind: str, mean: bool) -> None:
-    import statsmodels.api as sm
-
     pooled = statuses(len(kind), **KINDS[kind])  # type: ignore[arg-type]
     _, rows = pooled.study(SEVEN, missing="mean" if mean else "exact", chunk_size=30)
     assert len(rows["variant"]) == len(pooled.variants)
     fitted = 0
-    for k, variant in enumerate(rows["variant"]):
-        y, design = pooled.design(int(variant), bool(rows["first_is_a1"][k]), mean)
+    for k in range(len(rows["variant"])):
+        of = regression_of(pooled, rows, k, mean)
+        y, design = of.y, of.x
         assert rows["n"][k] == len(y)
         if rows["code"][k] not in (fits.FITTED, *fits.REFUSED):
             assert np.isnan(rows["beta"][k]).all()
@@ -276,16 +275,7 @@ def test_estimates_are_those_of_statsmodels(kind: str, mean: bool) -> None:
             elif rows["code"][k] == fits.CONSTANT:
                 assert np.ptp(design[:, 1]) == 0
             continue
-        centred = np.column_stack([design[:, 0], *(c / max(1.0, np.abs(c).max()) for c in design.T[1:])])
-        size = np.array([1.0, *(max(1.0, np.abs(c).max()) for c in design.T[1:])])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            result = sm.Logit(y, centred).fit(disp=0, tol=1e-14, maxiter=100, method="newton")
-        beta, se = (result.params / size)[1:], (result.bse / size)[1:]
-        count = len(beta)
-        found, found_se = rows["beta"][k, :count], rows["se"][k, :count]
-        assert np.all(np.abs(found - beta) <= 1e-9 * np.maximum(np.abs(beta), se)), (variant, found, beta)
-        np.testing.assert_allclose(found_se, se, rtol=1e-6)
+        check_one(of, *(rows[name][k, : len(of.names)] for name in ("beta", "se")))
         fitted += 1
     assert fitted > len(pooled.variants) / 3
     if kind == "nearly separated":
