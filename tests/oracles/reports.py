@@ -14,6 +14,10 @@ Plink = Callable[..., str]
 Row = dict[str, str]
 
 
+LINEAR = {"BETA": (1e-4, 1e-5), "SE": (1e-4, 0.0), "T_STAT": (0.0, 1e-3), "P": (1e-3, 0.0)}
+"""How far linear regressions may be from plink2's: relative, and absolute."""
+
+
 def bfiles(prefixes: Iterable[Path]) -> list[object]:
     """Arguments that name the files of several cohorts."""
     return [word for prefix in prefixes for word in ("--bfile", prefix)]
@@ -48,6 +52,19 @@ def glm(
     plink("--bfile", pooled, *chr_set, "--allow-no-sex", "--make-bed", "--out", minor)
     table = ("--covar", covariates, "--covar-variance-standardize")
     plink2("--bfile", minor, *chr_set, "--glm", *flags, *table, "--threads", 1, "--out", out)
+    return next(out.parent.glob(f"{out.name}.*.glm.*"))
+
+
+def glm_of(
+    plink: Plink, plink2: Plink, few: Path, out: Path, *flags: object, of: Sequence[object] = ()
+) -> Path:
+    """plink2's report on mice; its A1 is the rarer allele of whom PLINK 1.9 has written the files.
+
+    Of several phenotypes there is a report for each, of which this is one.
+    """
+    minor, chr_set = out.with_name(f"{out.name}-minor"), ("--chr-set", 19, "--nonfounders")
+    plink("--bfile", few, *chr_set, "--allow-no-sex", *of, "--make-bed", "--out", minor)
+    plink2("--bfile", minor, *chr_set, "--threads", 1, *flags, "--out", out)
     return next(out.parent.glob(f"{out.name}.*.glm.*"))
 
 

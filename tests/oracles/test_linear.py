@@ -184,20 +184,6 @@ def test_reports_are_plinks(kind: str, shares: tuple[float, ...], tmp_path: Path
     assert said == ([number_text(genomic_inflation(chi_square(rows)), 6)] if "adjusted" in plinks else [])
 
 
-@pytest.mark.parametrize("nonfounders", [False, True])
-def test_filters(nonfounders: bool, tmp_path: Path) -> None:
-    pooled = quantities(7, each=60)
-    random = np.random.default_rng(9)  # the longest IDs are of variants that do not pass
-    named = [(c, at, name + b"x" * random.integers(9), *pair) for c, at, name, *pair in pooled.variants]
-    pooled = replace(pooled, variants=named)
-    ours, rows = pooled.study(maf=0.1, geno=0.04, hwe=0.3, nonfounders=nonfounders)
-    flags = ["--maf", "0.1", "--geno", "0.04", "--hwe", "0.3"] + ["--nonfounders"] * nonfounders
-    assert 0 < len(rows["variant"]) < len(pooled.variants)
-    plinks = by_plink(pooled, tmp_path, *flags)
-    for name in plinks:
-        same(ours[name], plinks[name])
-
-
 def with_covariates(pooled: Quantities, *columns: np.ndarray) -> Quantities:
     s = pooled.samples
     return replace(pooled, samples=replace(s, covariates=np.column_stack(columns)))

@@ -39,7 +39,10 @@ def seven_cohorts(folder: Path) -> Words:
     made = simulate(folder, cohorts=(90, 30, 50, 40, 60, 45, 35), variants=300, covariates=2,
                     trait="quantitative", missing_rate=(0.3, 0.02), seed=3)  # fmt: skip
     covar = [word for prefix in made.cohorts for word in ("--covar", prefix.with_suffix(".cov"))]
-    condition = made.cohorts[0].with_suffix(".bim").read_text().split()[1]
+    lines = made.cohorts[0].with_suffix(".bim").read_text().splitlines()
+    calls_of = np.fromfile(made.cohorts[0].with_suffix(".bed"), np.uint8)[3:].reshape(len(lines), -1)
+    common = np.abs(np.unpackbits(calls_of, axis=1).mean(axis=1) - 0.5).argmin()
+    condition = lines[int(common)].split()[1]
     return ["--test", "linear", *flags_of(made.cohorts), *covar, "--condition", condition,
             "--files", "assoc,glm,ssf,meta", "--clump-p1", 0.05]  # fmt: skip
 

@@ -16,8 +16,8 @@ from unpooled.errors import UnpooledError
 from unpooled.run import reports
 
 from ... import in_process
+from ...oracles.regression import Rows
 from ...oracles.reports import GLM, Row, rows, unit
-from ..gwas.truth import Rows
 from .federation import FIRST, FLAGS, Federation, write_cohort, write_pool
 
 WORDS = (*GLM, "AX", "A1_CT", "ALLELE_CT", "A1_FREQ", "MACH_R2", "FIRTH?")

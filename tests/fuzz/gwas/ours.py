@@ -80,9 +80,8 @@ def run_study(study: Study, cohorts: Sequence[Tables]) -> list[Results]:
     """
     plan = plan_of(study)
     check(plan)
-    clients = zip(cohorts, study.zero_one, strict=True)
     try:
-        found = in_process.run_study(plan, [_words(plan, tables, bool(one)) for tables, one in clients])
+        found = in_process.run_study(plan, words_of(study, cohorts))
     except RehearsalError as error:
         raise Refused(str(error)) from error
     return [_of_one(one, found.panel, tables) for one, tables in found.each]
@@ -94,6 +93,12 @@ def _of_one(plan: Plan, panel: Panel, tables: in_process.Tables) -> Results:
         raise Refused("no variant passes the filters")
     files = {method.file_name(name, plan): file for name, file in reports(plan, panel, tables).items()}
     return Results(plan, panel, tables, files)
+
+
+def words_of(study: Study, cohorts: Sequence[Tables]) -> list[list[str]]:
+    """What each cohort's client is told of its files."""
+    clients = zip(cohorts, study.zero_one, strict=True)
+    return [_words(plan_of(study), tables, bool(one)) for tables, one in clients]
 
 
 def _words(plan: Plan, tables: Tables, zero_one: bool) -> list[str]:
