@@ -2,7 +2,7 @@
 
     .venv/bin/python docs/measure_few_cases.py
 
-The grid, and what decides, are those of tests/oracles/test_few_cases.py. PLINK 1.9 and plink2 run on the pooled
+The grid, and what decides, are those of tests/oracles/test_few_cases.py. Both PLINKs run on the pooled
 file of each study.
 """
 
@@ -16,8 +16,8 @@ from pathlib import Path
 import measuring
 import numpy as np
 
-ROOT = measuring.HERE.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "core" / "tests")]
+sys.path.insert(0, str(measuring.HERE.parent / "core" / "tests"))
+sys.path.insert(0, str(measuring.HERE.parent))
 
 from tests.oracles.test_few_cases import CASES, plinks, regression_of, studied
 

@@ -1,4 +1,4 @@
-"""Whom PLINK 1.9 counts in a regression's filters on Y where there are no men, and in the reports beside it."""
+"""Whom PLINK 1.9 counts in filters of regressions on Y where no men are, and in the reports beside it."""
 
 from __future__ import annotations
 

@@ -38,24 +38,6 @@ def assert_near(ours: dict[str, str], plinks: dict[str, str]) -> None:
     assert float(ours[statistic]) == pytest.approx(float(plinks[statistic]), rel=0, abs=1e-3), (ours, plinks)
 
 
-@pytest.mark.parametrize("test", ["linear", "logistic"])
-@pytest.mark.parametrize("limits", [True, False], ids=["limits", "no limits"])
-def test_glm_is_plink2s(test: str, limits: bool, tmp_path: Path) -> None:
-    """On every chromosome: men 0/2 on X, heterozygous haploid calls half a copy, sexes unknown."""
-    pooled, ours = result(test, ci=0.95 if limits else 0.0)
-    modifiers = WITHOUT[test].values()
-    flags = ["--ci", "0.95"] if limits else []
-    found = pairs(ours["glm"], pooled.plink2(tmp_path, "--glm", *modifiers, *flags))
-    numbers = [pair for pair in found if "NA" not in (pair[0]["P"], pair[1]["P"])]
-    for a, b in found:
-        assert a["ERRCODE"] == b["ERRCODE"], (a, b)
-        assert (a["P"] == "NA") == (b["P"] == "NA") == (a["ERRCODE"] != "."), (a, b)
-    for a, b in numbers:
-        assert_near(a, b)
-    assert {a["#CHROM"] for a, _ in numbers} >= {"1", "22", "X", "Y", "XY", "MT"}
-    assert ("SEX" in {a["TEST"] for a, _ in numbers}) and len(numbers) > len(found) / 2
-
-
 def test_where_plink2_does_not_finish(tmp_path: Path) -> None:
     """Hardly more people than parameters: it says UNFINISHED and prints where it stopped."""
     pooled = statuses(9, each=20, missing=0.0, n=9)
