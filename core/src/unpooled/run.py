@@ -46,7 +46,7 @@ def run(plan: Plan, panel: Panel, cohorts: Sequence[Cohort | Table]) -> dict[str
 
 def reports(plan: Plan, panel: Panel, tables: Mapping[str, Arrays]) -> dict[str, bytes]:
     """The result files of a study of one phenotype, by the names that its plan calls them."""
-    method, found = algorithm(plan.test), {}
+    method, found = algorithm(plan.test), dict[str, bytes]()
     for file in plan.files:
         method.files[file](out := io.BytesIO(), panel, method.columns_for(file, tables), plan)
         found[file] = out.getvalue()

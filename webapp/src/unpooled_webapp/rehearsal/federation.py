@@ -241,6 +241,8 @@ __all__ = [
     "RehearsalError",
     "Settings",
     "home_folder",
+    "name_data_files",
+    "place_of",
     "platform",
     "rehearse",
     "run_study",
