@@ -182,8 +182,8 @@ def by_statsmodels(
         tests = ["ADD", *columns] + ["SEX"] * (chromosomes[name] == "23")
         design = np.column_stack([copies, x, men != by_plink2])[:, : len(tests)]
         inside = ~np.isnan(status) & ~np.isnan(design).any(axis=1)
-        x = np.column_stack([np.ones(int(inside.sum())), design[inside]])
-        fit = Rows("logistic", tuple(tests), status[inside], x).fit()
+        of = np.column_stack([np.ones(int(inside.sum())), design[inside]])
+        fit = Rows("logistic", tuple(tests), status[inside], of).fit()
         assert fit is not None, name
         found |= {(name, test): fit.of(test)[:2] for test in tests}
     return found
