@@ -4,7 +4,7 @@
 # sends what nobody foresaw (tests/fuzz).
 # `make bundle` and `make freeze` pack the client (docs/install-client.md).
 # `make lock`, `make sbom` and `make audit`: what the distributions need (CONTRIBUTING.md, docs/operations.md).
-.PHONY: demo test test-here test-services fuzz check check-python bench bench-memory bench-tables measured docs bundle freeze lock sbom audit clean
+.PHONY: demo test test-here test-services wire fuzz check check-python bench bench-memory bench-tables measured docs bundle freeze lock sbom audit clean
 PY := .venv/bin/python
 # Each file in one process: its tests share what is dear to start.
 SIDE_BY_SIDE := -n auto --dist loadfile --no-loadscope-reorder
@@ -26,6 +26,11 @@ test-here:
 test-services:
 	@$(PY) -m pytest $(SIDE_BY_SIDE) --services $$(grep -rl --include='*.py' 'mark\.services' tests */tests) || \
 		[ $$? = 4 -a -z "$$CI" ]
+
+wire:
+	@scripts/setup dev
+	@scripts/test-programs
+	@$(PY) -m pytest --wire tests/oracles tests/wire $(ARGS)
 
 fuzz:
 	@scripts/setup dev

@@ -14,6 +14,7 @@ import pytest
 
 OPTION = "--services"
 FROZEN = "--frozen"
+WIRE = "--wire"
 
 # What a shell runs in its background is deaf to Ctrl-C, and so would be the programs that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -48,6 +49,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Run tests marked `services`: on private PostgreSQL and Redis, with a Celery worker, instead "
         "of SQLite and the embedded worker.",
     )
+    parser.addoption(WIRE, action="store_true", help="Rehearse over HTTP what is otherwise run in process.")
     parser.addoption(FROZEN, metavar="FOLDER", help="Test the client that `make freeze` made there.")
     # Now, before options are parsed: conftest files further down point Django at the database that is given.
     # Processes that run tests side by side have no such word on their command line; they inherit what is set.

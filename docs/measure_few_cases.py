@@ -2,7 +2,7 @@
 
     .venv/bin/python docs/measure_few_cases.py
 
-The grid, and what decides, are those of core/tests/test_few_cases.py. PLINK 1.9 and plink2 run on the pooled
+The grid, and what decides, are those of tests/oracles/test_few_cases.py. Both PLINKs run on the pooled
 file of each study.
 """
 
@@ -17,8 +17,9 @@ import measuring
 import numpy as np
 
 sys.path.insert(0, str(measuring.HERE.parent / "core" / "tests"))
+sys.path.insert(0, str(measuring.HERE.parent))
 
-from test_few_cases import CASES, grid, has_a_maximum, plinks, statsmodels
+from tests.oracles.test_few_cases import CASES, plinks, regression_of, studied
 
 COLUMNS = (
     "Cases",
@@ -57,18 +58,17 @@ def table(shares: Sequence[float], covariates: Sequence[int]) -> Iterator[str]:
 
 def row(share: float, covariates: int) -> tuple[np.ndarray, np.ndarray]:
     """Of one study: variants, those with a maximum, with an estimate here, in both PLINKs; how far off."""
-    pooled = grid(share, covariates)
-    _, rows = pooled.study((1, 2, 4), files=("assoc",))
+    pooled, rows = studied(share, covariates)
     with tempfile.TemporaryDirectory() as folder:
         by_one, by_two = plinks(pooled, Path(folder))
     estimable, far = 0, np.zeros(2)
-    for k, variant in enumerate(rows["variant"]):
-        y, x = pooled.design(int(variant), bool(rows["first_is_a1"][k]))
-        estimable += has_a_maximum(y, x)
-        if rows["code"][k] == 0:
-            beta, se = (rows[name][k, : x.shape[1] - 1] for name in ("beta", "se"))
-            truth, error = statsmodels(y, x, beta)
-            off = np.abs(beta - truth) / np.maximum(np.abs(truth), error), np.abs(se / error - 1)
+    for k in range(len(rows["variant"])):
+        of = regression_of(pooled, rows, k)
+        estimable += bool(of.is_estimable())
+        if rows["code"][k] == 0 and (truth := of.fit()) is not None:
+            beta, se = (rows[name][k, : len(of.names)] for name in ("beta", "se"))
+            near = np.maximum(np.abs(truth.beta), truth.se)
+            off = np.abs(beta - truth.beta) / near, np.abs(se / truth.se - 1)
             far = np.maximum(far, [part.max() for part in off])
     ones = sum(line[6] != "NA" for line in by_one.values())
     twos = sum(line[-1] == "." for line in by_two.values())

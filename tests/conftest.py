@@ -20,9 +20,11 @@ from click.testing import CliRunner
 
 from unpooled.simulate import simulate
 from unpooled_webapp.cli import main as unpooled
-from unpooled_webapp.rehearsal.federation import platform
+from unpooled_webapp.rehearsal import Rehearsal, Settings
+from unpooled_webapp.rehearsal.federation import platform, run_study
 from unpooled_webapp.rehearsal.screen import Screen
 
+from . import in_process
 from .federation import SMALL_CHUNK, Federation, Trial, federation
 from .services import fresh_stores
 
@@ -208,8 +210,17 @@ def rehearse_alone() -> Rehearse:
 
 
 @pytest.fixture(scope="session")
-def rehearse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearse]:
-    """The same command in this process, on one platform for all: starting it takes longer than a study."""
+def rehearse(request: pytest.FixtureRequest) -> Rehearse:
+    """`unpooled rehearse` with all parties in this process; over HTTP with --wire."""
+    if request.config.getoption("--wire"):
+        over_http: Rehearse = request.getfixturevalue("rehearse_over_http")
+        return over_http
+    return rehearsal_by(in_process.rehearse)
+
+
+@pytest.fixture(scope="session")
+def rehearse_over_http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearse]:
+    """The command over HTTP, on one platform for all: starting it takes longer than a study."""
     stores, home = fresh_stores(), tmp_path_factory.mktemp("rehearsals")
     with contextlib.ExitStack() as stack:
         with pytest.MonkeyPatch.context() as patch:
@@ -217,15 +228,26 @@ def rehearse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearse]:
             patch.setenv("UNPOOLED_BROKER_URL", stores.broker)
             running = stack.enter_context(platform(home, Screen(quiet=True)))
 
-        def call(*arguments: object, check: bool = True) -> subprocess.CompletedProcess[str]:
-            assert "--keep-home" not in arguments, "it is of all studies; use rehearse_alone"
-            words = ["rehearse", *map(str, arguments)]
-            done = CliRunner(catch_exceptions=False).invoke(unpooled, words, obj=running)
-            shutil.rmtree(home / "cohorts", ignore_errors=True)
-            assert not check or done.exit_code == 0, done.output
-            return subprocess.CompletedProcess(words, done.exit_code, done.stdout, done.stderr)
+        def study(settings: Settings, screen: Screen) -> Rehearsal:
+            try:
+                return run_study(running, settings, screen)
+            finally:
+                shutil.rmtree(home / "cohorts", ignore_errors=True)
 
-        yield call
+        yield rehearsal_by(study)
+
+
+def rehearsal_by(study: Callable[[Settings, Screen], Rehearsal]) -> Rehearse:
+    """The command itself, but for the study, which this runs."""
+
+    def call(*arguments: object, check: bool = True) -> subprocess.CompletedProcess[str]:
+        assert "--keep-home" not in arguments, "it is of all studies; use rehearse_alone"
+        words = ["rehearse", *map(str, arguments)]
+        done = CliRunner(catch_exceptions=False).invoke(unpooled, words, obj=study)
+        assert not check or done.exit_code == 0, done.output
+        return subprocess.CompletedProcess(words, done.exit_code, done.stdout, done.stderr)
+
+    return call
 
 
 VALIDATOR = ("gwas-sumstats-tools~=1.0", "numpy<2", "six", "click<8.2")  # as it needs them, and not our own

@@ -95,14 +95,16 @@ def test_a_model_is_that_of_the_pool(rehearse_alone: Rehearse, tables: list[Path
         assert 0.5 < without < 2  # the noise of the outcome has variance 1
 
 
-def test_rows_of_a_later_study_are_added(rehearse: Rehearse, tables: list[Path], tmp_path: Path) -> None:
+def test_rows_of_a_later_study_are_added(
+    rehearse_over_http: Rehearse, tables: list[Path], tmp_path: Path
+) -> None:
     random, schema = np.random.default_rng(8), tables[0].with_name("schema.csv")
     later = [tmp_path / f"{name}.csv" for name in "aefg"]
     for path in later:
         cohort(random, 150).to_csv(path, index=False)
     for name, of in {"first": tables, "later": later}.items():
         flags = [word for table in of for word in ("--table", table)]
-        rehearse(
+        rehearse_over_http(
             *(
                 "--fit",
                 "ridge",

@@ -78,7 +78,7 @@ PAINS: dict[str, tuple[str, ...]] = {
     ),
     "output is refused downstream": (
         f"{HERE}::test_files_are_sorted_and_named_as_by_plink",
-        "tests/test_gwas_ssf.py::test_the_catalogs_validator_takes_the_file",
+        "tests/oracles/test_gwas_ssf.py::test_the_catalogs_validator_takes_the_file",
     ),
 }
 

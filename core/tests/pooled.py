@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import gzip
 import os
-from collections.abc import Sequence
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 from unpooled.cohort import ArrayCohort, Samples
+from unpooled.panel import Panel
+from unpooled.plan import FILES, Covariate, Plan
+from unpooled.run import reports, run
+
+MOUSE = Path("/usr/share/doc/gemma/example")
+X, Y, MT = 23, 24, 26
 
 
 def needed(found: object, package: str) -> None:
@@ -19,9 +29,21 @@ def needed(found: object, package: str) -> None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(f"missing: apt-get install {package}")
 
 
+def call(program: str, *words: object) -> str:
+    """Run plink1.9 or plink2; gives what it printed."""
+    needed(shutil.which(program), program)
+    done = subprocess.run([program, *map(str, words)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
 @dataclass(frozen=True, eq=False)
 class Pool:
     """All people of a study of cases and controls."""
+
+    test: ClassVar[str] = "chi-square"
+    usual: ClassVar[dict[str, Any]] = {"files": FILES}
+    """What a plan of it says unless a test has it otherwise."""
 
     samples: Samples
     variants: list[tuple[int, int, bytes, bytes, bytes]]
@@ -64,7 +86,195 @@ class Pool:
         each = [Samples(s.phenotype[k], s.sex[k], s.founder[k], s.kept[k], s.covariates[k]) for k in inside]
         return [ArrayCohort(own, first[:, k], swapped) for own, k in zip(each, inside, strict=True)]
 
+    def cohort_of(self, shares: Sequence[float], seed: int = 0) -> np.ndarray:
+        """Which of so many uneven cohorts each person is in, dealt out at random."""
+        chances = np.divide(shares, sum(shares))
+        return np.random.default_rng(seed).choice(len(shares), len(self.samples), p=chances)
+
+    def cohorts(self, shares: Sequence[float], seed: int = 0) -> list[ArrayCohort]:
+        return self.dealt(self.cohort_of(shares, seed), len(shares))
+
+    def plan(self, cohorts: int = 3, **options: Any) -> Plan:
+        covariates = tuple(map(Covariate, self.covariates))
+        chosen = {"covariates": covariates, "autosomes": self.autosomes, **self.usual, **options}
+        return Plan(self.test, "trait", cohorts, bytes(32), **chosen)
+
+    def study(
+        self, shares: Sequence[float] = (1, 2, 4), seed: int = 0, **options: Any
+    ) -> tuple[dict[str, bytes], dict[str, np.ndarray]]:
+        """The files of a federated study, and its result columns."""
+        plan, panel = self.plan(len(shares), **options), Panel.of(self.variants)
+        tables = run(plan, panel, self.cohorts(shares, seed))
+        return reports(plan, panel, tables), tables.get("variants", {})
+
+    def plink1(self, folder: Path, *flags: object) -> Path:
+        """Prefix of plink1.9's reports on the pooled data."""
+        self.write(folder / "pooled")
+        covar = ("--covar", folder / "pooled.cov") if self.covariates else ()
+        call("plink1.9", "--bfile", folder / "pooled", "--allow-no-sex", "--chr-set", self.autosomes,
+             *covar, *flags, "--out", folder / "out")  # fmt: skip
+        return folder / "out"
+
+    def plink2(self, folder: Path, *flags: object, own_units: bool = True) -> list[list[str]]:
+        """plink2's report on the pooled data, word by word. A1 is the rarer allele, as a merge leaves it.
+
+        `own_units`: it wants covariates of similar size, which changes nothing but their own lines.
+        """
+        self.write(folder / "pooled")
+        human = ("--chr-set", self.autosomes, "--allow-no-sex")
+        call("plink1.9", "--bfile", folder / "pooled", *human, "--make-bed", "--out", folder / "minor")
+        covar = ("--covar", folder / "pooled.cov") if self.covariates else ()
+        covar = (*covar, "--covar-variance-standardize") if covar and own_units else covar
+        call("plink2", "--bfile", folder / "minor", "--chr-set", self.autosomes, "--threads", 1, *covar,
+             *flags, "--out", folder / "two")  # fmt: skip
+        return [line.split("\t") for line in next(folder.glob("two.*.glm.*")).read_text().splitlines()]
+
 
 def written(number: float) -> str:
     """With all its digits, as PLINK reads it."""
     return "NA" if np.isnan(number) else repr(float(number))
+
+
+class Quantities(Pool):
+    """People with a quantitative phenotype."""
+
+    test = "linear"
+    usual: ClassVar[dict[str, Any]] = {
+        "trait": "quantitative",
+        "missing": "exact",
+        "files": ("assoc", "adjusted"),
+    }
+
+    def phenotypes(self) -> Sequence[str]:
+        return list(map(written, self.samples.phenotype))
+
+
+class Statuses(Pool):
+    """Cases and controls of a logistic regression."""
+
+    test = "logistic"
+    usual: ClassVar[dict[str, Any]] = {"missing": "exact", "files": ("assoc", "adjusted")}
+
+    def cohorts(
+        self, shares: Sequence[float], seed: int = 0, *, cases_only: bool = True
+    ) -> list[ArrayCohort]:
+        """Dealt out unevenly; the first cohort has cases only, and its cases are in no other proportion."""
+        of, s = self.cohort_of(shares, seed), self.samples
+        if cases_only:
+            of = np.where((of == 0) & ~(s.phenotype == 1), len(shares) - 1, of)
+        return self.dealt(of, len(shares))
+
+    def design(self, variant: int, first_is_a1: bool, mean: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """(y, X) of a variant's regression, X being intercept, genotype, covariates and on X sex."""
+        s = self.samples
+        chromosome, _, _, a1, a2 = self.variants[variant]
+        copies = self.copies[variant]
+        g = np.where(copies < 0, np.nan, copies if (first_is_a1 == (a1 < a2)) else 2 - copies)
+        men = s.sex == 1
+        single = {X: men, Y: men, MT: np.ones(len(men), bool)}.get(chromosome, np.zeros(len(men), bool))
+        g = np.where(single, np.where(g == 1, np.nan, g / 2), g)
+        inside = ~np.isnan(s.phenotype) & ~np.isnan(s.covariates).any(axis=1)
+        if chromosome == Y:
+            inside &= men
+        columns = [np.ones(len(g)), g, *s.covariates.T] + ([men.astype(float)] if chromosome == X else [])
+        design = np.column_stack(columns)
+        if mean:
+            for group in (men, ~men) if chromosome == X else (np.ones(len(men), bool),):
+                who = inside & group & np.isnan(g)
+                known = inside & group & ~np.isnan(g)
+                design[who, 1] = np.mean(g[known])
+        kept = inside & ~np.isnan(design).any(axis=1)
+        return s.phenotype[kept], design[kept]
+
+
+ALLELES = [(b"A", b"G"), (b"T", b"C"), (b"G", b"A")]
+
+
+def quantities(
+    seed: int = 0,
+    n: int = 210,
+    each: int = 25,
+    missing: float = 0.03,
+    covariates: int = 2,
+    scale: float = 1.0,
+) -> Quantities:
+    """Variants on every kind of chromosome, people of every kind, missing values of every kind."""
+    random = np.random.default_rng(seed)
+    rows = [(c, 1 + 7 * k, b"rs%d_%d" % (c, k), *ALLELES[k % 3]) for c in (0, 1, 22, X, Y, 25, MT)
+            for k in range(each)]  # fmt: skip
+    copies = random.binomial(2, np.broadcast_to(random.random((len(rows), 1)) ** 2, (len(rows), n)))
+    copies = np.where(random.random(copies.shape) < missing, -1, copies).astype(np.int8)
+    cov = random.normal(size=(n, covariates)) * scale + 3 * scale
+    y = random.normal(size=n) + 0.3 * np.maximum(copies[each + 3], 0) + cov.sum(axis=1) / scale / 4
+    y[random.random(n) < 0.05] = np.nan
+    if covariates:
+        cov[random.random(n) < 0.03, 0] = np.nan
+    samples = Samples(
+        y, random.integers(0, 3, n).astype(np.uint8), random.random(n) < 0.8, np.ones(n, bool), cov
+    )
+    return Quantities(samples, rows, copies)
+
+
+def statuses(
+    seed: int,
+    n: int = 400,
+    each: int = 12,
+    missing: float = 0.02,
+    covariates: int = 2,
+    scale: float = 1.0,
+    rare: bool = False,
+    apart: bool = False,
+) -> Statuses:
+    """`rare`: most frequencies are below 1 %. `apart`: chromosome 1 nearly tells who is a case."""
+    random = np.random.default_rng(seed)
+    rows = [(c, 1 + 7 * k, b"rs%d_%d" % (c, k), *ALLELES[k % 3]) for c in (1, 22, X, Y, 25, MT)
+            for k in range(each)]  # fmt: skip
+    frequency = random.random((len(rows), 1)) ** (7 if rare else 2.5)
+    copies = random.binomial(2, np.broadcast_to(frequency, (len(rows), n)))
+    copies = np.where(random.random(copies.shape) < missing, -1, copies).astype(np.int8)
+    cov = random.normal(size=(n, covariates))
+    eta = 0.7 * np.maximum(copies[3], 0) + cov.sum(axis=1) / 2 - 0.7
+    y = (random.random(n) < 1 / (1 + np.exp(-eta))).astype(float)
+    if apart:
+        for k in range(each):
+            others = [random.choice(np.flatnonzero(y == status), k // 2 + 1) for status in (0, 1)]
+            copies[k] = y + 1
+            copies[k, np.concatenate(others)] = 3 - copies[k, np.concatenate(others)]
+    y[random.random(n) < 0.03] = np.nan
+    if covariates:
+        cov[random.random(n) < 0.02, 0] = np.nan
+    sex = random.choice([1, 2, 0], n, p=[0.5, 0.4, 0.1]).astype(np.uint8)
+    samples = Samples(y, sex, random.random(n) < 0.9, np.ones(n, bool), cov * scale + 5 * scale)
+    return Statuses(samples, rows, copies)
+
+
+GENERATED: dict[str, Callable[..., Quantities | Statuses]] = {"linear": quantities, "logistic": statuses}
+
+
+def mice(phenotype: int) -> Quantities:
+    """1,940 mice, 12,226 variants (PLINK skips those at negative positions); real phenotypes, no founders."""
+    needed((MOUSE / "mouse_hs1940.bed.gz").exists(), "gemma-doc")
+    fam, bim = (
+        [line.split() for line in gzip.decompress((MOUSE / f"mouse_hs1940.{s}.gz").read_bytes()).splitlines()]
+        for s in ("fam", "bim")
+    )
+    raw = np.frombuffer(gzip.decompress((MOUSE / "mouse_hs1940.bed.gz").read_bytes()), np.uint8)[3:]
+    codes = (raw.reshape(len(bim), -1, 1) >> np.array([0, 2, 4, 6], np.uint8)) & 3
+    copies = np.array([2, -1, 1, 0], np.int8)[codes.reshape(len(bim), -1)[:, : len(fam)]]
+    value = np.array([float(row[phenotype]) if row[phenotype] != b"NA" else np.nan for row in fam])
+    n = len(fam)
+    random = np.random.default_rng(1)
+    cov = np.column_stack([random.normal(170, 9, n), random.integers(0, 2, n).astype(float)])
+    samples = Samples(
+        value,
+        np.array([int(row[4]) for row in fam], np.uint8),
+        np.array([row[2:4] == [b"0", b"0"] for row in fam]),
+        np.ones(n, bool),
+        cov,
+    )
+    codes_of = {b"X": 20, b"Y": 21, b"XY": 22, b"MT": 23}
+    rows = [
+        (codes_of[c] if c in codes_of else int(c), int(at), name, a1, a2) for c, name, _, at, a1, a2 in bim
+    ]
+    order = [k for k in sorted(range(len(rows)), key=lambda k: rows[k][:3]) if rows[k][1] >= 0]
+    return Quantities(samples, [rows[k] for k in order], copies[order], autosomes=19)

@@ -1,6 +1,6 @@
 """The questions of the chi-square study: what they ask, what follows, and that nothing but the pool matters.
 
-`test_plink_files.py` compares whole studies with PLINK.
+`tests/oracles/test_counts.py` compares whole studies with PLINK.
 """
 
 from __future__ import annotations

@@ -1,236 +1,24 @@
-"""Firth's penalised fit: against logistf's published numbers, its definition, and plink2 on pooled data."""
+"""Firth's penalised fit: what is asked of a cohort, and when."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from asking import followed
-from test_few_cases import intercept
-from test_glm_separation import odd
-from test_plink_logistic import Pooled, X, generated
-from test_regression_formats import pairs, plink2
+from pooled import statuses
 
-from unpooled.algorithms.regression.case_control import CaseControlCounts
 from unpooled.algorithms.regression.firth_questions import Penalty
-from unpooled.algorithms.regression.pool import TABLE_BY_FIRTH
-from unpooled.cohort import Samples
 from unpooled.errors import ProtocolError
-from unpooled.genotype_model import Terms
-from unpooled.kernels import least_squares as codes
 from unpooled.leaving import what_leaves
 from unpooled.panel import Panel
 from unpooled.plan import Covariate, Plan
-from unpooled.run import run
-
-SEX2 = """
-    0000010 1  0001000 2  0001010 1  0001100 8  0001110 18  0010000 42  0010010 1  0011000 1  0011100 5
-    0011110 6  0101100 2  0101110 4  0110000 14  0110010 1  0111000 1  0111110 2  1000010 1  1001000 14
-    1001010 3  1001100 10  1001110 12  1001111 1  1010000 44  1010001 3  1011000 15  1011001 1  1011010 2
-    1011100 7  1011110 3  1101000 2  1101010 1  1101011 1  1101100 1  1101111 1  1110000 5  1111000 3
-"""
-"""logistf's example: case, age, oc, vic, vicl, vis, dia, and how many are such (Foxman et al. 1997)."""
-
-LOGISTF = {
-    "dia": (3.09601, 1.67501),
-    "age": (-1.10598, 0.423660),
-    "oc": (-0.0688167, 0.443793),
-    "vic": (2.26887, 0.548416),
-    "vicl": (-2.11141, 0.543082),
-    "vis": (-0.788317, 0.417368),
-}
-"""Coefficients and standard errors as logistf prints them."""
-
-
-@dataclass(frozen=True)
-class Fit:
-    """By the definition, in the order of the columns after the intercept."""
-
-    beta: np.ndarray
-    se: np.ndarray
-    likelihood: float
-
-
-def penalised(y: np.ndarray, x: np.ndarray, start: np.ndarray) -> Fit:
-    """The maximum of log-likelihood and half the log determinant of the information, near a start.
-
-    Newton's method with derivatives of the score by differences: slow and clear.
-    """
-    scale = np.append(1.0, np.abs(x[:, 1:]).max(axis=0))
-    x = x / scale
-    beta = start * scale
-    for _ in range(100):
-        _, score, _ = at(y, x, beta)
-        columns = [(at(y, x, beta + h)[1] - at(y, x, beta - h)[1]) / 2e-5 for h in 1e-5 * np.eye(len(beta))]
-        step = np.linalg.solve(-np.array(columns).T, score)
-        beta = beta + step
-        if np.abs(step).max() < 1e-9:
-            break
-    likelihood, _, information = at(y, x, beta)
-    se = np.sqrt(np.diag(np.linalg.inv(information)))
-    return Fit((beta / scale)[1:], (se / scale)[1:], likelihood)
-
-
-def at(y: np.ndarray, x: np.ndarray, beta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """Penalised log-likelihood, its gradient, and the information."""
-    eta = x @ beta
-    p = 1 / (1 + np.exp(-eta))
-    weight = p * (1 - p)
-    information = x.T @ (weight[:, None] * x)
-    leverage = weight * np.einsum("ni,ij,nj->n", x, np.linalg.inv(information), x)
-    likelihood = np.sum(y * eta - np.logaddexp(0, eta)) + np.linalg.slogdet(information)[1] / 2
-    return float(likelihood), x.T @ (y - p + leverage * (0.5 - p)), information
-
-
-def rows_of(pooled: Pooled, **options: Any) -> dict[str, np.ndarray]:
-    """What a study finds by Firth's fit."""
-    chosen = {"missing": "exact", "files": ("glm",), "covariates": tuple(map(Covariate, pooled.covariates))}
-    plan = Plan("logistic", "status", 3, bytes(32), **chosen | options)  # type: ignore[arg-type]
-    tables = run(plan, Panel.of(pooled.variants), pooled.cohorts((1, 2, 4), cases_only=False))
-    return tables.get(TABLE_BY_FIRTH, {"variant": np.zeros(0, int)})
-
-
-def fitted(pooled: Pooled, rows: dict[str, np.ndarray], k: int, mean: bool = False) -> tuple[Fit, np.ndarray]:
-    """The maximum next to one row, and the row's coefficients, those of sex on X included."""
-    y, x = pooled.design(int(rows["variant"][k]), bool(rows["first_is_a1"][k]), mean)
-    beta = rows["beta"][k, : x.shape[1] - 1]
-    return penalised(y, x, np.concatenate([[intercept(y, x[:, 1:] @ beta)], beta])), beta
-
-
-def assert_is_the_maximum(pooled: Pooled, rows: dict[str, np.ndarray], mean: bool = False) -> None:
-    for k, code in enumerate(rows["code"]):
-        assert code == codes.PENALISED, pooled.variants[rows["variant"][k]]
-        truth, beta = fitted(pooled, rows, k, mean)
-        assert (np.abs(beta - truth.beta) <= 1e-6 * np.maximum(np.abs(truth.beta), truth.se)).all(), k
-        np.testing.assert_allclose(rows["se"][k, : len(beta)], truth.se, rtol=1e-5)
-
-
-def test_logistf_prints_the_same() -> None:
-    """Its own example, in which `dia` separates. A column of it stands for the genotype."""
-    table = np.array(
-        [[*map(int, row), int(count)] for row, count in zip(*[iter(SEX2.split())] * 2, strict=True)]
-    )
-    people = np.repeat(table[:, :7], table[:, 7], axis=0)
-    case, age, oc, vic, vicl, vis, dia = people.T
-    everyone = np.ones(len(people), bool)
-    columns = np.column_stack([age, oc, vic, vicl, vis]).astype(float)
-    samples = Samples(case.astype(float), np.full(len(people), 2, np.uint8), everyone, everyone, columns)
-    pooled = Pooled(samples, [(1, 1, b"dia", b"A", b"G")], dia[None].astype(np.int8))
-    rows = rows_of(pooled)
-    assert len(rows["code"]) == 1
-    for k, (beta, se) in enumerate(LOGISTF.values()):
-        assert rows["beta"][0, k] == pytest.approx(beta, rel=5e-6)
-        assert rows["se"][0, k] == pytest.approx(se, rel=5e-6)
-
-
-def few(cases: int, covariates: int, missing: float = 0.0) -> Pooled:
-    """Rare variants, most of which no case carries, in 1,500 people with few cases."""
-    random = np.random.default_rng([cases, covariates])
-    n, m = 1500, 120
-    columns = random.normal(size=(n, covariates))
-    risk = 0.5 * columns.sum(axis=1) + random.logistic(size=n)
-    case = risk > np.sort(risk)[-cases - 1]
-    copies = random.binomial(2, np.exp(random.uniform(np.log(0.002), np.log(0.1), (m, 1))), (m, n))
-    copies[:10, case] = random.binomial(2, 0.1, (10, cases))  # strong effects
-    copies[:5, ~case] = 0
-    copies = np.where(random.random(copies.shape) < missing, -1, copies).astype(np.int8)
-    everyone = np.ones(n, bool)
-    sex = random.choice([1, 2], n).astype(np.uint8)
-    rows = [(1, 1 + k, b"rs%d" % k, b"A", b"G") for k in range(m)]
-    return Pooled(Samples(case.astype(float), sex, everyone, everyone, columns), rows, copies)
-
-
-@pytest.mark.parametrize("firth", ["firth-fallback", "firth"])
-@pytest.mark.parametrize(("cases", "covariates"), [(20, 0), (30, 2), (90, 5)])
-def test_it_is_the_maximum(firth: str, cases: int, covariates: int) -> None:
-    pooled = few(cases, covariates)
-    rows = rows_of(pooled, firth=firth)
-    assert len(rows["variant"]) >= (20 if firth == "firth-fallback" else 120)
-    assert_is_the_maximum(pooled, rows)
-
-
-@pytest.mark.parametrize("missing", ["exact", "mean"])
-def test_on_every_chromosome_and_with_missing_calls(missing: str) -> None:
-    """Where plink2 codes as PLINK 1.9 does, as `design` has it; the others are held against plink2 below."""
-    pooled = generated(5, each=6, n=150)
-    rows = rows_of(pooled, firth="firth", missing=missing)
-    places = np.array([pooled.variants[variant][0] for variant in rows["variant"]])
-    assert set(places) == {1, 22, 23, 24, 25, 26}
-    alike = {name: column[places < X] for name, column in rows.items()}
-    done = alike["code"] == codes.PENALISED
-    assert_is_the_maximum(
-        pooled, {name: column[done] for name, column in alike.items()}, mean=missing == "mean"
-    )
-
-
-def is_near(ours: dict[str, str], plinks: dict[str, str]) -> bool:
-    """Whether a line's numbers are plink2's: coefficient and standard error to 1e-4, P to 1e-3."""
-    values = [np.array([float(line[name]) for name in ("OR", "LOG(OR)_SE", "P")]) for line in (ours, plinks)]
-    (odds, se, p), (odds_there, se_there, p_there) = values
-    near = abs(np.log(odds / odds_there)) <= 1e-4 * max(abs(np.log(odds)), se)
-    return bool(near and abs(se / se_there - 1) <= 1e-4 and abs(p / p_there - 1) <= 1e-3)
-
-
-@pytest.mark.parametrize("firth", ["firth-fallback", "firth"])
-@pytest.mark.parametrize(("cases", "covariates"), [(20, 1), (30, 2), (90, 5)])
-def test_rare_variants_are_plink2s(firth: str, cases: int, covariates: int, tmp_path: Path) -> None:
-    """The same variants fall back, with the same numbers; plink2 stops its iteration 1e-4 before the end."""
-    pooled = few(cases, covariates)
-    report = pooled.study(files=("glm",), firth=firth, hide_covar=True)[0]["glm"]
-    found = pairs(report, plink2(pooled, tmp_path, "--glm", firth, "hide-covar"))
-    rows = rows_of(pooled, firth=firth)
-    place = {pooled.variants[variant][2].decode(): k for k, variant in enumerate(rows["variant"])}
-    far = []
-    for ours, plinks in found:
-        assert ours.get("FIRTH?") == plinks.get("FIRTH?") and ours["ERRCODE"] == plinks["ERRCODE"]
-        if ours["ERRCODE"] == "." and not is_near(ours, plinks):
-            far.append(place[ours["ID"]])
-    assert len(place) > 20 and len(far) < len(found) / 4
-    assert_is_the_maximum(pooled, {name: column[far] for name, column in rows.items()})
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_what_is_separated_falls_back_as_in_plink2(seed: int, tmp_path: Path) -> None:
-    """But where cases and controls have both alleles, and plink2 prints where its usual iteration stopped."""
-    pooled = odd(seed, covariates=1)
-    report = pooled.study(files=("glm",), hide_covar=True)[0]["glm"]
-    found = pairs(report, plink2(pooled, tmp_path, "--glm", "hide-covar"))
-    apart = {b["ERRCODE"] for a, b in found if a["FIRTH?"] != b["FIRTH?"]}
-    assert apart == {"UNFINISHED"} and sum(a["FIRTH?"] != b["FIRTH?"] for a, b in found) < len(found) / 7
-    assert sum(a["FIRTH?"] == "Y" for a, _ in found) > len(found) / 2
-    for a, b in found:
-        assert a["ERRCODE"] == "."
-        if b["ERRCODE"] == ".":
-            assert float(a["Z_STAT"]) == pytest.approx(float(b["Z_STAT"]), abs=2e-3), (a, b)
-        elif a["FIRTH?"] != b["FIRTH?"]:
-            assert float(b["LOG(OR)_SE"]) > 100 > float(a["LOG(OR)_SE"])
-
-
-def separating(pooled: Pooled) -> Pooled:
-    """With a first covariate that only cases may have."""
-    s = pooled.samples
-    some = np.random.default_rng(3).integers(0, 2, len(s.phenotype))
-    columns = s.covariates.copy()
-    columns[:, 0] = np.where(s.phenotype == 1, some, 0)
-    return replace(pooled, samples=replace(s, covariates=columns))
-
-
-def test_beside_a_covariate_that_separates_all_fall_back(tmp_path: Path) -> None:
-    pooled = separating(few(90, 2))
-    report = pooled.study(files=("glm",), hide_covar=True)[0]["glm"]
-    found = pairs(report, plink2(pooled, tmp_path, "--glm", "hide-covar"))
-    for a, b in found:
-        assert (a["FIRTH?"], b["FIRTH?"], a["ERRCODE"], b["ERRCODE"]) == ("Y", "Y", ".", ".")
-        assert float(a["Z_STAT"]) == pytest.approx(float(b["Z_STAT"]), abs=2e-3), (a, b)
-    assert_is_the_maximum(pooled, {name: column[:20] for name, column in rows_of(pooled).items()})
 
 
 def test_plink1s_files_stay_as_they_are() -> None:
     """And without plink2's report nobody is asked about the penalty."""
-    pooled = few(30, 2)
+    pooled = statuses(3, n=800, rare=True)
     files = ("assoc", "adjusted")
     written = [
         pooled.study(files=(*files, *more), **options)[0]
@@ -244,26 +32,6 @@ def test_plink1s_files_stay_as_they_are() -> None:
     asked = followed(plan, Panel.of(pooled.variants), pooled.cohorts((1, 2, 4), cases_only=False))
     assert not [question for question in asked.questions if question.name.startswith("firth/")]
     assert not [line for line in what_leaves(plan) if "enalty" in line.what + line.detail]
-
-
-def test_a_limit_of_iterations_is_said() -> None:
-    rows = rows_of(few(30, 2), max_iterations=2)
-    unfinished = rows["code"] == codes.PENALISED_UNFINISHED
-    assert unfinished.any() and np.isnan(rows["beta"][unfinished]).all()
-    assert not np.isnan(rows["beta"][~unfinished]).any()
-
-
-def test_counts_alone_lead_to_the_estimate_without_covariates() -> None:
-    random = np.random.default_rng(5)
-    copies = np.array([2.0, 1.0, 0.0])
-    cases, controls = random.integers(1, 30, (40, 3)), random.integers(1, 300, (40, 3))
-    cases[:10, :2], controls[10:20, 0], cases[20:25, 1:], controls[20:25, :2] = 0, 0, 0, 0
-    found = CaseControlCounts(cases, controls, copies).penalised(Terms("additive", ()))
-    for case, control, beta in zip(cases, controls, found, strict=True):
-        y = np.repeat([1.0, 1, 1, 0, 0, 0], [*case, *control])
-        g = np.repeat(np.tile(copies, 2), [*case, *control])
-        truth = penalised(y, np.column_stack([np.ones(len(g)), g]), beta)
-        np.testing.assert_allclose(beta[1], truth.beta[0], rtol=1e-6, atol=1e-7)
 
 
 def penalty(**changes: Any) -> Penalty:

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
-import test_plink_linear
-import test_plink_logistic
 from asking import followed
+from pooled import GENERATED, MT, Pool, X, Y
 
 from unpooled.algorithms.regression.linear import SumWithGenotypes
 from unpooled.algorithms.shared.coding import PLACES, by_plink2
 from unpooled.panel import Panel
 from unpooled.plan import Covariate, Plan
 
-X, Y, MT = 23, 24, 26
 
-
-def generated(test: str) -> Any:
-    module: Any = {"linear": test_plink_linear, "logistic": test_plink_logistic}[test]
-    return module.generated(6, n=300, each=12)
-
-
-def without_heterozygous(pooled: Any) -> Any:
+def without_heterozygous(pooled: Pool) -> Pool:
     """The same data in which those calls are missing."""
     chromosome = np.array([row[0] for row in pooled.variants])[:, None]
     men = pooled.samples.sex == 1
@@ -35,7 +26,7 @@ def without_heterozygous(pooled: Any) -> Any:
 @pytest.mark.parametrize("test", ["linear", "logistic"])
 @pytest.mark.parametrize("missing", ["exact", "mean"])
 def test_plink2s_report_counts_them_by_the_rule_exact_only(test: str, missing: str) -> None:
-    pooled = generated(test)
+    pooled = GENERATED[test](6, n=300, each=12)
     (file, rows), (without, others) = (
         data.study(missing=missing, files=("glm",), hide_covar=True)
         for data in (pooled, without_heterozygous(pooled))
@@ -51,7 +42,7 @@ def test_plink2s_report_counts_them_by_the_rule_exact_only(test: str, missing: s
 
 
 def test_both_questions_about_a_variant_have_the_same_sums() -> None:
-    pooled = generated("linear")
+    pooled = GENERATED["linear"](6, n=300, each=12)
     plan = Plan(
         "linear", "trait", 3, bytes(32), trait="quantitative", missing="mean", files=("glm",),
         covariates=tuple(map(Covariate, pooled.covariates)),

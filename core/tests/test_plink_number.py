@@ -1,6 +1,6 @@
 """Numbers as PLINK prints them, against a slow and clear twin in decimal arithmetic.
 
-`test_plink_files.py` compares with what the program itself prints.
+`tests/oracles/test_counts.py` compares with what the program itself prints.
 """
 
 from __future__ import annotations

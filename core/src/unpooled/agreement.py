@@ -84,6 +84,17 @@ class Agreement:
             yield b"".join([b"%d\t%d\t%b\t%b\n" % (c, p, n, ends[k]) for k, n, p, c in rows])
 
 
+def absences(listed: Panel, total: np.ndarray, cohorts: int) -> Iterator[bytes]:
+    """The same text of a list's variants that some cohorts lack; `total`, int64 (m,): how many have each."""
+    yield TABLE_HEADER
+    for rows in slices(len(listed)):
+        part, having = listed.take(rows), total[rows]
+        absent = np.flatnonzero(having != cohorts)
+        columns = (part.chromosome, part.position, np.asarray(part.name), cohorts - having)
+        for words in zip(*(column[absent].tolist() for column in columns), strict=True):
+            yield b"%d\t%d\t%b\tleft out\tabsent in %d of %d cohorts\n" % (*words, cohorts)
+
+
 def reconcile(lists: Mapping[str, Panel]) -> Agreement:
     """The panel of the variants that every cohort has, by the rules above.
 

@@ -6,14 +6,15 @@ a network. `run_alone` is what a cohort finds in its own data, beside a study.
 
 from __future__ import annotations
 
+import io
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from unpooled import opening
 from unpooled import question as questions
-from unpooled.algorithms import questions_of, whole, with_chunks
+from unpooled.algorithms import algorithm, presence, questions_of, whole, with_chunks
 from unpooled.algorithms.phenotypes import required
 from unpooled.algorithms.shared.conditions import conditioned
 from unpooled.algorithms.tables.encoding.coding import coded
@@ -41,6 +42,26 @@ def run(plan: Plan, panel: Panel, cohorts: Sequence[Cohort | Table]) -> dict[str
     plan = with_chunks(plan)
     cohorts = [conditioned(required(cohort, plan), panel, plan) for cohort in coded(cohorts, plan)]
     return tables(whole(Study(plan, lambda: panel)), _Federation(plan, cohorts, questions_of(plan)))
+
+
+def reports(plan: Plan, panel: Panel, tables: Mapping[str, Arrays]) -> dict[str, bytes]:
+    """The result files of a study of one phenotype, by the names that its plan calls them."""
+    method, found = algorithm(plan.test), dict[str, bytes]()
+    for file in plan.files:
+        method.files[file](out := io.BytesIO(), panel, method.columns_for(file, tables), plan)
+        found[file] = out.getvalue()
+    return found
+
+
+def present(plan: Plan, listed: int, cohorts: Sequence[Cohort]) -> np.ndarray:
+    """How many cohorts have each of the `listed` variants of a coordinator's list: int64 (m,).
+
+    The cohorts are beside the list: `unpooled.algorithms.presence.Listed`.
+    """
+    plan = with_chunks(plan)
+    asked = presence.presence(Study(plan, lambda: Panel.of([])), listed)
+    found = tables(asked, _Federation(plan, cohorts, [presence.Presence]))
+    return found[presence.TABLE]["cohorts"]
 
 
 def run_alone(plan: Plan, panel: Panel, cohort: Cohort | Table) -> dict[str, dict[str, np.ndarray]]:

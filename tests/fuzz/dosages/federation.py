@@ -12,8 +12,8 @@ from unpooled.cohort import COPY
 from unpooled.glm_columns import chosen
 from unpooled.plan import Covariate, Plan
 
-from ...dosages import Words, in_bcf, in_bgen, in_vcf, write_pgen
-from ...reports import Plink
+from ...oracles.dosages import Words, in_bcf, in_bgen, in_vcf, write_pgen
+from ...oracles.reports import Plink
 
 PHENOTYPE = "status"
 FORMATS = ("pgen", "pgen", "vcf", "bcf", "bgen", "calls")
@@ -174,8 +174,8 @@ def write_pool(plink2: Plink, federation: Federation, prefix: Path) -> Words:
     return ["--pfile", prefix, *alike, *_tables(federation, prefix, everyone)]
 
 
-def write_cohort(plink2: Plink, federation: Federation, number: int, prefix: Path) -> dict[str, object]:
-    """A cohort's files, by the names of the client's options."""
+def write_cohort(plink2: Plink, federation: Federation, number: int, prefix: Path) -> Words:
+    """What a cohort's client is told of its files."""
     here, kind = np.flatnonzero(federation.cohort == number), federation.formats[number]
     _write(federation, prefix, here, federation.dosages[:, here], federation.swapped[number], number)
     tables = _tables(federation, prefix, here)
@@ -184,8 +184,7 @@ def write_cohort(plink2: Plink, federation: Federation, number: int, prefix: Pat
         words: Words = ["--bfile", prefix]
     else:
         words = {"vcf": in_vcf, "bcf": in_bcf, "bgen": in_bgen}.get(kind, _as_it_is)(plink2, prefix)
-    words += tables
-    return {str(flag)[2:].replace("-", "_"): word for flag, word in zip(words[::2], words[1::2], strict=True)}
+    return [*words, *tables]
 
 
 def _as_it_is(plink2: Plink, prefix: Path) -> Words:

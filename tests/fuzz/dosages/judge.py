@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 import shutil
 import subprocess
@@ -12,16 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from unpooled.agreement import reconcile
-from unpooled.algorithms import algorithm
 from unpooled.cohort import COPY
 from unpooled.errors import UnpooledError
-from unpooled.run import run
-from unpooled_client.data.cohort import open_cohort
-from unpooled_client.data.options import DataOptions
+from unpooled.run import reports
 
-from ...reports import GLM, Row, rows, unit
-from ..gwas.truth import Rows
+from ... import in_process
+from ...oracles.regression import Rows
+from ...oracles.reports import GLM, Row, rows, unit
 from .federation import FIRST, FLAGS, Federation, write_cohort, write_pool
 
 WORDS = (*GLM, "AX", "A1_CT", "ALLELE_CT", "A1_FREQ", "MACH_R2", "FIRTH?")
@@ -77,20 +73,13 @@ def compare(federation: Federation, folder: Path) -> Outcome:
 
 
 def _ours(federation: Federation, folder: Path) -> Path:
-    plan, opened = federation.plan, []
+    plan, arguments = federation.plan, []
     for number in range(plan.cohorts):
-        files = write_cohort(plink2, federation, number, folder / f"cohort{number}")
-        copies = folder / "copies" if {"vcf", "bgen"} & files.keys() else None
-        options = DataOptions(**files, copies=copies, one_class=True)  # type: ignore[arg-type]
-        data, report = open_cohort(options.under(plan))
-        if data is None:
-            raise report.problem()
-        opened.append(data)
-    panel = reconcile({f"cohort {k:04}": data.panel for k, data in enumerate(opened)}).panel
-    tables = run(plan, panel, [data.align(panel) for data in opened])
-    test = algorithm(plan.test)
-    test.files["glm"](written := io.BytesIO(), panel, test.columns_for("glm", tables), plan)
-    (path := folder / "ours.glm").write_bytes(written.getvalue())
+        words = write_cohort(plink2, federation, number, folder / f"cohort{number}")
+        words += ["--copies", folder / "copies"] if {"--vcf", "--bgen"} & {*map(str, words)} else []
+        arguments.append([*map(str, words), "--one-class"])
+    found = in_process.run_study(plan, arguments)
+    (path := folder / "ours.glm").write_bytes(reports(plan, found.panel, found.tables)["glm"])
     return path
 
 

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import io
 import json
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 
-from unpooled import run
-from unpooled.algorithms import check
 from unpooled.algorithms.tables.encoding.coding import coded
 from unpooled.algorithms.tables.encoding.dictionary import code_text
 from unpooled.cohort import ArrayTable
 from unpooled.encoder import Encoder
 from unpooled.encodings import NGRAMS, ONE_HOT, ORDINAL, TARGET
 from unpooled.errors import UnpooledError
-from unpooled.panel import Panel
 from unpooled.plan import Plan
+from unpooled.run import reports, run
 from unpooled.schema import Column
 
+from ...in_process import NOBODY
 from ..tables.compare import Outcome
 from ..tables.files import RefusedFile
 from ..tables.judge import Disagreement
@@ -75,12 +72,8 @@ def _coded(plan: Plan, tables: Sequence[ArrayTable]) -> list[ArrayTable]:
 
 def _result(plan: Plan, tables: Sequence[ArrayTable]) -> Found:
     """The content of the result file."""
-    nobody, test = Panel.of([]), check(plan)
-    (file,) = plan.files
-    with patch.object(run, "coded", lambda tables, _: list(tables)):
-        columns = test.columns_for(file, run.run(plan, nobody, tables))
-    test.files[file](out := io.BytesIO(), nobody, columns, plan)
-    found: Found = json.loads(out.getvalue())
+    (file,) = reports(plan, NOBODY, run(plan, NOBODY, tables)).values()
+    found: Found = json.loads(file)
     return found
 
 

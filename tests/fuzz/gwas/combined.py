@@ -6,10 +6,11 @@ import numpy as np
 
 from unpooled.algorithms.regression.heterogeneity import TABLE
 
+from ...oracles.regression import Fit
 from .ours import Results
 from .outcome import Disagreement, Outcome
 from .study import Study
-from .truth import Fit, Truth
+from .truth import Truth
 
 _CLOSE = 1e-5
 """In standard errors, and of one: statsmodels and ours end their iterations in other places."""

@@ -8,10 +8,11 @@ from scipy import stats
 from unpooled.genotype_model import JOINT, terms_of
 from unpooled.kernels import least_squares as codes
 
+from ...oracles.regression import Fit, Rows
 from .models import indicators
 from .ours import Results
 from .study import Study
-from .truth import OF_SEX, Fit, Rows, Truth
+from .truth import OF_SEX, Truth
 
 Line = dict[str, str]
 """A line of a report, by its titles."""

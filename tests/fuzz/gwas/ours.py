@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from unpooled.agreement import Agreement, reconcile
 from unpooled.algorithms import algorithm, check
-from unpooled.algorithms.phenotypes import tables_of
 from unpooled.errors import UnpooledError
 from unpooled.genotype_model import ADDITIVE
 from unpooled.heterogeneity_option import META
 from unpooled.panel import Panel
 from unpooled.plan import Covariate, Plan
 from unpooled.question import Arrays
-from unpooled.run import run
-from unpooled_client.data.cohort import PlinkCohort, PlinkData, open_cohort
-from unpooled_client.data.completeness import kept_by_mind
-from unpooled_client.data.options import DataOptions
+from unpooled.run import reports
+from unpooled_webapp.rehearsal import RehearsalError
 
+from ... import in_process
 from .files import PHENOTYPE, PHENOTYPES, Tables
 from .study import Study
 
@@ -37,14 +33,10 @@ class Results:
     """What a study of ours gives."""
 
     plan: Plan
-    agreement: Agreement
-    tables: dict[str, dict[str, np.ndarray]]
+    panel: Panel
+    tables: in_process.Tables
     files: dict[str, bytes]
     """The result files by the ends of their names."""
-
-    @property
-    def panel(self) -> Panel:
-        return self.agreement.panel
 
     @functools.cached_property
     def place(self) -> dict[str, int]:
@@ -88,44 +80,34 @@ def run_study(study: Study, cohorts: Sequence[Tables]) -> list[Results]:
     """
     plan = plan_of(study)
     check(plan)
-    opened = [_opened(plan, tables, bool(one)) for tables, one in zip(cohorts, study.zero_one, strict=True)]
-    agreement = reconcile({f"cohort {k:04}": data.panel for k, data in enumerate(opened)})
     try:
-        tables = run(plan, agreement.panel, [_aligned(data, agreement.panel, plan) for data in opened])
-    except UnpooledError as error:
+        found = in_process.run_study(plan, words_of(study, cohorts))
+    except RehearsalError as error:
         raise Refused(str(error)) from error
-    return [_of_one(each, agreement, tables_of(plan, tables, each.phenotype)) for each in plan.each]
+    return [_of_one(one, found.panel, tables) for one, tables in found.each]
 
 
-def _of_one(plan: Plan, agreement: Agreement, tables: dict[str, dict[str, np.ndarray]]) -> Results:
-    test, plan = check(plan), dataclasses.replace(plan, phenotype=PHENOTYPE)
-    if test.table not in tables:
+def _of_one(plan: Plan, panel: Panel, tables: in_process.Tables) -> Results:
+    method, plan = check(plan), dataclasses.replace(plan, phenotype=PHENOTYPE)
+    if method.table not in tables:
         raise Refused("no variant passes the filters")
-    files = {}
-    for name in plan.files:
-        test.files[name](file := io.BytesIO(), agreement.panel, test.columns_for(name, tables), plan)
-        files[test.file_name(name, plan)] = file.getvalue()
-    return Results(plan, agreement, tables, files)
+    files = {method.file_name(name, plan): file for name, file in reports(plan, panel, tables).items()}
+    return Results(plan, panel, tables, files)
 
 
-def _opened(plan: Plan, tables: Tables, zero_one: bool) -> PlinkData:
-    options = DataOptions(
-        bfile=tables.bfile,
-        pheno=tables.pheno,
-        pheno_name=",".join(plan.phenotype_names) if tables.pheno else None,
-        covar=tables.covar,
-        one=zero_one,
-        one_class=True,
-    )
-    data, report = open_cohort(options.under(plan))
-    if data is None:
-        raise Refused(str(report.problem()))
-    return data
+def words_of(study: Study, cohorts: Sequence[Tables]) -> list[list[str]]:
+    """What each cohort's client is told of its files."""
+    clients = zip(cohorts, study.zero_one, strict=True)
+    return [_words(plan_of(study), tables, bool(one)) for tables, one in clients]
 
 
-def _aligned(data: PlinkData, panel: Panel, plan: Plan) -> PlinkCohort:
-    aligned = data.align(panel)
-    if plan.mind == 1:
-        return aligned
-    kept = kept_by_mind(aligned, panel, plan.mind, plan.autosomes)
-    return dataclasses.replace(aligned, samples=dataclasses.replace(aligned.samples, kept=kept))
+def _words(plan: Plan, tables: Tables, zero_one: bool) -> list[str]:
+    """What a cohort's client is told of its files."""
+    chosen = {
+        "--bfile": tables.bfile,
+        "--pheno": tables.pheno,
+        "--pheno-name": ",".join(plan.phenotype_names) if tables.pheno else None,
+        "--covar": tables.covar,
+    }
+    given = [str(word) for item in chosen.items() if item[1] is not None for word in item]
+    return [*given, *(["--1"] if zero_one else []), "--one-class"]

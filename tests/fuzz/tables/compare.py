@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import warnings
 from collections.abc import Iterator, Sequence
@@ -13,13 +12,12 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
-from unpooled.algorithms import check
 from unpooled.cohort import ArrayTable
 from unpooled.errors import UnpooledError
-from unpooled.panel import Panel
-from unpooled.run import run
+from unpooled.run import reports, run
 from unpooled.scaler import FLAT, MIN_MAX, QUANTILES, YEO_JOHNSON, Z_SCORE, Scaler
 
+from ...in_process import NOBODY
 from . import files, truth
 from .federation import Federation
 from .judge import EPS, SHARE, Disagreement, Row, is_constant, is_scaled_by_1, mask_noise, parameters, spread
@@ -74,12 +72,9 @@ def _misread(federation: Federation, tables: Sequence[ArrayTable]) -> Iterator[D
 
 def _result(federation: Federation, tables: Sequence[ArrayTable]) -> dict[str, Any]:
     """The content of the result file."""
-    plan, nobody = federation.plan, Panel.of([])
-    test = check(plan)
-    (file,) = plan.files
-    columns = test.columns_for(file, run(plan, nobody, tables))
-    test.files[file](out := io.BytesIO(), nobody, columns, plan)
-    found: dict[str, Any] = json.loads(out.getvalue())
+    plan = federation.plan
+    (file,) = reports(plan, NOBODY, run(plan, NOBODY, tables)).values()
+    found: dict[str, Any] = json.loads(file)
     return found
 
 

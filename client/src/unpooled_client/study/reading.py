@@ -302,7 +302,13 @@ class Alignments:
             panel = self.data.panel
         else:
             panel = yield from session.wait_for(fetched, session, session.api.panel, digest)
-        aligned = yield from session.wait_for(self.data.align, panel)
+        aligned = yield from session.wait_for(self.beside, panel)
+        self.agreed, self.chromosomes = (aligned, digest), panel.chromosome
+        yield PanelAgreed(len(panel), len(self.data.panel), digest.hex())
+
+    def beside(self, panel: Panel) -> PlinkCohort:
+        """The data as the questions about this panel find them; Distrust, or DataRefused if few remain."""
+        aligned = self.data.align(panel)
         if self.plan.panel_mode == "names":
             # By a list, stopping would tell the server in clear which variants this cohort lacks. An honest
             # server never asks for one; of any other it gets missing calls, under a mask.
@@ -310,11 +316,8 @@ class Alignments:
         elif self.list is not None:
             _check_listed(panel, self.list)
         if self.plan.mind < 1:
-            aligned = yield from session.wait_for(self._without_incomplete, aligned, panel)
-        if self.plan.condition:
-            aligned = yield from session.wait_for(self._conditioned, aligned, panel)
-        self.agreed, self.chromosomes = (aligned, digest), panel.chromosome
-        yield PanelAgreed(len(panel), len(self.data.panel), digest.hex())
+            aligned = self._without_incomplete(aligned, panel)
+        return self._conditioned(aligned, panel) if self.plan.condition else aligned
 
     def _without_incomplete(self, aligned: PlinkCohort, panel: Panel) -> PlinkCohort:
         """The cohort without the people who lack too many calls; DataRefused if few remain."""

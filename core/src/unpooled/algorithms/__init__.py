@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from unpooled import method_modules
 from unpooled.algorithms.algorithm import Algorithm
@@ -40,6 +42,13 @@ def check(plan: Plan) -> Algorithm:
     if problems := found.problems(plan):
         raise PlanError(problems)
     return found
+
+
+def completed(fields: Mapping[str, Any]) -> Plan:
+    """The plan of these fields; what its author left out is as usual for its test. Raises as `check` does."""
+    plan = Plan.from_json({**(usual(str(fields["test"])) if "test" in fields else {}), **fields})
+    check(plan)
+    return plan
 
 
 def questions_of(plan: Plan) -> tuple[type[Question], ...]:

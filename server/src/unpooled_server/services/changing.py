@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
-from unpooled.algorithms import ALGORITHMS, METHODS, check, usual
+from unpooled.algorithms import ALGORITHMS, METHODS, completed
 from unpooled.errors import UnpooledError
 from unpooled.facts import changes
 from unpooled.file_names import stem_of
@@ -76,7 +76,11 @@ def awaits_list(fields: Mapping[str, Any]) -> bool:
 
 def as_plan(fields: Mapping[str, Any]) -> Plan:
     """The plan of a study's fields; one whose list is still to come has an empty digest of it."""
-    return Plan.from_json({**fields, "panel_digest": NO_LIST_YET} if awaits_list(fields) else fields)
+    return Plan.from_json(_with_some_list(fields))
+
+
+def _with_some_list(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**fields, "panel_digest": NO_LIST_YET} if awaits_list(fields) else fields
 
 
 def with_file_name(fields: Mapping[str, Any], title: str) -> dict[str, Any]:
@@ -87,10 +91,7 @@ def with_file_name(fields: Mapping[str, Any], title: str) -> dict[str, Any]:
 def checked(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The plan's fields in full. A list's digest may still be missing: the list follows."""
     try:
-        if "test" in fields:
-            fields = {**usual(str(fields["test"])), **fields}
-        plan = as_plan(fields)
-        check(plan)
+        plan = completed(_with_some_list(fields))
     except PlanError as error:
         raise Refused(
             "bad-plan",

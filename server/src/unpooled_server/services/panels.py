@@ -18,7 +18,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from unpooled import overlap
-from unpooled.agreement import TABLE_HEADER, reconciled
+from unpooled.agreement import TABLE_HEADER, absences, reconciled
 from unpooled.errors import ProtocolError
 from unpooled.list_form import MOST_BYTES
 from unpooled.memory import give_back_what_is_free
@@ -331,18 +331,7 @@ def agree_by_presence(study: Study, total: np.ndarray) -> None:
     k = study.plan.cohorts
     each = slices(len(asked))
     parts = [asked.take(rows).take(total[rows] == k).put_away() for rows in each]
-    settle_panel(study, parts, _absences(asked, total, k), int(np.count_nonzero(total != k)))
-
-
-def _absences(asked: Panel, total: np.ndarray, k: int) -> Iterator[bytes]:
-    """The lines of the variants that some cohorts lack."""
-    yield TABLE_HEADER
-    for rows in slices(len(asked)):
-        part, having = asked.take(rows), total[rows]
-        absent = np.flatnonzero(having != k)
-        columns = (part.chromosome, part.position, np.asarray(part.name), k - having)
-        for words in zip(*(column[absent].tolist() for column in columns), strict=True):
-            yield b"%d\t%d\t%b\tleft out\tabsent in %d of %d cohorts\n" % (*words, k)
+    settle_panel(study, parts, absences(asked, total, k), int(np.count_nonzero(total != k)))
 
 
 def settle_panel(study: Study, parts: Sequence[Panel], remarks: Iterable[bytes], left_out: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from unpooled.schema import (
     schema_of_header,
 )
 from unpooled_webapp.commands import study_flags, study_templates
-from unpooled_webapp.rehearsal import Platform, Settings, covariates
+from unpooled_webapp.rehearsal import Rehearsal, Settings, covariates
 from unpooled_webapp.rehearsal import rehearse as run_rehearsal
 from unpooled_webapp.rehearsal.report import lines
 from unpooled_webapp.rehearsal.screen import Screen
@@ -221,16 +221,16 @@ class _WithDeclared(click.Command):
               help="Keep everything the parties stored and logged in this folder.")  # fmt: skip
 @click.option("--quiet", is_flag=True, help="Print only what went wrong.")
 @click.pass_obj
-def rehearse(running: Platform | None, /, **options: Any) -> None:
+def rehearse(elsewhere: Callable[[Settings, Screen], Rehearsal] | None, /, **options: Any) -> None:
     """Run a federated study on the files of several cohorts, all on this machine.
 
     Every party is a process of its own and talks over HTTP, as it would between hospitals. Writes result
     files named as PLINK names them, and PREFIX.report.json with seconds and bytes for each party.
     """
-    # Whoever calls it from Python may have a platform that runs: click's `obj`.
+    # Whoever calls it from Python may have a platform that runs, or run the study without one: click's `obj`.
     settings = _settings(options)
     with Screen(quiet=options["quiet"]) as screen:
-        done = run_rehearsal(settings, screen, running)
+        done = (elsewhere or run_rehearsal)(settings, screen)
     if not options["quiet"]:
         for line in [*lines(done.report["summaries"]), *map(str, done.files)]:
             click.echo(line)

@@ -72,10 +72,8 @@ class Platform:
     coordinator: Coordinator
 
 
-def rehearse(settings: Settings, screen: Screen, running: Platform | None = None) -> Rehearsal:
-    """Start every party, run the study, fetch the results, end every party; a given platform goes on."""
-    if running is not None:
-        return run_study(running, settings, screen)
+def rehearse(settings: Settings, screen: Screen) -> Rehearsal:
+    """Start every party, run the study, fetch the results, end every party."""
     with home_folder(settings.home) as home, platform(home, screen) as running:
         return run_study(running, settings, screen)
 
@@ -189,16 +187,20 @@ def _watch(
 
 def _fetch(coordinator: Coordinator, study: str, out: Path) -> list[Path]:
     """Every result file, as PREFIX.suffix."""
-    files, stem = [], coordinator.study(study)["plan"]["file_stem"]
+    files = []
     for result in coordinator.results(study):
-        target = Path(f"{out}.{result['name'].removeprefix(f'{stem}.')}")
+        files.append(target := place_of(out, result["name"]))
         coordinator.download(study, result["name"], target)
-        files.append(target)
-    _name_data_files(files)
+    name_data_files(files)
     return files
 
 
-def _name_data_files(files: Sequence[Path]) -> None:
+def place_of(out: Path, name: str) -> Path:
+    """Where the result file of a study by this prefix belongs that the server calls so: at PREFIX.suffix."""
+    return Path(f"{out}.{name.removeprefix(f'{stem_of(out.name)}.')}")
+
+
+def name_data_files(files: Sequence[Path]) -> None:
     """Metadata names the file that it lies beside, which has another name here than on the server."""
     for file in files:
         if file.name.endswith(ssf.METADATA):
@@ -240,6 +242,8 @@ __all__ = [
     "RehearsalError",
     "Settings",
     "home_folder",
+    "name_data_files",
+    "place_of",
     "platform",
     "rehearse",
     "run_study",

@@ -50,8 +50,8 @@ def as_codes(table: ArrayTable, plan: Plan) -> ArrayTable:
 
 
 def coded(cohorts: Sequence[Cohort | Table], plan: Plan) -> list[Cohort | Table]:
-    """Tables with the codes of their words, all in one process."""
-    if not plan.searched or plan.alone:
+    """Tables with the codes of their words, all in one process; as they are, if they have codes already."""
+    if not plan.searched or plan.alone or all(cast(Table, table).categories.codes for table in cohorts):
         return list(cohorts)
     key = os.urandom(codes.KEY_BYTES)
     return [_coded(cast(Table, table), plan, key) for table in cohorts]

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from .conftest import Rehearse
+from ..conftest import Rehearse
 
 MICE = ("--chr-set", 19, "--allow-no-sex", "--nonfounders", "--min-samples", 20, "--min-per-class", 1)
 FILES = ("assoc", "frq", "lmiss", "hwe")

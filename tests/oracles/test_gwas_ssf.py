@@ -14,7 +14,7 @@ import yaml
 
 from unpooled.simulate import simulate
 
-from .conftest import Rehearse, inflation
+from ..conftest import Rehearse, inflation
 from .reports import Plink, glm, rows
 
 
@@ -33,7 +33,7 @@ def test_the_catalogs_validator_takes_the_file(
     gwas_ssf: Callable[[Path], str],
     plink: Plink,
     plink2: Plink,
-    rehearse_alone: Rehearse,
+    rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
     """Every chromosome is in it, longer alleles, odd IDs, and in the linear study a P below 1e-300."""
@@ -50,9 +50,9 @@ def test_the_catalogs_validator_takes_the_file(
     )
     assert made.pooled
     files = [word for path in made.cohorts for word in ("--bfile", path, "--covar", path.with_suffix(".cov"))]
-    home, out, theirs = tmp_path / "home", tmp_path / "ours", tmp_path / "theirs"
-    said = rehearse_alone("--test", test, *files, "--files", "assoc,adjusted,glm,ssf", "--allow-no-sex",
-                    *build, "--keep-home", home, "--out", out).stdout  # fmt: skip
+    out, theirs = tmp_path / "ours", tmp_path / "theirs"
+    said = rehearse("--test", test, *files, "--files", "assoc,adjusted,glm,ssf", "--allow-no-sex",
+                    *build, "--out", out).stdout  # fmt: skip
     data, text = Path(f"{out}.tsv.gz"), Path(f"{out}.tsv.gz-meta.yaml").read_text()
     verdict = gwas_ssf(data)
     assert "Validation status: True" in verdict, verdict
@@ -76,7 +76,6 @@ def test_the_catalogs_validator_takes_the_file(
         theirs,
     )
     summary = json.loads(Path(f"{out}.report.json").read_text())["summary"]
-    assert summary == json.loads(Path(f"{out}.manifest.json").read_text())["summary"]
     assert inflation(said) == f"{float(inflation(log)):.3f}"
     people = about["samples"][0]
     classes = (people.get("case_count"), people.get("control_count"))
@@ -87,13 +86,9 @@ def test_the_catalogs_validator_takes_the_file(
     if test == "linear":
         two = glm(plink, plink2, made.pooled, Path(f"{made.pooled}.cov"), tmp_path / "two")
         _tiny_p_is_printed_as_by_plink(made.planted[0], out, theirs, two)
-        columns = next(home.rglob("columns"))
-        p, code = (np.load(columns / f"{name}.npy") for name in ("neg_log10_p", "code"))
-        assert np.isfinite(p[code == 0]).all() and p[code == 0].max() > 300
-
-    delivered = sorted(home.rglob(f"results/{data.name}-meta.yaml"))
-    assert len(delivered) == 3
-    assert {path.read_text() for path in delivered} == {text}
+        _, *lines = (line.split("\t") for line in gzip.decompress(data.read_bytes()).decode().splitlines())
+        p = np.array([line[7] for line in lines], float)
+        assert np.isfinite(p).all() and p.max() > 300
 
 
 def _tiny_p_is_printed_as_by_plink(planted: str, ours: Path, theirs: Path, glm_of_plink2: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from unpooled.simulate import simulate
 
-from .conftest import MICE, Rehearse, flags_of
+from ..conftest import MICE, Rehearse, flags_of
 
 Programs = Callable[..., str]
 

@@ -2,75 +2,34 @@
 
 from __future__ import annotations
 
-import gzip
-import io
-import shutil
-import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from pooled import Pool, needed
+from pooled import Pool
 
-from unpooled.algorithms.chi_square import CHI_SQUARE
-from unpooled.algorithms.shared.filters import lines
-from unpooled.cohort import ArrayCohort, Samples
+from unpooled.cohort import Samples
 from unpooled.errors import Refuse
 from unpooled.formats.plink import name_width
-from unpooled.panel import Panel
-from unpooled.plan import FILES, Plan
-from unpooled.run import run
-
-MOUSE = Path("/usr/share/doc/gemma/example")
+from unpooled.plan import FILES
 
 MALE, FEMALE, UNKNOWN = 1, 2, 0
 CASE, CONTROL, MISSING = 1.0, 0.0, np.nan
 
 
-class Pooled(Pool):
-    """For tests of tables."""
-
-    def cohorts(self, count: int, seed: int) -> list[ArrayCohort]:
-        """The samples dealt out at random."""
-        of = np.random.default_rng(seed).integers(0, count, len(self.samples))
-        return self.dealt(of, count)
-
-    def study(self, *, cohorts: int = 3, seed: int = 0, **plan: object) -> dict[str, bytes]:
-        """The files of a federated study."""
-        options = {"files": FILES, **plan}
-        agreed = Plan("chi-square", "status", cohorts, bytes(32), autosomes=self.autosomes, **options)  # type: ignore[arg-type]
-        panel = Panel.of(self.variants)
-        tables = run(agreed, panel, self.cohorts(cohorts, seed))
-        files = {}
-        for suffix in agreed.files:
-            CHI_SQUARE.files[suffix](file := io.BytesIO(), panel, lines(suffix, tables), agreed)
-            files[suffix] = file.getvalue()
-        return files
+def study(pooled: Pool, *, cohorts: int = 3, seed: int = 0, **plan: object) -> dict[str, bytes]:
+    """The files of a federated study."""
+    return pooled.study((1,) * cohorts, seed, **plan)[0]
 
 
-PooledPlink = Callable[..., dict[str, bytes]]
-
-
-@pytest.fixture
-def plink(tmp_path: Path) -> PooledPlink:
-    """plink1.9 on pooled data."""
-    program = shutil.which("plink1.9")
-    needed(program, "plink1.9")
-
-    def call(pooled: Pooled, *flags: str) -> dict[str, bytes]:
-        pooled.write(tmp_path / "pooled")
-        prefixes = ["--bfile", str(tmp_path / "pooled"), "--out", str(tmp_path / "out")]
-        reports = ["--assoc", "--freq", "--missing", "--hardy", "--allow-no-sex"]
-        command = [str(program), *prefixes, *reports, "--chr-set", str(pooled.autosomes), *flags]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        found = {suffix: (tmp_path / f"out.{suffix}").read_bytes() for suffix in FILES}
-        adjusted = tmp_path / "out.assoc.adjusted"
-        return {**found, "adjusted": adjusted.read_bytes()} if "--adjust" in flags else found
-
-    return call
+def plink(pooled: Pool, folder: Path, *flags: object) -> dict[str, bytes]:
+    """Those of plink1.9 on pooled data."""
+    out = pooled.plink1(folder, "--assoc", "--freq", "--missing", "--hardy", *flags)
+    found = {suffix: Path(f"{out}.{suffix}").read_bytes() for suffix in FILES}
+    adjusted = Path(f"{out}.assoc.adjusted")
+    return {**found, "adjusted": adjusted.read_bytes()} if adjusted.exists() else found
 
 
 def same(ours: dict[str, bytes], plinks: dict[str, bytes]) -> None:
@@ -112,13 +71,11 @@ def draw(m: int, n: int, random: np.random.Generator, missing: float = 0.05) -> 
     return np.where(random.random((m, n)) < missing, -1, copies).astype(np.int8)
 
 
-def ordinary(
-    seed: int = 0, n: int = 150, missing: float = 0.05, autosomes: int = 22, **kind: object
-) -> Pooled:
+def ordinary(seed: int = 0, n: int = 150, missing: float = 0.05, autosomes: int = 22, **kind: object) -> Pool:
     random = np.random.default_rng(seed)
     rows = variants(30, autosomes)
     samples = people(n, random, **kind)  # type: ignore[arg-type]
-    return Pooled(samples, rows, draw(len(rows), n, random, missing), autosomes)
+    return Pool(samples, rows, draw(len(rows), n, random, missing), autosomes)
 
 
 KINDS: dict[str, dict[str, object]] = {
@@ -147,24 +104,24 @@ ONE_CLASS = {"cases only": "controls", "no controls": "controls", "no cases": "c
 
 @pytest.mark.parametrize("flags", [(), ("--nonfounders",)], ids=["founders", "nonfounders"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_files_are_plinks(kind: str, flags: tuple[str, ...], plink: PooledPlink) -> None:
+def test_files_are_plinks(kind: str, flags: tuple[str, ...], tmp_path: Path) -> None:
     pooled = ordinary(**KINDS[kind])  # type: ignore[arg-type]
     files = FILES
     if kind in ONE_CLASS:
         with pytest.raises(Refuse, match=f"there are no {ONE_CLASS[kind]} in the pool") as caught:
-            pooled.study()
+            study(pooled)
         assert caught.value.field == "phenotype"
         files = tuple(file for file in FILES if file != "assoc")
-    plinks = plink(pooled, *flags)
-    ours = pooled.study(nonfounders=bool(flags), chunk_size=50, files=files)
+    plinks = plink(pooled, tmp_path, *flags)
+    ours = study(pooled, nonfounders=bool(flags), chunk_size=50, files=files)
     same(ours, {name: plinks[name] for name in ours})
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_files_are_plinks_for_any_number_of_people(seed: int, plink: PooledPlink) -> None:
+def test_files_are_plinks_for_any_number_of_people(seed: int, tmp_path: Path) -> None:
     random = np.random.default_rng(seed)
     pooled = ordinary(seed, n=int(random.integers(3, 700)), missing=random.random() / 5)
-    same(pooled.study(cohorts=3 + seed, seed=seed), plink(pooled))
+    same(study(pooled, cohorts=3 + seed, seed=seed), plink(pooled, tmp_path))
 
 
 FILTERS: tuple[dict[str, float], ...] = (
@@ -177,31 +134,31 @@ FILTERS: tuple[dict[str, float], ...] = (
 
 @pytest.mark.parametrize("nonfounders", [False, True], ids=["founders", "nonfounders"])
 @pytest.mark.parametrize("filters", FILTERS, ids=" ".join)
-def test_filters(filters: dict[str, float], nonfounders: bool, plink: PooledPlink) -> None:
+def test_filters(filters: dict[str, float], nonfounders: bool, tmp_path: Path) -> None:
     """The test is of the variants that pass; the other files have, as PLINK's, more lines."""
     pooled = ordinary(9, n=400)
     random = np.random.default_rng(1)  # IDs of any length: the width of a column is by all of them
     named = [(c, at, name + b"x" * random.integers(9), *pair) for c, at, name, *pair in pooled.variants]
     pooled = replace(pooled, variants=named)
     flags = [word for name, value in filters.items() for word in (f"--{name}", str(value))]
-    ours = pooled.study(nonfounders=nonfounders, chunk_size=50, **filters)
+    ours = study(pooled, nonfounders=nonfounders, chunk_size=50, **filters)
     assert 50 < ours["assoc"].count(b"\n") < len(pooled.variants)
-    same(ours, plink(pooled, *flags, *["--nonfounders"] * nonfounders))
-    (assoc,) = pooled.study(nonfounders=nonfounders, files=("assoc",), **filters).values()
+    same(ours, plink(pooled, tmp_path, *flags, *["--nonfounders"] * nonfounders))
+    (assoc,) = study(pooled, nonfounders=nonfounders, files=("assoc",), **filters).values()
     assert assoc == ours["assoc"]
 
 
 @pytest.mark.parametrize("filters", [{"geno": 0.05}, {"geno": 0.999}, {"maf": 0.01}, {"hwe": 0.01}], ids=str)
-def test_filters_on_y_without_men(filters: dict[str, float], plink: PooledPlink) -> None:
+def test_filters_on_y_without_men(filters: dict[str, float], tmp_path: Path) -> None:
     """Of nobody's calls too many are missing: only `--geno` leaves the variants out."""
     pooled = ordinary(9, sexes=(FEMALE, UNKNOWN))
     flags = [word for name, value in filters.items() for word in (f"--{name}", str(value))]
-    ours = pooled.study(**filters)
+    ours = study(pooled, **filters)
     assert (b"\n  24 " in ours["assoc"]) == ("geno" not in filters)
-    same(ours, plink(pooled, *flags))
+    same(ours, plink(pooled, tmp_path, *flags))
 
 
-def test_odd_alleles(plink: PooledPlink) -> None:
+def test_odd_alleles(tmp_path: Path) -> None:
     pairs = [
         (b"0", b"G"), (b"0", b"0"), (b"G", b"0"), (b"<DEL>", b"A"), (b"ACGTACGTACGT", b"A"),
         (b"CTTTT", b"CTTTTT"), (b"1", b"2"), (b"A", b"*"),
@@ -213,35 +170,35 @@ def test_odd_alleles(plink: PooledPlink) -> None:
     copies[unseen] = np.minimum(copies[unseen], 0)  # no call has an allele that was never seen
     unseen = np.array([a2 == b"0" for *_, a2 in rows])
     copies[unseen] = np.where(copies[unseen] < 0, -1, 2)
-    pooled = Pooled(people(90, random), rows, copies)
-    same(pooled.study(), plink(pooled))
+    pooled = Pool(people(90, random), rows, copies)
+    same(study(pooled), plink(pooled, tmp_path))
 
 
 @pytest.mark.parametrize("copies_of_a1", [0, 1, 2])
-def test_variants_that_do_not_vary(copies_of_a1: int, plink: PooledPlink) -> None:
+def test_variants_that_do_not_vary(copies_of_a1: int, tmp_path: Path) -> None:
     pooled = ordinary(4)
     constant = replace(pooled, copies=np.where(pooled.copies < 0, -1, copies_of_a1).astype(np.int8))
-    same(constant.study(), plink(constant))
+    same(study(constant), plink(constant, tmp_path))
 
 
-def test_ids_of_any_length(plink: PooledPlink) -> None:
+def test_ids_of_any_length(tmp_path: Path) -> None:
     for lengths in ((1, 2, 1), (1, 5, 6, 7, 8, 3, 10, 11), (30, 4, 2), (4, 5), tuple(range(1, 40))):
         # In canonical order by position, so the IDs come in the order of these lengths.
         rows = [(1, 1 + k, b"x" * length, b"A", b"C") for k, length in enumerate(lengths)]
         random = np.random.default_rng(2)
-        pooled = Pooled(people(20, random), rows, draw(len(rows), 20, random))
-        same(pooled.study(), plink(pooled))
+        pooled = Pool(people(20, random), rows, draw(len(rows), 20, random))
+        same(study(pooled), plink(pooled, tmp_path))
 
 
-def test_positions_of_any_length(plink: PooledPlink) -> None:
+def test_positions_of_any_length(tmp_path: Path) -> None:
     positions = [0, 9, 10, 99_999_999, 100_000_000, 1_234_567_890, 2**31 - 2]
     rows = [(2, at, b"v%d" % at, b"A", b"C") for at in positions]
     random = np.random.default_rng(2)
-    pooled = Pooled(people(20, random), rows, draw(len(rows), 20, random))
-    same(pooled.study(), plink(pooled))
+    pooled = Pool(people(20, random), rows, draw(len(rows), 20, random))
+    same(study(pooled), plink(pooled, tmp_path))
 
 
-def graded(people_of_each: int, case_alleles: np.ndarray, control_alleles: np.ndarray) -> Pooled:
+def graded(people_of_each: int, case_alleles: np.ndarray, control_alleles: np.ndarray) -> Pool:
     """Cases with so many copies of A1 in all, and as many controls with so many; everyone a founder."""
 
     def fill(alleles: np.ndarray) -> np.ndarray:
@@ -254,71 +211,36 @@ def graded(people_of_each: int, case_alleles: np.ndarray, control_alleles: np.nd
     samples = Samples(
         phenotype, np.full(n, FEMALE, np.uint8), np.ones(n, bool), np.ones(n, bool), np.zeros((n, 0))
     )
-    return Pooled(samples, [(1, 1 + k, b"v%d" % k, b"A", b"C") for k in range(len(copies))], copies)
+    return Pool(samples, [(1, 1 + k, b"v%d" % k, b"A", b"C") for k in range(len(copies))], copies)
 
 
 @pytest.mark.parametrize("kind", ["ordinary", "many people", "no founders", "two people", "unknown sex"])
-def test_adjusted(kind: str, plink: PooledPlink) -> None:
+def test_adjusted(kind: str, tmp_path: Path) -> None:
     pooled = ordinary(**KINDS[kind])  # type: ignore[arg-type]
-    same(pooled.study(files=("assoc", "adjusted")), plink(pooled, "--adjust"))
+    same(study(pooled, files=("assoc", "adjusted")), plink(pooled, tmp_path, "--adjust"))
 
 
-def test_halves_in_the_fifth_digit(plink: PooledPlink) -> None:
+def test_halves_in_the_fifth_digit(tmp_path: Path) -> None:
     shares = np.arange(2001)  # of 4000 case alleles; with few control alleles, A1 stays the rarer one
     pooled = graded(2000, shares, np.zeros_like(shares))
-    same(pooled.study(files=("assoc", "frq", "lmiss")), plink(pooled))
+    same(study(pooled, files=("assoc", "frq", "lmiss")), plink(pooled, tmp_path))
 
 
-def test_p_values_down_to_0(plink: PooledPlink) -> None:
+def test_p_values_down_to_0(tmp_path: Path) -> None:
     # Chi-square from 0 to 3000 in small steps, through the point at which PLINK prints P as 0.
     few = np.arange(0, 1501)
     fine = graded(1500, 2990 - 2 * few, few)
-    same(fine.study(files=(*FILES, "adjusted")), plink(fine, "--adjust"))
+    same(study(fine, files=(*FILES, "adjusted")), plink(fine, tmp_path, "--adjust"))
     # And closely around that point.
     case, control = np.meshgrid(np.arange(1700, 1800), np.arange(300, 330))
     close = graded(1500, case.ravel(), control.ravel())
-    same(close.study(files=("assoc",)), plink(close))
+    same(study(close, files=("assoc",)), plink(close, tmp_path))
 
 
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.99, 0.999])
-def test_limits_of_the_odds_ratio(level: float, plink: PooledPlink) -> None:
+def test_limits_of_the_odds_ratio(level: float, tmp_path: Path) -> None:
     pooled = ordinary(6)
-    same(pooled.study(ci=level), plink(pooled, "--ci", str(level)))
-
-
-def mouse() -> Pooled:
-    """1,940 mice and 12,226 variants, of which PLINK skips those at negative positions; no founders."""
-    needed((MOUSE / "mouse_hs1940.bed.gz").exists(), "gemma-doc")
-    fam, bim = (
-        [
-            line.split()
-            for line in gzip.decompress((MOUSE / f"mouse_hs1940.{suffix}.gz").read_bytes()).splitlines()
-        ]
-        for suffix in ("fam", "bim")
-    )
-    raw = np.frombuffer(gzip.decompress((MOUSE / "mouse_hs1940.bed.gz").read_bytes()), np.uint8)[3:]
-    codes = (raw.reshape(len(bim), -1, 1) >> np.array([0, 2, 4, 6], np.uint8)) & 3
-    copies = np.array([2, -1, 1, 0], np.int8)[codes.reshape(len(bim), -1)[:, : len(fam)]]
-    value = np.array([float(row[5]) if row[5] != b"NA" else np.nan for row in fam])
-    samples = Samples(
-        np.where(np.isnan(value), np.nan, value > np.nanmedian(value)),
-        np.array([int(row[4]) for row in fam], np.uint8),
-        np.array([row[2:4] == [b"0", b"0"] for row in fam]),
-        np.ones(len(fam), bool),
-        np.zeros((len(fam), 0)),
-    )
-    codes_of = {b"X": 20, b"Y": 21, b"XY": 22, b"MT": 23}
-    rows = [
-        (codes_of[c] if c in codes_of else int(c), int(at), name, a1, a2) for c, name, _, at, a1, a2 in bim
-    ]
-    order = [k for k in sorted(range(len(rows)), key=lambda k: rows[k][:3]) if rows[k][1] >= 0]
-    return Pooled(samples, [rows[k] for k in order], copies[order], autosomes=19)
-
-
-@pytest.mark.parametrize("flags", [(), ("--nonfounders",)], ids=["founders", "nonfounders"])
-def test_mice(flags: tuple[str, ...], plink: PooledPlink) -> None:
-    pooled = mouse()
-    same(pooled.study(nonfounders=bool(flags), cohorts=4), plink(pooled, *flags))
+    same(study(pooled, ci=level), plink(pooled, tmp_path, "--ci", str(level)))
 
 
 def test_width_of_the_name_column() -> None:

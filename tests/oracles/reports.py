@@ -8,8 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
+from .regression import Rows
+
 Plink = Callable[..., str]
 Row = dict[str, str]
+
+
+LINEAR = {"BETA": (1e-4, 1e-5), "SE": (1e-4, 0.0), "T_STAT": (0.0, 1e-3), "P": (1e-3, 0.0)}
+"""How far linear regressions may be from plink2's: relative, and absolute."""
 
 
 def bfiles(prefixes: Iterable[Path]) -> list[object]:
@@ -46,6 +52,19 @@ def glm(
     plink("--bfile", pooled, *chr_set, "--allow-no-sex", "--make-bed", "--out", minor)
     table = ("--covar", covariates, "--covar-variance-standardize")
     plink2("--bfile", minor, *chr_set, "--glm", *flags, *table, "--threads", 1, "--out", out)
+    return next(out.parent.glob(f"{out.name}.*.glm.*"))
+
+
+def glm_of(
+    plink: Plink, plink2: Plink, few: Path, out: Path, *flags: object, of: Sequence[object] = ()
+) -> Path:
+    """plink2's report on mice; its A1 is the rarer allele of whom PLINK 1.9 has written the files.
+
+    Of several phenotypes there is a report for each, of which this is one.
+    """
+    minor, chr_set = out.with_name(f"{out.name}-minor"), ("--chr-set", 19, "--nonfounders")
+    plink("--bfile", few, *chr_set, "--allow-no-sex", *of, "--make-bed", "--out", minor)
+    plink2("--bfile", minor, *chr_set, "--threads", 1, *flags, "--out", out)
     return next(out.parent.glob(f"{out.name}.*.glm.*"))
 
 
@@ -104,6 +123,32 @@ def _near(a: str, b: str, relative: float, absolute: float, digits: int) -> bool
     return a == b or abs(float(a) - float(b)) <= allowed
 
 
+def same(ours: Path | bytes, plinks: Path | bytes, least: float = 0.999, *, in_order: bool = True) -> None:
+    """At least this share of lines byte-identical, the others off by one in the last digit."""
+    lines = [(each if isinstance(each, bytes) else each.read_bytes()).splitlines() for each in (ours, plinks)]
+    if not in_order:
+        lines = [sorted(some) for some in lines]
+    pairs = list(zip(*lines, strict=True))
+    different = [pair for pair in pairs if pair[0] != pair[1]]
+    far = [pair for pair in different if not off_by_one(*pair)]
+    assert not far, f"{len(far)} of {len(pairs)}; ours, then PLINK's:\n" + b"\n".join(far[0]).decode()
+    assert len(different) <= (1 - least) * len(pairs), different[:5]
+
+
+def off_by_one(a: bytes, b: bytes) -> bool:
+    """Whether two lines differ by no more than one in the last digit of their numbers."""
+    words = zip(a.split(), b.split(), strict=True)
+    return len(a) == len(b) and all(x == y or _neighbours(x, y) for x, y in words)
+
+
+def _neighbours(a: bytes, b: bytes) -> bool:
+    try:
+        x, y = float(a), float(b)
+    except ValueError:
+        return False
+    return abs(x - y) <= 1.001 * 10.0 ** (np.floor(np.log10(max(abs(x), abs(y)))) - 3)
+
+
 def by_statsmodels(
     plink: Plink,
     prefix: Path,
@@ -116,10 +161,8 @@ def by_statsmodels(
 ) -> dict[tuple[str, str], tuple[float, float]]:
     """(log odds ratio, its standard error) of some variants, by name and test, from the pooled data itself.
 
-    Genotypes are coded as PLINK 1.9 does, or plink2. Columns are centred and scaled for the fit only.
+    Genotypes are coded as PLINK 1.9 does, or plink2.
     """
-    import statsmodels.api as sm
-
     if not (several := sorted(set(names))):
         return {}
     (folder / "wanted").write_text("".join(f"{name}\n" for name in several))
@@ -132,18 +175,17 @@ def by_statsmodels(
     men = np.array([row[4] == "1" for row in people])
     bim = (line.split() for line in prefix.with_suffix(".bim").read_text().splitlines())
     chromosomes = {words[1]: words[0] for words in bim}
-    found = {}
+    found: dict[tuple[str, str], tuple[float, float]] = {}
     for place, title in enumerate(header[6:], start=6):
         name = title.rpartition("_")[0]
         copies = _coded(_numbers(row[place] for row in people), men, chromosomes[name], by_plink2)
         tests = ["ADD", *columns] + ["SEX"] * (chromosomes[name] == "23")
         design = np.column_stack([copies, x, men != by_plink2])[:, : len(tests)]
         inside = ~np.isnan(status) & ~np.isnan(design).any(axis=1)
-        size = design[inside].std(axis=0)
-        scaled = (design[inside] - design[inside].mean(axis=0)) / size
-        fit = sm.Logit(status[inside], sm.add_constant(scaled)).fit(disp=0, method="newton", tol=1e-12)
-        for test, beta, error in zip(tests, fit.params[1:] / size, fit.bse[1:] / size, strict=True):
-            found[name, test] = (float(beta), float(error))
+        of = np.column_stack([np.ones(int(inside.sum())), design[inside]])
+        fit = Rows("logistic", tuple(tests), status[inside], of).fit()
+        assert fit is not None, name
+        found |= {(name, test): fit.of(test)[:2] for test in tests}
     return found
 
 
@@ -158,3 +200,18 @@ def _coded(copies: np.ndarray, men: np.ndarray, chromosome: str, by_plink2: bool
     half = copies / 2 if by_plink2 else np.where(copies == 1, np.nan, copies / 2)
     coded = np.where(single, half, copies)
     return np.where(men, coded, np.nan) if chromosome == "24" else coded
+
+
+Pairs = list[tuple[dict[str, str], dict[str, str]]]
+
+
+def pairs(ours: bytes, plinks: list[list[str]]) -> Pairs:
+    """Our lines and plink2's, by title, about the same variants, tests and people."""
+    header, *lines = (line.split("\t") for line in ours.decode().splitlines())
+    assert header == plinks[0]
+    both = zip(lines, plinks[1:], strict=True)
+    found = [(dict(zip(header, a, strict=True)), dict(zip(header, b, strict=True))) for a, b in both]
+    for a, b in found:
+        for title in ("#CHROM", "POS", "ID", "REF", "ALT", "A1", "TEST", "OBS_CT"):
+            assert a[title] == b[title], (a, b)
+    return found

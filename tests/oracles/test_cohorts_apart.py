@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from asking import followed
-from pooled import needed
+from pooled import Quantities, quantities
 from small_studies import of_variants
-from test_plink_linear import Pooled, generated, same
 
 from unpooled.algorithms import check
 from unpooled.cohort import COPY, NO_DOSAGE, ArrayCohort, Samples
@@ -23,20 +20,16 @@ from unpooled.panel import Panel
 from unpooled.plan import Covariate, Plan, PlanError
 from unpooled.run import run
 
+from .reports import same
+
 SHARES = (9, 2, 5, 1, 4)
 APART: dict[str, Any] = {"cohorts_apart": True, "files": ("assoc", "glm")}
 SINGULAR = ("VIF_INFINITE", "CORR_TOO_HIGH", "INVALID_RESULT", "RANK_DEFICIENT")
 """What plink2 says of columns of which one follows from others: which, its rounding decides."""
-Reports = Callable[[Pooled, np.ndarray], tuple[bytes, list[list[str]]]]
+Reports = Callable[[Quantities, np.ndarray], tuple[bytes, list[list[str]]]]
 
 
-def cohorts_of(pooled: Pooled, shares: tuple[float, ...] = SHARES) -> np.ndarray:
-    """Which cohort each person is in, as `Pooled.cohorts` deals them out."""
-    chances = np.divide(shares, sum(shares))
-    return np.random.default_rng(0).choice(len(shares), len(pooled.samples), p=chances)
-
-
-def shifted(pooled: Pooled, of: np.ndarray, size: float = 3.0) -> Pooled:
+def shifted(pooled: Quantities, of: np.ndarray, size: float = 3.0) -> Quantities:
     """The same people, whose phenotypes, covariates and genotypes differ between cohorts."""
     random, s = np.random.default_rng(5), pooled.samples
     shift = random.normal(size=(of.max() + 1, 1 + s.covariates.shape[1])) * size
@@ -47,7 +40,7 @@ def shifted(pooled: Pooled, of: np.ndarray, size: float = 3.0) -> Pooled:
     return replace(pooled, samples=samples, copies=copies)
 
 
-def with_indicators(pooled: Pooled, of: np.ndarray) -> Pooled:
+def with_indicators(pooled: Quantities, of: np.ndarray) -> Quantities:
     indicators = (of[:, None] == np.arange(1, of.max() + 1)).astype(float)
     covariates = np.column_stack([pooled.samples.covariates, indicators])
     return replace(pooled, samples=replace(pooled.samples, covariates=covariates))
@@ -56,33 +49,16 @@ def with_indicators(pooled: Pooled, of: np.ndarray) -> Pooled:
 @pytest.fixture
 def plinks(tmp_path: Path) -> Reports:
     """PLINK 1.9's report and the lines of plink2's, without what is about the indicators."""
-    programs = {name: str(shutil.which(name)) for name in ("plink1.9", "plink2")}
-    for name in programs:
-        needed(shutil.which(name), name)
 
-    def call(pooled: Pooled, of: np.ndarray) -> tuple[bytes, list[list[str]]]:
+    def call(pooled: Quantities, of: np.ndarray) -> tuple[bytes, list[list[str]]]:
         together = with_indicators(pooled, of)
-        together.write(tmp_path / "pooled")
-        others = {name.encode() for name in together.covariates[len(pooled.covariates) :]}
-        data = ["--bfile", str(tmp_path / "pooled"), "--allow-no-sex"]
-        minor, covar = str(tmp_path / "minor"), ["--covar", str(tmp_path / "pooled.cov")]
-        _run(programs["plink1.9"], *data, "--make-bed", "--out", minor)
-        _run(programs["plink1.9"], *data, *covar, "--linear", "--out", str(tmp_path / "one"))
-        # It takes covariates of similar size only.
-        standard = ["--covar-variance-standardize"] if pooled.covariates else []
-        _run(programs["plink2"], "--bfile", minor, *covar, "--glm", *standard, "--out", str(tmp_path / "two"))
-        lines = (tmp_path / "one.assoc.linear").read_bytes().splitlines()
-        own = b"\n".join(line for line in lines if not others & set(line.split())) + b"\n"
-        report = next(tmp_path.glob("two.*.glm.linear")).read_text().splitlines()
-        names = {name.decode() for name in others}
-        return own, [line.split("\t") for line in report if not names & set(line.split("\t"))]
+        names = set(together.covariates[len(pooled.covariates) :])
+        one = Path(f"{together.plink1(tmp_path, '--linear')}.assoc.linear").read_text().splitlines()
+        own = "".join(f"{line}\n" for line in one if not names & set(line.split()))
+        two = together.plink2(tmp_path, "--glm")
+        return own.encode(), [line for line in two if not names & set(line)]
 
     return call
-
-
-def _run(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 KINDS: dict[str, dict[str, object]] = {
@@ -95,8 +71,8 @@ KINDS: dict[str, dict[str, object]] = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_reports_are_those_with_indicators(kind: str, plinks: Reports) -> None:
-    pooled = generated(len(kind), **{"n": 400, **KINDS[kind]})  # type: ignore[arg-type]
-    of = cohorts_of(pooled)
+    pooled = quantities(len(kind), **{"n": 400, **KINDS[kind]})  # type: ignore[arg-type]
+    of = pooled.cohort_of(SHARES)
     pooled = shifted(pooled, of)
     ours, rows = pooled.study(shares=SHARES, chunk_size=40, **APART)
     one, two = plinks(pooled, of)
@@ -107,8 +83,8 @@ def test_reports_are_those_with_indicators(kind: str, plinks: Reports) -> None:
 
 def test_variants_that_say_something_in_some_cohorts_only(plinks: Reports) -> None:
     """Where a cohort has no call, or the genotype follows from the cohort, indicators leave nothing."""
-    pooled = generated(3, n=400, missing=0.02)
-    of, copies = cohorts_of(pooled), pooled.copies
+    pooled = quantities(3, n=400, missing=0.02)
+    of, copies = pooled.cohort_of(SHARES), pooled.copies
     copies[30, of == 1] = copies[31, of == 0] = copies[80, of == 1] = -1  # of one cohort nobody
     copies[32, of == 1], copies[33, of != 1] = 0, 2  # varies in all but one, and in one only
     copies[34] = 2 * np.isin(of, [0, 2])
@@ -125,8 +101,8 @@ def test_variants_that_say_something_in_some_cohorts_only(plinks: Reports) -> No
 
 def test_on_x_nobody_varies_where_only_one_man_has_both_alleles(plinks: Reports) -> None:
     """Copies change with sex alone, of the allele that all have: of the other nothing is to be left."""
-    pooled = generated(3, n=400, missing=0.02)
-    of, copies = cohorts_of(pooled), pooled.copies
+    pooled = quantities(3, n=400, missing=0.02)
+    of, copies = pooled.cohort_of(SHARES), pooled.copies
     on_x = [k for k, variant in enumerate(pooled.variants) if variant[0] == 23]
     man = np.flatnonzero(pooled.samples.sex == 1)[0]
     for k in on_x:
@@ -142,8 +118,8 @@ def test_on_x_nobody_varies_where_only_one_man_has_both_alleles(plinks: Reports)
 
 @pytest.mark.parametrize("scale", [1e-9, 1e9])
 def test_covariates_of_any_size_and_cohorts_that_are_far_apart(scale: float, plinks: Reports) -> None:
-    pooled = generated(6, n=400, scale=scale)
-    of = cohorts_of(pooled)
+    pooled = quantities(6, n=400, scale=scale)
+    of = pooled.cohort_of(SHARES)
     s = pooled.samples
     pooled = replace(pooled, samples=replace(s, phenotype=s.phenotype + 1e6 * of))
     same(pooled.study(shares=SHARES, **APART)[0]["assoc"], plinks(pooled, of)[0], 0.98)
@@ -173,8 +149,8 @@ def same_glm(ours: bytes, theirs: list[list[str]]) -> None:
 
 def test_the_mean_rule_is_imputing_the_pooled_mean() -> None:
     """Against least squares on the pooled data with an indicator of each cohort."""
-    pooled = generated(4, n=300, each=8)
-    of = cohorts_of(pooled)
+    pooled = quantities(4, n=300, each=8)
+    of = pooled.cohort_of(SHARES)
     _, rows = pooled.study(shares=SHARES, cohorts_apart=True, missing="mean")
     s, fitted = pooled.samples, set()
     inside = ~np.isnan(s.phenotype) & ~np.isnan(s.covariates).any(axis=1)
@@ -198,8 +174,8 @@ def test_the_mean_rule_is_imputing_the_pooled_mean() -> None:
 
 
 def test_a_covariate_that_the_cohort_decides_is_refused() -> None:
-    pooled = generated(3, n=300)
-    of = cohorts_of(pooled)
+    pooled = quantities(3, n=300)
+    of = pooled.cohort_of(SHARES)
     pooled.samples.covariates[:, 0] = 0.1 * of
     with pytest.raises(Refuse, match="C1: the same value for everybody of each cohort") as refused:
         pooled.study(shares=SHARES, **APART)

@@ -10,9 +10,8 @@ import pytest
 
 from unpooled.simulate import simulate
 
-from .conftest import MICE, Rehearse
-from .reports import GLM, Plink, agreement, bfiles, rows
-from .test_linear_against_plink import same
+from ..conftest import MICE, Rehearse
+from .reports import GLM, LINEAR, Plink, agreement, bfiles, glm_of, rows, same
 
 EVERY, SHARES = 12, (5, 3, 2)
 """Every so many-th variant of the mice is taken; what the cohorts have of the people."""
@@ -30,15 +29,6 @@ def conditions(few: Path, plink: Plink, tmp_path_factory: pytest.TempPathFactory
     incomplete = next(name for name in missing if missing[name])
     (listed := prefix.with_suffix(".list")).write_text(f"{incomplete}\n{common[100]}\n")
     return listed
-
-
-def glm_of(plink: Plink, plink2: Plink, few: Path, out: Path, *flags: object) -> Path:
-    """plink2's report; its A1 is the rarer allele where PLINK 1.9 has written the files."""
-    minor = out.with_name(f"{out.name}-minor")
-    only = ["--filter-females"] if "--keep-females" in flags else []
-    plink("--bfile", few, *MICE, "--nonfounders", *only, "--make-bed", "--out", minor)
-    plink2("--bfile", minor, "--chr-set", 19, "--nonfounders", "--threads", 1, *flags, "--out", out)
-    return next(out.parent.glob(f"{out.name}.*.glm.*"))
 
 
 def test_women_only_conditioned_on_two_variants(
@@ -68,9 +58,8 @@ def test_women_only_conditioned_on_two_variants(
     for file in COUNTED:
         assert Path(f"{ours}.{file}").read_bytes() == Path(f"{pooled}.{file}").read_bytes(), file
     theirs = glm_of(plink, plink2, few, tmp_path / "plink2", *pheno, "--keep-females", *conditioned,
-                    *table, "--glm", "omit-ref")  # fmt: skip
-    bounds = {"BETA": (1e-4, 1e-5), "SE": (1e-4, 0.0), "T_STAT": (0.0, 1e-3), "P": (1e-3, 0.0)}
-    found = agreement(Path(f"{ours}.second.glm.linear"), theirs, GLM, bounds, digits=6)
+                    *table, "--glm", "omit-ref", of=["--filter-females"])  # fmt: skip
+    found = agreement(Path(f"{ours}.second.glm.linear"), theirs, GLM, LINEAR, digits=6)
     assert found.numbers > 3_500
     assert not found.far and not found.ours_alone and not found.theirs_alone
     tests = [row["TEST"] for row in rows(Path(f"{ours}.assoc.linear"))]
@@ -128,8 +117,7 @@ def test_a_model_an_interaction_and_a_condition_together(
     theirs = glm_of(plink, plink2, few, tmp_path / "plink2", *pheno, *common, *called,
                     "--covar", mouse_tables["covar"], "--covar-name", "weight",
                     "--glm", "dominant", "interaction", "omit-ref", "--parameters", "1-3,5")  # fmt: skip
-    bounds = {"BETA": (1e-4, 1e-5), "SE": (1e-4, 0.0), "T_STAT": (0.0, 1e-3), "P": (1e-3, 0.0)}
-    found = agreement(Path(f"{ours}.second.glm.linear"), theirs, GLM, bounds, digits=6)
+    found = agreement(Path(f"{ours}.second.glm.linear"), theirs, GLM, LINEAR, digits=6)
     assert {row["TEST"] for row in rows(theirs)} == {"DOM", name, "weight", "DOMxweight"}
     assert found.numbers > 3_000
     assert not found.far and not found.ours_alone and not found.theirs_alone

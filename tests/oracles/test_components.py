@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from .conftest import MICE, Rehearse, flags_of
+from ..conftest import MICE, Rehearse, flags_of
 from .reports import rows
 
 Programs = Callable[..., str]

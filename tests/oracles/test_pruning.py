@@ -11,7 +11,7 @@ import pytest
 
 from unpooled.simulate import simulate
 
-from .conftest import MICE, Rehearse, flags_of
+from ..conftest import MICE, Rehearse, flags_of
 
 Programs = Callable[..., str]
 WINDOW, STEP = 50, 5

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from .conftest import MICE
-from .reports import GLM, Plink, agreement, bfiles
-from .test_linear_against_plink import same
-from .test_logistic_against_plink import compare
-
-Rehearse = Callable[..., subprocess.CompletedProcess[str]]
+from ..conftest import MICE, Rehearse
+from .reports import GLM, LINEAR, Plink, agreement, bfiles, glm_of, same
+from .test_logistic import compare
 
 SHARES = 5, 3, 2
 NAMES = ("first", "second", "sum")
@@ -46,15 +42,6 @@ def parts(few: Path, split: Callable[..., list[Path]], tmp_path: Path) -> list[o
             "--nonfounders"]  # fmt: skip
 
 
-def glm_of(
-    plink: Plink, plink2: Plink, few: Path, out: Path, *flags: object, of: Sequence[object] = ()
-) -> None:
-    """plink2's reports; its A1 is the rarer allele of whom PLINK 1.9 has written the files."""
-    minor = out.with_name(f"{out.name}-minor")
-    plink("--bfile", few, *MICE, "--nonfounders", *of, "--make-bed", "--out", minor)
-    plink2("--bfile", minor, "--chr-set", 19, "--nonfounders", "--threads", 1, *flags, "--out", out)
-
-
 def test_linear(
     few: Path,
     parts: list[object],
@@ -73,7 +60,6 @@ def test_linear(
     covar = ("--covar", mouse_tables["covar"])
     glm_of(plink, plink2, few, tmp_path / "plink2", *pheno, "--pheno-name", *NAMES, *covar, "--covar-name",
            "weight", "season", "--glm", "omit-ref")  # fmt: skip
-    bounds = {"BETA": (1e-4, 1e-5), "SE": (1e-4, 0.0), "T_STAT": (0.0, 1e-3), "P": (1e-3, 0.0)}
     for name in NAMES:
         pooled = tmp_path / f"pooled-{name}"
         plink("--bfile", few, *MICE, *pheno, "--pheno-name", name, "--nonfounders", *covar, "--covar-name",
@@ -83,7 +69,7 @@ def test_linear(
             ours = tmp_path / f"ours.{name}.{file}"
             assert ours.read_bytes() == Path(f"{pooled}.{file}").read_bytes(), ours.name
         ours, theirs = (tmp_path / f"{whose}.{name}.glm.linear" for whose in ("ours", "plink2"))
-        found = agreement(ours, theirs, GLM, bounds, digits=6)
+        found = agreement(ours, theirs, GLM, LINEAR, digits=6)
         assert found.numbers > 2_000, name
         assert not found.far and not found.ours_alone and not found.theirs_alone, name
 
@@ -116,7 +102,7 @@ def test_logistic_and_firth(
         found = agreement(ours, theirs, (*GLM, "FIRTH?"), bounds, digits=6)
         assert found.numbers > 1_300, name
         assert not found.ours_alone and not found.theirs_alone, name
-        # Where plink2 stops a little early: test_logistic_against_plink.py says who is right there.
+        # Where plink2 stops a little early: test_logistic.py says who is right there.
         assert len(found.far) < 0.01 * found.numbers
 
 
@@ -162,10 +148,9 @@ def test_only_people_with_all_phenotypes(
     glm_of(plink, plink2, few, tmp_path / "plink2", *common, "--pheno-name", *NAMES, *covar, *covariates,
            "--glm", "omit-ref", "allow-no-covars", of=("--keep", listed))  # fmt: skip
     plink("--bfile", few, *MICE, "--keep", listed, "--nonfounders", "--freq", "--out", tmp_path / "pooled")
-    bounds = {"BETA": (1e-4, 1e-5), "SE": (1e-4, 0.0), "T_STAT": (0.0, 1e-3), "P": (1e-3, 0.0)}
     for name in NAMES:
         ours, theirs = (tmp_path / f"{whose}.{name}.glm.linear" for whose in ("ours", "plink2"))
-        found = agreement(ours, theirs, GLM, bounds, digits=6)
+        found = agreement(ours, theirs, GLM, LINEAR, digits=6)
         assert found.numbers > 700, name
         assert not found.far and not found.ours_alone and not found.theirs_alone, name
         assert (tmp_path / f"ours.{name}.frq").read_bytes() == (tmp_path / "pooled.frq").read_bytes()

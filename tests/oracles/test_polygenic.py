@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 
 from unpooled.simulate import simulate
 
-Rehearse = Callable[..., subprocess.CompletedProcess[str]]
+from ..conftest import Rehearse
 
 
 @pytest.fixture(scope="module")
@@ -34,12 +33,11 @@ def cohorts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def test_a_score_from_files_to_plink2(
-    rehearse_alone: Rehearse, cohorts: list[Path], plink2: Callable[..., str], tmp_path: Path
+    rehearse: Rehearse, cohorts: list[Path], plink2: Callable[..., str], tmp_path: Path
 ) -> None:
     flags = [word for prefix in cohorts for word in ("--bfile", prefix)]
     covar = [word for prefix in cohorts for word in ("--covar", prefix.with_suffix(".cov"))]
-    out, home = tmp_path / "height", tmp_path / "home"
-    rehearse_alone("--fit", "polygenic", *flags, *covar, "--maf", 0.01, "--keep-home", home, "--out", out)
+    rehearse("--fit", "polygenic", *flags, *covar, "--maf", 0.01, "--out", tmp_path / "height")
     found = json.loads((tmp_path / "height.performance.json").read_text(encoding="utf-8"))
     assert found["people"] == 700 and found["r_squared"] > 0.05
     assert (tmp_path / "height.card.md").read_text(encoding="utf-8").startswith("# Polygenic score of")

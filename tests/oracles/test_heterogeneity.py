@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import test_plink_linear
-import test_plink_logistic
 from asking import followed
-from pooled import needed
+from pooled import Quantities, Statuses, call, quantities, statuses
+from pooled import mice as pooled_mice
 from scipy import stats
 from statsmodels.stats.meta_analysis import combine_effects
 
@@ -27,7 +23,7 @@ from unpooled.algorithms.regression.own_fit import Model, own_estimates
 from unpooled.algorithms.shared.chunks import chromosome_class
 from unpooled.algorithms.shared.summary import Summary
 from unpooled.algorithms.shared.telling import telling
-from unpooled.cohort import ArrayCohort, Samples
+from unpooled.cohort import ArrayCohort
 from unpooled.errors import BoundError, ProtocolError
 from unpooled.heterogeneity_option import FEWEST, FEWEST_OF_RANDOM
 from unpooled.kernels.meta_analysis import fixed_effect, random_weight
@@ -35,7 +31,7 @@ from unpooled.panel import Panel
 from unpooled.pictures.across import across
 from unpooled.pictures.associations import Associations
 from unpooled.plan import EXACT, Covariate, Plan, PlanError
-from unpooled.run import run
+from unpooled.run import reports, run
 
 SIX = (1, 2, 3, 4, 5, 6)
 """Shares of six uneven cohorts."""
@@ -48,26 +44,26 @@ class Study:
     """A study whose pool is dealt out, so that each cohort can be written to files as well."""
 
     test: str
-    pooled: Any
-    """`Pooled` of the tests of either regression."""
+    pooled: Quantities | Statuses
     of: np.ndarray
     """int64 (n,): each person's cohort."""
     autosomes: int = 22
 
     @property
-    def parts(self) -> list[Any]:
-        s, p = self.pooled.samples, self.pooled
-        # Who lacks a covariate is in no regression, though PLINK is not told of all of them everywhere.
-        s = replace(s, phenotype=np.where(np.isnan(s.covariates).any(axis=1), np.nan, s.phenotype))
-        each = (np.flatnonzero(self.of == k) for k in range(self.of.max() + 1))
+    def parts(self) -> list[Quantities | Statuses]:
+        """The people of each cohort."""
+        p, cohorts = self.of_complete, self.cohorts
         return [
-            replace(
-                p,
-                samples=Samples(s.phenotype[k], s.sex[k], s.founder[k], s.kept[k], s.covariates[k]),
-                copies=p.copies[:, k],
-            )
-            for k in each
+            replace(p, samples=cohort.samples, copies=p.copies[:, self.of == k])
+            for k, cohort in enumerate(cohorts)
         ]
+
+    @property
+    def of_complete(self) -> Quantities | Statuses:
+        """Who lacks a covariate is in no regression, though PLINK is not told of all of them everywhere."""
+        s = self.pooled.samples
+        known = np.where(np.isnan(s.covariates).any(axis=1), np.nan, s.phenotype)
+        return replace(self.pooled, samples=replace(s, phenotype=known))
 
     @property
     def panel(self) -> Panel:
@@ -75,13 +71,7 @@ class Study:
 
     @property
     def cohorts(self) -> list[ArrayCohort]:
-        swapped = np.array([a1 > a2 for *_, a1, a2 in self.pooled.variants])
-        found = []
-        for part in self.parts:
-            turned = swapped[:, None] & (part.copies >= 0)
-            first = np.where(turned, 2 - part.copies, part.copies).astype(np.int8)
-            found.append(ArrayCohort(part.samples, first, swapped))
-        return found
+        return self.of_complete.dealt(self.of, int(self.of.max()) + 1)
 
     def plan(self, **options: Any) -> Plan:
         chosen: dict[str, Any] = {
@@ -102,21 +92,13 @@ class Study:
         return run(self.plan(**options), self.panel, self.cohorts)
 
     def meta(self, **options: Any) -> Found:
-        method, plan = algorithm(self.test), self.plan(**options)
-        tables = run(plan, self.panel, self.cohorts)
-        method.files["meta"](out := io.BytesIO(), self.panel, method.columns_for("meta", tables), plan)
-        return lines(out.getvalue().decode())
+        found = reports(self.plan(**options), self.panel, self.tables(**options))
+        return lines(found["meta"].decode())
 
 
 def lines(report: str) -> Found:
     head, *rows = (line.split() for line in report.splitlines())
     return {row[head.index("SNP")]: dict(zip(head, row, strict=True)) for row in rows}
-
-
-def plink(*flags: str) -> None:
-    needed(program := shutil.which("plink1.9"), "plink1.9")
-    done = subprocess.run([str(program), *flags], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def plinks_own(study: Study, folder: Path) -> list[Path]:
@@ -126,7 +108,7 @@ def plinks_own(study: Study, folder: Path) -> list[Path]:
         part.write(folder / f"c{k}")
         told = ",".join(str(column + 1) for column in telling(part.samples))
         flags = ["--covar", str(folder / f"c{k}.cov"), "--covar-number", told] if told else []
-        plink("--bfile", str(folder / f"c{k}"), "--out", str(folder / f"c{k}"), f"--{study.test}",
+        call("plink1.9", "--bfile", str(folder / f"c{k}"), "--out", str(folder / f"c{k}"), f"--{study.test}",
               "hide-covar", *(["beta"] * (study.test == "logistic")), "--ci", "0.95", "--allow-no-sex",
               "--chr-set", str(study.autosomes), *flags)  # fmt: skip
         if not (written := folder / f"c{k}.assoc.{study.test}").exists():
@@ -165,8 +147,9 @@ def exact_own(study: Study, folder: Path) -> list[Path]:
 
 
 def plinks_meta(study: Study, files: Sequence[Path], folder: Path) -> Found:
-    plink("--meta-analysis", *map(str, files), "+", "logscale" if study.test == "logistic" else "qt",
-          "report-all", "--chr-set", str(study.autosomes), "--out", str(folder / "all"))  # fmt: skip
+    units = "logscale" if study.test == "logistic" else "qt"
+    call("plink1.9", "--meta-analysis", *files, "+", units, "report-all", "--chr-set", study.autosomes,
+         "--out", folder / "all")  # fmt: skip
     return lines((folder / "all.meta").read_text())
 
 
@@ -184,7 +167,7 @@ def uneven(pooled: Any, of: np.ndarray) -> Any:
 
 
 def linear(**kind: Any) -> Study:
-    pooled = test_plink_linear.generated(**{"seed": 5, "n": 900, "each": 20, **kind})
+    pooled = quantities(**{"seed": 5, "n": 900, "each": 20, **kind})
     of = dealt(len(pooled.samples), SIX)
     return Study("linear", uneven(pooled, of), of)
 
@@ -196,23 +179,21 @@ def in_units(study: Study, unit: float) -> Study:
 
 
 def logistic(seed: int = 8, **kind: Any) -> Study:
-    pooled = test_plink_logistic.generated(seed, **{"n": 1800, "each": 15, **kind})
+    pooled = statuses(seed, **{"n": 1800, "each": 15, **kind})
     of = dealt(len(pooled.samples), SIX)
     of[(of == 0) & (pooled.samples.phenotype != 1)] = 5  # the first cohort has cases only
     return Study("logistic", uneven(pooled, of), of)
 
 
 def mice(test: str) -> Study:
-    pooled = test_plink_linear.mouse(6)
+    pooled = pooled_mice(6)
     of = dealt(len(pooled.samples), SIX)
     if test == "linear":
         return Study(test, pooled, of, pooled.autosomes)
     value = pooled.samples.phenotype
     cases = np.where(np.isnan(value), np.nan, value > np.nanquantile(value, 0.7))
     samples = replace(pooled.samples, phenotype=cases)
-    return Study(
-        test, test_plink_logistic.Pooled(samples, pooled.variants, pooled.copies), of, pooled.autosomes
-    )
+    return Study(test, Statuses(samples, pooled.variants, pooled.copies), of, pooled.autosomes)
 
 
 STUDIES = {

@@ -1,4 +1,4 @@
-"""Rehearsed logistic regressions against plink1.9 --logistic on the pooled data, line by line.
+"""Logistic regressions against plink1.9 --logistic on the pooled data, line by line.
 
 PLINK 1.9 computes in single precision and prints four digits. Where it is farther from ours than rounding
 explains, statsmodels says who is right.
@@ -7,15 +7,20 @@ explains, statsmodels says who is right.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from pooled import Statuses, statuses
 
+from unpooled.errors import Refuse
+from unpooled.kernels import least_squares as fits
 from unpooled.simulate import simulate
 
-from .conftest import Rehearse
+from ..conftest import Rehearse
 from .reports import GLM, Agreement, Plink, Row, agreement, bfiles, by_statsmodels, glm, rows, unit
+from .test_few_cases import check_one, regression_of
 
 SHARES = {3: (5, 3, 2), 7: (9, 2, 5, 1, 4, 3, 2)}
 FLOORS = ("--min-samples", 20, "--min-per-class", 5, "--one-class")
@@ -192,21 +197,6 @@ def test_generated_cohorts_agree_with_the_pooled_files(
     assert_ours_are_right(found.far, truth)
 
 
-def test_deviations_of_1e9(people: Path, plink: Plink, rehearse: Rehearse, tmp_path: Path) -> None:
-    """PLINK 1.9 says NA where the variance of an estimate is below 1e-20, and so do we. plink2 does not."""
-    ours, pooled = rehearsed(people, "HUGE", plink, rehearse, tmp_path)
-    found = compare(Path(f"{ours}.assoc.logistic"), Path(f"{pooled}.assoc.logistic"))
-    assert found.numbers < 100 and not found.far and not found.ours_alone and not found.theirs_alone
-    lines = {(row["ID"], row["TEST"]): row for row in rows(Path(f"{ours}.phenotype.glm.logistic"))}
-    names = [name for (name, test), row in lines.items() if test == "ADD" and row["ERRCODE"] == "."][::10]
-    assert len(names) > 200
-    table = people / "pooled.cov"
-    truth = by_statsmodels(plink, people / "pooled", table, ("HUGE",), names, tmp_path, by_plink2=True)
-    for key, (beta, error) in truth.items():
-        assert float(lines[key]["LOG(OR)_SE"]) == pytest.approx(error, rel=1e-5)
-        assert float(lines[key]["Z_STAT"]) == pytest.approx(beta / error, rel=1e-5)
-
-
 def test_a_constant_covariate_ends_the_study_and_is_named(
     people: Path, rehearse: Rehearse, tmp_path: Path
 ) -> None:
@@ -245,3 +235,155 @@ def test_people_without_covariates_in_filters(
         reports = [Path(f"{prefix}.{suffix}").read_text().splitlines() for prefix in (ours, pooled)]
         told, theirs = ([line for line in report if line.split()[0] != "24"] for report in reports)
         assert told == theirs
+
+
+# Pools of generated people
+
+
+KINDS: dict[str, dict[str, object]] = {
+    "two covariates": {},
+    "no covariates": {"covariates": 0},
+    "four covariates": {"covariates": 4, "n": 900},
+    "no missing calls": {"missing": 0.0},
+    "many missing calls": {"missing": 0.3},
+    "large values": {"scale": 1e9},
+    "few people": {"n": 60},
+    "hardly more people than parameters": {"n": 36},
+    "rare variants": {"n": 1500, "rare": True},
+    "nearly separated": {"apart": True},
+}
+SEVEN = (1, 1, 2, 3, 5, 8, 13)
+"""Shares of seven uneven cohorts, of which the first has cases only."""
+
+
+@pytest.mark.parametrize("mean", [False, True], ids=["exact", "mean"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_estimates_are_those_of_statsmodels(kind: str, mean: bool) -> None:
+    pooled = statuses(len(kind), **KINDS[kind])  # type: ignore[arg-type]
+    _, rows = pooled.study(SEVEN, missing="mean" if mean else "exact", chunk_size=30)
+    assert len(rows["variant"]) == len(pooled.variants)
+    fitted = 0
+    for k in range(len(rows["variant"])):
+        of = regression_of(pooled, rows, k, mean)
+        y, design = of.y, of.x
+        assert rows["n"][k] == len(y)
+        if rows["code"][k] not in (fits.FITTED, *fits.REFUSED):
+            assert np.isnan(rows["beta"][k]).all()
+            cases, controls = design[y == 1, 1], design[y == 0, 1]
+            if rows["code"][k] == fits.SEPARATED and not mean:
+                assert cases.max() <= controls.min() or controls.max() <= cases.min()
+            elif rows["code"][k] == fits.CONSTANT:
+                assert np.ptp(design[:, 1]) == 0
+            continue
+        check_one(of, *(rows[name][k, : len(of.names)] for name in ("beta", "se")))
+        fitted += 1
+    assert fitted > len(pooled.variants) / 3
+    if kind == "nearly separated":
+        assert np.nanmax(np.abs(rows["beta"][:, 0])) > 5
+
+
+def numbers(report: bytes) -> list[list[bytes]]:
+    return [line.split() for line in report.splitlines()]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_reports_agree_with_plinks(kind: str, tmp_path: Path) -> None:
+    pooled = statuses(3 + len(kind), **KINDS[kind])  # type: ignore[arg-type]
+    out = pooled.plink1(tmp_path, "--logistic", "--ci", 0.95)
+    ours, rows = pooled.study(ci=0.95)
+    names = [pooled.variants[variant][2] for variant in rows["variant"]]
+    reasons = dict(zip(names, rows["code"].tolist(), strict=True))
+    plinks = Path(f"{out}.assoc.logistic").read_bytes()
+    header, *lines = zip(ours["assoc"].splitlines(), plinks.splitlines(), strict=True)
+    assert header[0] == header[1]
+    compared, running_off = 0, {}
+    for our_line, plinks_line in lines:
+        a, b = our_line.split(), plinks_line.split()
+        assert a[:6] == b[:6]
+        assert (a[-1] == b"NA") >= (b[-1] == b"NA")
+        if a[-1] == b"NA" and b[-1] != b"NA":  # PLINK prints where it stopped, though there is no estimate
+            assert reasons[a[1]] in (fits.SEPARATED, fits.UNFINISHED)
+            running_off[a[1]] = max(running_off.get(a[1], 0.0), float(b[7]))
+        if b"NA" in a or b"NA" in b:
+            continue
+        odds, statistic, p = (tuple(float(x[k]) for x in (a, b)) for k in (6, 10, 11))
+        if not 1e-3 < odds[1] < 1e3:
+            continue  # nearly separated: PLINK stops early
+        compared += 1
+        digit = 1.001e-3  # plus a step in the fourth digit
+        assert abs(odds[0] - odds[1]) <= 2 * digit * abs(odds[1])
+        assert abs(statistic[0] - statistic[1]) <= 2e-3 + 1e-3 * abs(statistic[1])
+        assert abs(p[0] - p[1]) <= 2 * digit * p[1]
+    assert compared > len(lines) / 3
+    assert all(error > 100 for error in running_off.values()), running_off
+    assert len(running_off) <= 0.05 * len(names)
+
+
+def with_covariates(pooled: Statuses, *columns: np.ndarray) -> Statuses:
+    return replace(pooled, samples=replace(pooled.samples, covariates=np.column_stack(columns)))
+
+
+def plinks_and_ours(pooled: Statuses, folder: Path, **options: object) -> tuple[np.ndarray, np.ndarray]:
+    """P of PLINK's report and of ours, of all lines: NaN where it says NA."""
+    out = pooled.plink1(folder, "--logistic")
+    reports = Path(f"{out}.assoc.logistic").read_bytes(), pooled.study(**options)[0]["assoc"]
+    plinks, ours = ([row[-1].replace(b"NA", b"nan") for row in numbers(report)[1:]] for report in reports)
+    return np.array(plinks, float), np.array(ours, float)
+
+
+def test_covariates_that_plink_refuses(tmp_path: Path) -> None:
+    """Unlike --linear it takes what is nearly collinear. It says NA if two estimates are nearly the same.
+
+    So it does for a covariate whose mean is far below zero, in units of its deviation: that estimate is
+    nearly the intercept's. A mean far above zero is as bad, but not refused.
+    """
+    pooled = statuses(11, n=300)
+    random, n = np.random.default_rng(3), 300
+    a, b, noise = random.normal(size=n), random.normal(size=n), random.normal(size=n)
+    trials = {
+        "variance inflation of 70": ((a, a + 0.12 * noise), False),
+        "a third, nearly a sum": ((a, b, a + b + 0.05 * noise), False),
+        "two that oppose": ((a, -2 * a + 0.008 * noise), True),
+        "a mean far below zero": ((a - 1000, b), True),
+        "one who differs": (((np.arange(n) == 17).astype(float), a), None),
+        "collinear": ((a, b, a + b), True),
+        "deviations of 1e12": ((1e12 * a, b), True),
+    }
+    for name, (columns, refused) in trials.items():
+        trial = with_covariates(pooled, *columns)
+        if name == "collinear":
+            with pytest.raises(Refuse, match="the covariates C1, C2, C3 determine one another") as caught:
+                trial.study()
+            assert caught.value.field == "covariates"
+            continue
+        plinks, ours = plinks_and_ours(trial, tmp_path)
+        if refused is None:  # PLINK goes on to where its estimate is of no use
+            assert np.isnan(ours).all(), name
+            continue
+        assert np.array_equal(np.isnan(plinks), np.isnan(ours)), name
+        assert np.isnan(ours).all() == refused, name
+        np.testing.assert_allclose(ours, plinks, rtol=2e-3, err_msg=name)
+
+
+def test_one_person_far_away(tmp_path: Path) -> None:
+    """A covariate of 1e9 in one person is refused: no float64 has an estimate."""
+    pooled = statuses(11, n=300)
+    random = np.random.default_rng(3)
+    a, b = random.normal(size=300), random.normal(size=300)
+    far = with_covariates(pooled, np.where(np.arange(300) == 5, 1e9, a), b)
+    with pytest.raises(Refuse, match="C1: the values of a few people"):
+        far.study()
+    near = with_covariates(pooled, np.where(np.arange(300) == 5, 1e3, a), b)
+    _, rows = near.study()
+    assert np.isfinite(rows["beta"][:, 0]).sum() > 40
+
+
+def test_separated_by_a_covariate() -> None:
+    pooled = statuses(6, n=200, each=4, missing=0.0)
+    s = pooled.samples
+    apart = np.column_stack(
+        [np.where(s.phenotype == 1, 1.0, 0.0) + np.linspace(0, 0.5, len(s)), np.ones(len(s))]
+    )
+    trial = replace(pooled, samples=replace(s, covariates=apart[:, :1]))
+    _, rows = trial.study()
+    assert np.isnan(rows["beta"]).all() and np.all(rows["code"] > 0)

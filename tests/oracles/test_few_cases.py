@@ -5,16 +5,12 @@ Whether a maximum exists is decided by a linear program on the pooled rows, and 
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import warnings
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
-from pooled import needed
-from scipy.optimize import linprog
-from test_plink_logistic import Pooled, X
+from pooled import Statuses, X, call
 
 from unpooled.algorithms.regression.case_control import CaseControlCounts
 from unpooled.cohort import Samples
@@ -22,13 +18,15 @@ from unpooled.genotype_model import Terms
 from unpooled.kernels import least_squares as codes
 from unpooled.plan import Plan, PlanError
 
+from .regression import Rows
+
 CASES = (0.002, 0.004, 0.01, 0.02, 0.1, 0.3, 0.5)
 CARRIERS = (3, 6, 10, 20, 45, 100, 200, 400, 1000)
 ODDS_RATIOS = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 60.0)
 PEOPLE = 3000
 
 
-def grid(share: float, covariates: int, people: int = PEOPLE, times: int = 1) -> Pooled:
+def grid(share: float, covariates: int, people: int = PEOPLE, times: int = 1) -> Statuses:
     """A variant for each number of carriers and each odds ratio, and for each share of carriers that are
     cases, from one to nearly all. Some carriers have two copies. Covariates go with being a case."""
     random = np.random.default_rng([round(1000 * share), covariates, people])
@@ -51,87 +49,65 @@ def grid(share: float, covariates: int, people: int = PEOPLE, times: int = 1) ->
     rows = [(1, 1 + k, b"rs%d" % k, b"A", b"G") for k in range(len(copies))]
     everyone = np.ones(people, bool)
     sex = random.choice(np.array([1, 2], np.uint8), people)
-    return Pooled(Samples(case, sex, everyone, everyone, columns), rows, np.array(copies))
+    return Statuses(Samples(case, sex, everyone, everyone, columns), rows, np.array(copies))
 
 
-def has_a_maximum(y: np.ndarray, x: np.ndarray) -> bool:
-    """Whether no hyperplane separates cases from controls, completely or nearly (Albert and Anderson 1984).
-
-    There is one iff some direction b has (2 y - 1) x'b >= 0 for everybody, and more than 0 for somebody.
-    """
-    signed = np.unique((2 * y - 1)[:, None] * x, axis=0)
-    found = linprog(-signed.sum(axis=0), A_ub=-signed, b_ub=np.zeros(len(signed)), bounds=(-1, 1))
-    return bool(-found.fun < 1e-7)
+@cache
+def studied(share: float, covariates: int) -> tuple[Statuses, dict[str, np.ndarray]]:
+    """A grid, and what a study finds of it."""
+    pooled = grid(share, covariates)
+    return pooled, pooled.study((1, 2, 4), files=("assoc",))[1]
 
 
-def check(pooled: Pooled, rows: dict[str, np.ndarray]) -> None:
+def regression_of(pooled: Statuses, rows: dict[str, np.ndarray], k: int, mean: bool = False) -> Rows:
+    """The pooled rows of the regression that a row is about."""
+    y, x = pooled.design(int(rows["variant"][k]), bool(rows["first_is_a1"][k]), mean)
+    return Rows("logistic", ("ADD", *pooled.covariates, "SEX")[: x.shape[1] - 1], y, x)
+
+
+def check(pooled: Statuses, rows: dict[str, np.ndarray]) -> None:
     """Every variant's estimate is the maximum's, or there is none."""
     for k, variant in enumerate(rows["variant"]):
-        y, x = pooled.design(int(variant), bool(rows["first_is_a1"][k]))
-        beta, se = (rows[name][k, : x.shape[1] - 1] for name in ("beta", "se"))
-        fitted = rows["code"][k] == codes.FITTED
-        about = pooled.variants[variant], np.bincount((3 * y + x[:, 1]).astype(int)), rows["code"][k]
+        of = regression_of(pooled, rows, k)
+        beta, se = (rows[name][k, : len(of.names)] for name in ("beta", "se"))
+        fitted = bool(rows["code"][k] == codes.FITTED)
+        about = pooled.variants[variant], np.bincount((3 * of.y + of.x[:, 1]).astype(int)), rows["code"][k]
         if not fitted or se[0] > 10:  # an iteration that runs away ends at a large standard error
-            assert has_a_maximum(y, x) == fitted, about
+            assert of.is_estimable() is fitted, about
         if not fitted:
             assert np.isnan(beta).all() and np.isnan(se).all()
             assert rows["code"][k] in (codes.SEPARATED, codes.UNFINISHED), about
             continue
-        check_one(y, x, beta, se)
+        check_one(of, beta, se)
 
 
-def check_one(y: np.ndarray, x: np.ndarray, beta: np.ndarray, se: np.ndarray) -> None:
-    truth, error = statsmodels(y, x, beta)
-    assert (np.abs(beta - truth) <= 1e-9 * np.maximum(np.abs(truth), error)).all(), (beta, truth)
-    np.testing.assert_allclose(se, error, rtol=1e-6)
-
-
-def statsmodels(y: np.ndarray, x: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Its estimates and standard errors, but the intercept's. It begins at ours, which Newton's method leaves
-    if they are not the maximum."""
-    import statsmodels.api as sm
-
-    start = np.concatenate([[intercept(y, x[:, 1:] @ beta)], beta])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        result = sm.Logit(y, x).fit(start_params=start, disp=0, tol=1e-14, maxiter=100, method="newton")
-    return result.params[1:], result.bse[1:]
-
-
-def intercept(y: np.ndarray, others: np.ndarray) -> float:
-    """The best one, given the rest of the linear predictor: by bisection."""
-    low, high = -700.0, 700.0
-    while high - low > 1e-9:
-        middle = (low + high) / 2
-        low, high = (middle, high) if np.sum(y - 1 / (1 + np.exp(-middle - others))) > 0 else (low, middle)
-    return low
+def check_one(of: Rows, beta: np.ndarray, se: np.ndarray) -> None:
+    """Against statsmodels."""
+    truth = of.fit()
+    assert truth is not None
+    assert (np.abs(beta - truth.beta) <= 1e-9 * np.maximum(np.abs(truth.beta), truth.se)).all(), (beta, truth)
+    np.testing.assert_allclose(se, truth.se, rtol=1e-6)
 
 
 @pytest.mark.parametrize("covariates", [0, 2, 5])
 @pytest.mark.parametrize("share", CASES)
-def test_no_estimate_is_lost_or_made_up(share: float, covariates: int, tmp_path: Path) -> None:
-    pooled = grid(share, covariates)
-    _, rows = pooled.study((1, 2, 4), files=("assoc",))
+def test_no_estimate_is_lost_or_made_up(share: float, covariates: int) -> None:
+    pooled, rows = studied(share, covariates)
     assert len(rows["variant"]) == len(pooled.variants)
     check(pooled, rows)
     assert np.count_nonzero(rows["code"] == codes.FITTED) > len(CARRIERS) * len(ODDS_RATIOS) / 2
 
 
-def plinks(pooled: Pooled, folder: Path, *more: str) -> list[dict[str, list[str]]]:
+def plinks(pooled: Statuses, folder: Path) -> list[dict[str, list[str]]]:
     """The lines of PLINK 1.9's report and of plink2's, by variant."""
-    pooled.write(folder / "pooled")
-    files = ["--bfile", str(folder / "pooled"), "--allow-no-sex", "--out", str(folder / "out"), *more]
-    if pooled.covariates:
-        files += ["--covar", str(folder / "pooled.cov")]
+    one = pooled.plink1(folder, "--logistic", "beta", "hide-covar", "--ci", 0.95)
+    files = ["--bfile", folder / "pooled", "--out", folder / "out"]
+    files += ["--covar", folder / "pooled.cov"] if pooled.covariates else []
     alone = () if pooled.covariates else ("allow-no-covars",)
+    call("plink2", "--glm", "no-firth", "hide-covar", *alone, *files)
     reports = []
-    for package, command, file, named in (
-        ("plink1.9", ("--logistic", "beta", "hide-covar", "--ci", "0.95"), "out.assoc.logistic", 1),
-        ("plink2", ("--glm", "no-firth", "hide-covar", *alone), "out.PHENO1.glm.logistic", 2),
-    ):
-        needed(program := shutil.which(package), package)
-        subprocess.run([str(program), *command, *files], capture_output=True, check=True)
-        lines = [line.split() for line in (folder / file).read_text().splitlines()[1:]]
+    for file, named in ((f"{one}.assoc.logistic", 1), (f"{one}.PHENO1.glm.logistic", 2)):
+        lines = [line.split() for line in Path(file).read_text().splitlines()[1:]]
         reports.append({line[named]: line for line in lines})
     return reports
 
@@ -140,9 +116,8 @@ def plinks(pooled: Pooled, folder: Path, *more: str) -> list[dict[str, list[str]
 @pytest.mark.parametrize("share", CASES)
 def test_both_plinks_have_the_same(share: float, covariates: int, tmp_path: Path) -> None:
     """Estimate and z as near as single precision comes, and NA for the same variants."""
-    pooled = grid(share, covariates)
+    pooled, rows = studied(share, covariates)
     by_one, by_two = plinks(pooled, tmp_path)
-    _, rows = pooled.study((1, 2, 4), files=("assoc",))
     for k, variant in enumerate(rows["variant"]):
         name = pooled.variants[variant][2].decode()
         (one, *_, z_one, _), (odds, _, z_two, _, code) = by_one[name][6:], by_two[name][8:]
@@ -160,28 +135,20 @@ def test_both_plinks_have_the_same(share: float, covariates: int, tmp_path: Path
 @pytest.mark.parametrize("share", [0.004, 0.02, 0.5])
 def test_a_tolerance_ends_near_the_estimate(share: float, tolerance: float) -> None:
     """Whatever the limit of iterations: no likelihood is farther below its maximum than the tolerance."""
-    pooled = grid(share, 2)
-    _, exact = pooled.study((1, 2, 4), files=("assoc",))
+    pooled, exact = studied(share, 2)
     _, rows = pooled.study((1, 2, 4), files=("assoc",), tolerance=tolerance, max_iterations=50)
     np.testing.assert_array_equal(rows["code"], exact["code"])
     early = 0
     for k in np.flatnonzero(exact["code"] == codes.FITTED):
-        y, x = pooled.design(int(rows["variant"][k]), bool(rows["first_is_a1"][k]))
-        reached, highest = (likelihood(y, x[:, 1:] @ found["beta"][k, :3]) for found in (rows, exact))
-        assert highest - tolerance <= reached <= highest + 1e-9
+        of = regression_of(pooled, rows, k)
+        assert -1e-9 <= of.shortfall(dict(zip(of.names, rows["beta"][k], strict=True))) <= tolerance
         early += not np.array_equal(rows["beta"][k, :3], exact["beta"][k, :3])
     assert early > len(exact["code"]) / 10
 
 
-def likelihood(y: np.ndarray, others: np.ndarray) -> float:
-    eta = intercept(y, others) + others
-    return float(np.sum(y * eta - np.logaddexp(0, eta)))
-
-
 @pytest.mark.parametrize("share", [0.004, 0.1])
 def test_another_limit_gives_the_same_numbers_or_none(share: float) -> None:
-    pooled = grid(share, 2)
-    _, exact = pooled.study((1, 2, 4), files=("assoc",))
+    pooled, exact = studied(share, 2)
     open_ = exact["code"] == codes.FITTED
     before = np.zeros_like(open_)
     for most in (1, 3, 5, 100):
@@ -195,7 +162,7 @@ def test_another_limit_gives_the_same_numbers_or_none(share: float) -> None:
     assert before.all()
 
 
-def ties_on_x(*names: bytes) -> Pooled:
+def ties_on_x(*names: bytes) -> Statuses:
     """Variants on X whose alleles are equally frequent, with frequencies that differ between the sexes."""
     random = np.random.default_rng(8)
     sex = np.repeat(np.array([1, 2], np.uint8), 200)
@@ -212,19 +179,16 @@ def ties_on_x(*names: bytes) -> Pooled:
         copies.append(own)
     rows = [(X, 1 + k, b"x%d" % k, *names) for k in range(len(copies))]
     everyone = np.ones(len(sex), bool)
-    return Pooled(Samples(case, sex, everyone, everyone, np.empty((len(sex), 0))), rows, np.array(copies))
+    return Statuses(Samples(case, sex, everyone, everyone, np.empty((len(sex), 0))), rows, np.array(copies))
 
 
 @pytest.mark.parametrize("names", [(b"A", b"T"), (b"T", b"A")])
 def test_a_tie_on_x_is_what_plink_makes_of_it(names: tuple[bytes, bytes], tmp_path: Path) -> None:
     """The row of sex, too, whichever allele the files call A1: turning the alleles turns its estimate."""
     pooled = ties_on_x(*names)
-    pooled.write(tmp_path / "pooled")
-    needed(program := shutil.which("plink1.9"), "plink1.9")
-    command = ["--bfile", "pooled", "--logistic", "--ci", "0.95", "--out", "out"]
-    subprocess.run([str(program), *command], capture_output=True, check=True, cwd=tmp_path)
+    out = pooled.plink1(tmp_path, "--logistic", "--ci", 0.95)
     files, rows = pooled.study(files=("assoc", "glm"), ci=0.95)
-    plinks = (tmp_path / "out.assoc.logistic").read_bytes().splitlines()
+    plinks = Path(f"{out}.assoc.logistic").read_bytes().splitlines()
     ours = files["assoc"].splitlines()
     assert sum(line.split()[4] == b"SEX" for line in ours) == len(pooled.variants)
     apart = [pair for pair in zip(plinks, ours, strict=True) if pair[0].split()[:6] != pair[1].split()[:6]]
@@ -232,14 +196,12 @@ def test_a_tie_on_x_is_what_plink_makes_of_it(names: tuple[bytes, bytes], tmp_pa
     for line, own in zip(plinks[1:], ours[1:], strict=True):
         values = [np.array(text.split()[6:], float) for text in (line, own)]
         np.testing.assert_allclose(values[1], values[0], rtol=2e-3, atol=2e-3)
-    for k, variant in enumerate(rows["variant"]):
-        check_one(*pooled.design(int(variant), bool(rows["first_is_a1"][k])), rows["beta"][k], rows["se"][k])
+    for k in range(len(rows["variant"])):
+        check_one(regression_of(pooled, rows, k), rows["beta"][k], rows["se"][k])
 
 
 def test_without_covariates_the_counts_lead_to_the_estimate() -> None:
     """A trial from the counts of cases and controls with 0, 1 and 2 copies, against statsmodels."""
-    import statsmodels.api as sm
-
     random = np.random.default_rng(5)
     y, copies = np.repeat([0.0, 1.0], [2000, 40]), np.array([2.0, 1.0, 0.0])
     for _ in range(50):
@@ -253,8 +215,9 @@ def test_without_covariates_the_counts_lead_to_the_estimate() -> None:
         p = 40 / 2040
         first = np.linalg.solve(p * (1 - p) * x.T @ x, x.T @ (y - p))
         found = np.array([null, 0]) + counts.estimated_from(first[None])[0]
-        truth = sm.Logit(y, x).fit(start_params=found, disp=0, tol=1e-14, method="newton").params
-        np.testing.assert_allclose(found, truth, rtol=1e-6)
+        truth = Rows("logistic", ("ADD",), y, x).fit()
+        assert truth is not None
+        np.testing.assert_allclose(found[1:], truth.beta, rtol=1e-6)
 
 
 @pytest.mark.parametrize("wrong", [{"tolerance": -1.0}, {"tolerance": float("nan")}, {"max_iterations": 0}])

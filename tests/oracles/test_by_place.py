@@ -9,7 +9,7 @@ import pytest
 
 from unpooled.simulate import simulate
 
-from .conftest import Rehearse
+from ..conftest import Rehearse
 
 FILES = ("assoc", "frq", "lmiss", "hwe")
 CALLED = "@:#:$1:$2"

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_plink_logistic import MT, Pooled, X, Y
-from test_regression_formats import pairs, plink2
+from pooled import MT, Statuses, X, Y
 
 from unpooled.cohort import Samples
+
+from .reports import pairs
 
 CASES, PEOPLE = 60, 400
 
@@ -30,7 +31,7 @@ def copies_of_a1(case: np.ndarray, random: np.random.Generator) -> dict[str, np.
     }
 
 
-def odd(seed: int, covariates: int) -> Pooled:
+def odd(seed: int, covariates: int) -> Statuses:
     """Each kind of separation on each kind of chromosome, with the rarer allele first and last in ASCII."""
     random = np.random.default_rng(seed)
     case = np.arange(PEOPLE) < CASES
@@ -49,14 +50,14 @@ def odd(seed: int, covariates: int) -> Pooled:
         np.ones(PEOPLE, bool),
         random.normal(size=(PEOPLE, covariates)),
     )
-    return Pooled(samples, rows, copies)
+    return Statuses(samples, rows, copies)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_separation_is_plink2s(seed: int, tmp_path: Path) -> None:
     pooled = odd(seed, covariates=1)
     ours = pooled.study(files=("glm",), hide_covar=True, firth="no-firth")[0]["glm"]
-    found = pairs(ours, plink2(pooled, tmp_path, "--glm", "no-firth", "hide-covar"))
+    found = pairs(ours, pooled.plink2(tmp_path, "--glm", "no-firth", "hide-covar"))
     said = {b["ERRCODE"] for _, b in found}
     assert {"SEPARATION,REF", "SEPARATION,ALT1", "."} <= said
     for a, b in found:

@@ -17,7 +17,7 @@ from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.pgen import PgenFile
 
-from .conftest import EVERY, MOUSE, Rehearse
+from ..conftest import EVERY, MOUSE, Rehearse
 from .dosages import (
     Words,
     differences,

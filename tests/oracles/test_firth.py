@@ -1,0 +1,264 @@
+"""Firth's penalised fit: against logistf's published numbers, its definition, and plink2 on pooled data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pooled import Statuses, X, statuses
+
+from unpooled.algorithms.regression.case_control import CaseControlCounts
+from unpooled.algorithms.regression.pool import TABLE_BY_FIRTH
+from unpooled.cohort import Samples
+from unpooled.genotype_model import Terms
+from unpooled.kernels import least_squares as codes
+from unpooled.panel import Panel
+from unpooled.plan import Covariate, Plan
+from unpooled.run import run
+
+from ..conftest import Rehearse
+from .regression import Rows
+from .reports import GLM, Plink, agreement, bfiles, glm, pairs, rows
+from .test_few_cases import regression_of
+from .test_separation import odd
+
+MICE_ILL, EVERY = 25, 6
+"""Mice that are cases, of 1,940; and every so many-th of their variants is taken."""
+
+
+@pytest.fixture
+def few_ill(mouse: Path, mouse_tables: dict[str, Path], plink: Plink, tmp_path: Path) -> Path:
+    """Real genotypes of which the mice with the largest values of a real phenotype are the cases."""
+    values = [line.split()[2] for line in mouse_tables["pheno"].read_text().splitlines()[1:]]
+    numbers = np.array([np.nan if value == "NA" else float(value) for value in values])
+    least = np.sort(numbers[~np.isnan(numbers)])[-MICE_ILL]
+    coded = np.select([np.isnan(numbers), numbers >= least], ["-9", "2"], "1")
+    names = [line.split()[1] for line in mouse.with_suffix(".bim").read_text().splitlines()]
+    (listed := tmp_path / "some.txt").write_text("\n".join(names[::EVERY]) + "\n")
+    prefix = tmp_path / "few"
+    plink("--bfile", mouse, "--chr-set", 19, "--extract", listed, "--make-bed", "--out", prefix)
+    people = [line.split() for line in prefix.with_suffix(".fam").read_text().splitlines()]
+    lines = (" ".join([*row[:5], code]) + "\n" for row, code in zip(people, coded, strict=True))
+    prefix.with_suffix(".fam").write_text("".join(lines))
+    return prefix
+
+
+def test_the_same_mice_fall_back(
+    few_ill: Path,
+    mouse_tables: dict[str, Path],
+    split: Callable[..., list[Path]],
+    plink: Plink,
+    plink2: Plink,
+    rehearse: Rehearse,
+    tmp_path: Path,
+) -> None:
+    """Coefficients and standard errors to 1e-4, P to 1e-3, but where plink2 stops a little early."""
+    common = ("--chr-set", 19, "--allow-no-sex", "--hide-covar", "--files", "assoc,glm")
+    floors = ("--min-samples", 20, "--min-per-class", 0, "--one-class")
+    parts = split(few_ill, (5, 3, 2), tmp_path, "--chr-set", "19")
+    table = ("--covar", mouse_tables["covar"], "--covar-name", "weight,season")
+    rehearse("--test", "logistic", *bfiles(parts), *common, *floors, *table, "--out", tmp_path / "ours")
+    flags = ("hide-covar", "--covar-name", "weight", "season")
+    theirs = glm(
+        plink, plink2, few_ill, mouse_tables["covar"], tmp_path / "plink2", *flags, chr_set=("--chr-set", 19)
+    )
+    ours = tmp_path / "ours.phenotype.glm.logistic.hybrid"
+    assert theirs.name == "plink2.PHENO1.glm.logistic.hybrid"
+    bounds = {"OR": (1e-4, 0.0), "LOG(OR)_SE": (1e-4, 0.0), "P": (1e-3, 0.0)}
+    found = agreement(ours, theirs, (*GLM, "FIRTH?"), bounds, digits=6)
+    fell = {row["ID"] for row in rows(ours) if row["FIRTH?"] == "Y"}
+    assert not found.ours_alone and not found.theirs_alone
+    assert len(fell) > 20 and found.numbers > 1_500
+    assert len(found.far) < 0.03 * found.numbers
+    for a, b in found.far:  # the definition says who is right there, below
+        assert a["FIRTH?"] == "Y" and float(a["Z_STAT"]) == pytest.approx(float(b["Z_STAT"]), abs=1e-3), (
+            a,
+            b,
+        )
+    assert {row["SNP"] for row in rows(tmp_path / "ours.assoc.logistic") if row["P"] == "NA"} >= fell
+
+
+# Pools of generated people
+
+
+SEX2 = """
+    0000010 1  0001000 2  0001010 1  0001100 8  0001110 18  0010000 42  0010010 1  0011000 1  0011100 5
+    0011110 6  0101100 2  0101110 4  0110000 14  0110010 1  0111000 1  0111110 2  1000010 1  1001000 14
+    1001010 3  1001100 10  1001110 12  1001111 1  1010000 44  1010001 3  1011000 15  1011001 1  1011010 2
+    1011100 7  1011110 3  1101000 2  1101010 1  1101011 1  1101100 1  1101111 1  1110000 5  1111000 3
+"""
+"""logistf's example: case, age, oc, vic, vicl, vis, dia, and how many are such (Foxman et al. 1997)."""
+
+LOGISTF = {
+    "dia": (3.09601, 1.67501),
+    "age": (-1.10598, 0.423660),
+    "oc": (-0.0688167, 0.443793),
+    "vic": (2.26887, 0.548416),
+    "vicl": (-2.11141, 0.543082),
+    "vis": (-0.788317, 0.417368),
+}
+"""Coefficients and standard errors as logistf prints them."""
+
+
+def rows_of(pooled: Statuses, **options: Any) -> dict[str, np.ndarray]:
+    """What a study finds by Firth's fit."""
+    chosen = {"missing": "exact", "files": ("glm",), "covariates": tuple(map(Covariate, pooled.covariates))}
+    plan = Plan("logistic", "status", 3, bytes(32), **chosen | options)  # type: ignore[arg-type]
+    tables = run(plan, Panel.of(pooled.variants), pooled.cohorts((1, 2, 4), cases_only=False))
+    return tables.get(TABLE_BY_FIRTH, {"variant": np.zeros(0, int)})
+
+
+def assert_is_the_maximum(pooled: Statuses, rows: dict[str, np.ndarray], mean: bool = False) -> None:
+    for k, code in enumerate(rows["code"]):
+        assert code == codes.PENALISED, pooled.variants[rows["variant"][k]]
+        of = regression_of(pooled, rows, k, mean)
+        beta = rows["beta"][k, : len(of.names)]
+        truth = of.penalised(beta)
+        assert truth is not None
+        assert (np.abs(beta - truth.beta) <= 1e-6 * np.maximum(np.abs(truth.beta), truth.se)).all(), k
+        np.testing.assert_allclose(rows["se"][k, : len(beta)], truth.se, rtol=1e-5)
+
+
+def test_logistf_prints_the_same() -> None:
+    """Its own example, in which `dia` separates. A column of it stands for the genotype."""
+    table = np.array(
+        [[*map(int, row), int(count)] for row, count in zip(*[iter(SEX2.split())] * 2, strict=True)]
+    )
+    people = np.repeat(table[:, :7], table[:, 7], axis=0)
+    case, age, oc, vic, vicl, vis, dia = people.T
+    everyone = np.ones(len(people), bool)
+    columns = np.column_stack([age, oc, vic, vicl, vis]).astype(float)
+    samples = Samples(case.astype(float), np.full(len(people), 2, np.uint8), everyone, everyone, columns)
+    pooled = Statuses(samples, [(1, 1, b"dia", b"A", b"G")], dia[None].astype(np.int8))
+    rows = rows_of(pooled)
+    assert len(rows["code"]) == 1
+    for k, (beta, se) in enumerate(LOGISTF.values()):
+        assert rows["beta"][0, k] == pytest.approx(beta, rel=5e-6)
+        assert rows["se"][0, k] == pytest.approx(se, rel=5e-6)
+
+
+def few(cases: int, covariates: int, missing: float = 0.0) -> Statuses:
+    """Rare variants, most of which no case carries, in 1,500 people with few cases."""
+    random = np.random.default_rng([cases, covariates])
+    n, m = 1500, 120
+    columns = random.normal(size=(n, covariates))
+    risk = 0.5 * columns.sum(axis=1) + random.logistic(size=n)
+    case = risk > np.sort(risk)[-cases - 1]
+    copies = random.binomial(2, np.exp(random.uniform(np.log(0.002), np.log(0.1), (m, 1))), (m, n))
+    copies[:10, case] = random.binomial(2, 0.1, (10, cases))  # strong effects
+    copies[:5, ~case] = 0
+    copies = np.where(random.random(copies.shape) < missing, -1, copies).astype(np.int8)
+    everyone = np.ones(n, bool)
+    sex = random.choice([1, 2], n).astype(np.uint8)
+    rows = [(1, 1 + k, b"rs%d" % k, b"A", b"G") for k in range(m)]
+    return Statuses(Samples(case.astype(float), sex, everyone, everyone, columns), rows, copies)
+
+
+@pytest.mark.parametrize("firth", ["firth-fallback", "firth"])
+@pytest.mark.parametrize(("cases", "covariates"), [(20, 0), (30, 2), (90, 5)])
+def test_it_is_the_maximum(firth: str, cases: int, covariates: int) -> None:
+    pooled = few(cases, covariates)
+    rows = rows_of(pooled, firth=firth)
+    assert len(rows["variant"]) >= (20 if firth == "firth-fallback" else 120)
+    assert_is_the_maximum(pooled, rows)
+
+
+@pytest.mark.parametrize("missing", ["exact", "mean"])
+def test_on_every_chromosome_and_with_missing_calls(missing: str) -> None:
+    """Where plink2 codes as PLINK 1.9 does, as `design` has it; the others are held against plink2 below."""
+    pooled = statuses(5, each=6, n=150)
+    rows = rows_of(pooled, firth="firth", missing=missing)
+    places = np.array([pooled.variants[variant][0] for variant in rows["variant"]])
+    assert set(places) == {1, 22, 23, 24, 25, 26}
+    alike = {name: column[places < X] for name, column in rows.items()}
+    done = alike["code"] == codes.PENALISED
+    assert_is_the_maximum(
+        pooled, {name: column[done] for name, column in alike.items()}, mean=missing == "mean"
+    )
+
+
+def is_near(ours: dict[str, str], plinks: dict[str, str]) -> bool:
+    """Whether a line's numbers are plink2's: coefficient and standard error to 1e-4, P to 1e-3."""
+    values = [np.array([float(line[name]) for name in ("OR", "LOG(OR)_SE", "P")]) for line in (ours, plinks)]
+    (odds, se, p), (odds_there, se_there, p_there) = values
+    near = abs(np.log(odds / odds_there)) <= 1e-4 * max(abs(np.log(odds)), se)
+    return bool(near and abs(se / se_there - 1) <= 1e-4 and abs(p / p_there - 1) <= 1e-3)
+
+
+@pytest.mark.parametrize("firth", ["firth-fallback", "firth"])
+@pytest.mark.parametrize(("cases", "covariates"), [(20, 1), (30, 2), (90, 5)])
+def test_rare_variants_are_plink2s(firth: str, cases: int, covariates: int, tmp_path: Path) -> None:
+    """The same variants fall back, with the same numbers; plink2 stops its iteration 1e-4 before the end."""
+    pooled = few(cases, covariates)
+    report = pooled.study(files=("glm",), firth=firth, hide_covar=True)[0]["glm"]
+    found = pairs(report, pooled.plink2(tmp_path, "--glm", firth, "hide-covar"))
+    rows = rows_of(pooled, firth=firth)
+    place = {pooled.variants[variant][2].decode(): k for k, variant in enumerate(rows["variant"])}
+    far = []
+    for ours, plinks in found:
+        assert ours.get("FIRTH?") == plinks.get("FIRTH?") and ours["ERRCODE"] == plinks["ERRCODE"]
+        if ours["ERRCODE"] == "." and not is_near(ours, plinks):
+            far.append(place[ours["ID"]])
+    assert len(place) > 20 and len(far) < len(found) / 4
+    assert_is_the_maximum(pooled, {name: column[far] for name, column in rows.items()})
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_what_is_separated_falls_back_as_in_plink2(seed: int, tmp_path: Path) -> None:
+    """But where cases and controls have both alleles, and plink2 prints where its usual iteration stopped."""
+    pooled = odd(seed, covariates=1)
+    report = pooled.study(files=("glm",), hide_covar=True)[0]["glm"]
+    found = pairs(report, pooled.plink2(tmp_path, "--glm", "hide-covar"))
+    apart = {b["ERRCODE"] for a, b in found if a["FIRTH?"] != b["FIRTH?"]}
+    assert apart == {"UNFINISHED"} and sum(a["FIRTH?"] != b["FIRTH?"] for a, b in found) < len(found) / 7
+    assert sum(a["FIRTH?"] == "Y" for a, _ in found) > len(found) / 2
+    for a, b in found:
+        assert a["ERRCODE"] == "."
+        if b["ERRCODE"] == ".":
+            assert float(a["Z_STAT"]) == pytest.approx(float(b["Z_STAT"]), abs=2e-3), (a, b)
+        elif a["FIRTH?"] != b["FIRTH?"]:
+            assert float(b["LOG(OR)_SE"]) > 100 > float(a["LOG(OR)_SE"])
+
+
+def separating(pooled: Statuses) -> Statuses:
+    """With a first covariate that only cases may have."""
+    s = pooled.samples
+    some = np.random.default_rng(3).integers(0, 2, len(s.phenotype))
+    columns = s.covariates.copy()
+    columns[:, 0] = np.where(s.phenotype == 1, some, 0)
+    return replace(pooled, samples=replace(s, covariates=columns))
+
+
+def test_beside_a_covariate_that_separates_all_fall_back(tmp_path: Path) -> None:
+    pooled = separating(few(90, 2))
+    report = pooled.study(files=("glm",), hide_covar=True)[0]["glm"]
+    found = pairs(report, pooled.plink2(tmp_path, "--glm", "hide-covar"))
+    for a, b in found:
+        assert (a["FIRTH?"], b["FIRTH?"], a["ERRCODE"], b["ERRCODE"]) == ("Y", "Y", ".", ".")
+        assert float(a["Z_STAT"]) == pytest.approx(float(b["Z_STAT"]), abs=2e-3), (a, b)
+    assert_is_the_maximum(pooled, {name: column[:20] for name, column in rows_of(pooled).items()})
+
+
+def test_a_limit_of_iterations_is_said() -> None:
+    rows = rows_of(few(30, 2), max_iterations=2)
+    unfinished = rows["code"] == codes.PENALISED_UNFINISHED
+    assert unfinished.any() and np.isnan(rows["beta"][unfinished]).all()
+    assert not np.isnan(rows["beta"][~unfinished]).any()
+
+
+def test_counts_alone_lead_to_the_estimate_without_covariates() -> None:
+    random = np.random.default_rng(5)
+    copies = np.array([2.0, 1.0, 0.0])
+    cases, controls = random.integers(1, 30, (40, 3)), random.integers(1, 300, (40, 3))
+    cases[:10, :2], controls[10:20, 0], cases[20:25, 1:], controls[20:25, :2] = 0, 0, 0, 0
+    found = CaseControlCounts(cases, controls, copies).penalised(Terms("additive", ()))
+    for case, control, beta in zip(cases, controls, found, strict=True):
+        y = np.repeat([1.0, 1, 1, 0, 0, 0], [*case, *control])
+        g = np.repeat(np.tile(copies, 2), [*case, *control])
+        truth = Rows("logistic", ("ADD",), y, np.column_stack([np.ones(len(g)), g])).penalised(beta[1:])
+        assert truth is not None
+        np.testing.assert_allclose(beta[1], truth.beta[0], rtol=1e-6, atol=1e-7)

@@ -1,0 +1,103 @@
+"""`.glm.*` beside plink2's report on the pooled data: numbers, codes, and columns by its cols=."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pooled import GENERATED, Quantities, Statuses, statuses
+
+from unpooled.glm_columns import chosen
+
+from .reports import pairs
+
+WITHOUT: dict[str, dict[str, Any]] = {"linear": {}, "logistic": {"firth": "no-firth"}}
+"""Options of a study without Firth's fit, and plink2's modifiers for the same."""
+
+
+def result(test: str, **options: Any) -> tuple[Quantities | Statuses, dict[str, bytes]]:
+    pooled = GENERATED[test](3, each=10, **({"missing": 0.0} if test == "logistic" else {}))
+    return pooled, pooled.study(files=("assoc", "glm"), **WITHOUT[test] | options)[0]
+
+
+def assert_near(ours: dict[str, str], plinks: dict[str, str]) -> None:
+    """To 1e-3 each; a coefficient in units of its standard error where it is smaller than that."""
+    skipped = {"BETA", "OR", "SE", "LOG(OR)_SE", "L95", "U95"} if ours["TEST"].startswith("C") else set()
+    error = float(plinks.get("SE", 0))
+    for title in {"BETA", "OR", "SE", "LOG(OR)_SE", "L95", "U95", "P"} & set(ours) - skipped:
+        absolute = 1e-3 * error if title in ("BETA", "L95", "U95") else 0.0
+        assert float(ours[title]) == pytest.approx(float(plinks[title]), rel=1e-3, abs=absolute), (
+            ours,
+            plinks,
+        )
+    statistic = "Z_STAT" if "Z_STAT" in ours else "T_STAT"
+    assert float(ours[statistic]) == pytest.approx(float(plinks[statistic]), rel=0, abs=1e-3), (ours, plinks)
+
+
+def test_where_plink2_does_not_finish(tmp_path: Path) -> None:
+    """Hardly more people than parameters: it says UNFINISHED and prints where it stopped."""
+    pooled = statuses(9, each=20, missing=0.0, n=9)
+    ours = pooled.study(files=("glm",), firth="no-firth")[0]["glm"]
+    unfinished = set()
+    for a, b in pairs(ours, pooled.plink2(tmp_path, "--glm", "no-firth", "--vif", "1000")):
+        if b["ERRCODE"] == "UNFINISHED":
+            unfinished.add(a["ERRCODE"])
+            assert a["ERRCODE"] == "LOGISTIC_CONVERGE_FAIL" or float(a["Z_STAT"]) == pytest.approx(
+                float(b["Z_STAT"]), abs=1e-3
+            )
+        else:
+            assert a["ERRCODE"] == b["ERRCODE"]
+    assert unfinished == {"LOGISTIC_CONVERGE_FAIL", "."}
+
+
+@pytest.mark.parametrize("test", ["linear", "logistic"])
+def test_a_covariate_that_is_nearly_a_variant(test: str, tmp_path: Path) -> None:
+    """Linear: the codes of plink2. Logistic: PLINK 1.9 goes on, and so do we."""
+    pooled = GENERATED[test](3, each=10, missing=0.0)
+    noise = np.random.default_rng(1).normal(size=(2, len(pooled.samples)))
+    modifiers = WITHOUT[test].values()
+    for size, reason in ((0.005, "CORR_TOO_HIGH"), (0.05, "VIF_TOO_HIGH")):
+        covariates = np.column_stack([pooled.copies[15] + size * noise[0], noise[1]])
+        trial = replace(pooled, samples=replace(pooled.samples, covariates=covariates))
+        ours = trial.study(files=("glm",), **WITHOUT[test])[0]["glm"]
+        found = pairs(ours, trial.plink2(tmp_path, "--glm", *modifiers))
+        odd = {(a["ID"], a["ERRCODE"], b["ERRCODE"]) for a, b in found if a["ERRCODE"] != b["ERRCODE"]}
+        name = trial.variants[15][2].decode()
+        assert reason in {b["ERRCODE"] for _, b in found if b["ID"] == name}
+        assert odd == (set() if test == "linear" else {(name, ".", reason)})
+
+
+@pytest.mark.parametrize("test", ["linear", "logistic"])
+def test_a_mean_far_below_zero(test: str, tmp_path: Path) -> None:
+    """PLINK 1.9 says NA for the intercept's sake, plink2 does not; each file follows its own."""
+    pooled = GENERATED[test](3, each=10, missing=0.0)
+    a, b = np.random.default_rng(1).normal(size=(2, len(pooled.samples)))
+    trial = replace(pooled, samples=replace(pooled.samples, covariates=np.column_stack([a - 1000, b])))
+    files, _ = trial.study(files=("assoc", "adjusted", "glm", "ssf"), **WITHOUT[test])
+    assert all(line.endswith(b"NA") for line in files["assoc"].splitlines()[1:])
+    assert len(files["adjusted"].splitlines()) == 1 < len(gzip.decompress(files["ssf"]).splitlines())
+    modifiers = WITHOUT[test].values()
+    for ours, plinks in pairs(files["glm"], trial.plink2(tmp_path, "--glm", *modifiers)):
+        assert ours["ERRCODE"] == plinks["ERRCODE"]
+        if ours["ERRCODE"] == ".":
+            assert_near(ours, plinks)
+
+
+@pytest.mark.parametrize("test", ["linear", "logistic"])
+def test_chosen_columns_are_plink2s(test: str, tmp_path: Path) -> None:
+    """On every kind of chromosome."""
+    modifiers = WITHOUT[test].values()
+    for asked in ("+a1freq,+a1count,+totallele,+ax,+alt1", "a1freq", "pos,tz,ref", "+beta,-test,-err"):
+        flags = ["--ci", "0.9", "--glm", *modifiers, "hide-covar", f"cols={asked}"]
+        pooled, files = result(test, hide_covar=True, ci=0.9, glm_cols=chosen(asked))
+        plinks = pooled.plink2(tmp_path, *flags)
+        ours = [line.split("\t") for line in files["glm"].decode().splitlines()]
+        assert ours[0] == plinks[0]
+        for mine, theirs in zip(ours[1:], plinks[1:], strict=True):
+            for title, x, y in zip(ours[0], mine, theirs, strict=True):
+                far = 0.0 if title in ("A1_CT", "ALLELE_CT", "A1_FREQ") else 1e-3
+                assert x == y or float(x) == pytest.approx(float(y), rel=far, abs=far), (mine, theirs)

@@ -1,0 +1,318 @@
+"""Linear regressions against plink1.9 --linear on the pooled data, line by line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pooled import Quantities, quantities
+
+from unpooled.algorithms.shared.summary import chi_square
+from unpooled.cohort import Samples
+from unpooled.errors import Refuse
+from unpooled.formats.number import number_text
+from unpooled.simulate import simulate
+from unpooled.statistics import genomic_inflation
+
+from ..conftest import Rehearse, inflation
+from .reports import GLM, Plink, agreement, bfiles, glm, same
+
+SHARES = {3: (5, 3, 2), 7: (9, 2, 5, 1, 4, 3, 2)}
+FLOORS = ("--min-samples", 20)
+FILTERS = ("--covar-name", "AGE,PC1-PC2", "--nonfounders",
+           "--maf", "0.05", "--geno", "0.04", "--hwe", "0.001", "--mind", "0.016")  # fmt: skip
+
+
+@pytest.mark.parametrize("cohorts", SHARES)
+def test_mice_in_uneven_cohorts_give_the_pooled_file(
+    cohorts: int,
+    mouse: Path,
+    mouse_tables: dict[str, Path],
+    split: Callable[..., list[Path]],
+    plink: Plink,
+    rehearse: Rehearse,
+    tmp_path: Path,
+) -> None:
+    parts = split(mouse, SHARES[cohorts], tmp_path, "--chr-set", "19")
+    common = ["--chr-set", 19, "--allow-no-sex", "--pheno", mouse_tables["pheno"], "--pheno-name", "second"]
+    pooled, ours = tmp_path / "pooled", tmp_path / "ours"
+    log = plink("--bfile", mouse, *common, "--linear", "--covar", mouse_tables["dummies"], "--adjust",
+                "--out", pooled)  # fmt: skip
+    said = rehearse("--test", "linear", *bfiles(parts), *common, *FLOORS, "--covar", mouse_tables["covar"],
+                    "--categorical", "diet=chow,fat,sugar", "--adjust", "--out", ours).stdout  # fmt: skip
+    assert inflation(said) == f"{float(inflation(log)):.3f}" != "1.000"
+    same(Path(f"{ours}.assoc.linear"), Path(f"{pooled}.assoc.linear"))
+    # By P: variants whose P is the same but for rounding stand in any order.
+    adjusted = "assoc.linear.adjusted"
+    same(Path(f"{ours}.{adjusted}"), Path(f"{pooled}.{adjusted}"), in_order=False)
+    report = json.loads(Path(f"{ours}.report.json").read_text())
+    assert (report["cohorts"], report["test"]) == (cohorts, "linear")
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Generated cohorts with four covariates, missing calls and phenotypes, on every kind of chromosome."""
+    folder = tmp_path_factory.mktemp("people")
+    simulate(
+        folder,
+        cohorts=[300, 200, 150],
+        variants=8_000,
+        seed=3,
+        trait="quantitative",
+        covariates=4,
+        effects=[0.4],
+        missing_rate=(0.3, 0.05),
+        missing_phenotype_rate=0.03,
+        nonfounder_rate=0.1,
+        sex_chromosomes=True,
+    )
+    return folder
+
+
+LIMITS = ("--ci", "0.95", "--chunk-size", "777", "--files", "assoc,glm")
+
+
+@pytest.mark.parametrize(
+    ("ours", "plinks"),
+    [
+        (LIMITS, ("--linear", "--ci", "0.95")),
+        (
+            ("--ring", "64", "--hide-covar", "--files", "assoc,frq,lmiss,hwe", *FILTERS),
+            ("--linear", "hide-covar", "--freq", "--missing", "--hardy", *FILTERS),
+        ),
+    ],
+    ids=["limits", "filters"],
+)
+def test_generated_cohorts_give_the_pooled_file(
+    ours: tuple[str, ...],
+    plinks: tuple[str, ...],
+    people: Path,
+    plink: Plink,
+    plink2: Plink,
+    rehearse: Rehearse,
+    tmp_path: Path,
+) -> None:
+    parts = [people / f"cohort{number}" for number in (1, 2, 3)]
+    covar = [word for part in parts for word in ("--covar", part.with_suffix(".cov"))]
+    out, pooled = tmp_path / "ours", tmp_path / "pooled"
+    plink("--bfile", people / "pooled", "--covar", people / "pooled.cov", *plinks, "--out", pooled)
+    rehearse("--test", "linear", *bfiles(parts), *covar, *ours, *FLOORS, "--out", out)
+    same(Path(f"{out}.assoc.linear"), Path(f"{pooled}.assoc.linear"))
+    for file in ("frq", "lmiss", "hwe") if "--freq" in plinks else ():
+        assert Path(f"{out}.{file}").read_bytes() == Path(f"{pooled}.{file}").read_bytes(), file
+    if ours == LIMITS:
+        table, flags = people / "pooled.cov", ("--ci", 0.95)
+        report = glm(plink, plink2, people / "pooled", table, tmp_path / "plink2", *flags)
+        bounds = {"SE": (1e-3, 0.0), "T_STAT": (0.0, 1e-3), "P": (1e-3, 0.0)}
+        found = agreement(
+            Path(f"{out}.phenotype.glm.linear"), report, GLM, bounds, digits=6, tests=("ADD", "SEX")
+        )
+        assert found.numbers > 8_000
+        assert not found.far and not found.ours_alone and not found.theirs_alone
+
+
+def test_a_covariate_that_tells_cohorts_apart_is_refused_unless_the_plan_allows_it(
+    people: Path, rehearse: Rehearse, tmp_path: Path
+) -> None:
+    parts, table = [people / f"cohort{number}" for number in (1, 2, 3)], tmp_path / "sites"
+    lines = ["FID IID site"]
+    for site, part in zip("abc", parts, strict=True):
+        lines += [" ".join([*line.split()[:2], site]) for line in part.with_suffix(".fam").open()]
+    table.write_text("\n".join(lines) + "\n")
+    words = ["--test", "linear", *bfiles(parts), "--covar", table, "--categorical", "site=a,b,c", "--chr", 22,
+             "--out", tmp_path / "study"]  # fmt: skip
+    refused = rehearse(*words, check=False)
+    assert refused.returncode != 0 and not (tmp_path / "study.assoc.linear").exists()
+    assert "fewer than 3 cohorts have at least 10 people each with the level a of the covariate site" in (
+        " ".join(refused.stderr.split())
+    )
+    rehearse(*words, "--cohort-sums")
+    assert (tmp_path / "study.assoc.linear").exists()
+
+
+def test_a_level_of_nine_people_is_refused(people: Path, rehearse: Rehearse, tmp_path: Path) -> None:
+    parts = [people / f"cohort{number}" for number in (1, 2, 3)]
+    rows = [line.split()[:2] for part in parts for line in part.with_suffix(".fam").read_text().splitlines()]
+    table = tmp_path / "sites"
+    sites = ["north" if k % 50 == 0 and k < 450 else "south" for k in range(len(rows))]
+    lines = [" ".join([*row, site]) + "\n" for row, site in zip(rows, sites, strict=True)]
+    table.write_text("FID IID site\n" + "".join(lines))
+    done = rehearse("--test", "linear", *bfiles(parts), "--covar", table, "--categorical", "site=south,north",
+                    "--out", tmp_path / "refused", check=False)  # fmt: skip
+    assert done.returncode != 0
+    assert "fewer than 10 people in the pool have the level north of the covariate site" in done.stderr
+    assert not list(tmp_path.glob("refused*"))
+
+
+# Pools of generated people
+
+
+def by_plink(pooled: Quantities, folder: Path, *flags: object) -> dict[str, bytes]:
+    """The reports of plink1.9 on pooled data. Without any valid test there is none of adjusted P values."""
+    out = pooled.plink1(folder, "--linear", *flags, "--adjust")
+    found = {"assoc": f"{out}.assoc.linear", "adjusted": f"{out}.assoc.linear.adjusted"}
+    return {name: Path(path).read_bytes() for name, path in found.items() if Path(path).exists()}
+
+
+KINDS: dict[str, dict[str, object]] = {
+    "no covariates": {"covariates": 0},
+    "two covariates": {},
+    "five covariates": {"covariates": 5, "n": 700},
+    "no missing calls": {"missing": 0.0},
+    "many missing calls": {"missing": 0.4},
+    "few people": {"n": 24},
+    "hardly more people than parameters": {"n": 9, "missing": 0.2},
+    "large values": {"scale": 1e9},
+    "small values": {"scale": 1e-9},
+}
+
+
+@pytest.mark.parametrize("shares", [(1, 2, 4), (1, 1, 2, 3, 5, 8, 13)], ids=["3 cohorts", "7 cohorts"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_reports_are_plinks(kind: str, shares: tuple[float, ...], tmp_path: Path) -> None:
+    pooled = quantities(len(kind), **KINDS[kind])  # type: ignore[arg-type]
+    ours, rows = pooled.study(shares=shares, chunk_size=40)
+    plinks = by_plink(pooled, tmp_path)
+    for name, report in plinks.items():
+        same(ours[name], report, 0.995)
+    said = re.findall(r"median chisq\) = (.*)\.\n", (tmp_path / "out.log").read_text())
+    assert said == ([number_text(genomic_inflation(chi_square(rows)), 6)] if "adjusted" in plinks else [])
+
+
+def with_covariates(pooled: Quantities, *columns: np.ndarray) -> Quantities:
+    s = pooled.samples
+    return replace(pooled, samples=replace(s, covariates=np.column_stack(columns)))
+
+
+def test_covariates_that_do_not_do(tmp_path: Path) -> None:
+    pooled = quantities(11, n=300)
+    random = np.random.default_rng(3)
+    n = len(pooled.samples)
+    a, b, tiny = random.normal(size=n), random.normal(size=n), random.normal(size=n)
+    first = np.maximum(pooled.copies[30], 0).astype(float)
+    columns = {
+        "correlated": (a, 2 * a + 0.01 * tiny),
+        "correlated negatively": (a, -2 * a + 0.01 * tiny),
+        "nearly correlated": (a, a + 0.3 * tiny),
+        "collinear": (a, b, a + b + 0.05 * tiny),
+        "the genotype": (first, a),
+        "the genotype and more": (first + 0.05 * tiny, a),
+        "negative mean": (a - 1000, b),
+        "positive mean": (a + 1000, b),
+        "one outlier of 1e4": (np.where(np.arange(n) == 6, 1e4, a), b),
+        "one outlier of 1e6": (np.where(np.arange(n) == 5, 1e6, a), b),
+        "deviations of 1e9": (1e9 * a, 1e9 * b + 3e8),
+        "one who differs": ((np.arange(n) == 17).astype(float), a),
+    }
+    for name, chosen in columns.items():
+        trial = with_covariates(pooled, *chosen)
+        if name == "one outlier of 1e6":  # a variant without a call of that person has no covariate left
+            trial.copies[:, 5] = 2 * (trial.copies[:, 5] > 0)
+            trial.samples.sex[5] = 1
+        if name in ("correlated", "correlated negatively", "collinear"):
+            with pytest.raises(Refuse, match=r"C2.* determine one another in the pool") as caught:
+                trial.study()
+            assert caught.value.field == "covariates"
+            assert all(
+                line.endswith(b"NA") for line in by_plink(trial, tmp_path)["assoc"].splitlines()[1:]
+            ), name
+            continue
+        ours, _ = trial.study()
+        try:
+            same(ours["assoc"], by_plink(trial, tmp_path)["assoc"], 0.995)
+        except AssertionError as error:
+            raise AssertionError(f"{name}: {error}") from error
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0, -1234.567, 1e9])
+def test_a_constant_covariate(value: float, tmp_path: Path) -> None:
+    """Refused. PLINK says NA everywhere but for a few numbers, where rounding makes the column vary."""
+    pooled = with_covariates(quantities(11, n=300), np.full(300, value))
+    with pytest.raises(Refuse, match="C1: the same value for everybody") as caught:
+        pooled.study()
+    assert caught.value.field == "covariates"
+    if value in (0.0, 3.0):
+        lines = [
+            line for line in by_plink(pooled, tmp_path)["assoc"].splitlines()[1:] if not line.endswith(b"NA")
+        ]
+        assert len(lines) < 0.05 * len(pooled.variants)
+
+
+def test_p_values_down_to_0(tmp_path: Path) -> None:
+    """From 1e-150 to below the smallest float64; just above that PLINK's P has too few digits to compare."""
+    random = np.random.default_rng(1)
+    n = 1200
+    causal = random.binomial(2, 0.4, n)
+    near = np.where(
+        random.random((260, n)) < np.linspace(0, 0.2, 260)[:, None], random.permutation(causal), causal
+    )
+    everyone = np.ones(n, bool)
+    samples = Samples(
+        causal + random.normal(size=n) * 0.35,
+        np.ones(n, np.uint8),
+        everyone,
+        everyone,
+        random.normal(size=(n, 1)),
+    )
+    rows = [(1, k + 1, b"v%d" % k, b"A", b"C") for k in range(len(near))]
+    pooled = Quantities(samples, rows, near.astype(np.int8))
+    ours, columns = pooled.study()
+    assert np.isfinite(columns["neg_log10_p"]).all() and columns["neg_log10_p"].max() > 330
+    for name, report in by_plink(pooled, tmp_path).items():
+        pairs = list(zip(ours[name].splitlines(), report.splitlines(), strict=True))
+        assert any(line[-2:] == b" 0" or b"INF" in line for _, line in pairs)
+        fit = [pair for pair in pairs if not any(re.search(rb"e-3(1[4-9]|2.)", line) for line in pair)]
+        assert len(fit) > 0.9 * len(pairs)
+        same(*(b"\n".join(lines) for lines in zip(*fit, strict=True)))
+
+
+def test_the_mean_rule_is_imputing_the_pooled_mean() -> None:
+    """Against least squares on the pooled data, each missing call being the mean of its variant and sex."""
+    pooled = quantities(4, n=150, each=8)
+    _, rows = pooled.study(missing="mean")
+    s, fitted = pooled.samples, set()
+    for row, variant in enumerate(rows["variant"]):
+        chromosome, _, _, a1, a2 = pooled.variants[variant]
+        inside = ~np.isnan(s.phenotype) & ~np.isnan(s.covariates).any(axis=1)
+        men = s.sex == 1
+        if chromosome == 24:
+            inside &= men
+        single = men if chromosome in (23, 24) else np.full(len(men), chromosome == 26)
+        of_first = rows["first_is_a1"][row] == (a1 < a2)
+        g = pooled.copies[variant].astype(float)
+        g = np.where((g < 0) | (single & (g == 1)), np.nan, g if of_first else 2 - g)
+        g = np.where(single, g / 2, g)
+        for alike in [men, ~men] if chromosome == 23 else [np.ones(len(men), bool)]:
+            g[alike & np.isnan(g)] = np.nanmean(g[alike & inside])
+        sex = [men[inside]] if chromosome == 23 else []
+        g = g[inside]
+        design = np.column_stack([np.ones(len(g)), g, s.covariates[inside], *sex])
+        if np.ptp(g) == 0:
+            assert rows["code"][row]
+            continue
+        fitted.add(chromosome)
+        beta, rss, *_ = np.linalg.lstsq(design, s.phenotype[inside], rcond=None)
+        variance = rss[0] / (len(g) - design.shape[1]) * np.linalg.inv(design.T @ design)
+        shown = len(beta) - 1
+        np.testing.assert_allclose(rows["beta"][row, :shown], beta[1:], rtol=1e-8)
+        np.testing.assert_allclose(rows["se"][row, :shown], np.sqrt(np.diag(variance))[1:], rtol=1e-8)
+        assert rows["n"][row] == inside.sum()
+    assert fitted == {0, 1, 22, 23, 24, 25, 26}
+
+
+def test_ties_of_the_alleles(tmp_path: Path) -> None:
+    """Both alleles equally frequent in founders: A1 stays as in the .bim."""
+    pooled = quantities(9, n=200, missing=0.0)
+    copies = pooled.copies
+    copies[:, :100] = np.where(copies[:, 100:] == 1, 1, 2 - copies[:, 100:])
+    s = pooled.samples
+    pooled = replace(pooled, samples=replace(s, founder=np.ones(200, bool)))
+    ours, rows = pooled.study()
+    same(ours["assoc"], by_plink(pooled, tmp_path)["assoc"])
+    on_autosomes = np.array([pooled.variants[v][0] in (1, 22) for v in rows["variant"]])
+    assert np.array_equal(rows["founder_a1"][on_autosomes], rows["founder_a2"][on_autosomes])
