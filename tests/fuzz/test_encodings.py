@@ -1,35 +1,16 @@
-"""Random federations of tables of words agree with the pool; and what does not is noticed, and cut down."""
+"""What disagrees with the pool of words is noticed."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from . import encodings
 from .encodings import judge, truth
 from .encodings.federation import draw
-
-COUNT = 40
-
-
-def test_random_federations_agree_with_the_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert encodings.main(COUNT, np.inf, 1, tmp_path) == 0, capsys.readouterr().out
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_seed_is_always_the_same_federation() -> None:
-    for seed in range(20):
-        one, again = draw(seed), draw(seed)
-        assert one.plan == again.plan and one.kinds == again.kinds
-        for cohort, other in zip(one.cohorts, again.cohorts, strict=True):
-            assert cohort.cells == other.cells and cohort.values.tobytes() == other.values.tobytes()
-            assert (cohort.suffix, cohort.form) == (other.suffix, other.form)
 
 
 def rows_of(words: Iterable[str], targets: np.ndarray) -> truth.Rows:
@@ -64,16 +45,3 @@ def test_a_number_that_is_off_is_noticed(name: str, change: Any) -> None:
     assert list(judge.dictionary(said, want, rows, plan)) == []
     (found,) = judge.dictionary(change(said), want, rows, plan)
     assert found[0] == name
-
-
-def test_what_disagrees_is_cut_down_and_written_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a rule of missing words that is not the study's."""
-    monkeypatch.setattr(truth, "MISSING_IN_CSV", ())
-    seed = next(seed for seed in range(1, 99) if encodings.one(seed)[1].disagreements)
-    assert encodings.main(1, np.inf, seed, tmp_path) == 1
-    (folder,) = tmp_path.iterdir()
-    case = json.loads((folder / "case.json").read_text())
-    assert case["seed"] == seed and "--encode" in case["run"]
-    assert len(list(folder.glob("cohort *"))) == len(case["words"]) and (folder / "schema.csv").exists()
-    whole = draw(seed)
-    assert sum(len(next(iter(c.values()))) for c in case["words"]) < sum(map(len, whole.cohorts))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,10 @@ from .federation import Federation
 from .judge import EPS, SHARE, Disagreement, Row, is_constant, is_scaled_by_1, mask_noise, parameters, spread
 from .truth import LONG
 
-UNITS = 8
+UNITS = 2
 """In the last place of the largest value: so far off may be a difference of two, or what came back."""
+BACK = 1e-9
+"""What comes back of what was bent is right to this share of the range."""
 LARGEST = 2.0**1021
 """Of values beyond it a difference may be none."""
 
@@ -36,6 +38,8 @@ class Outcome:
     disagreements: tuple[Disagreement, ...] = ()
     notes: tuple[str, ...] = ()
     """Of features; or why the study was refused."""
+    found: Mapping[str, Any] = field(default_factory=dict)
+    """The content of the result file, if there is one."""
 
 
 def compare(federation: Federation, folder: Path) -> Outcome:
@@ -54,7 +58,7 @@ def compare(federation: Federation, folder: Path) -> Outcome:
         except UnpooledError as error:
             return _refused(federation, error)
         wrong = tuple(_wrong(federation, found, paths, tables))
-    return Outcome(wrong, tuple(row["note"] for row in found["features"] if "note" in row))
+    return Outcome(wrong, tuple(row["note"] for row in found["features"] if "note" in row), found)
 
 
 def _misread(federation: Federation, tables: Sequence[ArrayTable]) -> Iterator[Disagreement]:
@@ -81,6 +85,8 @@ def _result(federation: Federation, tables: Sequence[ArrayTable]) -> dict[str, A
 def _refused(federation: Federation, error: UnpooledError) -> Outcome:
     """A refusal is right where masks hide a deviation, or where numbers end."""
     plan, pool = federation.plan, federation.pool
+    if not federation.holds_the_floor:  # as what is cut down may not
+        return Outcome((), ("refused: too few values",))
     columns = [column[~np.isnan(column)] for column in pool.T]
     if plan.test == Z_SCORE and plan.masking == "gaussian":
         right = any(_is_hidden(mask_noise(plan), np.sort(x)) for x in columns if len(x))
@@ -189,7 +195,8 @@ def _inverse(k: int, row: Row, x: np.ndarray, cells: np.ndarray, back: np.ndarra
     """Values come back from cells that are numbers, or a note says why not."""
     if FLAT in row.get("note", ""):
         return
-    slack = SHARE * LONG(np.ptp(x.astype(LONG))) + UNITS * EPS * LONG(np.abs(x).max())
+    share = BACK if "lambda" in row else SHARE
+    slack = share * LONG(np.ptp(x.astype(LONG))) + UNITS * EPS * LONG(np.abs(x).max())
     off = ~(np.abs(back.astype(LONG) - x) <= slack) & np.isfinite(cells)
     if off.any():
         at = int(np.argmax(off))

@@ -1,22 +1,19 @@
-"""`unpooled rehearse --encode`: from words to dictionaries and encoded tables, with real clients."""
+"""`unpooled rehearse --encode`: from words to dictionaries and tables; tests/fuzz asks scikit-learn."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.preprocessing import OneHotEncoder, TargetEncoder
+from click.testing import CliRunner
 
 from unpooled.encoder import Encoder
-from unpooled.words import REST
+from unpooled_client.commands.check import check
 
-Rehearse = Callable[..., subprocess.CompletedProcess[str]]
+from ..conftest import Rehearse
 
 SCHEMA = """name,type,encoding,values
 patient,text
@@ -25,7 +22,6 @@ ward,category,target:days,surgery|medicine|intensive care
 note,category,ngrams:8
 days,number
 """
-CODES = ("I10", "E11", "C50", "A00")
 WARDS = ("surgery", "medicine", "intensive care", "roof")
 
 
@@ -87,25 +83,12 @@ def test_dictionaries_and_tables(rehearse: Rehearse, tables: list[Path], tmp_pat
     wanted = encoder.transform(pooled[["diagnosis", "ward", "note"]])
     np.testing.assert_allclose(made, wanted, rtol=1e-15, atol=0)
 
-    diagnosis = pooled["diagnosis"].str.strip()
-    known = diagnosis.notna() & (diagnosis != "")
-    one_hot = OneHotEncoder(categories=[[*CODES[:3], REST]], sparse_output=False)
-    replaced = diagnosis[known].where(diagnosis.isin(CODES[:3]), REST).to_numpy()[:, None]
-    assert np.array_equal(made[known.to_numpy(), :4], one_hot.fit_transform(replaced))
-    days = pooled["days"].notna()
-    wards = pooled["ward"].where(pooled["ward"].isin(WARDS[:3]), REST).to_numpy()[:, None]
-    target = TargetEncoder(categories=[[*WARDS[:3], REST]], target_type="continuous")
-    target.fit(wards[days], pooled["days"][days])
-    np.testing.assert_allclose(made[:, 4], target.transform(wards)[:, 0], rtol=1e-12)
-
 
 def test_a_cohort_with_other_codes_is_told_so_at_its_check(tables: list[Path], tmp_path: Path) -> None:
-    other = tmp_path / "other.csv"
-    table = read(tables[0])
+    other, table = tmp_path / "other.csv", read(tables[0])
     table["diagnosis"] = "icd:" + table["diagnosis"].fillna("")
     table.to_csv(other, index=False)
-    schema = tables[0].with_name("schema.csv")
-    command = [sys.executable, "-m", "unpooled_client", "check", "--table", other, "--schema", schema]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 1
+    words = ["--table", str(other), "--schema", str(tables[0].with_name("schema.csv"))]
+    done = CliRunner().invoke(check, words, catch_exceptions=False)
+    assert done.exit_code == 1
     assert "no value of diagnosis is one that the plan lists" in done.stdout
