@@ -61,3 +61,9 @@ ONE_MORE = replace(
 
 def register() -> None:
     TESTS[ONE_MORE.name] = ALGORITHMS[ONE_MORE.name] = ONE_MORE
+
+
+def forget() -> None:
+    """Take it away again, in a process that goes on without it."""
+    for known in (TESTS, ALGORITHMS):
+        del known[ONE_MORE.name]

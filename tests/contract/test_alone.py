@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_studies import STUDIES, Small, rows_of
 
 from unpooled.algorithms import METHODS
 from unpooled.algorithms.ld.leads import LINKAGE
@@ -15,6 +14,8 @@ from unpooled.algorithms.learning.performance import PERFORMANCE, RANGES
 from unpooled.errors import Refuse
 from unpooled.plan import OwnPlan, Plan, PlanError
 from unpooled.run import run, run_alone
+
+from .studies import STUDIES, Small, rows_of
 
 
 def beside_nobody(small: Small) -> list[Any]:
