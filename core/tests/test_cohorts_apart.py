@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from asking import followed
 from pooled import needed
-from small_studies import of_variants
 from test_plink_linear import Pooled, generated, same
 
+from tests.contract.studies import of_variants
 from unpooled.algorithms import check
 from unpooled.cohort import COPY, NO_DOSAGE, ArrayCohort, Samples
 from unpooled.errors import Refuse

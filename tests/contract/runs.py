@@ -40,7 +40,7 @@ class Watched(_Federation):
 
     def total(self, question: Question) -> Arrays:
         sums = super().total(question)
-        self.answers.append((question, sums))
+        self.answers.append((question, dict(sums)))  # a procedure may empty its own
         return sums
 
 

@@ -50,7 +50,7 @@ def plain(value: Any) -> bool:
 
 
 def test_every_algorithm_has_a_study_here() -> None:
-    assert {small(name).plan.test for name in STUDIES} == ALGORITHMS.keys()
+    assert {small(name).plan.test for name in EVERY} == ALGORITHMS.keys()
 
 
 @of_each_study
@@ -67,11 +67,12 @@ def test_questions_travel_and_hold_nothing_else(name: str) -> None:
 
 @of_each_study
 def test_cohorts_send_what_is_declared(name: str) -> None:
-    one = small(name)
+    """The first question of each kind; shapes, counts and bounds of all were looked at in its run."""
+    one, met = small(name), set[type[Question]]()
     cohorts = list(one.cohorts)
     for question in run(name).questions:
         scheme = one.plan.scheme(question.ring_bits)
-        for cohort in cohorts:
+        for cohort in cohorts if type(question) not in met else ():
             answer = questions.answer(question, cohort)
             assert answer.keys() == {array.name for array in question.sends}
             for array in question.sends:
@@ -80,6 +81,7 @@ def test_cohorts_send_what_is_declared(name: str) -> None:
                 assert answer[array.name].dtype.kind in kind, array.name
             share = questions.pack(question, answer, scheme, one.plan.cohorts, bytes(32))
             assert len(share) == questions.words(question, scheme)
+        met.add(type(question))
         cohorts = [after(question, cohort) for cohort in cohorts]
 
 

@@ -41,7 +41,7 @@ def test_every_file_is_written_in_some_study(name: str) -> None:
 @pytest.mark.parametrize("test", ALGORITHMS)
 def test_every_name_is_plain_on_every_system(test: str) -> None:
     usual = nothing_said(test, files=list(ALGORITHMS[test].files))
-    for stem, phenotype in itertools.product(STEMS, HOSTILE):
+    for stem, phenotype in itertools.product(STEMS, HOSTILE if usual.phenotype else [""]):
         names = result_files(replace(usual, file_stem=stem, phenotype=phenotype))
         assert len({name.casefold() for name in names}) == len(names)
         for name in names:
