@@ -41,7 +41,7 @@ def everything(studies: Sequence[str]) -> Found:
     """All of these studies, to the byte."""
     found: Found = {}
     for study in studies:
-        asked = (f"{kind} {sha256(message)}" for kind, message in run(study).messages())
+        asked = ["kind SHA-256", *(f"{kind} {sha256(message)}" for kind, message in run(study).messages())]
         agreed = (small(study).plan.hash().hex(), *consent(small(study)))
         found |= {(study, name): content for name, content in run(study).files.items()}
         found[study, QUESTIONS], found[study, CONSENT] = "\n".join(asked).encode(), "\n".join(agreed).encode()

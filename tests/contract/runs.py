@@ -78,8 +78,12 @@ class Run:
         return found
 
     def messages(self) -> Iterator[tuple[str, bytes]]:
-        """The questions as cohorts receive them, without their salts, each with its name."""
-        return ((question.name, questions.encode(question)) for question in self.questions)
+        """The questions as cohorts receive them, without their salts, each with its name.
+
+        Codes of words that no plan lists are random: such a study has only names here.
+        """
+        has_codes = bool(self.small.plan.searched)
+        return ((each.name, b"" if has_codes else questions.encode(each)) for each in self.questions)
 
 
 def study_of(small: Small) -> Study:
