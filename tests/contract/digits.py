@@ -16,8 +16,9 @@ from typing import Any
 
 NEAR = 1e-9
 """Two sums of the same numbers in another order differ by less, in these small studies."""
-NEAR_IN: dict[str, float] = {}
-"""By the title of a column: other shares of the value, and why."""
+NEAR_IN = dict.fromkeys(["coefficient", "coefficients"], 1e-7)
+"""By the title of a column. Where a penalty is small and columns of words are nearly collinear, the smallest
+coefficients keep fewer digits."""
 NOTHING = 1e-12
 """Less than this is what is left where numbers cancel."""
 

@@ -98,8 +98,11 @@ def small(name: str) -> Small:
 @functools.cache
 def run(name: str) -> Run:
     """The run of a study, the same for all who look at it."""
-    one, rows = small(name), list[Rows]()
-    watched = Watched(one)
+    return run_of(small(name))
+
+
+def run_of(one: Small) -> Run:
+    watched, rows = Watched(one), list[Rows]()
     alone.finished(whole(study_of(one)), watched, rows)
     return Run(one, watched.answers, rows)
 

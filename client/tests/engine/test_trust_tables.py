@@ -10,21 +10,19 @@ import numpy as np
 import pytest
 from books import answerer_of, asked, started_again
 
-from unpooled import opening
+from tests.contract.runs import run_of
+from tests.contract.studies import NOBODY, Small
 from unpooled import question as questions
 from unpooled.algorithms import METHODS, usual
 from unpooled.algorithms.learning import FITS
 from unpooled.algorithms.tables.order import Narrow
 from unpooled.cohort import ArrayTable
-from unpooled.driver import Running
 from unpooled.facts import plan_facts
 from unpooled.leaving import what_leaves
-from unpooled.panel import Panel
 from unpooled.plan import Plan
-from unpooled.procedure import Call, Each, Study
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.problems import Problem
-from unpooled.question import Arrays, Question
+from unpooled.question import Question
 from unpooled.schema import Column
 from unpooled.shared_options import BITS, OPENS, SUMS
 from unpooled.words import Words
@@ -59,25 +57,9 @@ of_each_study = pytest.mark.parametrize(("method", "changes"), STUDIES)
 
 
 def honest(method: str, **changes: Any) -> list[Question]:
-    """All that an honest server asks in a study, as cohorts receive it."""
-    test, plan = METHODS[method], plan_of(method, **changes)
-    tables, found = tables_of(plan), []
-
-    def run(call: Call[Any]) -> Any:
-        branch = Running(call, test.asks)
-        outcome = branch.go_on()
-        while (waits := outcome.waits_for) is not None:
-            if isinstance(waits, Each):
-                outcome = branch.go_on([run(one) for one in waits.calls])
-                continue
-            found.append(question := questions.decode(questions.encode(waits), test.asks))
-            answers = [question.local(table) for table in tables]
-            sums = {name: sum(one[name] for one in answers) for name in answers[0]}
-            outcome = branch.go_on(told(question, plan, sums) if question.opens else sums)
-        return outcome.value
-
-    run(test.procedure(Study(plan, lambda: Panel.of([]))))
-    return found
+    """All that an honest server asks in a study."""
+    plan = plan_of(method, **changes)
+    return run_of(Small(plan, NOBODY, tables_of(plan))).questions
 
 
 def tables_of(plan: Plan) -> list[ArrayTable]:
@@ -88,12 +70,6 @@ def tables_of(plan: Plan) -> list[ArrayTable]:
     if not is_fitted:
         return [ArrayTable(part) for part in values]
     return [METHODS[plan.test].prepared(ArrayTable(part, words={"ill": ill}), plan) for part in values]
-
-
-def told(question: Question, plan: Plan, sums: Arrays) -> Arrays:
-    """What is told of sums that are compared."""
-    scheme = plan.scheme(question.ring_bits)
-    return opening.alone(question, questions.pack(question, sums, scheme, 1, b""), scheme)
 
 
 LARGE = np.array([0, 1101])
