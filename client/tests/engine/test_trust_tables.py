@@ -18,7 +18,6 @@ from unpooled.algorithms.learning import FITS
 from unpooled.algorithms.tables.order import Narrow
 from unpooled.cohort import ArrayTable
 from unpooled.facts import plan_facts
-from unpooled.leaving import what_leaves
 from unpooled.plan import Plan
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.problems import Problem
@@ -206,31 +205,7 @@ def test_order_statistics_are_those_that_were_asked_for_first(method: str) -> No
         late.share(asked(other), other, table)
 
 
-@of_each_study
-def test_the_consent_table_has_every_declared_array(method: str, changes: dict[str, str]) -> None:
-    plan = plan_of(method, **changes)
-    table = what_leaves(plan)
-    for kind in METHODS[method].asks:
-        for array in kind.sends_under(plan):
-            (line,) = {line for line in table if line.what == f"{kind.title}: {array.name}"}
-            assert (line.detail, line.form) == (array.meaning, "masked")
-    (agreed,) = (line for line in table if line.what == "Digest of the plan")
-    assert ("no other is written" in agreed.detail) == (method in ("quantiles", "summary", *MODELS))
-
-
 def test_a_study_of_quantiles_says_whose_values_it_tells() -> None:
     rows = dict(plan_facts(plan_of("quantiles")).all)
     assert rows["Quantiles"].startswith("0.5 of each column") and "single person's value" in rows["Elements"]
     assert "Elements" not in dict(plan_facts(plan_of("z-score")).all)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_consent_and_privacy_page_say_which_single_values_become_known(method: str) -> None:
-    """Sums over all tell none; whatever rests on thresholds tells some."""
-    plan = plan_of(method)
-    tells = dict(plan_facts(plan).all).get("Values of single people", "")
-    lines = [line for line in what_leaves(plan) if line.what == "Values of single people"]
-    assert bool(tells) == bool(lines) == (method not in ("z-score", "encode", *MODELS))
-    assert all(tells in line.detail and "the server" in line.readable_by for line in lines)
-    extremes = "the smallest and the largest" in tells
-    assert extremes == (method in ("min-max", "yeo-johnson", "summary"))
