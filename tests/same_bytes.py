@@ -1,218 +1,184 @@
-"""Shows that a change leaves every result file as it was, to the byte.
+"""Shows what a change did to results: to every method, and to every small study of `tests.contract`.
 
-    python -m tests.same_bytes --out FILE        writes a line per study and result file: names and SHA-256
-    python -m tests.same_bytes --against FILE    compares with lines of before; exit 1 where they differ
+    python -m tests.same_bytes --keep FILE     before a change: keeps what these studies ask, say and write
+    python -m tests.same_bytes --bytes FILE    after it, on the same machine: compares every byte
+    python -m tests.same_bytes --digits        compares the small studies with the committed files, anywhere
+    python -m tests.same_bytes --commit        makes the committed files anew
 
-Studies run in one process, through the real encodings and masks, and all follow from seeds: each test and
-method, each option, small panels in several chunks. Gaussian masks are left out, for they change last digits.
+A study is its result files, its questions without their salts, its plan's hash, and what people read before
+they agree. Masks and salts differ each time, and cancel; Gaussian masks, which do not, are left out.
+What follows the words above are beginnings of names of studies: only these are kept or compared.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-import io
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-import numpy as np
+from .contract.digits import Lines, differences, lines_of
+from .contract.options import OPTIONS
+from .contract.runs import consent, run, small
+from .contract.studies import STUDIES
 
-from unpooled import run
-from unpooled.algorithms import check, usual
-from unpooled.cohort import FEMALE, MALE, UNKNOWN_SEX, ArrayCohort, ArrayTable, Samples
-from unpooled.panel import Panel
-from unpooled.plan import Plan
+FOLDER = Path(__file__).parent / "contract" / "digits"
+QUESTIONS, CONSENT = "questions", "consent"
+MOST_LINES, MOST_LETTERS = 600, 2000
+"""So much of a file, and of a line, is committed, and how much more there is."""
+MOST_SHOWN = 20
+_HEAD = "== "
 
-TESTS = ("chi-square", "linear", "logistic")
-AUTOSOMES = 22
-X, Y, XY, MT = range(AUTOSOMES + 1, AUTOSOMES + 5)
-PLACES = (1, 2, 7, AUTOSOMES, X, Y, XY, MT)
-VARIANTS, COHORTS = 260, 3
-COUNTS = ["frq", "lmiss", "hwe"]
-REPORTS = ["assoc", "adjusted", "glm", "ssf", *COUNTS]
-NUMERIC = ["age", "pc1", "pc2"]
-SMOKER = {"name": "smoker", "levels": ["never", "once", "now"]}
+Place = tuple[str, str]
+"""A study and a file."""
+Found = dict[Place, bytes]
 
 
-@dataclass(frozen=True)
-class Study:
-    """What a study is made of, beside its seed."""
-
-    name: str
-    test: str
-    plan: dict[str, Any]
-    cohorts: int = COHORTS
-    places: tuple[int, ...] = PLACES
-    people: int = 150
-    listed: bool = False
-    """The panel is a list that the coordinator gave."""
-    site: bool = False
-    """A covariate tells the first cohort from the others."""
+def everything(studies: Sequence[str]) -> Found:
+    """All of these studies, to the byte."""
+    found: Found = {}
+    for study in studies:
+        asked = ["kind SHA-256", *(f"{kind} {sha256(message)}" for kind, message in run(study).messages())]
+        agreed = (small(study).plan.hash().hex(), *consent(small(study)))
+        found |= {(study, name): content for name, content in run(study).files.items()}
+        found[study, QUESTIONS], found[study, CONSENT] = "\n".join(asked).encode(), "\n".join(agreed).encode()
+    return found
 
 
-def _study(test: str, name: str, shape: dict[str, Any] | None = None, /, **plan: Any) -> Study:
-    """A study of variants that writes every file that its test has. `shape`: what is not in the plan."""
-    files = ["assoc", "adjusted", *COUNTS] if test == "chi-square" else REPORTS
-    trait = "quantitative" if test == "linear" else "case/control"
-    return Study(f"{test}: {name}", test, {"files": files, "trait": trait, **plan}, **shape or {})
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
-def _on_variants() -> Iterator[Study]:
-    for test in TESTS:
-        yield _study(test, "every file")
-        yield _study(test, "list", {"listed": True, "places": (1, 2)})
-        yield _study(test, "five cohorts, one chunk", {"cohorts": 5, "people": 70}, chunk_size=1000)
-        yield _study(test, "chromosomes", {"places": (1, 2, X)}, chromosomes=["1-2", "X"])
-        yield _study(test, "founders and others", nonfounders=True)
-        yield _study(test, "filters", maf=0.1, geno=0.04, hwe=0.01, mind=0.08)
-        yield _study(test, "confidence", ci=0.95)
-    yield from _regressions("linear")
-    yield from _regressions("logistic")
-    yield _study("logistic", "odds as logarithms", beta=True, ci=0.9, covariates=NUMERIC)
-    yield _study("logistic", "tolerance", tolerance=1e-4, covariates=NUMERIC)
-    yield _study("logistic", "few iterations", max_iterations=3, covariates=NUMERIC)
-    yield _study("logistic", "few people", {"people": 34}, covariates=NUMERIC[:1])
+# To the byte, on one machine
 
 
-def _regressions(test: str) -> Iterator[Study]:
-    for missing in ("exact", "mean"):
-        yield _study(test, f"{missing}: no covariate", missing=missing)
-        yield _study(test, f"{missing}: numbers", missing=missing, covariates=NUMERIC, ci=0.95)
-        yield _study(test, f"{missing}: levels", missing=missing, covariates=["age", SMOKER])
-        autosomes = {"places": (1, 2, 7)}
-        yield _study(test, f"{missing}: autosomes", autosomes, missing=missing, covariates=NUMERIC[:2])
-    yield _study(test, "hidden covariates", covariates=NUMERIC, hide_covar=True)
-    columns = ["pos", "a1freq", "test", "beta", "tz", "err"]
-    yield _study(test, "columns", covariates=["age"], glm_cols=columns)
-    yield _study(test, "cohorts apart", {"site": True}, covariates=["age", "site"], cohort_sums=True)
+def keep(file: Path, studies: Sequence[str]) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as out:
+        for place, content in everything(studies).items():
+            out.writestr(" / ".join(place), content)
 
 
-def _on_tables() -> Iterator[Study]:
-    asked = {"quantiles": [0.0, 0.05, 1 / 3, 0.5, 0.99], "elements": [1, 2, 17, -3, -1]}
-    for method in ("z-score", "min-max", "robust", "yeo-johnson", "quantiles", "summary"):
-        options = asked if method == "quantiles" else {}
-        for cohorts, people in ((3, 80), (4, 400)):
-            name = f"{method}: {cohorts} tables of {people} rows"
-            yield Study(name, method, options, cohorts, people=people)
+def kept(file: Path, studies: Sequence[str]) -> Found:
+    with zipfile.ZipFile(file) as archive:
+        places = {name: tuple(name.split(" / ")) for name in archive.namelist()}
+        return {(study, name): archive.read(at) for at, (study, name) in places.items() if study in studies}
 
 
-STUDIES = (*_on_variants(), *_on_tables())
+def unlike_bytes(before: Found, now: Found) -> Iterator[str]:
+    """What is not as it was kept, a line for each place."""
+    yield from _missing(before, now)
+    for place in before.keys() & now.keys():
+        was, found = before[place], now[place]
+        if was != found:
+            yield f"{' / '.join(place)}: SHA-256 {sha256(was)} before, now {sha256(found)}"
+            for number, each in enumerate(differences(lines_of(was), lines_of(found), exactly=True)):
+                if number < MOST_SHOWN:
+                    yield f"    {each}"
 
 
-def files_of(study: Study) -> Iterator[tuple[str, bytes]]:
-    """The names of a study's result files, and what is in them."""
-    panel, cohorts, plan = (_of_variants if study.test in TESTS else _of_tables)(study)
-    test = check(plan)
-    tables = run.run(plan, panel, cohorts)
-    for file in plan.files:
-        out = io.BytesIO()
-        test.files[file](out, panel, test.columns_for(file, tables), plan)
-        yield test.file_name(file, plan), out.getvalue()
+def _missing(before: Mapping[Place, object], now: Mapping[Place, object]) -> Iterator[str]:
+    for place in sorted(before.keys() ^ now.keys()):
+        yield f"{' / '.join(place)}: {'no longer there' if place in before else 'was not there before'}"
 
 
-def _plan(study: Study, **fields: Any) -> Plan:
-    base = {
-        "test": study.test,
-        "cohorts": study.cohorts,
-        "compensator_key": bytes(32).hex(),
-        **usual(study.test),
-    }
-    return Plan.from_json({**base, **study.plan, **fields})
+# By the digits, on any machine
 
 
-def _of_tables(study: Study) -> tuple[Panel, Sequence[Any], Plan]:
-    random = np.random.default_rng([study.cohorts, study.people])
-    shapes = (
-        lambda n: random.normal(37, 0.6, n),
-        lambda n: random.lognormal(2, 1.5, n),
-        lambda n: random.integers(0, 9, n).astype(float),
-        lambda n: random.normal(size=n) * 1e-9 - 4e-7,
-        lambda n: -random.exponential(3e5, n),
-    )
-    tables = []
-    for _ in range(study.cohorts):
-        values = np.column_stack([shape(study.people) for shape in shapes])
-        values[random.random(values.shape) < 0.04] = np.nan
-        tables.append(ArrayTable(values))
-    schema = [{"name": f"feature {k}", "unit": "mmol/l"} for k in range(len(shapes))]
-    return Panel.of([]), tables, _plan(study, schema=schema)
+def digits_of(study: str) -> dict[Place, Lines]:
+    """What is committed of a study.
+
+    Of questions how many there are of each kind, in order: what is in them follows from sums. Of consent the
+    words, but a digest where another study of the method has its words there.
+    """
+    found = {(study, name): lines_of(content) for name, content in run(study).files.items()}
+    found = {place: shortened(lines) for place, lines in found.items()}
+    kinds = Counter(kind for kind, _ in run(study).messages())
+    found[study, QUESTIONS] = [f"{kind} {number}" for kind, number in kinds.items()]
+    words, plan = list(consent(small(study))), small(study).plan
+    is_first = next(name for name in STUDIES if small(name).plan.test == plan.test) == study
+    found[study, CONSENT] = [plan.hash().hex(), *(words if is_first else [sha256("\n".join(words).encode())])]
+    return found
 
 
-def _of_variants(study: Study) -> tuple[Panel, Sequence[Any], Plan]:
-    panel = _panel(study)
-    random = np.random.default_rng([*study.name.encode()])
-    frequency = random.uniform(0.02, 0.6, len(panel))
-    cohorts = [_cohort(study, panel, frequency, random, first=k == 0) for k in range(study.cohorts)]
-    listed = {"panel_mode": "list", "panel_digest": panel.digest.hex()} if study.listed else {}
-    named = {"phenotype": "trait", "min_samples": 1, "min_per_class": 0, "chunk_size": 97, **listed}
-    return panel, cohorts, _plan(study, **{**named, **study.plan})
+def shortened(lines: Lines) -> Lines:
+    """The lines that are committed; the other ones by their number, and their letters by their number."""
+    found = [
+        line if len(line) <= MOST_LETTERS else f"{line[:MOST_LETTERS]} and {len(line) - MOST_LETTERS} letters"
+        for line in lines[:MOST_LINES]
+    ]
+    return [*found, f"and {more} lines"] if (more := len(lines) - MOST_LINES) > 0 else found
 
 
-def _panel(study: Study) -> Panel:
-    pairs = ((b"A", b"G"), (b"C", b"T"), (b"AT", b"A"), (b"0", b"C"))
-    chromosomes = np.sort(np.resize(study.places, VARIANTS))
-    return Panel.of((c, 1000 + 37 * k, b"rs%d" % k, *pairs[k % 4]) for k, c in enumerate(chromosomes))
+def unlike_digits(study: str) -> Iterator[str]:
+    """What of a study is not as it is committed."""
+    before = {place: lines for place, lines in committed(file_of(study)).items() if place[0] == study}
+    now = digits_of(study)
+    yield from _missing(before, now)
+    for place in before.keys() & now.keys():
+        for each in differences(before[place], now[place], exactly=place[1] in (QUESTIONS, CONSENT)):
+            yield f"{' / '.join(place)}: {each}"
 
 
-def _cohort(
-    study: Study, panel: Panel, frequency: np.ndarray, random: np.random.Generator, first: bool
-) -> ArrayCohort:
-    n, m = study.people + 3 * first, len(panel)
-    sex = random.choice([MALE, FEMALE, UNKNOWN_SEX], n, p=[0.48, 0.48, 0.04]).astype(np.uint8)
-    copies = random.binomial(2, frequency[:, None], (m, n))
-    on_x_or_y, on_mt = (np.isin(panel.chromosome, place)[:, None] for place in ((X, Y), MT))
-    copies[on_mt | (on_x_or_y & (sex == MALE))] &= ~1
-    missing = random.random((m, n)) < np.where(np.arange(m) % 3, 0, 0.07)[:, None]
-    genotypes = np.where(missing, -1, copies).astype(np.int8)
-    covariates = _covariates(study, n, random, first)
-    risk = (copies[:5] - 1.0).sum(axis=0) * 0.4 + random.normal(size=n)
-    trait = 120 + 9 * risk if study.test == "linear" else (risk > 0).astype(float)
-    trait[random.random(n) < 0.03] = np.nan
-    kept = missing.mean(axis=0) <= study.plan.get("mind", 1)
-    samples = Samples(trait, sex, random.random(n) < 0.8, kept, covariates)
-    return ArrayCohort(samples, genotypes, random.random(m) < 0.5)
+def file_of(study: str) -> Path:
+    return FOLDER / f"{small(study).plan.test}.txt"
 
 
-def _covariates(study: Study, n: int, random: np.random.Generator, first: bool) -> np.ndarray:
-    columns = []
-    for covariate in study.plan.get("covariates", []):
-        if covariate == SMOKER:
-            level = random.integers(0, 3, n)
-            columns += [level == 1, level == 2]
-        elif covariate == "site":
-            columns.append(np.full(n, first))
-        else:
-            columns.append(random.normal(60, 11, n) if covariate == "age" else random.normal(0, 0.02, n))
-    values = np.column_stack([np.asarray(column, float) for column in columns] or [np.zeros((n, 0))])
-    values[random.random(values.shape) < 0.02] = np.nan
-    return values
+def committed(file: Path) -> dict[Place, Lines]:
+    """What is in a committed file: sections, each with a study and a file, or the place of the same lines."""
+    found: dict[Place, Lines] = {}
+    for section in file.read_text(encoding="utf-8").split(f"\n{_HEAD}")[1:]:
+        head, *lines = section.split("\n")
+        place, _, same = head.partition(" = ")
+        study, name = place.split(" / ")
+        found[study, name] = found[_place(same)] if same else lines
+    return found
 
 
-def lines() -> Iterator[str]:
-    """A line for each study and file."""
-    for study in STUDIES:
-        for name, content in files_of(study):
-            yield f"{study.name}\t{name}\t{hashlib.sha256(content).hexdigest()}"
+def _place(text: str) -> Place:
+    study, name = text.split(" / ")
+    return study, name
+
+
+def commit() -> None:
+    """Make the committed files anew."""
+    FOLDER.mkdir(exist_ok=True)
+    for old in FOLDER.iterdir():
+        old.unlink()
+    for file in dict.fromkeys(map(file_of, STUDIES)):
+        written: dict[tuple[str, ...], Place] = {}
+        with file.open("w", encoding="utf-8", newline="\n") as out:
+            for study in (name for name in STUDIES if file_of(name) == file):
+                for place, lines in digits_of(study).items():
+                    before = written.setdefault(tuple(lines), place)
+                    head = " = ".join(map(" / ".join, dict.fromkeys([place, before])))
+                    out.write("\n".join(["", f"{_HEAD}{head}", *(lines if before == place else [])]))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Compare result files with earlier ones.")
-    parser.add_argument("--out", type=Path, help="write the lines here")
-    parser.add_argument("--against", type=Path, help="compare with these lines")
-    chosen = parser.parse_args()
-    found = list(lines())
-    if chosen.out:
-        chosen.out.write_text("".join(f"{line}\n" for line in found))
-    if chosen.against:
-        before = chosen.against.read_text().splitlines()
-        differing = sorted(set(found) ^ set(before))
-        for line in differing:
-            print("now   " if line in found else "before", line)
-        print(f"{len(STUDIES)} studies, {len(found)} files: {len(differing) or 'no'} lines differ")
-        sys.exit(bool(differing))
+    parser = argparse.ArgumentParser(description="Compare what studies ask, say and write with before.")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--keep", type=Path, metavar="FILE", help="keep it for --bytes")
+    what.add_argument("--bytes", type=Path, metavar="FILE", help="compare every byte with what was kept")
+    what.add_argument("--digits", action="store_true", help="compare numbers with the committed files")
+    what.add_argument("--commit", action="store_true", help="make the committed files anew")
+    parser.add_argument("studies", nargs="*", metavar="STUDY", help="beginnings of names; all without any")
+    asked = parser.parse_args()
+    studies = [name for name in STUDIES | OPTIONS if name.startswith(tuple(asked.studies) or "")]
+    if asked.commit:
+        commit()
+    elif asked.keep:
+        keep(asked.keep, studies)
+    else:
+        if asked.digits:
+            studies = [name for name in studies if name in STUDIES]
+            unlike = [line for study in studies for line in unlike_digits(study)]
+        else:
+            unlike = list(unlike_bytes(kept(asked.bytes, studies), everything(studies)))
+        print(*unlike, f"{len(studies)} studies: {'as before' if not unlike else 'not as before'}", sep="\n")
+        sys.exit(bool(unlike))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,8 @@ from unpooled_client.data.report import Report
 if TYPE_CHECKING:
     from client_trials import Platform
 
-sys.path.insert(0, str(Path(__file__).parent / "engine"))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE / "engine"), str(HERE.parents[1])]
 
 # The first call of a kernel compiles it, which takes longer than hypothesis lets an example take.
 settings.register_profile("kernels", deadline=None)

@@ -1,8 +1,9 @@
-"""Modules that tests share lie beside them."""
+"""Modules that tests share lie beside them, and in `tests`."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1])]

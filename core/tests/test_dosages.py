@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from small_studies import STUDIES, of_variants
 
+from tests.contract.studies import STUDIES, of_variants
 from unpooled import run
 from unpooled.algorithms import ALGORITHMS
 from unpooled.cohort import COPY, NO_DOSAGE

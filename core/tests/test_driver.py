@@ -1,144 +1,23 @@
-"""Branches: whatever is thrown away and run again goes on as if nothing had happened, or stops."""
+"""Branches: what is thrown away and run again goes on as if nothing had happened, or stops.
+
+That of every registered method is in `tests/contract/test_replay.py`; these procedures are made up.
+"""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from asking import follow, study_of
-from small_studies import STUDIES, of_variants
+from asking import follow
 
-from unpooled import alone, driver, run
-from unpooled.algorithms import questions_of, whole
+from unpooled import driver
 from unpooled.driver import CHANGED, Entry, Running
 from unpooled.errors import ProtocolError
-from unpooled.procedure import PROCEDURES, Asks, Call, Each, Go, Procedure, Rows, Study, procedure
-from unpooled.protocol import codec
+from unpooled.procedure import Asks, Each, Go, Procedure, Rows, Study, procedure
 from unpooled.question import Arrays, Count, Question
-
-# Every algorithm, with no branch in memory
-
-
-def run_from_store(call: Call[Any], study: Study, federation: Any, rows: list[Rows]) -> bytes:
-    """Run a branch that after every event is thrown away, and begun again from bytes; its value."""
-    name, arguments, journal = call.procedure.name, codec.encode(call.arguments), list[Entry]()
-
-    def stored() -> Call[Any]:
-        return PROCEDURES[name].call(study, arguments)
-
-    running = Running(stored(), federation.kinds)
-    outcome = running.go_on()
-    while True:
-        rows += outcome.rows
-        if outcome.replaced:
-            name, arguments, journal = running.call.procedure.name, codec.encode(running.call.arguments), []
-        if (waits := outcome.waits_for) is None:
-            return codec.encode(outcome.value)
-        asked = driver.digest(waits)
-        if isinstance(waits, Question):
-            came = driver.sums_bytes(waits, federation.total(waits))
-        else:
-            came = driver.values_bytes(run_from_store(one, study, federation, rows) for one in waits.calls)
-        running = Running.again(stored(), journal, federation.kinds, asked)
-        outcome = running.go_on(running.read(came))
-        journal.append(Entry(asked, came))
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_a_study_that_is_never_in_memory_has_the_same_results(name: str) -> None:
-    small = STUDIES[name]()
-    study = study_of(small.plan, small.panel)
-    once, again = (run._Federation(small.plan, small.cohorts, questions_of(small.plan)) for _ in range(2))
-    wanted: list[Rows] = []
-    alone.finished(whole(study), once, wanted)
-    rows: list[Rows] = []
-    run_from_store(whole(study), study, again, rows)
-    assert once.round == again.round  # nothing was asked twice
-    assert len(rows) == len(wanted)  # and nothing reported twice
-    found, tables = alone.collect(rows), run.run(small.plan, small.panel, small.cohorts)
-    assert found.keys() == tables.keys()
-    for table, columns in tables.items():
-        assert found[table].keys() == columns.keys()
-        for column, values in columns.items():
-            same = found[table][column]
-            assert (same.dtype, same.tobytes()) == (values.dtype, values.tobytes()), (table, column)
-
-
-def test_whatever_ends_has_a_value_that_can_be_kept() -> None:
-    """Those of neighbouring chunks are their ties: records that hold others, and arrays."""
-    small = of_variants("logistic", missing="mean", files=("assoc",))  # with leads, each would be `Watched`
-    federation = run._Federation(small.plan, small.cohorts, small.test.asks)
-    study, values = study_of(small.plan, small.panel), []
-    branch = Running(small.test.procedure(study), small.test.asks)
-    outcome = branch.go_on()
-    while outcome.waits_for is not None:
-        if isinstance(outcome.waits_for, Each):
-            came = []
-            for call in outcome.waits_for.calls:
-                value = alone.finished(call, federation, [])
-                values.append(kept := call.procedure.value(codec.encode(value)))
-                assert type(kept) is type(value) and codec.encode(kept) == codec.encode(value)
-                came.append(kept)
-            outcome = branch.go_on(came)
-        else:
-            outcome = branch.go_on(federation.total(outcome.waits_for))
-    assert {type(value).__name__ for value in values} == {"CovariatesModel", "tuple"}
-    assert {type(each).__name__ for value in values if isinstance(value, tuple) for each in value} == {
-        "Counted"
-    }
-
-
-def stored_of(call: Call[Any], study: Study, federation: Any, stored: dict[str, set[bytes]]) -> Any:
-    """Run a branch; its value. `stored` gets, by procedure, what a server keeps: calls, and values."""
-    running, came = Running(call, federation.kinds), None
-    while True:
-        stored.setdefault(running.call.procedure.name, set()).add(codec.encode(running.call.arguments))
-        outcome = running.go_on(came)
-        match outcome.waits_for:
-            case None:
-                stored[call.procedure.name].add(codec.encode(outcome.value))
-                return outcome.value
-            case Each(calls=calls):
-                came = [stored_of(one, study, federation, stored) for one in calls]
-            case asked:
-                came = federation.total(asked)
-
-
-READ = """
-import json, os, sys
-from unpooled.procedure import PROCEDURES
-for name, kept in json.load(sys.stdin).items():
-    if not (child := os.fork()):  # a process of its own for each, which has loaded none of the methods
-        for data in kept:
-            PROCEDURES[name].value(bytes.fromhex(data))
-        os._exit(0)
-    if os.waitpid(child, 0)[1]:
-        sys.exit(name)
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_a_process_that_has_loaded_no_method_reads_all_that_is_stored() -> None:
-    plain = [of_variants(test, files=("assoc",)) for test in ("chi-square", "linear", "logistic")]
-    stored: dict[str, set[bytes]] = {}
-    others = [*(name for name in STUDIES if "," not in name), "logistic, beside components", "linear, apart"]
-    for small in [*plain, *(STUDIES[name]() for name in others)]:
-        study = study_of(small.plan, small.panel)
-        federation = run._Federation(small.plan, small.cohorts, questions_of(small.plan))
-        stored_of(whole(study), study, federation, stored)
-    assert len(stored) > 40  # nearly every procedure that there is
-    kept = json.dumps({name: [data.hex() for data in each] for name, each in stored.items()})
-    subprocess.run([sys.executable, "-c", READ], input=kept, text=True, check=True)
-
-
-# Made-up procedures
 
 
 @dataclass(frozen=True)

@@ -102,13 +102,6 @@ def test_a_name_is_of_one_option() -> None:
         options.remember([Switch(name="beta", label="Another")])
 
 
-@pytest.mark.parametrize("test", sorted(ALGORITHMS))
-def test_every_option_has_words(test: str) -> None:
-    for option in ALGORITHMS[test].all_options:
-        assert option.label and option.wanted and option.label[0].isupper()
-        assert option.problem(option.default, Plan(**SOUND)) == ""
-
-
 def test_facts_say_what_is_asked() -> None:
     plan = Plan(
         **SOUND, maf=0.01, covariates=(Covariate("age"), Covariate("diet", ("a", "b"))), tolerance=1e-4

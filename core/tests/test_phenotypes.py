@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 from asking import followed
-from small_studies import STUDIES, of_variants
 
+from tests.contract.studies import STUDIES, of_variants
 from unpooled import question as questions
 from unpooled.algorithms import check, phenotypes, questions_of
 from unpooled.algorithms.phenotypes import (

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_studies import of_variants
 
+from tests.contract.studies import of_variants
 from unpooled.errors import UnpooledError
 from unpooled.formats import titles
 from unpooled.formats.reading import Report, neg_log10

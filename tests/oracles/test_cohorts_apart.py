@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from asking import followed
 from pooled import Quantities, quantities
-from small_studies import of_variants
 
+from tests.contract.studies import of_variants
 from unpooled.algorithms import check
 from unpooled.cohort import COPY, NO_DOSAGE, ArrayCohort, Samples
 from unpooled.errors import Refuse

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from books import answerer_of, asked, started_again
 
-from unpooled import question as questions
-from unpooled.algorithms import ALGORITHMS, usual, whole, with_chunks
+from tests.contract.runs import run_of
+from tests.contract.studies import NOBODY, Small
+from unpooled.algorithms import ALGORITHMS, usual, with_chunks
 from unpooled.algorithms.components.directions import Directions
 from unpooled.algorithms.components.questions import Multiply
 from unpooled.algorithms.ld.lead_questions import SumWithLeads
@@ -23,12 +24,10 @@ from unpooled.algorithms.learning.scores import SumScores
 from unpooled.algorithms.learning.wide_questions import ProjectColumns
 from unpooled.algorithms.polygenic.questions import Project, SumColumns, SumWithAlleles
 from unpooled.cohort import ArrayCohort, ArrayTable, Samples
-from unpooled.driver import Running
 from unpooled.panel import Panel
 from unpooled.plan import Plan
-from unpooled.procedure import Call, Each, Study
 from unpooled.protocol.messages import Roster
-from unpooled.question import Arrays, Question
+from unpooled.question import Question
 from unpooled.schema import Column
 from unpooled.words import Words
 from unpooled_client.study.rounds import Answerer
@@ -80,41 +79,14 @@ def _people(random: np.random.Generator) -> ArrayCohort:
     return ArrayCohort(samples, copies, np.zeros(VARIANTS, bool))
 
 
-def honest(plan: Plan, cohorts: list[Any]) -> list[Any]:
-    """All that an honest server asks in a study."""
-    kinds, found = ALGORITHMS[plan.test].asks, []
-
-    def run(call: Call[Any]) -> Any:
-        branch = Running(call, kinds)
-        outcome = branch.go_on()
-        while (waits := outcome.waits_for) is not None:
-            if isinstance(waits, Each):
-                outcome = branch.go_on([run(one) for one in waits.calls])
-                continue
-            found.append(waits)
-            answers = [questions.answer(waits, cohort) for cohort in cohorts]
-            sums = {name: sum(one[name] for one in answers) for name in answers[0]}
-            outcome = branch.go_on(_told(waits, sums) if waits.opens else sums)
-        return outcome.value
-
-    run(whole(Study(plan, lambda: Panel.of([]) if plan.of_tables else PANEL)))
-    return found
-
-
-def _told(question: Question, sums: Arrays) -> Arrays:
-    """Which sums are as large as asked for."""
-    assert question.opens is not None
-    least = question.thresholds()
-    return {question.opens.name: np.all([sums[name] >= least[name] for name in least], axis=0)}
-
-
 class Trial:
     """A cohort, and what an honest server would ask it."""
 
     def __init__(self, method: str) -> None:
         self.plan = plan_of(method)
         cohorts = cohorts_of(self.plan)
-        self.data, self.honest = cohorts[0], honest(self.plan, cohorts)
+        panel = NOBODY if self.plan.of_tables else PANEL
+        self.data, self.honest = cohorts[0], run_of(Small(self.plan, panel, cohorts)).questions
         roster = Roster(tuple((name, bytes(31) + name.encode()) for name in "GOT"))
         terms = Terms("s", "T", self.plan, self.plan.hash(), roster, roster.hash(), False)
         self.own = answerer_of(terms)

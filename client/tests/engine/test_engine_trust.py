@@ -13,7 +13,7 @@ import pytest
 from books import answerer_of, asked, started_again
 
 from unpooled import question as questions
-from unpooled.algorithms import ALGORITHMS, questions_of
+from unpooled.algorithms import ALGORITHMS
 from unpooled.algorithms.chi_square import Census
 from unpooled.algorithms.presence import Presence
 from unpooled.cohort import ArrayCohort, Samples
@@ -431,22 +431,6 @@ def test_values_of_single_people_stand_in_the_table_only_where_they_are_sent(pla
     for missing, sent in (("exact", True), ("mean", False)):
         table = leaving(replace(plan, **LINEAR, missing=missing))
         assert any("single people" in line.detail for line in table) == sent
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [{}, {"panel_mode": "list", "panel_digest": bytes(32)}, LINEAR, LINEAR | {"missing": "exact"}],
-    ids=["names", "list", "linear", "exact"],
-)
-def test_the_consent_table_has_every_declared_array(plan: Plan, changes: dict[str, Any]) -> None:
-    changed = replace(plan, **changes)
-    table = leaving(changed)
-    for step in questions_of(changed):
-        for array in step.sends_under(changed):
-            line = next(line for line in table if line.what == f"{step.title}: {array.name}")
-            assert (line.detail, line.form) == (array.meaning, "masked")
-    in_clear = {line.what for line in table if line.form == "in clear"}
-    assert ("List of variants" in in_clear) == (changed.panel_mode == "names")
 
 
 def test_gaussian_masks_are_called_what_they_are(plan: Plan) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
@@ -14,7 +13,6 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from unpooled.algorithms import TESTS
 from unpooled.algorithms.methods import Run, methods
 from unpooled.algorithms.shared.summary import Summary
 from unpooled.facts import plan_facts
@@ -23,7 +21,6 @@ from unpooled.parties import what_parties_get
 from unpooled.plan import Covariate, Plan
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.messages import Roster
-from unpooled.question import Question
 from unpooled_client.commands.review import command
 from unpooled_client.commands.screen import LineScreen
 from unpooled_client.data.options import DataOptions
@@ -183,15 +180,6 @@ def test_the_page_stands_by_itself_and_names_everything(one_operator: bool) -> N
         ("not blind" in found.text) == ("whoever runs server and compensator" in found.text) == one_operator
     )
     assert ("not what this cohort added" in found.text) != one_operator
-
-
-ONE_PERSON = re.compile(r"that person's|single people|single values")
-
-
-@pytest.mark.parametrize("kind", sorted({kind for test in TESTS.values() for kind in test.asks}, key=str))
-def test_what_may_be_of_one_person_is_declared_as_it_is_said(kind: type[Question]) -> None:
-    for array in kind.sends:
-        assert array.of_one == bool(ONE_PERSON.search(array.learns)), array.name
 
 
 def test_five_lines_say_whom_what_who_how_much_and_what_not() -> None:

@@ -10,21 +10,18 @@ import numpy as np
 import pytest
 from books import answerer_of, asked, started_again
 
-from unpooled import opening
+from tests.contract.runs import run_of
+from tests.contract.studies import NOBODY, Small
 from unpooled import question as questions
 from unpooled.algorithms import METHODS, usual
 from unpooled.algorithms.learning import FITS
 from unpooled.algorithms.tables.order import Narrow
 from unpooled.cohort import ArrayTable
-from unpooled.driver import Running
 from unpooled.facts import plan_facts
-from unpooled.leaving import what_leaves
-from unpooled.panel import Panel
 from unpooled.plan import Plan
-from unpooled.procedure import Call, Each, Study
 from unpooled.protocol.messages import Roster
 from unpooled.protocol.problems import Problem
-from unpooled.question import Arrays, Question
+from unpooled.question import Question
 from unpooled.schema import Column
 from unpooled.shared_options import BITS, OPENS, SUMS
 from unpooled.words import Words
@@ -59,25 +56,9 @@ of_each_study = pytest.mark.parametrize(("method", "changes"), STUDIES)
 
 
 def honest(method: str, **changes: Any) -> list[Question]:
-    """All that an honest server asks in a study, as cohorts receive it."""
-    test, plan = METHODS[method], plan_of(method, **changes)
-    tables, found = tables_of(plan), []
-
-    def run(call: Call[Any]) -> Any:
-        branch = Running(call, test.asks)
-        outcome = branch.go_on()
-        while (waits := outcome.waits_for) is not None:
-            if isinstance(waits, Each):
-                outcome = branch.go_on([run(one) for one in waits.calls])
-                continue
-            found.append(question := questions.decode(questions.encode(waits), test.asks))
-            answers = [question.local(table) for table in tables]
-            sums = {name: sum(one[name] for one in answers) for name in answers[0]}
-            outcome = branch.go_on(told(question, plan, sums) if question.opens else sums)
-        return outcome.value
-
-    run(test.procedure(Study(plan, lambda: Panel.of([]))))
-    return found
+    """All that an honest server asks in a study."""
+    plan = plan_of(method, **changes)
+    return run_of(Small(plan, NOBODY, tables_of(plan))).questions
 
 
 def tables_of(plan: Plan) -> list[ArrayTable]:
@@ -88,12 +69,6 @@ def tables_of(plan: Plan) -> list[ArrayTable]:
     if not is_fitted:
         return [ArrayTable(part) for part in values]
     return [METHODS[plan.test].prepared(ArrayTable(part, words={"ill": ill}), plan) for part in values]
-
-
-def told(question: Question, plan: Plan, sums: Arrays) -> Arrays:
-    """What is told of sums that are compared."""
-    scheme = plan.scheme(question.ring_bits)
-    return opening.alone(question, questions.pack(question, sums, scheme, 1, b""), scheme)
 
 
 LARGE = np.array([0, 1101])
@@ -230,31 +205,7 @@ def test_order_statistics_are_those_that_were_asked_for_first(method: str) -> No
         late.share(asked(other), other, table)
 
 
-@of_each_study
-def test_the_consent_table_has_every_declared_array(method: str, changes: dict[str, str]) -> None:
-    plan = plan_of(method, **changes)
-    table = what_leaves(plan)
-    for kind in METHODS[method].asks:
-        for array in kind.sends_under(plan):
-            (line,) = {line for line in table if line.what == f"{kind.title}: {array.name}"}
-            assert (line.detail, line.form) == (array.meaning, "masked")
-    (agreed,) = (line for line in table if line.what == "Digest of the plan")
-    assert ("no other is written" in agreed.detail) == (method in ("quantiles", "summary", *MODELS))
-
-
 def test_a_study_of_quantiles_says_whose_values_it_tells() -> None:
     rows = dict(plan_facts(plan_of("quantiles")).all)
     assert rows["Quantiles"].startswith("0.5 of each column") and "single person's value" in rows["Elements"]
     assert "Elements" not in dict(plan_facts(plan_of("z-score")).all)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_consent_and_privacy_page_say_which_single_values_become_known(method: str) -> None:
-    """Sums over all tell none; whatever rests on thresholds tells some."""
-    plan = plan_of(method)
-    tells = dict(plan_facts(plan).all).get("Values of single people", "")
-    lines = [line for line in what_leaves(plan) if line.what == "Values of single people"]
-    assert bool(tells) == bool(lines) == (method not in ("z-score", "encode", *MODELS))
-    assert all(tells in line.detail and "the server" in line.readable_by for line in lines)
-    extremes = "the smallest and the largest" in tells
-    assert extremes == (method in ("min-max", "yeo-johnson", "summary"))

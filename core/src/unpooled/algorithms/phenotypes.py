@@ -162,6 +162,9 @@ class OfPhenotype(Question):
     def fits_panel(self, chromosomes: np.ndarray, plan: Plan) -> bool:
         return super().fits_panel(chromosomes, self._of_one(plan))
 
+    def follows(self) -> tuple[str, ...]:
+        return tuple(_named(name, self.name_of_phenotype) for name in super().follows())
+
     def local(self, cohort: Cohort) -> Arrays:
         return super().local(self._view(cohort))
 
@@ -189,10 +192,15 @@ def kind_of(kind: type[Question], place: int, phenotype: str) -> type[Question]:
     known = _kinds.get((kind, place, phenotype))
     if known is not None:
         return known
-    named = {"name": f"{kind.name} of {phenotype}", "title": f"{kind.title} ({phenotype})"}
+    named = {"name": _named(kind.name, phenotype), "title": f"{kind.title} ({phenotype})"}
     about = {"place_of_phenotype": place, "name_of_phenotype": phenotype, "__module__": kind.__module__}
     made: type[Question] = type(kind.__name__, (OfPhenotype, kind), named | about)
     return _kinds.setdefault((kind, place, phenotype), made)
+
+
+def _named(kind: str, phenotype: str) -> str:
+    """The name of the kind of questions that asks the same about one phenotype."""
+    return f"{kind} of {phenotype}"
 
 
 def kinds_of(plan: Plan, asks: Sequence[type[Question]]) -> Iterator[type[Question]]:

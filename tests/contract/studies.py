@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import encoding_studies
-import models
 import numpy as np
-from normalizing import NOBODY, plan_of
 
-from unpooled.algorithms import ALGORITHMS, FITS, METHODS, with_chunks
+from unpooled.algorithms import ALGORITHMS, FITS, METHODS, check, usual, with_chunks
 from unpooled.algorithms.algorithm import Algorithm
 from unpooled.algorithms.learning.names import OF_CLASSES
 from unpooled.algorithms.learning.questions import MOST_COLUMNS
@@ -19,18 +16,23 @@ from unpooled.algorithms.learning.reading import Examples
 from unpooled.algorithms.phenotypes import required
 from unpooled.algorithms.shared.conditions import conditioned
 from unpooled.algorithms.tables.encoding.coding import coded
-from unpooled.cohort import COPY, FEMALE, MALE, NO_DOSAGE, ArrayCohort, ArrayTable, Samples
+from unpooled.cohort import COPY, FEMALE, MALE, NO_DOSAGE, UNKNOWN_SEX, ArrayCohort, ArrayTable, Samples
 from unpooled.dosage_option import FILES
 from unpooled.panel import Panel
 from unpooled.plan import SUMS_FILE, Covariate, Plan
-from unpooled.schema import Column
-from unpooled.shared_options import BITS, OPENS
+from unpooled.schema import CATEGORY, OUTCOME, Column
+from unpooled.shared_options import BITS, OPENS, SUMS
 from unpooled.words import Words
+
+from ..one_more.one_more_test import ONE_MORE
 
 COHORTS, PEOPLE = 3, 60
 CHROMOSOMES = (1, 22, 23, 24, 26)
 EACH = 7
 COVARIATES = (Covariate("age"), Covariate("smoker", ("never", "once", "now")))
+SITE = Covariate("site", ("elsewhere", "here"))
+"""Tells the first cohort from the others."""
+NOBODY = Panel.of([])
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +48,12 @@ class Small:
         return ALGORITHMS[self.plan.test]
 
 
-def of_variants(test: str, **changes: Any) -> Small:
-    """Chunks of four variants, some of them ties: two that are fitted, and two that only filters see."""
+def of_variants(test: str, odd: bool = False, **changes: Any) -> Small:
+    """Chunks of four variants, some of them ties: two that are fitted, and two that only filters see.
+
+    `odd`: whether some people are no founders or of unknown sex, and calls and covariates are missing at
+    random.
+    """
     plan = Plan(
         **{
             "test": test,
@@ -64,12 +70,16 @@ def of_variants(test: str, **changes: Any) -> Small:
         }
         | changes
     )
-    panel = Panel.of([(c, 1 + k, b"rs%d_%d" % (c, k), b"A", b"G") for c in CHROMOSOMES for k in range(EACH)])
-    cohorts = [conditioned(required(cohort, plan), panel, plan) for cohort in _cohorts(plan, panel)]
+    panel = panel_of(CHROMOSOMES)
+    cohorts = [conditioned(required(cohort, plan), panel, plan) for cohort in _cohorts(plan, panel, odd)]
     return Small(with_chunks(plan), panel, cohorts)
 
 
-def _cohorts(plan: Plan, panel: Panel) -> list[ArrayCohort]:
+def panel_of(chromosomes: Sequence[int]) -> Panel:
+    return Panel.of([(c, 1 + k, b"rs%d_%d" % (c, k), b"A", b"G") for c in chromosomes for k in range(EACH)])
+
+
+def _cohorts(plan: Plan, panel: Panel, odd: bool) -> list[ArrayCohort]:
     random = np.random.default_rng(7)
     n, m = plan.cohorts * PEOPLE, len(panel)
     copies = random.binomial(2, random.uniform(0.2, 0.5, m)[:, None], (m, n)).astype(np.int8)
@@ -83,10 +93,17 @@ def _cohorts(plan: Plan, panel: Panel) -> list[ArrayCohort]:
     phenotype[::29] = np.nan
     age, smoker = random.normal(50, 9, n), random.integers(0, 3, n)
     given = len(plan.covariate_columns) - len(plan.condition) - plan.components
-    covariates = np.column_stack([age, smoker == 1, smoker == 2])[:, :given]
+    covariates = np.column_stack([age, smoker == 1, smoker == 2]).astype(float)[:, :given]
+    if SITE in plan.covariates:
+        covariates[:, -1] = np.arange(n) < PEOPLE
     sex = random.choice([MALE, FEMALE], n).astype(np.uint8)
-    everyone = np.ones(n, bool)
-    samples = [phenotype, sex, everyone, everyone, covariates.astype(float)]
+    founders, everyone = np.ones(n, bool), np.ones(n, bool)
+    if odd:
+        sex[::23], founders[::5] = UNKNOWN_SEX, False
+        copies[::3][random.random(copies[::3].shape) < 0.07] = -1
+        covariates[random.random(covariates.shape) < 0.02] = np.nan
+        everyone = (copies < 0).mean(axis=0) <= plan.mind
+    samples = [phenotype, sex, founders, everyone, covariates]
     further = [_another(phenotype, number) for number, _ in enumerate(plan.phenotypes)]
     return [
         ArrayCohort(
@@ -111,14 +128,40 @@ def _another(phenotype: np.ndarray, number: int) -> np.ndarray:
     return found
 
 
+def plan_of(test: str, schema: Sequence[Column], cohorts: int, **changes: Any) -> Plan:
+    """A plan of tables in which whatever is not said is as usual."""
+    named: dict[str, Any] = {
+        "test": test, "cohorts": cohorts, "compensator_key": bytes(32), "schema": tuple(schema), **usual(test)
+    }  # fmt: skip
+    plan = Plan(**{**named, "files": tuple(named["files"]), **changes})
+    check(plan)
+    return plan
+
+
+def nothing_said(test: str, **said: Any) -> Plan:
+    """The plan of somebody who types nothing but what it is about, and this."""
+    method = ALGORITHMS[test]
+    ward = {"name": "ward", "type": CATEGORY, "encoding": "one-hot", "levels": ["a", "b"]}
+    classes = {"type": CATEGORY, "levels": ["no", "yes"]} if test in OF_CLASSES else {}
+    outcome = [{"name": "died", "role": OUTCOME, **classes}] if test in FITS else []
+    schema = [ward if method.column_type == CATEGORY else "glucose", *outcome]
+    about: dict[str, Any] = {"schema": schema} if test in METHODS else {"phenotype": "asthma"}
+    named = {"test": test, "cohorts": COHORTS, "compensator_key": bytes(32).hex()}
+    return Plan.from_json({"phenotype": "", **usual(test), **named, **about, **said})
+
+
 def of_tables(method: str, **changes: Any) -> Small:
-    """A table of three features, one of them skewed."""
-    if method == "quantiles":
-        changes |= {"quantiles": (0.3,), "elements": (1, -2)}
-    values = np.random.default_rng(8).lognormal(size=(COHORTS, 40, 3))
-    values[:, :, 0] -= 300.0
+    """A table of six features of different shapes: some with missing values, with ties, very small, large."""
+    random = np.random.default_rng(8)
+    lognormal = random.lognormal(size=(COHORTS, 40, 3)) - [300, 0, 0]
+    ties, tiny = random.integers(0, 9, (COHORTS, 40)), random.normal(size=(COHORTS, 40)) * 1e-9 - 4e-7
+    values = np.dstack([lognormal, ties, tiny, -random.exponential(3e5, (COHORTS, 40))])
     values[:, ::11, 1] = np.nan
-    return Small(plan_of(method, 3, COHORTS, **changes), NOBODY, [ArrayTable(part) for part in values])
+    if method == "quantiles":
+        changes |= {"quantiles": (0.0, 0.05, 1 / 3, 0.5, 0.99), "elements": (1, 2, 17, -3, -1)}
+    columns = [Column(f"feature {k}", unit="mmol/l") for k in range(values.shape[2])]
+    plan = plan_of(method, columns, COHORTS, **{OPENS.name: SUMS} | changes)
+    return Small(plan, NOBODY, [ArrayTable(part) for part in values])
 
 
 def rows_of(table: ArrayTable, rows: slice) -> ArrayTable:
@@ -133,6 +176,14 @@ def rows_of(table: ArrayTable, rows: slice) -> ArrayTable:
     return replace(found, classes=found.classes[rows], patients=patients, folds=found.folds[rows])
 
 
+def table_of(plan: Plan, cells: Mapping[str, Any]) -> ArrayTable:
+    """A cohort's table as its client would have read it, from its columns by title."""
+    method = check(plan)
+    values = np.column_stack([np.asarray(cells[feature.title], float) for feature in plan.features])
+    words = {c.title: Words.of(cells[c.title]) for c in plan.schema if method.reads_words(c)}
+    return method.prepared(ArrayTable(values, words), plan)
+
+
 def of_model(method: str, outcome: str = "number", nobodys: int = 1) -> Small:
     """Two numbers, three categories with levels that nobody has, and patients of two rows each."""
     levels = ("a", "b", "c", *(f"nobody's {k}" for k in range(nobodys)))
@@ -142,11 +193,12 @@ def of_model(method: str, outcome: str = "number", nobodys: int = 1) -> Small:
     ]
     columns = [*words, Column("id", "text", role="patient")]
     files = tuple(file for file in ALGORITHMS[method].files if nobodys == 1 or file != SUMS_FILE)
-    schema = models.schema_of(2, outcome, *columns)
+    classes = {} if outcome == "number" else {"type": "category", "levels": tuple(outcome.split("|"))}
+    schema = [Column("x0"), Column("x1"), *columns, Column("y", role="outcome", **classes)]
     more: dict[str, Any] = {"validation_folds": 2, "files": files, "missing_words": "rest"}
     if nobodys > 1:  # large penalties are solved in the few rounds that so few people allow
         more["penalties"] = (1e3, 1e4)
-    plan = models.plan_of(method, schema, COHORTS + 1, **more)
+    plan = plan_of(method, schema, COHORTS + 1, **more)
     random, tables = np.random.default_rng(9), []
     for cohort in range(plan.cohorts):
         x = random.normal(size=(400, 2))
@@ -155,11 +207,11 @@ def of_model(method: str, outcome: str = "number", nobodys: int = 1) -> Small:
             if outcome == "number"
             else random.choice(outcome.split("|"), 400)
         )
-        cells = {**models.cells_of(x, y), "id": [f"{cohort}-{k // 2}" for k in range(400)]}
+        cells = {"x0": x[:, 0], "x1": x[:, 1], "y": y, "id": [f"{cohort}-{k // 2}" for k in range(400)]}
         cells |= {column.title: random.choice([*"abcd", ""], 400).tolist() for column in words}
         if nobodys == 1:
             cells[words[2].title] = ["d", *random.choice([*"abc"], 399).tolist()]  # few have another
-        tables.append(models.table_of(cells, plan))
+        tables.append(table_of(plan, cells))
     return Small(plan, NOBODY, tables)
 
 
@@ -176,14 +228,14 @@ def of_words(*encodings: str, few: bool = False, **searched: Any) -> Small:
     ]
     for k in (0, 3) if searched else ():
         columns[k] = replace(columns[k], levels=(), **searched)
-    plan = encoding_studies.plan_of([*columns, Column("y")], COHORTS, folds=2)
+    plan = plan_of("encode", [*columns, Column("y")], COHORTS, folds=2)
     random = np.random.default_rng(9)
     tables = []
     for _ in range(COHORTS):
         others, n = ("d", 1) if few else ("", 0)
         drawn = [*"abc"] if few else [*"abcd", ""]
         words = {c.title: [*others, *random.choice(drawn, 400 - n).tolist()] for c in columns}
-        tables.append(encoding_studies.table_of(words, random.normal(5, 2, (400, 1)), plan))
+        tables.append(table_of(plan, {**words, "y": random.normal(5, 2, 400)}))
     return Small(plan, NOBODY, coded(tables, plan))
 
 
@@ -288,3 +340,6 @@ STUDIES: dict[str, Callable[[], Small]] = {
     "encode, of few others": lambda: of_words("one-hot", few=True),
     "encode, without a dictionary": lambda: of_words("ngrams:4"),
 }
+
+EVERY = STUDIES | {"one more": lambda: of_variants(ONE_MORE.name)}
+"""And one of a test that only tests know, where it is registered."""

@@ -6,27 +6,22 @@ Consent screen, ledger, progress, the client's book and the documentation rest o
 from __future__ import annotations
 
 import dataclasses
-import functools
-import io
 import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from asking import Followed, followed
-from small_studies import STUDIES, Small
 
 from unpooled import question as questions
-from unpooled import run, sizes
 from unpooled.algorithms import ALGORITHMS, FITS, TESTS, questions_of
 from unpooled.algorithms.components.questions import ASKS_FIRST, KeepScores
-from unpooled.algorithms.phenotypes import tables_of
-from unpooled.algorithms.result_files import report_name, result_files
 from unpooled.alone import after
 from unpooled.leaving import most_bytes_of
 from unpooled.question import Question, Real
-from unpooled.sizes import Sizes
+
+from .runs import run, sizes_of, small
+from .studies import EVERY, STUDIES
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = {
@@ -41,23 +36,8 @@ PAGES = {
 LEAVES = {"pca": "components"}
 """Under which name the documentation has what leaves a cohort, if not under the algorithm's."""
 
-of_each_study = pytest.mark.parametrize("name", STUDIES)
+of_each_study = pytest.mark.parametrize("name", EVERY)
 of_each_algorithm = pytest.mark.parametrize("name", ALGORITHMS)
-
-
-@functools.cache
-def small(name: str) -> Small:
-    return STUDIES[name]()
-
-
-@functools.cache
-def asked(name: str) -> Followed:
-    """Everything that a study asks, with its sums."""
-    return followed(small(name).plan, small(name).panel, small(name).cohorts)
-
-
-def sizes_of(one: Small) -> Sizes:
-    return sizes.of_panel(one.panel, one.plan.autosomes) if one.plan.test in TESTS else {}
 
 
 def plain(value: Any) -> bool:
@@ -70,13 +50,13 @@ def plain(value: Any) -> bool:
 
 
 def test_every_algorithm_has_a_study_here() -> None:
-    assert {small(name).plan.test for name in STUDIES} == ALGORITHMS.keys()
+    assert {small(name).plan.test for name in EVERY} == ALGORITHMS.keys()
 
 
 @of_each_study
 def test_questions_travel_and_hold_nothing_else(name: str) -> None:
     plan, kinds = small(name).plan, questions_of(small(name).plan)
-    for question in asked(name).questions:
+    for question in run(name).questions:
         message = questions.encode(question)
         received = questions.decode(message, kinds)
         assert type(received) is type(question) and questions.encode(received) == message
@@ -87,11 +67,12 @@ def test_questions_travel_and_hold_nothing_else(name: str) -> None:
 
 @of_each_study
 def test_cohorts_send_what_is_declared(name: str) -> None:
-    one = small(name)
+    """The first question of each kind; shapes, counts and bounds of all were looked at in its run."""
+    one, met = small(name), set[type[Question]]()
     cohorts = list(one.cohorts)
-    for question in asked(name).questions:
+    for question in run(name).questions:
         scheme = one.plan.scheme(question.ring_bits)
-        for cohort in cohorts:
+        for cohort in cohorts if type(question) not in met else ():
             answer = questions.answer(question, cohort)
             assert answer.keys() == {array.name for array in question.sends}
             for array in question.sends:
@@ -100,13 +81,14 @@ def test_cohorts_send_what_is_declared(name: str) -> None:
                 assert answer[array.name].dtype.kind in kind, array.name
             share = questions.pack(question, answer, scheme, one.plan.cohorts, bytes(32))
             assert len(share) == questions.words(question, scheme)
+        met.add(type(question))
         cohorts = [after(question, cohort) for cohort in cohorts]
 
 
 @of_each_study
 def test_columns_that_are_named_are_as_many_as_the_rows(name: str) -> None:
     plan = small(name).plan
-    for question in asked(name).questions:
+    for question in run(name).questions:
         if named := question.columns_under(plan):
             assert {questions.shape(question, array)[0] for array in question.sends} == {len(named)}
 
@@ -116,7 +98,7 @@ def test_what_is_foreseen_is_what_is_asked_or_more(name: str) -> None:
     one = small(name)
     known, of = sizes_of(one), one.plan
     for kind in questions_of(of):
-        met = [question for question in asked(name).questions if type(question) is kind]
+        met = [question for question in run(name).questions if type(question) is kind]
         foreseen = kind.foreseen(of, known)
         assert foreseen is not None
         scheme, expected = of.scheme(kind.ring_bits), list(foreseen.questions)
@@ -136,27 +118,15 @@ def test_what_is_foreseen_is_what_is_asked_or_more(name: str) -> None:
 @of_each_study
 def test_an_array_that_the_plan_does_not_have_is_empty(name: str) -> None:
     plan = small(name).plan
-    for question in asked(name).questions:
+    for question in run(name).questions:
         for array in set(question.sends) - set(question.sends_under(plan)):
             assert math.prod(questions.shape(question, array)) == 0, array.name
 
 
 @of_each_study
-def test_nothing_is_asked_more_often_than_it_says(name: str) -> None:
-    """As the book of a cohort counts it."""
-    counts: dict[tuple[str, str, int], int] = {}
-    for question in asked(name).questions:
-        asking = question.asking()
-        for item in [-1] if asking.items is None else asking.items.tolist():
-            key = (question.name, asking.search, item)
-            counts[key] = counts.get(key, 0) + 1
-            assert counts[key] <= asking.most, key
-
-
-@of_each_study
 def test_kinds_come_in_the_order_in_which_they_are_listed(name: str) -> None:
     listed = questions_of(small(name).plan)
-    met = list(dict.fromkeys(map(type, asked(name).questions)))
+    met = list(dict.fromkeys(map(type, run(name).questions)))
     assert met == [kind for kind in listed if kind in met]
 
 
@@ -164,7 +134,7 @@ def test_kinds_come_in_the_order_in_which_they_are_listed(name: str) -> None:
 def test_every_kind_that_is_listed_is_asked_in_some_study(name: str) -> None:
     plans = {study: small(study).plan for study in STUDIES}
     studies = [study for study, plan in plans.items() if plan.test == name and not plan.phenotypes]
-    met = {type(question) for study in studies for question in asked(study).questions}
+    met = {type(question) for study in studies for question in run(study).questions}
     if KeepScores in met:  # asked before a regression if its plan wants components
         assert set(ASKS_FIRST) <= met
         met -= set(ASKS_FIRST) - set(ALGORITHMS[name].asks)
@@ -188,29 +158,6 @@ def test_people_are_told_of_everything(name: str) -> None:
         for array in kind.sends:
             assert array.meaning.strip() and array.learns.strip(), array.name
             assert not isinstance(array, Real) or array.fraction_bits, array.name
-
-
-@of_each_study
-def test_every_file_has_a_writer_that_writes(name: str) -> None:
-    one = small(name)
-    tables = run.run(one.plan, one.panel, one.cohorts)
-    assert set(one.plan.files) <= set(one.test.files) and set(one.test.usual_files) <= set(one.test.files)
-    for plan in one.plan.each:
-        own = tables_of(one.plan, tables, plan.phenotype)
-        for file in plan.files:
-            one.test.files[file](out := io.BytesIO(), one.panel, one.test.columns_for(file, own), plan)
-            assert out.getvalue(), file
-        summary = one.test.summarise(own)
-        assert (summary is not None) == (one.plan.test in TESTS)
-    names = [report_name(file, plan) for plan in one.plan.each for file in plan.files]
-    assert len(set(names)) == len(names)
-    assert set(names) < set(result_files(one.plan))
-
-
-@of_each_algorithm
-def test_every_file_is_written_in_some_study(name: str) -> None:
-    studies = [small(study) for study in STUDIES if small(study).plan.test == name]
-    assert {file for one in studies for file in one.plan.files} == set(ALGORITHMS[name].files)
 
 
 @of_each_algorithm

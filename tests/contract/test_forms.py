@@ -1,35 +1,32 @@
-"""Templates: values that the options of their algorithm take, and that differ from the usual."""
+"""What people choose from: every option says what it is; a template sets what is not so anyway."""
 
 from __future__ import annotations
 
 import pytest
 
-from unpooled.algorithms import ALGORITHMS, FITS, METHODS, check, usual
+from unpooled.algorithms import ALGORITHMS, check
 from unpooled.algorithms.algorithm import Algorithm
-from unpooled.algorithms.learning.names import OF_CLASSES
 from unpooled.facts import plan_facts
-from unpooled.plan import Plan
-from unpooled.schema import CATEGORY
 from unpooled.templates import Template
+
+from ..one_more.one_more_test import ONE_MORE
+from .studies import nothing_said
 
 OFFERED = [(template, method) for method in ALGORITHMS.values() for template in method.templates]
 NAMES = [template.name for template, _ in OFFERED]
 
 
-def plan_of(template: Template, method: Algorithm) -> Plan:
-    """The plan of somebody who chooses the template, and types nothing but what is asked about."""
-    words = {"name": "ward", "type": "category", "encoding": "one-hot", "levels": ["a", "b"]}
-    column = words if method.column_type == CATEGORY else "glucose"
-    classes = {"type": "category", "levels": ["no", "yes"]} if method.name in OF_CLASSES else {}
-    outcome = [{"name": "died", "role": "outcome", **classes}] if method.name in FITS else []
-    about = {"schema": [column, *outcome]} if method.name in METHODS else {"phenotype": "asthma"}
-    said = {"test": method.name, "cohorts": 3, "compensator_key": bytes(32).hex()}
-    return Plan.from_json({"phenotype": "", **usual(method.name), **said, **about, **template.plan})
+@pytest.mark.parametrize("test", [*ALGORITHMS, ONE_MORE.name])
+def test_every_option_has_words(test: str) -> None:
+    plan = nothing_said(test)
+    for option in ALGORITHMS[test].all_options:
+        assert option.label and option.wanted and option.label[0].isupper()
+        assert option.problem(option.default, plan) == ""
 
 
 @pytest.mark.parametrize(("template", "method"), OFFERED, ids=NAMES)
 def test_a_template_is_a_plan_of_its_algorithm(template: Template, method: Algorithm) -> None:
-    plan = plan_of(template, method)
+    plan = nothing_said(method.name, **template.plan)
     assert check(plan) is method
     assert plan.files == (template.files or method.usual_files)
 
@@ -48,6 +45,6 @@ def test_each_has_a_name_of_its_own() -> None:
 
 def test_ten_components_are_what_the_cohorts_read_in_the_plan() -> None:
     ((template, method),) = [each for each in OFFERED if each[0].name == "logistic-components"]
-    said = str(plan_facts(plan_of(template, method)).model)
+    said = str(plan_facts(nothing_said(method.name, **template.plan)).model)
     assert template.covariates == tuple(f"PC{number}" for number in range(1, 11))
     assert ", ".join(template.covariates) in said

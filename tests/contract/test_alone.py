@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_studies import STUDIES, Small, rows_of
 
 from unpooled.algorithms import METHODS
 from unpooled.algorithms.ld.leads import LINKAGE
@@ -15,6 +14,9 @@ from unpooled.algorithms.learning.performance import PERFORMANCE, RANGES
 from unpooled.errors import Refuse
 from unpooled.plan import OwnPlan, Plan, PlanError
 from unpooled.run import run, run_alone
+
+from .runs import small
+from .studies import STUDIES, Small, rows_of
 
 
 def beside_nobody(small: Small) -> list[Any]:
@@ -45,11 +47,11 @@ def _has_any(name: str, *words: str) -> bool:
     [name for name in STUDIES if not _has_any(name, *_NOT_HERE) and not name.startswith(_BY_CARRIERS)],
 )
 def test_a_cohort_alone_is_a_study_that_nobody_else_is_in(name: str) -> None:
-    small = STUDIES[name]()
-    with_sums = replace(small.plan, options=(*small.plan.options, SUMS))
-    plan = OwnPlan(**vars(small.plan)) if small.plan.of_tables else with_sums  # without floors of values
-    together = run(plan, small.panel, beside_nobody(small))
-    alone = run_alone(small.plan, small.panel, small.cohorts[0])
+    one = small(name)
+    with_sums = replace(one.plan, options=(*one.plan.options, SUMS))
+    plan = OwnPlan(**vars(one.plan)) if one.plan.of_tables else with_sums  # without floors of values
+    together = run(plan, one.panel, beside_nobody(one))
+    alone = run_alone(one.plan, one.panel, one.cohorts[0])
     assert list(alone) == list(together)
     for table, columns in together.items():
         if table in BY_FLOORS:
@@ -65,25 +67,24 @@ SUMS = ("cohort_sums", True)
 
 @pytest.mark.parametrize("name", ["linear, exact", "logistic, mean"])
 def test_no_floor_of_levels_applies(name: str) -> None:
-    small = STUDIES[name]()
-    first = small.cohorts[0]
+    one = small(name)
     with pytest.raises(Refuse, match="fewer than 3 cohorts"):
-        run(small.plan, small.panel, beside_nobody(small))
-    assert len(run_alone(small.plan, small.panel, first)["variants"]["beta"])
+        run(one.plan, one.panel, beside_nobody(one))
+    assert len(run_alone(one.plan, one.panel, one.cohorts[0])["variants"]["beta"])
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_no_floor_of_values_applies(method: str) -> None:
-    small = STUDIES[method]()
-    few = rows_of(small.cohorts[0], slice(5))
+    one = small(method)
+    few = rows_of(one.cohorts[0], slice(5))
     with pytest.raises(Refuse, match=r"fewer than (3 cohorts|10 people)"):
-        run(small.plan, small.panel, [few] * 3)
-    for table in run_alone(small.plan, small.panel, few).values():
-        assert "n" not in table or list(table["n"]) == [5, 4, 5]
+        run(one.plan, one.panel, [few] * 3)
+    for table in run_alone(one.plan, one.panel, few).values():
+        assert "n" not in table or list(table["n"]) == [5, 4, 5, 5, 5, 5]
 
 
 def test_only_a_cohorts_own_plan_is_of_one_cohort() -> None:
-    plan = STUDIES["chi-square"]().plan
+    plan = small("chi-square").plan
     own = OwnPlan(**{**vars(plan), "cohorts": 1})
     with pytest.raises(PlanError, match="3 to 1,000 cohorts, not 1"):
         Plan.from_json(own.to_json())
