@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +23,7 @@ from .launch import Gate
 from .parties import Party
 from .relay import Relay
 from .services import Stores
+from .starting import Program, run
 
 SHARES = "PUT /api/v1/cohort/shares/"
 
@@ -316,8 +315,7 @@ def accept_anew(cohort: Cohort) -> None:
     assert cohort.party.wait() == Exit.USAGE, cohort.party.said()
     assert "the roster changed and must be accepted again" in cohort.party.said()
     state = ["--state", str(cohort.folder / "state")]
-    command = [sys.executable, "-m", "unpooled_client", "join", "--wait", "--json", *state]
-    said = subprocess.run(command, input="yes\n", capture_output=True, text=True, check=False, timeout=120)
+    said = run(Program("unpooled_client", ["join", "--wait", "--json", *state]), says="yes\n")
     assert said.returncode == Exit.DONE, said.stderr
 
 

@@ -33,6 +33,7 @@ from unpooled.protocol.sealing import Purpose, SigningKey, seal_seed
 
 from .. import launch
 from ..federation import Federation, Trial
+from ..leaks import GUARDS
 from ..parties import until
 from ..relay import Exchange, Message, Relay
 from ..scripted import Scripted
@@ -292,13 +293,6 @@ def test_before_the_start_nothing_is_believed_either(opened: tuple[Trial, list[S
 
 
 # Where the guards are taken away
-
-GUARDS = {
-    "unpooled_server.services.uploads:require_admitted": "checks_nothing",
-    "unpooled_server.services.joining:_verify": "checks_nothing",
-    "unpooled_server.services.joining:_quantities": "has_everything",
-    "unpooled_server.services.panels:hand_over": "checks_nothing",
-}
 
 
 @contextmanager
