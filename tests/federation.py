@@ -320,7 +320,9 @@ class Coordinator:
     """A session with the REST API that outlives restarts of the server."""
 
     def __init__(self, address: str) -> None:
-        self._http = httpx.Client(base_url=f"{address}/api/v1/", timeout=PATIENCE, headers={"Referer": address})
+        self._http = httpx.Client(
+            base_url=f"{address}/api/v1/", timeout=PATIENCE, headers={"Referer": address}
+        )
 
     def sign_in(self, user: str, password: str) -> None:
         self.call("POST", "session", json={"username": user, "password": password})

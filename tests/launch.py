@@ -132,7 +132,9 @@ class Armed:
     def by(self, folder: Path) -> None:
         """Be held, and use stubs, as this folder says."""
         for place in PLACES:
-            self._turnstiles[place] = tuple(_Turnstile(folder / f"{place}.{when}") for when in ("before", "after"))
+            self._turnstiles[place] = tuple(
+                _Turnstile(folder / f"{place}.{when}") for when in ("before", "after")
+            )
         if (file := folder / STUBS).exists():
             self._stubs = {place: self._known[name] for place, name in json.loads(file.read_text()).items()}
 
@@ -164,7 +166,7 @@ class Armed:
 
 
 class _Arming:
-    """An import hook that replaces functions of modules right after these are loaded, before others have them."""
+    """An import hook that replaces functions of modules as these are loaded, before others import them."""
 
     def __init__(self, armed: Armed, places: Iterable[str]) -> None:
         self.armed, self.places = armed, frozenset(places)

@@ -79,7 +79,7 @@ def reads_all(original: Any, answer: Any, most: int) -> bytes:
     return content
 
 
-# By the place whose function each stands in for, each group for one test. As text, like the places in launch.py.
+# By the place whose function each stands in for, in groups. As text, like the places in launch.py.
 MASKS = {
     "unpooled.protocol.masking:mask": no_mask,
     "unpooled.protocol.masking:mask_blocks": no_mask_blocks,
@@ -102,6 +102,10 @@ GUARDS = {
     "unpooled_server.services.joining:_verify": checks_nothing,
     "unpooled_server.services.joining:_quantities": has_everything,
     "unpooled_server.services.panels:hand_over": checks_nothing,
+}
+UNHURRIED = {
+    "unpooled_webapp.http_worker:Worker.murder_pending": checks_nothing,
+    "unpooled_compensator.patience:PatientProtocol._give_up_after": checks_nothing,
 }
 CONTENT = {"unpooled_server.compensator_client:_content": reads_all}
 EVERYWHERE = {

@@ -95,9 +95,7 @@ class Party:
         with self.log.open("ab") as log:
             if isinstance(self.command, Program):
                 streams = {"stdout": log, "stderr": log}
-                self.process = start(
-                    self.command, **streams, environment=environment, folder=self.log.parent
-                )
+                self.process = start(self.command, **streams, environment=environment, folder=self.log.parent)
                 return
             self.process = subprocess.Popen(
                 self.command,

@@ -1,4 +1,4 @@
-"""Ports that nobody else can take before, between or after the starts of the program that is to listen there."""
+"""Ports that nobody else can take before or between the starts of the program that is to listen there."""
 
 from __future__ import annotations
 

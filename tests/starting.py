@@ -1,4 +1,4 @@
-"""Starts the programs that the tests start: forked from a process that has imported theirs, where there is fork.
+"""Starts the programs of tests: forked from a process that has imported what they need, where there is fork.
 
 What must start from nothing (an installed command, a test of imports) is none of these.
 """
@@ -6,6 +6,7 @@ What must start from nothing (an installed command, a test of imports) is none o
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import json
 import os
@@ -76,10 +77,8 @@ class Forked:
 
     def send_signal(self, number: int) -> None:
         if self.poll() is None:
-            try:
-                signal.pidfd_send_signal(self._file, number)  # never another's that has its number by now
-            except ProcessLookupError:
-                pass
+            with contextlib.suppress(ProcessLookupError):  # never another's that has its number by now
+                signal.pidfd_send_signal(self._file, number)
 
     def terminate(self) -> None:
         self.send_signal(signal.SIGTERM)
@@ -104,7 +103,11 @@ def start(
     """Start a program in a session of its own: a Ctrl-C is for the tests alone."""
     environment = os.environ.copy() if environment is None else dict(environment)
     folder = folder or Path.cwd()
-    if program.module not in PROGRAMS or not CAN_FORK or _read_at_start(environment) != _read_at_start(_AT_FIRST):
+    if (
+        program.module not in PROGRAMS
+        or not CAN_FORK
+        or _read_at_start(environment) != _read_at_start(_AT_FIRST)
+    ):
         return subprocess.Popen(
             program.command,
             stdin=stdin,
@@ -121,7 +124,7 @@ def start(
         "environment": environment,
         "folder": str(folder),
     }
-    with open(os.devnull, "r+b", buffering=0) as nothing:
+    with Path(os.devnull).open("r+b", buffering=0) as nothing:
         streams = [nothing if each == subprocess.DEVNULL else each for each in (stdin, stdout, stderr)]
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
@@ -138,7 +141,11 @@ def run(
     folder: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a program to its end; `says`: what it reads."""
-    with tempfile.TemporaryFile() as read, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+    with (
+        tempfile.TemporaryFile() as read,
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as errors,
+    ):
         read.write(says.encode())
         read.seek(0)
         process = start(

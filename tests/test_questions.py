@@ -31,10 +31,10 @@ from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import DataOptions
 
 from . import launch
+from .attacks.lying import PANEL, QUESTIONS, STUDY, Caller, Lying, changed_questions
 from .attacks.transcript import Searcher
 from .federation import Federation, Trial
 from .leaks import UNBOUND
-from .lying import PANEL, QUESTIONS, STUDY, Caller, Lying, changed_questions
 from .relay import Exchange, Message, Relay, with_body
 
 Change = Callable[[Relay, Message, Message], Message]

@@ -36,7 +36,7 @@ from ..federation import Federation, Trial
 from ..leaks import GUARDS
 from ..parties import until
 from ..relay import Exchange, Message, Relay
-from ..scripted import Scripted
+from .scripted import Scripted
 
 RAW = {"Content-Type": "application/octet-stream"}
 FREE_TEXT = "Anna Novak has the disease"

@@ -23,13 +23,13 @@ from aiosmtpd.handlers import Message as Receiving
 from unpooled.protocol import VERSION
 from unpooled.protocol.invitation import Invitation
 
-from . import services
-from .federation import PASSWORD, Federation
-from .parties import Party, until
-from .patience import PATIENCE
-from .ports import LOCAL, Port
-from .services import PostgreSQL, Stores
-from .starting import Program, run
+from .. import services
+from ..federation import PASSWORD, Federation
+from ..parties import Party, until
+from ..patience import PATIENCE
+from ..ports import LOCAL, Port
+from ..services import PostgreSQL, Stores
+from ..starting import Program, run
 
 USUAL = 100  # connections that PostgreSQL allows unless told otherwise
 
@@ -130,7 +130,9 @@ def test_a_hundred_connections_are_enough(platform: Federation, postgres: Postgr
             "Unpooled-Client": "0" * 32,
             "Unpooled-Protocol": str(VERSION),
         }
-        with httpx.Client(base_url=platform.address, headers=headers, timeout=PATIENCE, trust_env=False) as http:
+        with httpx.Client(
+            base_url=platform.address, headers=headers, timeout=PATIENCE, trust_env=False
+        ) as http:
             seen = patient(http, "/api/v1/cohort/study").json()["version"]
             return patient(http, "/api/v1/cohort/study", seen=seen, wait=6).status_code
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from . import launch
-from .federation import Federation, Trial
-from .leaks import DEALING
-from .relay import Message, Relay
-from .test_faults import Hold, assert_as_undisturbed, run_through
+from .. import launch
+from ..federation import Federation, Trial
+from ..leaks import DEALING
+from ..relay import Message, Relay
+from .holds import Hold, assert_as_undisturbed, run_through
 
 FEATURES = 3
 ROUNDS, TURNS = 8, 3

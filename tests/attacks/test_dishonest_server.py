@@ -24,9 +24,9 @@ from unpooled.algorithms.shared.coding import X2
 from unpooled.algorithms.shared.genotype_table import DIPLOID, X
 from unpooled_client.state.events import Exit
 
-from .federation import Federation
-from .launch import Function
-from .leaks import BOOK, FITTING, GROUPS, LIST
+from ..federation import Federation
+from ..launch import Function
+from ..leaks import BOOK, FITTING, GROUPS, LIST
 from .lying import Asking, NotAnswered
 from .singled_out import (
     AUTOSOMAL,

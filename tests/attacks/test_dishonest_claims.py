@@ -23,11 +23,11 @@ from unpooled.protocol.messages import Enrolment, Question, Questions, ReleaseRe
 from unpooled.protocol.sealing import Box, SigningKey, seal_seed
 from unpooled_client.state.events import Exit
 
-from .federation import Cohort, Federation, Trial
-from .launch import Function
-from .leaks import AGREEMENT, CONSENT, NAMES, ORIGIN
+from ..federation import Cohort, Federation, Trial
+from ..launch import Function
+from ..leaks import AGREEMENT, CONSENT, NAMES, ORIGIN
+from ..relay import Message, Relay, with_body
 from .lying import ACCEPT, QUESTIONS, SHARES, STUDY, Caller, changed_questions
-from .relay import Message, Relay, with_body
 from .scripted import Scripted
 from .singled_out import AUTOSOMAL, PEOPLE, Pool, write
 

@@ -15,9 +15,9 @@ from unpooled.protocol import masking, messages
 from unpooled.protocol.messages import ReleaseRequest
 from unpooled.simulate import simulate
 
-from .federation import Federation, Trial
-from .leaks import CHECK, CONTENT
-from .relay import Message, with_body
+from ..federation import Federation, Trial
+from ..leaks import CHECK, CONTENT
+from ..relay import Message, with_body
 
 VARIANTS = 200
 Change = Callable[[Message, Message], Message]

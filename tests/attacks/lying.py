@@ -21,9 +21,9 @@ from unpooled.plan import Plan
 from unpooled.protocol import codec, masking, messages
 from unpooled.protocol.messages import Enrolment, Question, Questions, ReleaseRequest
 
-from .federation import Cohort, Federation, Trial
-from .launch import Function
-from .relay import Exchange, Message, Relay, with_body
+from ..federation import Cohort, Federation, Trial
+from ..launch import Function
+from ..relay import Exchange, Message, Relay, with_body
 
 STUDY = "GET /api/v1/cohort/study"
 ACCEPT = "POST /api/v1/cohort/accept "

@@ -31,11 +31,11 @@ from unpooled.simulate import simulate
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import DataOptions
 
-from .attacks.transcript import Finding, Searcher
-from .federation import Cohort, Federation, Trial
-from .launch import Function
-from .leaks import MASKS, NONCE
-from .relay import Relay
+from ..federation import Cohort, Federation, Trial
+from ..launch import Function
+from ..leaks import MASKS, NONCE
+from ..relay import Relay
+from .transcript import Finding, Searcher
 
 
 class Keeper:
