@@ -18,8 +18,8 @@ import psycopg
 from unpooled.protocol.invitation import Invitation
 
 from .launch import STUBS, Function, Gate
-from .parties import Party, until
-from .patience import PATIENCE
+from .parties import Party
+from .patience import PATIENCE, until
 from .ports import Port
 from .relay import Relay
 from .services import Stores

@@ -6,12 +6,11 @@ import contextlib
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .patience import PATIENCE
+from .patience import until
 from .starting import Process, Program, start
 
 GRACE = 20.0
@@ -131,12 +130,3 @@ def _parents() -> Iterator[tuple[int, int]]:
         with contextlib.suppress(OSError):  # it has ended
             pid, _, rest = entry.read_text().partition(" ")
             yield int(pid), int(rest.rpartition(")")[2].split()[1])
-
-
-def until(holds: Callable[[], object], otherwise: Callable[[], str]) -> None:
-    """Wait until something holds; fails with a text where it does not come to that."""
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        if time.monotonic() > deadline:
-            raise AssertionError(otherwise())
-        time.sleep(0.02)

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from . import launch, leaks
-from .parties import Party, until
+from .parties import Party
+from .patience import until
 from .starting import CAN_FORK, Forked, Program, run, start
 
 pytestmark = pytest.mark.without_services

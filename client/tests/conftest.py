@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from client_trials import Platform
 
 sys.path.insert(0, str(Path(__file__).parent / "engine"))
+sys.path.insert(1, str(Path(__file__).parents[2]))  # of tests/
 
 # The first call of a kernel compiles it, which takes longer than hypothesis lets an example take.
 settings.register_profile("kernels", deadline=None)

@@ -23,6 +23,7 @@ from unpooled.protocol.messages import Enrolment, Question, Questions, ReleaseRe
 
 from ..federation import Cohort, Federation, Trial
 from ..launch import Function
+from ..patience import PATIENCE
 from ..relay import Exchange, Message, Relay, with_body
 
 STUDY = "GET /api/v1/cohort/study"
@@ -226,7 +227,7 @@ class Caller:
             "Authorization": f"Bearer {running.caller_secret}",
             "Content-Type": "application/octet-stream",
         }
-        self.http = httpx.Client(base_url=running.compensator_address, headers=headers, timeout=60)
+        self.http = httpx.Client(base_url=running.compensator_address, headers=headers, timeout=PATIENCE)
 
     def release(self, request: ReleaseRequest) -> httpx.Response:
         return self.http.post(f"/v1/studies/{request.study}/releases", content=codec.encode(request))

@@ -34,7 +34,7 @@ from unpooled.protocol.sealing import Purpose, SigningKey, seal_seed
 from .. import launch
 from ..federation import Federation, Trial
 from ..leaks import GUARDS
-from ..parties import until
+from ..patience import PATIENCE, until
 from ..relay import Exchange, Message, Relay
 from .scripted import Scripted
 
@@ -197,7 +197,7 @@ def test_what_comes_eight_times_at_once_is_recorded_once(
         barrier = threading.Barrier(8)
 
         def one(_: int) -> Message:
-            barrier.wait(30)
+            barrier.wait(PATIENCE)
             return send(request)
 
         answers = list(pool.map(one, range(8)))

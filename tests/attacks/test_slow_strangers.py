@@ -25,8 +25,8 @@ from unpooled.protocol.invitation import Invitation
 from ..conftest import needed
 from ..federation import Federation, federation
 from ..leaks import UNHURRIED
-from ..parties import Party, until
-from ..patience import PATIENCE
+from ..parties import Party
+from ..patience import PATIENCE, until
 from ..ports import Port
 from ..services import Stores
 from ..starting import Program

@@ -25,8 +25,8 @@ from unpooled.protocol.invitation import Invitation
 
 from .. import services
 from ..federation import PASSWORD, Federation
-from ..parties import Party, until
-from ..patience import PATIENCE
+from ..parties import Party
+from ..patience import PATIENCE, until
 from ..ports import LOCAL, Port
 from ..services import PostgreSQL, Stores
 from ..starting import Program, run
