@@ -21,6 +21,7 @@ import pytest
 from cohort_client import Client
 from federation_fixtures import NAMES, Data, variants
 
+from tests.patience import PATIENCE
 from unpooled.protocol import VERSION
 from unpooled.protocol.invitation import PREFIX, Invitation
 from unpooled_webapp import first_run
@@ -64,7 +65,7 @@ class Platform:
         self.address = self.addresses()["web"]
 
     def addresses(self) -> Any:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             try:
                 found = json.loads((self.home / "addresses.json").read_text())
@@ -76,14 +77,14 @@ class Platform:
         raise AssertionError("no addresses")
 
     def coordinator(self) -> httpx.Client:
-        http = httpx.Client(base_url=self.address, timeout=30)
+        http = httpx.Client(base_url=self.address, timeout=PATIENCE)
         http.post("/api/v1/session", json={"username": "admin", "password": PASSWORD}).raise_for_status()
         http.headers["X-CSRFToken"] = http.cookies["csrftoken"]
         return http
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGINT)
-        return self.process.wait(40)
+        return self.process.wait(PATIENCE)
 
 
 def services() -> list[dict[str, str]]:
@@ -121,7 +122,7 @@ def started_study(platform: Platform) -> tuple[httpx.Client, str, list[Client]]:
         text = http.post(f"/api/v1/studies/{study}/invitations", json={"cohort": name}).json()["invitation"]
         data = Data.make(seed, variants())
         transport = httpx.HTTPTransport(retries=20)
-        client = httpx.Client(base_url=platform.address, timeout=60, transport=transport)
+        client = httpx.Client(base_url=platform.address, timeout=PATIENCE, transport=transport)
         clients.append(Client(client, Invitation.from_text(text), data.own, data.aligned))
     for step in ("join", "accept", "announce"):
         for each in clients:
@@ -129,16 +130,16 @@ def started_study(platform: Platform) -> tuple[httpx.Client, str, list[Client]]:
     return http, study, clients
 
 
-def insist(action: Callable[[], str], until: str, seconds: float = 90) -> None:
+def insist(action: Callable[[], str], until: str) -> None:
     """Do it again and again, as a client does while the other side restarts."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         try:
             if action() == until:
                 return
         except (httpx.HTTPError, AssertionError, ValueError):
             time.sleep(0.2)
-    raise AssertionError(f"not {until} after {seconds} s")
+    raise AssertionError(f"it does not come to {until}")
 
 
 def test_a_study_survives_the_death_of_each_process(running: Platform) -> None:
@@ -193,7 +194,7 @@ def test_odd_bodies_over_a_real_connection(running: Platform) -> None:
 
 def status_of(platform: Platform, message: bytes) -> int:
     host, port = platform.address.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=20) as connection:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
         connection.sendall(message)
         connection.shutdown(socket.SHUT_WR)
         return int(connection.recv(4096).split()[1])
