@@ -67,6 +67,14 @@ def _import(name: str) -> None:
             _import(inner.name)
 
 
+def _load_kernels() -> None:
+    """Have the library's compiled functions at hand; no thread is left of it."""
+    warming = importlib.import_module("unpooled_server.warming")
+    warming.warm_up()
+    for name in [name for name in sys.modules if name.partition(".")[0] == "unpooled_server"]:
+        del sys.modules[name]  # no client has them, and the server's are armed as it loads them
+
+
 class _Server:
     """Answers requests, and tells how the processes end that it has forked."""
 
@@ -141,6 +149,8 @@ def main() -> None:
     sys.path.insert(0, "")
     for name in IMPORTED[program]:
         _import(name)
+    if _LIBRARY[0] in IMPORTED[program]:
+        _load_kernels()
     assert threading.active_count() == 1, threading.enumerate()
     gc.collect()
     gc.freeze()  # else the first collection of every child would copy all of it

@@ -161,7 +161,7 @@ def test_a_study_survives_the_death_of_each_process(running: Platform) -> None:
         seen.update(http.get(f"/api/v1/studies/{study}").json())
         return str(seen["state"])
 
-    insist(state, "done", 60)
+    insist(state, "done")
     assert seen["one_operator"] is True
     results = http.get(f"/api/v1/studies/{study}/results").json()
     assert results[0]["name"] == "study.assoc"
