@@ -6,7 +6,6 @@ import contextlib
 import json
 import secrets
 import sqlite3
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -18,12 +17,14 @@ import psycopg
 
 from unpooled.protocol.invitation import Invitation
 
-from .launch import STUBS, Gate
-from .parties import PATIENCE, Party, free_port, until
+from .launch import STUBS, Function, Gate
+from .parties import Party
+from .patience import PATIENCE, until
+from .ports import Port
 from .relay import Relay
 from .services import Stores
+from .starting import Program
 
-LAUNCH = Path(__file__).with_name("launch.py")
 SMALL_CHUNK = 25  # variants: some 25 rounds of the small cohorts, of which 8 are in flight at a time
 ABOUT_THE_RUN = (
     "methods.txt",
@@ -43,8 +44,8 @@ class Federation:
         self.folder, self.stores, self.services = folder, stores, services
         self.home, self.logs = folder / "home", folder / "logs"
         self.logs.mkdir(parents=True)
-        self.address = f"http://127.0.0.1:{free_port()}"
-        self.compensator_address = f"http://127.0.0.1:{free_port()}"
+        self.port, self.compensator_port = Port(), Port()
+        self.address, self.compensator_address = self.port.url, self.compensator_port.url
         self.to_compensator = Relay(self.compensator_address)
         self.caller_secret = secrets.token_hex(32)
         (folder / "caller-secret").write_text(self.caller_secret)
@@ -78,12 +79,17 @@ class Federation:
     def stop(self) -> None:
         for party in (self.worker, self.web, self.compensator):
             party.stop()
+        self._close()
+
+    def _close(self) -> None:
         self.to_compensator.close()
+        self.port.close()
+        self.compensator_port.close()
 
     def manage(self, *arguments: str) -> None:
         command = Party(
             "manage",
-            [sys.executable, "-m", "unpooled_webapp", "manage", *arguments],
+            Program("unpooled_webapp", ["manage", *arguments]),
             self.logs / "manage",
             "",
             self.environment | {"DJANGO_SUPERUSER_PASSWORD": PASSWORD},
@@ -97,15 +103,14 @@ class Federation:
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def stub(self, name: str, stubs: Mapping[str, str]) -> None:
+    def stub(self, name: str, stubs: Mapping[str, Function]) -> None:
         """Have a party use functions of tests/leaks.py instead of its own, from its next start on."""
-        file = LAUNCH.with_name("leaks.py")
-        places = {place: f"{file}:{function}" for place, function in stubs.items()}
-        (self.gates(name) / STUBS).write_text(json.dumps(places))
+        names = {place: function.__name__ for place, function in stubs.items()}
+        (self.gates(name) / STUBS).write_text(json.dumps(names))
 
     def python(self, name: str, module: str, *arguments: str, ready: str) -> Party:
         """A party that runs one of our programs, and can be held at its gates."""
-        command = [sys.executable, str(LAUNCH), str(self.gates(name)), module, *arguments]
+        command = Program(module, arguments, self.gates(name))
         return Party(name, command, self.logs / name, ready, self.environment)
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
@@ -114,7 +119,7 @@ class Federation:
             with psycopg.connect(self.stores.database) as connection:
                 cursor = connection.execute(query.replace("?", "%s"), values)
                 return cursor.fetchall() if cursor.description else []
-        with contextlib.closing(sqlite3.connect(self.home / "db.sqlite3", timeout=30)) as database:
+        with contextlib.closing(sqlite3.connect(self.home / "db.sqlite3", timeout=PATIENCE)) as database:
             found = database.execute(query, values).fetchall()
             database.commit()
             return found
@@ -122,7 +127,7 @@ class Federation:
     def dump(self) -> dict[str, bytes]:
         """The whole database as text, table by table."""
         if not self.stores.database:
-            with contextlib.closing(sqlite3.connect(self.home / "db.sqlite3", timeout=30)) as database:
+            with contextlib.closing(sqlite3.connect(self.home / "db.sqlite3", timeout=PATIENCE)) as database:
                 return {"database": "\n".join(database.iterdump()).encode()}
         tables = self.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
         with psycopg.connect(self.stores.database) as connection:
@@ -156,7 +161,7 @@ class Federation:
         return trial
 
     def _compensator(self) -> Party:
-        port = self.compensator_address.rpartition(":")[2]
+        port = str(self.compensator_port.number)
         files = ["--state", str(self.folder / "compensator")]
         files += ["--caller-secret-file", str(self.folder / "caller-secret")]
         return self.python(
@@ -164,7 +169,7 @@ class Federation:
         )
 
     def _web(self) -> Party:
-        options = ["-c", "python:unpooled_webapp.serving", "--bind", self.address.removeprefix("http://")]
+        options = ["-c", "python:unpooled_webapp.serving", "--bind", self.port.address]
         return self.python("web", "gunicorn", *options, ready="Booting worker")
 
     def another_worker(self, name: str) -> Party:
@@ -183,7 +188,7 @@ class UnpooledUp(Federation):
 
     def __init__(self, folder: Path, stores: Stores) -> None:
         super().__init__(folder, stores)
-        arguments = ["up", "--home", str(self.home), "--port", self.address.rpartition(":")[2]]
+        arguments = ["up", "--home", str(self.home), "--port", str(self.port.number)]
         self.up = self.python(
             "up", "unpooled_webapp", *arguments, "--with-compensator", ready="Unpooled on http"
         )
@@ -195,7 +200,7 @@ class UnpooledUp(Federation):
 
     def stop(self) -> None:
         self.up.stop()
-        self.to_compensator.close()
+        self._close()
 
 
 @dataclass
@@ -315,7 +320,9 @@ class Coordinator:
     """A session with the REST API that outlives restarts of the server."""
 
     def __init__(self, address: str) -> None:
-        self._http = httpx.Client(base_url=f"{address}/api/v1/", timeout=60, headers={"Referer": address})
+        self._http = httpx.Client(
+            base_url=f"{address}/api/v1/", timeout=PATIENCE, headers={"Referer": address}
+        )
 
     def sign_in(self, user: str, password: str) -> None:
         self.call("POST", "session", json={"username": user, "password": password})
@@ -334,7 +341,7 @@ class Coordinator:
                     answers.append(answer)
             return bool(answers)
 
-        until(is_answered, lambda: f"the server does not answer {method} {path}", PATIENCE)
+        until(is_answered, lambda: f"the server does not answer {method} {path}")
         assert answers[0].is_success, f"{method} {path}: {answers[0].text}"
         return answers[0].json() if answers[0].content else None
 

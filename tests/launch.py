@@ -6,26 +6,26 @@ A place is a function, and whether before or after it. While FOLDER/<module>:<fu
 whoever comes to that place waits; the file holds the number of calls that may pass first. So a test can kill
 the process exactly there: between two lines that must not come apart.
 
-A stub is another function in a function's stead: FOLDER/stubs.json maps one to a function of a file.
+A stub is another function in a function's stead (leaks.py): FOLDER/stubs.json has its name by the place.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib.machinery
-import importlib.util
 import inspect
 import json
 import runpy
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-# Where a party may be held, in the order of a study.
+# Where a party may be held, in the order of a study. These stand as text, for what they name is of other
+# processes; test_starting.py looks each of them up.
 JOIN = "unpooled_client.study.joining:join"
 ACCEPT = "unpooled_client.study.joining:accept"
 DELIVER_SEED = "unpooled_client.network.api:Api.accept"
@@ -73,6 +73,7 @@ PLACES = (
     FETCH,
 )
 STUBS = "stubs.json"
+Function = Callable[..., Any]
 
 
 class Gate:
@@ -119,36 +120,61 @@ class _Turnstile:
             time.sleep(0.02)
 
 
-def _held(function: Callable[..., Any], folder: Path, place: str) -> Callable[..., Any]:
-    before, after = _Turnstile(folder / f"{place}.before"), _Turnstile(folder / f"{place}.after")
+class Armed:
+    """The changed functions of this process: they do as ever until it is told of a folder."""
 
-    @functools.wraps(function)
-    def wrapped(*arguments: Any, **named: Any) -> Any:
+    def __init__(self, stubs: dict[str, Function]) -> None:
+        """`stubs`: every function that may stand in another's stead, by its name."""
+        self._known = stubs
+        self._stubs: dict[str, Function] = {}
+        self._turnstiles: dict[str, tuple[_Turnstile, _Turnstile]] = {}
+
+    def by(self, folder: Path) -> None:
+        """Be held, and use stubs, as this folder says."""
+        for place in PLACES:
+            self._turnstiles[place] = tuple(
+                _Turnstile(folder / f"{place}.{when}") for when in ("before", "after")
+            )
+        if (file := folder / STUBS).exists():
+            self._stubs = {place: self._known[name] for place, name in json.loads(file.read_text()).items()}
+
+    def changed(self, function: Function, place: str) -> Function:
+        """What a module gets instead of its function."""
+
+        @functools.wraps(function)
+        def wrapped(*arguments: Any, **named: Any) -> Any:
+            if stub := self._stubs.get(place):
+                return stub(function, *arguments, **named)
+            if place not in self._turnstiles:
+                return function(*arguments, **named)
+            if inspect.isgeneratorfunction(function):
+                return self._generated(place, function(*arguments, **named))
+            before, after = self._turnstiles[place]
+            before.pass_through()
+            result = function(*arguments, **named)
+            after.pass_through()
+            return result
+
+        return wrapped
+
+    def _generated(self, place: str, made: Any) -> Any:
+        before, after = self._turnstiles[place]
         before.pass_through()
-        result = function(*arguments, **named)
+        result = yield from made
         after.pass_through()
         return result
-
-    @functools.wraps(function)
-    def generated(*arguments: Any, **named: Any) -> Any:
-        before.pass_through()
-        result = yield from function(*arguments, **named)
-        after.pass_through()
-        return result
-
-    return generated if inspect.isgeneratorfunction(function) else wrapped
 
 
 class _Arming:
-    """An import hook that replaces functions of modules right after these are loaded."""
+    """An import hook that replaces functions of modules as these are loaded, before others import them."""
 
-    def __init__(self, changes: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]]) -> None:
-        self.changes = changes
+    def __init__(self, armed: Armed, places: Iterable[str]) -> None:
+        self.armed, self.places = armed, frozenset(places)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        places = [place for place in self.changes if place.partition(":")[0] == name]
+        places = [place for place in self.places if place.partition(":")[0] == name]
         spec = importlib.machinery.PathFinder.find_spec(name, path) if places else None
         if spec is None or spec.loader is None:
             return None
@@ -157,42 +183,36 @@ class _Arming:
         def exec_module(module: ModuleType) -> None:
             load(module)
             for place in places:
-                self._change(module, place)
+                owner, last = owner_of(module, place)
+                setattr(owner, last, self.armed.changed(getattr(owner, last), place))
 
         spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
 
-    def _change(self, module: ModuleType, place: str) -> None:
-        *owners, name = place.partition(":")[2].split(".")
-        owner = functools.reduce(getattr, owners, module)
-        setattr(owner, name, self.changes[place](getattr(owner, name)))
+
+def owner_of(module: ModuleType, place: str) -> tuple[Any, str]:
+    """The class or module that has the function of a place, and its name there."""
+    *owners, last = place.partition(":")[2].split(".")
+    return functools.reduce(getattr, owners, module), last
 
 
-def _stub(where: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    file, name = where.rsplit(":", 1)
+def arm() -> Armed:
+    """Have every module that this process will load changed at its places."""
+    import leaks  # beside this file; by this name in parties only
 
-    def replace(original: Callable[..., Any]) -> Callable[..., Any]:
-        spec = importlib.util.spec_from_file_location("stub", file)
-        assert spec and spec.loader
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        other = getattr(module, name)
-        return lambda *arguments, **named: other(original, *arguments, **named)
-
-    return replace
+    armed = Armed({name: found for name, found in vars(leaks).items() if inspect.isfunction(found)})
+    sys.meta_path.insert(0, _Arming(armed, {*PLACES, *leaks.EVERYWHERE}))  # type: ignore[arg-type]
+    return armed
 
 
-def main() -> None:
-    folder, module, *arguments = sys.argv[1:]
-    changes = {place: functools.partial(_held, folder=Path(folder), place=place) for place in PLACES}
-    stubs = Path(folder) / STUBS
-    if stubs.exists():
-        changes |= {place: _stub(where) for place, where in json.loads(stubs.read_text()).items()}
-    sys.path[0] = str(Path.cwd())  # as `python -m` has it
-    sys.meta_path.insert(0, _Arming(changes))  # type: ignore[arg-type]
+def run(module: str, arguments: Sequence[str]) -> None:
+    """As `python -m` does."""
+    sys.path[0] = str(Path.cwd())
     sys.argv = [module, *arguments]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":
-    main()
+    given, *command = sys.argv[1:]
+    arm().by(Path(given))
+    run(command[0], command[1:])

@@ -77,3 +77,42 @@ def reads_all(original: Any, answer: Any, most: int) -> bytes:
     """In the stead of the server's `_content` of a compensator's answer: however long, and decompressed."""
     content: bytes = answer.read()
     return content
+
+
+# By the place whose function each stands in for, in groups. As text, like the places in launch.py.
+MASKS = {
+    "unpooled.protocol.masking:mask": no_mask,
+    "unpooled.protocol.masking:mask_blocks": no_mask_blocks,
+}
+NONCE = {"unpooled_client.study.rounds:Answerer.share": telling_nonce}
+CHECK = {"unpooled.question:check_of": constant_check}
+UNBOUND = {"unpooled.protocol.masking:question": same_question}
+DEALING = {"unpooled.protocol.comparing:deal": false_dealing}
+BOOK = {"unpooled_client.study.book:Book._check": checks_nothing}
+GROUPS = {"unpooled.algorithms.chi_square:CountGenotypes.agrees": agrees_with_everything}
+FITTING = {"unpooled.algorithms.chi_square:CountGenotypes.fits_panel": agrees_with_everything}
+# Without the first, the book still knows how much was released: the answers about a short list.
+LIST = {"unpooled_client.study.reading:_check_listed": checks_nothing} | BOOK
+CONSENT = {"unpooled_client.study.engine:Engine.accept_unseen": accepts_what_is_changed}
+NAMES = {"unpooled_client.study.delivery:check_offered": checks_nothing}
+ORIGIN = {"unpooled_client.state.written:Written.refuse_foreign": checks_nothing}
+AGREEMENT = {"unpooled_client.study.delivery:agreed_plan": takes_any_plan}
+GUARDS = {
+    "unpooled_server.services.uploads:require_admitted": checks_nothing,
+    "unpooled_server.services.joining:_verify": checks_nothing,
+    "unpooled_server.services.joining:_quantities": has_everything,
+    "unpooled_server.services.panels:hand_over": checks_nothing,
+}
+UNHURRIED = {
+    "unpooled_webapp.http_worker:Worker.murder_pending": checks_nothing,
+    "unpooled_compensator.patience:PatientProtocol._give_up_after": checks_nothing,
+}
+CONTENT = {"unpooled_server.compensator_client:_content": reads_all}
+EVERYWHERE = {
+    place
+    for stubs in list(vars().values())
+    if isinstance(stubs, dict)
+    for place in stubs
+    if isinstance(place, str) and place.startswith("unpooled")
+}
+"""Every place with a stub."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import socket
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-PATIENCE = 120.0  # seconds that a busy machine may take over anything
+from .patience import until
+from .starting import Process, Program, start
+
+GRACE = 20.0
+"""Seconds that a party is given to end when it is asked; then it is killed, and no test fails for that."""
 
 
 @dataclass
@@ -20,14 +22,14 @@ class Party:
     """One program of a federation, and whatever processes it starts itself."""
 
     name: str
-    command: Sequence[str]
+    command: Program | Sequence[str]
     log: Path
     ready: str
     """What it writes into its log once it is up."""
     environment: Mapping[str, str] = field(default_factory=dict)
     user: str | None = None
     """Whose process it is to be, where we are root."""
-    process: subprocess.Popen[bytes] | None = None
+    process: Process | None = None
     _began: int = 0
 
     def start(self) -> None:
@@ -64,7 +66,7 @@ class Party:
             return
         self.process.send_signal(signal.SIGINT)  # PostgreSQL waits for its clients at any other
         try:
-            self.process.wait(20)
+            self.process.wait(GRACE)
         except subprocess.TimeoutExpired:
             self.kill()
 
@@ -87,14 +89,19 @@ class Party:
     def spawn(self) -> None:
         """Start it, and do not wait."""
         self._began = self.log.stat().st_size if self.log.exists() else 0
+        environment = {**os.environ, **self.environment}
         as_user = {"user": self.user, "group": self.user, "extra_groups": []} if self.user else {}
         with self.log.open("ab") as log:
+            if isinstance(self.command, Program):
+                streams = {"stdout": log, "stderr": log}
+                self.process = start(self.command, **streams, environment=environment, folder=self.log.parent)
+                return
             self.process = subprocess.Popen(
                 self.command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env={**os.environ, **self.environment},
+                env=environment,
                 cwd=self.log.parent,
                 start_new_session=True,  # a Ctrl-C is for the tests alone
                 **as_user,
@@ -123,18 +130,3 @@ def _parents() -> Iterator[tuple[int, int]]:
         with contextlib.suppress(OSError):  # it has ended
             pid, _, rest = entry.read_text().partition(" ")
             yield int(pid), int(rest.rpartition(")")[2].split()[1])
-
-
-def until(holds: Callable[[], object], otherwise: Callable[[], str], seconds: float = PATIENCE) -> None:
-    """Wait until something holds; fails with a text after so many seconds."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            raise AssertionError(otherwise())
-        time.sleep(0.02)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

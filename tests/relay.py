@@ -11,6 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
+from .patience import PATIENCE
+
 _HOP = {"connection", "keep-alive", "content-length", "transfer-encoding"}
 
 
@@ -86,7 +88,7 @@ class Relay:
     def send(self, request: Message) -> Message:
         """Send a request to the service, as it stands."""
         method, path, _ = request.line.split(" ")
-        connection = http.client.HTTPConnection(self.target.netloc, timeout=90)
+        connection = http.client.HTTPConnection(self.target.netloc, timeout=PATIENCE)
         with contextlib.closing(connection):
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
             for name, value in request.headers:

@@ -17,7 +17,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from .parties import Party, free_port
+from .parties import Party
+from .ports import LOCAL, Port
 
 _POSTGRES_HOMES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin")
 
@@ -135,10 +136,10 @@ def postgresql(connections: int = 200) -> Iterator[PostgreSQL]:
             for path in (folder, folder / "password"):
                 shutil.chown(path, user, user)
         _initialise(initdb, folder, user)
-        port = free_port()
+        port = Port()
         settings = {
-            "listen_addresses": "127.0.0.1",
-            "port": port,
+            "listen_addresses": LOCAL,
+            "port": port.number,
             "unix_socket_directories": "",
             "fsync": "on",
             "max_connections": connections,
@@ -149,9 +150,10 @@ def postgresql(connections: int = 200) -> Iterator[PostgreSQL]:
         party = Party("postgres", command, folder / "log", ready, user=user)
         party.start()
         try:
-            yield PostgreSQL(party, f"unpooled:{password}@127.0.0.1:{port}")
+            yield PostgreSQL(party, f"unpooled:{password}@{port.address}")
         finally:
             party.stop()
+            port.close()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -170,16 +172,17 @@ def redis() -> Iterator[Redis]:
     program = _redis()
     assert program
     folder = Path(tempfile.mkdtemp(prefix="unpooled-redis-"))
-    password, port = secrets.token_hex(16), free_port()
+    password, port = secrets.token_hex(16), Port()
     settings = folder / "redis.conf"
     settings.write_text(
-        f'bind 127.0.0.1\nport {port}\nrequirepass {password}\ndir "{folder}"\n'
+        f'bind {LOCAL}\nport {port.number}\nrequirepass {password}\ndir "{folder}"\n'
         'save ""\nappendonly no\ndatabases 10000\n'
     )
     party = Party("redis", [program, str(settings)], folder / "log", "Ready to accept connections")
     try:
         party.start()
-        yield Redis(party, f":{password}@127.0.0.1:{port}")
+        yield Redis(party, f":{password}@{port.address}")
     finally:
         party.stop()
+        port.close()
         shutil.rmtree(folder, ignore_errors=True)

@@ -23,6 +23,8 @@ from starlette.routing import Match, Router
 
 from unpooled_compensator import app as compensator_app
 
+from .patience import PATIENCE
+
 ROOT = Path(__file__).resolve().parents[1]
 COMPOSE_FILES = ("docker-compose.yml", "compensator/docker-compose.yml")
 DOCKERFILES = ("webapp/Dockerfile", "client/Dockerfile", "compensator/Dockerfile")
@@ -295,7 +297,7 @@ def test_the_web_applications_health_page_is_there(tmp_path: Path) -> None:
         "DJANGO_SETTINGS_MODULE": "unpooled_webapp.settings",
         "UNPOOLED_HOME": str(tmp_path),
     }
-    subprocess.run([sys.executable, "-c", script, path[1]], check=True, env=environment, timeout=60)
+    subprocess.run([sys.executable, "-c", script, path[1]], check=True, env=environment, timeout=PATIENCE)
 
 
 def test_the_compensators_health_page_is_there() -> None:

@@ -15,7 +15,7 @@ import pytest
 from unpooled_client.commands.cli import cli
 
 from .federation import Federation
-from .parties import until
+from .patience import until
 
 SUFFIX = ".exe" if sys.platform == "win32" else ""
 

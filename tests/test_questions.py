@@ -31,9 +31,10 @@ from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import DataOptions
 
 from . import launch
+from .attacks.lying import PANEL, QUESTIONS, STUDY, Caller, Lying, changed_questions
 from .attacks.transcript import Searcher
 from .federation import Federation, Trial
-from .lying import PANEL, QUESTIONS, STUDY, Caller, Lying, changed_questions
+from .leaks import UNBOUND
 from .relay import Exchange, Message, Relay, with_body
 
 Change = Callable[[Relay, Message, Message], Message]
@@ -222,10 +223,9 @@ def test_without_the_question_in_the_mask_it_would_tell_them(
     asked: Trial, running: Federation, data: tuple[Path, ...]
 ) -> None:
     """The attack of the test above is a real one: here it succeeds, on parties that leave the binding out."""
-    unbound = {"unpooled.protocol.masking:question": "same_question"}
     server = Dishonest(asked, [1, 2], nobody)
     for name in ("web", "worker", *(cohort.party.name for cohort in asked.cohorts)):
-        running.stub(name, unbound)
+        running.stub(name, UNBOUND)
     for party in (running.web, running.worker):
         party.restart()
     try:

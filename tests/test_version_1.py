@@ -9,7 +9,6 @@ import hashlib
 import json
 import shutil
 import subprocess
-import sys
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from unpooled_client.state.folder import StateFolder
 
 from .federation import PASSWORD, Federation, Trial
 from .services import Stores
+from .starting import Program, run
 
 ARCHIVE = Path(__file__).parent / "fixtures" / "version-1" / "version-1.tar.xz"
 
@@ -48,8 +48,7 @@ class Upgraded:
     def client(self, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         """A command of this release's client, on the state of a cohort."""
         state = self.folder / name / "state"
-        command = [sys.executable, "-m", "unpooled_client", *arguments, "--state", str(state)]
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        return run(Program("unpooled_client", [*arguments, "--state", str(state)]))
 
     def invitation(self, name: str) -> Invitation:
         return StateFolder(self.folder / name / "state").load().invitation

@@ -8,7 +8,6 @@ import os
 import shutil
 import struct
 import sys
-import time
 import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +20,7 @@ from bgen import BgenWriter
 from click.testing import CliRunner
 from filelock import FileLock
 
+from tests.patience import until
 from unpooled.cohort import COPY, NO_DOSAGE
 from unpooled_client.commands.check import check
 from unpooled_client.data.calls import codes_of
@@ -326,9 +326,8 @@ def test_one_of_two_makes_the_copy(imputed: Path, tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as pool:
         with FileLock(pgen.parents[1] / "lock"):  # as if another process made it
             waiting = pool.submit(open_cohort, options, lambda *told: heard.append(told))
-            while not heard:
-                assert not waiting.done()
-                time.sleep(0.05)
+            until(lambda: heard or waiting.done(), lambda: "it does not wait")
+            assert not waiting.done()
         assert waiting.result()[0] is not None
     assert set(heard) == {(0, 0)} and pgen.stat().st_mtime_ns == made_at
 

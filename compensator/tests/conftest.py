@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -17,6 +17,7 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
+from tests.patience import PATIENCE
 from unpooled.protocol import codec, masking
 from unpooled.protocol.messages import (
     CodeRequest,
@@ -211,19 +212,23 @@ class Service:
         self.log = directory.parent / "service.log"
         self.start()
 
-    def start(self, *options: str) -> None:
+    def start(self, *options: str, pass_fds: Sequence[int] = ()) -> None:
         command = [sys.executable, "-m", "unpooled_compensator", "serve", "--port", "0"]
         files = ["--state", str(self.directory), "--caller-secret-file", str(self.secret_file)]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [*command, *files, *options], stdout=subprocess.PIPE, stderr=log, text=True
+                [*command, *files, *options],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                pass_fds=pass_fds,
             )
         assert self.process.stdout is not None
         self.banner = [self.process.stdout.readline() for _ in range(3)]
         self.address = self.banner[0].split()[-1]
         self.port = int(self.address.rpartition(":")[2])
         self.key = bytes.fromhex(self.banner[1].split()[-1])
-        self.client = httpx.Client(base_url=self.address, trust_env=False, timeout=30)
+        self.client = httpx.Client(base_url=self.address, trust_env=False, timeout=PATIENCE)
         self.caller = Caller(self.client)
 
     def kill(self) -> None:
@@ -236,7 +241,7 @@ class Service:
 
     def _gone(self) -> int:
         self.client.close()
-        code = self.process.wait(20)
+        code = self.process.wait(PATIENCE)
         if self.process.stdout is not None:
             self.process.stdout.close()
         return code

@@ -10,6 +10,7 @@ import pytest
 from django.db import connection
 from federation_fixtures import Federation, variants, work
 
+from tests.patience import PATIENCE
 from unpooled_server import store
 from unpooled_server.errors import Conflict, Refused
 from unpooled_server.models import Branch, Cohort, LogEntry, Round, Share
@@ -233,7 +234,7 @@ def test_of_a_change_and_the_first_sum_one_wins(federation: Make, turn: int) -> 
     complete(trial)
     old, number = trial.study.plan, Round.objects.get().pk
     refused: list[Exception] = []
-    meet = threading.Barrier(2, timeout=20)
+    meet = threading.Barrier(2, timeout=PATIENCE)
 
     def beside(work: Callable[[], None]) -> None:
         meet.wait()

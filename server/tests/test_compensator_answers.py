@@ -105,7 +105,13 @@ def slow(handler: BaseHTTPRequestHandler) -> None:
     head(handler)
     for _ in range(WANT):
         handler.wfile.write(b"\0")
+        handler.wfile.flush()
+        DRIPPED.append(b"\0")
         time.sleep(0.05)
+
+
+DRIPPED: list[bytes] = []
+"""What was sent of the last slow answer."""
 
 
 def release(peer: Compensator) -> bytes:
@@ -156,8 +162,10 @@ def test_another_length_is_no_sum(write: Write) -> None:
 def test_an_answer_may_not_take_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compensator_client, "PATIENCE", 0.3)
     with dishonest(slow) as peer:
+        DRIPPED.clear()
         with pytest.raises(CompensatorAway, match="slowly"):
             release(peer)
+        assert len(DRIPPED) < WANT, "all was waited for"
         assert len(careless(peer)) == WANT
 
 

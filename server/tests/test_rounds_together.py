@@ -10,6 +10,7 @@ from cohort_client import RAW
 from federation_fixtures import Federation, variants, work
 from round_fixtures import Make, assert_files_as_in_process, first_round, to_the_end
 
+from tests.patience import PATIENCE
 from unpooled_server.models import Round, Share
 from unpooled_server.services import rounds
 
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.services
 def test_two_workers_on_one_round_have_one_winner(trial: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
     from django.db import connection
 
-    meet, errors = threading.Barrier(2, timeout=20), []
+    meet, errors = threading.Barrier(2, timeout=PATIENCE), []
     real = rounds._conclude
 
     def together(*arguments: Any) -> None:
@@ -60,7 +61,7 @@ def test_shares_that_arrive_together_complete_the_round(federation: Make) -> Non
     question = trial.clients[0].questions().items[0]
     cohorts = [trial.cohort(client, client.questions().panel_digest) for client in trial.clients]
     bodies = [client.share(question, cohort) for client, cohort in zip(trial.clients, cohorts, strict=True)]
-    statuses, meet = [], threading.Barrier(6, timeout=20)
+    statuses, meet = [], threading.Barrier(6, timeout=PATIENCE)
 
     def send(number: int) -> None:
         data, nonce = bodies[number % 3]
@@ -92,7 +93,7 @@ def test_the_last_two_rounds_may_end_together(federation: Make, monkeypatch: pyt
     trial.answer()
     numbers = list(Round.objects.filter(state="complete").values_list("pk", flat=True))
     assert len(numbers) >= 2
-    meet, real = threading.Barrier(len(numbers), timeout=20), rounds._conclude
+    meet, real = threading.Barrier(len(numbers), timeout=PATIENCE), rounds._conclude
 
     def together(*arguments: Any) -> None:
         meet.wait()

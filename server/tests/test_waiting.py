@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.parties import PATIENCE, until
+from tests.patience import PATIENCE, until
 from unpooled_server import selectors
 from unpooled_server.cohort_api import waiting
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from federation_fixtures import Federation
 
-from tests.parties import PATIENCE, until
+from tests.patience import PATIENCE, until
 from unpooled_server import selectors, warming
 from unpooled_server import worker as workers
 from unpooled_server.cohort_api import waiting
@@ -28,7 +28,7 @@ def worker() -> Iterator[Worker]:
     thread.start()
     yield made
     made.stop.set()
-    thread.join(300)  # it may be compiling its kernels
+    thread.join(PATIENCE)
     assert not thread.is_alive()
 
 
@@ -117,6 +117,7 @@ def test_long_polls_end_when_there_is_news(
     trial = federation()
     trial.join()
     trial.accept()
+    monkeypatch.setattr(waiting, "LONGEST", 3600.0)  # longer than any test: only news ends them
     version = trial.clients[0].study()["version"]
     told: list[Any] = []
 
@@ -139,9 +140,7 @@ def test_long_polls_end_when_there_is_news(
 def test_a_long_poll_ends_by_itself(federation: Make) -> None:
     trial = federation()
     trial.ready()
-    began = time.monotonic()
     assert trial.clients[0].questions(wait=0.2).items == ()
-    assert time.monotonic() - began >= 0.2
     for wait in ("x", "-1", "nan"):
         assert trial.clients[0].call("GET", f"questions?wait={wait}&seen=1,x,,9{'9' * 40}").status_code == 200
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import contextlib
 import socket
 import struct
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import httpx
 
+from ..patience import PATIENCE
+
 MANY = 1000
-SECONDS = 2.0  # for which a server is looked at
+SILENCE = 10.0
+"""Seconds after which a server has not answered: that is to be seen here, and a busy machine only helps."""
+TIMES = 3
+"""So often in a row has a server to answer."""
 
 
 def _body(path: str, size: int, method: str = "POST") -> bytes:
@@ -48,7 +52,7 @@ def strangers(
             opened.append(one)
             if buffer:  # to be said before it connects
                 one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
-            one.settimeout(5)
+            one.settimeout(PATIENCE)
             one.bind((source, 0))
             one.connect((where.hostname, where.port))
             with contextlib.suppress(OSError):  # the server may have refused it already
@@ -61,18 +65,14 @@ def strangers(
             one.close()
 
 
-def slowest_answer(address: str, seconds: float = SECONDS, patience: float = 10.0) -> float:
-    """The longest that /health took to answer within so many seconds; `patience` if it did not."""
-    slowest, until = 0.0, time.monotonic() + seconds
-    while time.monotonic() < until and slowest < patience:
-        began = time.monotonic()
-        try:
-            answer = httpx.get(f"{address}/health", timeout=patience, trust_env=False)
-        except httpx.TransportError:
-            return patience
-        slowest = max(slowest, time.monotonic() - began if answer.is_success else patience)
-        time.sleep(0.1)
-    return slowest
+def answers(address: str, within: float = PATIENCE) -> bool:
+    """Whether /health answers, again and again, while others hold what they hold."""
+    try:
+        return all(
+            httpx.get(f"{address}/health", timeout=within, trust_env=False).is_success for _ in range(TIMES)
+        )
+    except httpx.TransportError:
+        return False
 
 
 def still_open(connections: list[socket.socket]) -> int:
@@ -87,6 +87,18 @@ def _is_closed(one: socket.socket) -> bool:
     try:
         while one.recv(1 << 16):
             pass
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def has_been_answered(one: socket.socket) -> bool:
+    """Whether something has come, be it the end; it is left there."""
+    one.setblocking(False)
+    try:
+        one.recv(1, socket.MSG_PEEK)
     except BlockingIOError:
         return False
     except OSError:

@@ -33,9 +33,10 @@ from unpooled.protocol.sealing import Purpose, SigningKey, seal_seed
 
 from .. import launch
 from ..federation import Federation, Trial
-from ..parties import until
+from ..leaks import GUARDS
+from ..patience import PATIENCE, until
 from ..relay import Exchange, Message, Relay
-from ..scripted import Scripted
+from .scripted import Scripted
 
 RAW = {"Content-Type": "application/octet-stream"}
 FREE_TEXT = "Anna Novak has the disease"
@@ -196,7 +197,7 @@ def test_what_comes_eight_times_at_once_is_recorded_once(
         barrier = threading.Barrier(8)
 
         def one(_: int) -> Message:
-            barrier.wait(30)
+            barrier.wait(PATIENCE)
             return send(request)
 
         answers = list(pool.map(one, range(8)))
@@ -292,13 +293,6 @@ def test_before_the_start_nothing_is_believed_either(opened: tuple[Trial, list[S
 
 
 # Where the guards are taken away
-
-GUARDS = {
-    "unpooled_server.services.uploads:require_admitted": "checks_nothing",
-    "unpooled_server.services.joining:_verify": "checks_nothing",
-    "unpooled_server.services.joining:_quantities": "has_everything",
-    "unpooled_server.services.panels:hand_over": "checks_nothing",
-}
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from unpooled_webapp.application import PAGE
 
 from ..conftest import needed
 from ..federation import Cohort, UnpooledUp
-from ..parties import until
+from ..patience import until
 from ..services import fresh_stores
 from .pages import Pages
 

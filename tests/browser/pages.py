@@ -8,6 +8,8 @@ from typing import Any
 
 from playwright.sync_api import ConsoleMessage, Locator, Page, Request, ViewportSize, expect
 
+from ..patience import PATIENCE
+
 PICTURES = None if os.environ.get("CI") else Path(__file__).parents[2] / ".cache" / "screenshots"
 """Where people look at the pages; nobody does in CI, where pictures would take minutes."""
 SIZES: dict[str, ViewportSize] = {
@@ -17,9 +19,9 @@ SIZES: dict[str, ViewportSize] = {
 # The second frame has what parts of a page draw once they know their size.
 DRAWN = "new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))"
 SERIOUS = ("serious", "critical")
-PATIENCE = 30_000  # milliseconds that a busy machine may take over anything
+MILLISECONDS = 1000 * PATIENCE
 
-expect.set_options(timeout=PATIENCE)
+expect.set_options(timeout=MILLISECONDS)
 
 
 class Pages:
@@ -29,7 +31,7 @@ class Pages:
         self.page, self.address, self._axe = page, address, axe
         self.complaints: list[str] = []
         self.asked: list[Request] = []
-        page.set_default_timeout(PATIENCE)
+        page.set_default_timeout(MILLISECONDS)
         page.on("console", self._on_console)
         page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
         page.on("request", self._on_request)

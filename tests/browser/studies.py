@@ -79,4 +79,4 @@ def is_away(cohort: Cohort, minutes: int) -> bool:
 
 def until_done(pages: Pages) -> None:
     pages.follow("Progress")
-    expect(pages.page.get_by_role("heading", name="Done")).to_be_visible(timeout=120_000)
+    expect(pages.page.get_by_role("heading", name="Done")).to_be_visible()

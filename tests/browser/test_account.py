@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 from playwright.sync_api import expect
 
+from ..patience import PATIENCE
 from .conftest import Site
 from .pages import Pages
 from .studies import begin_study_of_variants, create
@@ -149,7 +150,7 @@ def test_the_message_with_an_invitation_has_commands_that_run(
         return subprocess.Popen(client, cwd=tmp_path, text=True, **streams)
 
     checked = start("check", "--min-samples", "20", "--min-per-class", "1")  # as few as these are
-    said, _ = checked.communicate(timeout=300)
+    said, _ = checked.communicate(timeout=PATIENCE)
     assert checked.returncode == 0, said
     taking_part = start("run", "--state", str(tmp_path / "state"))
     try:

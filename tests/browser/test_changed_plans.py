@@ -11,7 +11,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from ..federation import Cohort
-from ..parties import until
+from ..patience import PATIENCE, until
 from .conftest import Site
 from .pages import Pages
 from .studies import begin_study_of_variants, create, invite_all, until_done
@@ -36,7 +36,7 @@ def answer_yes(cohorts: Sequence[Cohort]) -> list[str]:
         assert process.stdin is not None
         process.stdin.write("yes\n")
         process.stdin.flush()
-    told = [process.communicate(timeout=120)[0] for process in asked]
+    told = [process.communicate(timeout=PATIENCE)[0] for process in asked]
     assert [process.returncode for process in asked] == [0] * len(cohorts), told
     return told
 
@@ -100,7 +100,7 @@ def test_a_change_of_the_name_is_nobodys_to_accept(
     clients += invite_all(pages, site, tmp_path, small)
     for cohort in clients:
         cohort.party.spawn()
-    expect(pages.page.get_by_role("button", name="Start", exact=True)).to_be_enabled(timeout=60_000)
+    expect(pages.page.get_by_role("button", name="Start", exact=True)).to_be_enabled()
     pages.follow("Plan")
     pages.sees("3 of 3 cohorts have accepted it; if it is changed, they accept again.")
     pages.follow("Change")
@@ -133,7 +133,7 @@ def test_a_study_that_ended_is_changed_and_repeated(
     clients += invite_all(pages, site, tmp_path, small)
     for cohort in clients:
         cohort.party.spawn()
-    expect(pages.page.get_by_role("button", name="Start", exact=True)).to_be_enabled(timeout=60_000)
+    expect(pages.page.get_by_role("button", name="Start", exact=True)).to_be_enabled()
     pages.follow("Progress")
     pages.press("Abort")
     pages.press("Abort", pages.dialog)

@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris
 from ..conftest import Rehearse
 from ..federation import Cohort
 from ..launch import PUT_SHARE
-from ..parties import until
+from ..patience import until
 from .conftest import Site
 from .pages import Pages
 from .studies import (
@@ -233,7 +233,7 @@ def test_a_cohort_that_stays_away_and_one_that_lost_its_key(
     tartu.more = ["--join-anew"]
     tartu.renew(tartu.invitation)
     tartu.party.spawn()
-    expect(pages.page.get_by_role("heading", name="Failed")).to_be_visible(timeout=120_000)
+    expect(pages.page.get_by_role("heading", name="Failed")).to_be_visible()
     pages.sees("Tartu came back with another key after the first release")
     pages.sees("Who can act: the coordinator, who changes what was wrong and repeats the study.")
     for page in ("Cohorts", "Progress", "Log"):

@@ -36,7 +36,7 @@ def test_a_demo_study_to_its_results(administrator: Pages, tmp_path: Path) -> No
     )
     pages.follow("Demo: three generated cohorts")
     pages.follow("Progress")
-    expect(pages.page.get_by_role("heading", name="Done")).to_be_visible(timeout=120_000)
+    expect(pages.page.get_by_role("heading", name="Done")).to_be_visible()
     pages.follow("Results")
     found = p_values(pages.download("demo.assoc", tmp_path))
     assert {name for name, p in found.items() if p < GENOME_WIDE} >= set(planted) and len(planted) == 3

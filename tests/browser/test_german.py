@@ -112,7 +112,7 @@ def test_a_study_in_german_from_its_form_to_its_results(german: GermanPages) -> 
     pages.press("Demostudie ausprobieren")
     pages.heading("Demo: three generated cohorts")
     pages.look("demo-running")
-    expect(pages.page.get_by_role("heading", name="Abgeschlossen")).to_be_visible(timeout=120_000)
+    expect(pages.page.get_by_role("heading", name="Abgeschlossen")).to_be_visible()
     for tab, name in TABS.items():
         pages.follow(tab)
         expect(pages.page.get_by_role("link", name=tab, exact=True)).to_have_attribute("aria-current", "page")

@@ -11,7 +11,7 @@ from unpooled_client.state.folder import StateFolder
 
 from ..federation import Cohort
 from ..launch import PUT_SHARE
-from ..parties import until
+from ..patience import until
 from .conftest import Site
 from .pages import Pages
 from .studies import (

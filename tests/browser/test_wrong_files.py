@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from ..federation import Cohort
-from ..parties import until
+from ..patience import until
 from .conftest import Site
 from .pages import Pages
 from .studies import begin_study_of_variants, create, invite_all, until_done
@@ -46,7 +46,7 @@ def test_the_page_names_the_cohort_and_the_cause(
     for cohort in clients:
         cohort.party.spawn()
 
-    expect(pages.page.get_by_text("The cohorts' lists share no variants.")).to_be_visible(timeout=30_000)
+    expect(pages.page.get_by_text("The cohorts' lists share no variants.")).to_be_visible()
     pages.sees("variants that Munich and Tartu share")
     pages.sees("they are of another genome build")
     pages.sees("The other cohorts need do nothing.")

@@ -7,13 +7,14 @@ import http.server
 import ipaddress
 import ssl
 import threading
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+
+from tests.patience import PATIENCE
 
 
 @dataclass
@@ -27,6 +28,8 @@ class Receiver:
     asked: threading.Event = field(default_factory=threading.Event)
     go_on: threading.Event = field(default_factory=threading.Event)
     drips: bool = False
+    """It never ends its answer."""
+    stopped: threading.Event = field(default_factory=threading.Event)
 
     def start(self) -> None:
         self.go_on.set()
@@ -41,6 +44,7 @@ class Receiver:
 
     def stop(self) -> None:
         self.go_on.set()
+        self.stopped.set()
         self._server.shutdown()
         self._server.server_close()
 
@@ -52,7 +56,7 @@ class Receiver:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 receiver.got.append(({name.lower(): value for name, value in self.headers.items()}, body))
                 receiver.asked.set()
-                receiver.go_on.wait(60)
+                receiver.go_on.wait(PATIENCE)
                 if receiver.drips:
                     self._drip()
                     return
@@ -62,9 +66,9 @@ class Receiver:
                 self.end_headers()
 
             def _drip(self) -> None:
-                for _ in range(200):
-                    self.wfile.write(b"HTTP/1.1 200 OK\r\n" if _ == 0 else b"X: y\r\n")
-                    time.sleep(0.1)
+                self.wfile.write(b"HTTP/1.1 200 OK\r\n")
+                while not receiver.stopped.wait(0.1):
+                    self.wfile.write(b"X: y\r\n")
 
             def log_message(self, *_: object) -> None: ...
 

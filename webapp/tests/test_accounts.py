@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from typing import Any
 
 import httpx
@@ -12,6 +11,7 @@ from django.contrib.auth.models import User
 from django.core.cache import caches
 from signing_in import PASSWORD, Http, signed_in
 
+from tests.ports import Port
 from unpooled_server.services import transitions
 from unpooled_webapp import accounts
 from unpooled_webapp.wsgi import application
@@ -110,21 +110,15 @@ def test_a_network_of_ipv6_counts_as_one_address(http: Http, people: dict[str, U
 
 
 def test_without_redis_people_sign_in(http: Http, people: dict[str, User], platform: Any) -> None:
+    port = Port()  # of a server that is not there
     redis = {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": f"redis://127.0.0.1:{free_port()}/0",
+        "LOCATION": f"redis://{port.address}/0",
     }
     platform.CACHES = {**platform.CACHES, "default": redis}
     assert tried("observer", "192.0.2.9", PASSWORD) == 200
     found = [tried("observer", "192.0.2.9") for _ in range(accounts.TRIES_PER_NAME + 1)]
     assert (found[0], found[-1]) == (401, 429)
-
-
-def free_port() -> int:
-    """Of a server that is not there."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def test_a_cache_in_memory_has_room_for_the_counts() -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
+
 SCRIPT = """
 import threading
 import unpooled_webapp.wsgi
@@ -33,7 +35,7 @@ def test_every_thread_of_a_web_process_rings_at_the_set_broker(broker: str, tmp_
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=True,
     )
     assert done.stdout.split() == [broker, broker]

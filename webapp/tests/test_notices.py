@@ -28,7 +28,7 @@ from federation_fixtures import Federation
 from receiver import Receiver
 from signing_in import PASSWORD, Http, signed_in
 
-from tests.parties import PATIENCE, until
+from tests.patience import PATIENCE, until
 from unpooled_server.models import Study
 from unpooled_server.names import PauseKind, StudyState
 from unpooled_server.services import transitions
@@ -301,7 +301,7 @@ def test_a_worker_that_is_killed_loses_no_notice(http: Http, study: Study, recei
         "import django; django.setup(); from unpooled_webapp.notices import delivering as d; d.deliver_due()"
     )
     worker = subprocess.Popen([sys.executable, "-c", program], env=worker_environment())
-    assert receiver.asked.wait(60)
+    assert receiver.asked.wait(PATIENCE)
     worker.kill()
     worker.wait()
     receiver.go_on.set()

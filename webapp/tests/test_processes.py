@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.patience import PATIENCE
 from unpooled_webapp.processes import Child
 
 FORKS = """
@@ -37,8 +38,8 @@ def child_and_pipe() -> Iterator[tuple[Child, int]]:
 
 
 def read(pipe: int) -> bytes:
-    ready, _, _ = select.select([pipe], [], [], 30)
-    assert ready, "nothing after half a minute: somebody still holds the pipe"
+    ready, _, _ = select.select([pipe], [], [], PATIENCE)
+    assert ready, "nothing comes: somebody still holds the pipe"
     return os.read(pipe, 100)
 
 
@@ -46,7 +47,7 @@ def test_what_a_process_forked_ends_when_it_dies_alone(child_and_pipe: tuple[Chi
     child, pipe = child_and_pipe
     assert child.process is not None
     os.kill(child.process.pid, signal.SIGKILL)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while not (said := child.keep_running()) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert said is not None

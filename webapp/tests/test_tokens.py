@@ -20,6 +20,7 @@ from django.utils import timezone
 from federation_fixtures import Federation
 from signing_in import PASSWORD, Http, signed_in
 
+from tests.patience import PATIENCE
 from unpooled_webapp import accounts, tokens
 from unpooled_webapp.http_worker import SMALL_BODY
 from unpooled_webapp.models import ApiToken, Scope
@@ -136,7 +137,7 @@ def test_the_examples_of_the_docs_run_as_they_are(owner: User, live_server: Any,
 
     def run(*command: str) -> str:
         done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE
         )
         assert done.returncode == 0, done.stderr
         return done.stdout

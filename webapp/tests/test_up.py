@@ -22,7 +22,7 @@ import pytest
 from cohort_client import Client
 from federation_fixtures import NAMES, Data, variants
 
-from tests.parties import PATIENCE, until
+from tests.patience import PATIENCE, until
 from tests.services import fresh_stores
 from unpooled.protocol import VERSION
 from unpooled.protocol.invitation import PREFIX, Invitation
@@ -83,7 +83,7 @@ class Platform:
         return found
 
     def coordinator(self) -> httpx.Client:
-        http = httpx.Client(base_url=self.address, timeout=30)
+        http = httpx.Client(base_url=self.address, timeout=PATIENCE)
         http.post("/api/v1/session", json={"username": "admin", "password": PASSWORD}).raise_for_status()
         http.headers["X-CSRFToken"] = http.cookies["csrftoken"]
         return http
@@ -111,7 +111,7 @@ def started_study(platform: Platform) -> tuple[httpx.Client, str, list[Client]]:
         text = http.post(f"/api/v1/studies/{study}/invitations", json={"cohort": name}).json()["invitation"]
         data = Data.make(seed, variants())
         transport = httpx.HTTPTransport(retries=20)
-        client = httpx.Client(base_url=platform.address, timeout=60, transport=transport)
+        client = httpx.Client(base_url=platform.address, timeout=PATIENCE, transport=transport)
         clients.append(Client(client, Invitation.from_text(text), data.own, data.aligned))
     for step in ("join", "accept", "announce"):
         for each in clients:
@@ -184,7 +184,7 @@ def test_odd_bodies_over_a_real_connection(running: Platform) -> None:
 
 def status_of(platform: Platform, message: bytes) -> int:
     host, port = platform.address.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=20) as connection:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
         connection.sendall(message)
         connection.shutdown(socket.SHUT_WR)
         return int(connection.recv(4096).split()[1])

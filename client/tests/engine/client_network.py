@@ -12,7 +12,6 @@ import ssl
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +23,8 @@ from proxy.common.types import HostPort
 from proxy.http.exception import HttpRequestRejected
 from proxy.http.parser import HttpParser
 from proxy.http.proxy import HttpProxyBasePlugin
+
+from tests.patience import PATIENCE, until
 
 USER, PASSWORD = "ward-7", "p@ss/w:rd#"
 QUOTED = "p%40ss%2Fw%3Ard%23"
@@ -67,14 +68,14 @@ def running_proxy(folder: Path) -> Iterator[Proxy]:
     path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": path}, stderr=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + 30
-        while not (port.exists() and port.read_text().strip()):
-            assert process.poll() is None and time.monotonic() < deadline, log.read_text()
-            time.sleep(0.02)
+        until(
+            lambda: process.poll() is not None or (port.exists() and port.read_text().strip()), log.read_text
+        )
+        assert process.poll() is None, log.read_text()
         yield Proxy(int(port.read_text()), log)
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(PATIENCE)
 
 
 class TlsFront:

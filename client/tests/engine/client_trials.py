@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +15,8 @@ from typing import Any
 
 import httpx
 
+from tests.patience import PATIENCE, until
+from tests.starting import Program, start
 from unpooled.protocol.invitation import Invitation
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.events import Event, ReleaseNeeded, ReviewNeeded
@@ -40,14 +40,14 @@ class Platform:
             "DJANGO_SETTINGS_MODULE",
         ):
             environment.pop(name, None)
-        command = [sys.executable, "-m", "unpooled_webapp", "up", "--home", str(home), "--port", "0"]
+        arguments = ["up", "--home", str(home), "--port", "0", "--with-compensator"]
         self.database = home / "db.sqlite3"
         self.log = (home.parent / "platform.log").open("wb")
-        self.process = subprocess.Popen(
-            [*command, "--with-compensator"], env=environment, stdout=self.log, stderr=self.log
+        self.process = start(
+            Program("unpooled_webapp", arguments), environment=environment, stdout=self.log, stderr=self.log
         )
         self.addresses = self._addresses(home / "addresses.json")
-        self.http = httpx.Client(base_url=self.addresses["web"], timeout=60, headers={"Referer": self.url})
+        self.http = httpx.Client(base_url=self.url, timeout=PATIENCE, headers={"Referer": self.url})
         self.call("POST", "session", json={"username": "admin", "password": PASSWORD})
 
     @property
@@ -55,13 +55,11 @@ class Platform:
         return str(self.addresses["web"])
 
     def _addresses(self, file: Path) -> dict[str, Any]:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and self.process.poll() is None:
-            with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):
-                found: dict[str, Any] = json.loads(file.read_text())
-                return found
-            time.sleep(0.05)
-        raise AssertionError(f"the platform did not start: {Path(self.log.name).read_text()}")
+        said = Path(self.log.name).read_text
+        until(lambda: file.exists() or self.process.poll() is not None, said)
+        assert file.exists(), f"the platform did not start: {said()}"
+        found: dict[str, Any] = json.loads(file.read_text())
+        return found
 
     def call(self, method: str, path: str, **body: Any) -> Any:
         token = self.http.cookies.get("csrftoken")
@@ -72,7 +70,7 @@ class Platform:
 
     def stop(self) -> None:
         self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(PATIENCE)
         self.log.close()
 
 
@@ -163,14 +161,11 @@ class Trial:
         """Every cohort takes part until the end."""
         threads = [member.beside() for member in self.members]
         for thread in threads:
-            thread.join(120)
+            thread.join(PATIENCE)
             assert not thread.is_alive(), [member.events[-3:] for member in self.members]
 
-    def await_log(self, text: str, seconds: float = 30) -> None:
-        deadline = time.monotonic() + seconds
-        while text not in self.log():
-            assert time.monotonic() < deadline, self.log()
-            time.sleep(0.05)
+    def await_log(self, text: str) -> None:
+        until(lambda: text in self.log(), self.log)
 
 
 def make_trial(

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from typing import Any
+
+from tests.patience import PATIENCE
+from tests.starting import Program, run
 
 
 def typed(*arguments: Any, terminal: bool = False, **environment: str) -> subprocess.CompletedProcess[str]:
     """`unpooled-client` with these arguments; at a `terminal` all that it writes is on standard error."""
-    command = [sys.executable, "-m", "unpooled_client", *map(str, arguments)]
-    if terminal:
-        return _at_a_terminal(command, os.environ | environment)
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=120, stdin=subprocess.DEVNULL,
-        env=os.environ | environment,
-    )  # fmt: skip
+    program, environment = Program("unpooled_client", [*map(str, arguments)]), os.environ | environment
+    return _at_a_terminal(program.command, environment) if terminal else run(program, environment=environment)
 
 
 def _at_a_terminal(
@@ -39,5 +36,5 @@ def _at_a_terminal(
             break
         written += part
     os.close(ours)
-    code = process.wait(30)
+    code = process.wait(PATIENCE)
     return subprocess.CompletedProcess(command, code, "", written.decode(errors="replace"))

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +14,8 @@ import psutil
 import pytest
 from client_trials import Member, Trial
 
+from tests.patience import PATIENCE, until
+from tests.starting import Program, run
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.events import Agreed, Finished, Joined, ReviewNeeded, Started
 from unpooled_client.state.files import StateError
@@ -27,8 +28,7 @@ MakeStudy = Callable[..., Trial]
 
 
 def client(*arguments: object, says: str = "") -> subprocess.CompletedProcess[str]:
-    command = [*background.program(), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, input=says, timeout=120)
+    return run(Program("unpooled_client", [*map(str, arguments)]), says=says)
 
 
 def test_a_study_step_by_step(study: MakeStudy, pooled: dict[str, bytes]) -> None:
@@ -77,7 +77,7 @@ def test_a_study_step_by_step(study: MakeStudy, pooled: dict[str, bytes]) -> Non
     assert member.results() == pooled
     assert stage_of(member.state.load()) == Stage.RESULTS
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
 
 
 def _check_otherwise_and_release_again(member: Member) -> None:
@@ -93,11 +93,8 @@ def _check_otherwise_and_release_again(member: Member) -> None:
     assert stage_of(member.state.load()) == Stage.RUN
 
 
-def _await_end(member: Member, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while background.is_running(member.state):
-        assert time.monotonic() < deadline, member.state.log.read_text()
-        time.sleep(0.1)
+def _await_end(member: Member) -> None:
+    until(lambda: not background.is_running(member.state), member.state.log.read_text)
 
 
 def test_a_run_in_the_background_is_stopped_and_goes_on(study: MakeStudy, pooled: dict[str, bytes]) -> None:
@@ -119,16 +116,17 @@ def test_a_run_in_the_background_is_stopped_and_goes_on(study: MakeStudy, pooled
     assert {ReviewNeeded, Agreed} <= {type(event) for event in events}
     assert member.results() == pooled
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
 
 
-def _await(journal: Journal, kind: type, seconds: float = 60) -> list[object]:
+def _await(journal: Journal, kind: type) -> list[object]:
     events: list[object] = []
-    deadline = time.monotonic() + seconds
-    while not any(isinstance(event, kind) for event in events):
-        assert time.monotonic() < deadline, events
-        events += journal.new()
-        time.sleep(0.05)
+
+    def is_told() -> bool:
+        events.extend(journal.new())
+        return any(isinstance(event, kind) for event in events)
+
+    until(is_told, lambda: str(events))
     return events
 
 
@@ -140,15 +138,15 @@ def test_a_run_outlives_the_process_that_started_it(study: MakeStudy, tmp_path: 
     starter = subprocess.Popen(
         [*background.program(), *words], start_new_session=True, stdin=subprocess.PIPE, text=True
     )
-    starter.communicate(f"{invitation}\n", 60)
+    starter.communicate(f"{invitation}\n", PATIENCE)
     assert starter.returncode == 0
     if sys.platform != "win32":
         import signal
 
         with contextlib.suppress(ProcessLookupError):  # as it should be: nobody is left in its group
             os.killpg(starter.pid, signal.SIGKILL)
-    time.sleep(0.3)
-    assert background.is_running(member.state)
     (started,) = [event for event in Journal(member.state.log).new() if isinstance(event, Started)]
+    assert sys.platform == "win32" or os.getsid(started.pid) == started.pid  # so the signal was not for it
+    assert background.is_running(member.state)
     assert not {invitation, "-"} & set(psutil.Process(started.pid).cmdline())  # others may see that
     background.stop(member.state)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from client_trials import Member, Platform, Trial
 from test_engine_faults import await_event, kill_after, lines
 
+from tests.patience import PATIENCE
 from unpooled.facts import Change
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.events import (
@@ -52,7 +53,7 @@ def test_a_floor_that_a_cohort_misses_is_mended_by_one_change(
     change(trial, min_samples=20)
     assert isinstance(first.run(), Finished), first.events[-1]
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert {type(member.events[-1]) for member in others} == {Finished}
     assert first.results() == others[0].results() == pooled
 
@@ -91,7 +92,7 @@ def test_a_client_that_was_stopped_meets_the_change_at_its_next_start(study: Mak
     assert "0.05" in review.changes[0].after
     assert not first.told(ReleaseNeeded)  # of the same files the same leaves
     trial.call("POST", "abort")
-    thread.join(60)
+    thread.join(PATIENCE)
 
 
 def test_what_leaves_is_asked_again_where_it_is_not_the_same(study: MakeStudy) -> None:
@@ -104,7 +105,7 @@ def test_what_leaves_is_asked_again_where_it_is_not_the_same(study: MakeStudy) -
     assert [type(event) for event in first.told(ReviewNeeded, ReleaseNeeded)] == [ReviewNeeded, ReleaseNeeded]
     assert first.told(Checked)
     trial.call("POST", "abort")
-    thread.join(60)
+    thread.join(PATIENCE)
 
 
 def test_yes_stops_at_a_changed_plan(study: MakeStudy) -> None:
@@ -113,7 +114,7 @@ def test_yes_stops_at_a_changed_plan(study: MakeStudy) -> None:
     first = until_accepted(trial)
     change(trial, maf=0.05)
     process = first.process()
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == Exit.USAGE
     assert "the plan changed and must be accepted again" in output
     assert '"changes": [{"label"' in output
@@ -130,7 +131,7 @@ def test_a_plan_changed_back_is_what_was_accepted(study: MakeStudy) -> None:
     await_event(first, Accepted)
     assert not first.told(ReviewNeeded, ReleaseNeeded)
     trial.call("POST", "abort")
-    thread.join(60)
+    thread.join(PATIENCE)
 
 
 def test_a_change_while_somebody_reads_the_plan_is_shown(study: MakeStudy) -> None:
@@ -150,7 +151,7 @@ def test_a_change_while_somebody_reads_the_plan_is_shown(study: MakeStudy) -> No
     assert isinstance(last, Finished), last
     assert [type(event) for event in asked] == [ReviewNeeded, ReviewNeeded, ReleaseNeeded]
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
 
 
 def test_a_server_that_changes_the_plan_after_a_release_gets_nothing(
@@ -173,12 +174,12 @@ def test_a_server_that_changes_the_plan_after_a_release_gets_nothing(
     assert b"seed" not in first.state.ledger.read_bytes()[len(sent) :]
     trial.call("POST", "abort")
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
 
 
 def change_in_secret(platform: Platform, trial: Trial, **fields: object) -> None:
     """What a dishonest server can do that nobody's service does: it forgets that it asked for a sum."""
-    with contextlib.closing(sqlite3.connect(platform.database, timeout=30)) as database:
+    with contextlib.closing(sqlite3.connect(platform.database, timeout=PATIENCE)) as database:
         row = database.execute("SELECT plan_json FROM unpooled_server_study WHERE id = ?", [trial.id])
         plan = json.dumps(json.loads(row.fetchone()[0]) | fields)
         database.execute(

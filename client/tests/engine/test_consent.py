@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from client_trials import Member, Trial
 
+from tests.patience import PATIENCE
 from unpooled_client.state import ledger
 from unpooled_client.state.events import Agreed, Checked, Failed, Finished, ReleaseNeeded, ReviewNeeded
 from unpooled_client.study.engine import Engine
@@ -55,7 +56,7 @@ def test_no_data_file_is_opened_before_plan_and_roster_are_accepted(
 
     assert isinstance(member.run(answer=answer), Finished)
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert seen == {ReviewNeeded: set(), ReleaseNeeded: {".bed", ".bim", ".fam"}}
 
 
@@ -83,7 +84,7 @@ def test_nothing_of_the_data_leaves_before_the_release(study: MakeStudy) -> None
     assert not member.state.load().is_released
     trial.call("POST", "abort")
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
 
 
 def _quantities(member: Member) -> set[str]:
@@ -104,4 +105,4 @@ def test_what_was_accepted_is_not_asked_again(study: MakeStudy) -> None:
     assert len(member.told(Agreed)) == len(member.told(Checked)) == len(member.told(ReleaseNeeded)) == 1
     assert member.told(ReleaseNeeded)[0].sizes["samples"] == 80
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)

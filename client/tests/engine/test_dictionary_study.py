@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from client_trials import Member, Platform, Trial
 
+from tests.patience import PATIENCE
 from unpooled.leaving import CODES
 from unpooled.protocol import codes
 from unpooled.protocol.invitation import Invitation
@@ -141,7 +142,7 @@ def test_a_client_that_is_stopped_after_its_words_went_out_has_the_same_codes(
             engine.accept(event)
     assert isinstance(first.run(), Finished)
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert sorted(passing(trial, 0)) == sorted([*encoding(first)[0]["values"], *encoding(first)[0]["folded"]])
 
 
@@ -159,7 +160,7 @@ def test_more_different_words_than_the_plan_lets_a_cohort_have_are_told_to_the_c
     wrong.bfile.write_text(table)
     assert isinstance(wrong.run(), Finished)
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
 
 
 def test_a_server_that_makes_codes_by_itself_is_not_believed(
@@ -177,7 +178,7 @@ def test_a_server_that_makes_codes_by_itself_is_not_believed(
     threads = [member.beside() for member in others]
     failed = first.run()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert isinstance(failed, Failed) and "the compensator has not made this answer" in failed.message
     assert failed.told_server == Problem.QUESTION.value
     quantities = {entry.quantity for entry in ledger.read(first.state.ledger)}

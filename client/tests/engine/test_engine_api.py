@@ -6,7 +6,6 @@ import gzip
 import json
 import ssl
 import threading
-import time
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
@@ -19,6 +18,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from tests.patience import PATIENCE, until
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.problems import Problem
 from unpooled_client.network.api import (
@@ -96,13 +96,11 @@ def test_trouble_can_be_seen_and_stopped(server: Scripted) -> None:
 
     thread = threading.Thread(target=ask)
     thread.start()
-    deadline = time.monotonic() + 5
-    while api.trouble is None and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(lambda: api.trouble, lambda: "no trouble is seen")
     assert api.trouble is not None
     assert "503" in api.trouble.reason
     api.stop()
-    thread.join(5)
+    thread.join(PATIENCE)
     assert stopped == [Stopped]
 
 

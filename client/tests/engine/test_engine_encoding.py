@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from client_trials import Member, Platform, Trial
 
+from tests.patience import PATIENCE
 from unpooled.encoder import Encoder
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.problems import Problem
@@ -91,5 +92,5 @@ def test_a_cohort_with_other_codes_mends_its_table_and_nobody_else_does_anything
     write(wrong.bfile, 3)
     wrong.run()
     for thread in threads:
-        thread.join(120)
+        thread.join(PATIENCE)
     assert [type(member.events[-1]) for member in study.members] == [Finished] * 3

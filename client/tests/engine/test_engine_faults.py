@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from client_cable import Cable
 from client_trials import Member, Trial
 
+from tests.patience import PATIENCE, until
 from unpooled_client.state import ledger
 from unpooled_client.state.events import (
     Accepted,
@@ -30,10 +30,10 @@ from unpooled_client.state.events import (
 MakeStudy = Callable[..., Trial]
 
 
-def lines(member: Member, seconds: float = 60) -> Iterator[dict[str, object]]:
+def lines(member: Member) -> Iterator[dict[str, object]]:
     """The events of a client process, to be killed by leaving the loop."""
     process = member.process()
-    clock = threading.Timer(seconds, process.kill)
+    clock = threading.Timer(PATIENCE, process.kill)
     clock.start()
     assert process.stdout is not None
     try:
@@ -63,7 +63,7 @@ def test_a_killed_client_goes_on(study: MakeStudy, pooled: dict[str, bytes], eve
     assert isinstance(victim.run(), Finished), victim.events[-1]
     assert victim.told(Joined)[0].again
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert victim.results() == others[0].results() == pooled
 
 
@@ -78,7 +78,7 @@ def test_a_client_killed_again_and_again_never_uses_a_nonce_twice(
         kill_after(victim, event)
     assert isinstance(victim.run(), Finished), victim.events[-1]
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert victim.results() == pooled
     masked = [entry for entry in ledger.read(victim.state.ledger) if entry.form == "masked"]
     assert len({entry.sha256 for entry in masked}) == len(masked)
@@ -123,7 +123,7 @@ def test_a_server_that_does_not_answer_is_waited_for(
     await_event(member, Reachable)
     threads = [other.beside() for other in others]
     for each in [thread, *threads]:
-        each.join(60)
+        each.join(PATIENCE)
     assert member.results() == pooled
 
 
@@ -147,7 +147,7 @@ def test_a_file_that_changed_since_acceptance_stops_the_client(
     fam.write_bytes(before)  # another time, the same content
     assert isinstance(victim.run(), Finished), victim.events[-1]
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert victim.results() == pooled
 
 
@@ -162,7 +162,7 @@ def test_a_file_that_changes_while_the_client_runs_stops_it(study: MakeStudy, tm
     await_event(victim, Accepted)
     bim = victim.bfile.with_suffix(".bim")
     bim.write_bytes(bim.read_bytes() + b"1 another 0 1 A C\n")
-    thread.join(60)
+    thread.join(PATIENCE)
     last = victim.events[-1]
     assert isinstance(last, Failed | Finished)  # the change may come after the last answer
     assert isinstance(last, Finished) or last.told_server == "data-changed"
@@ -188,14 +188,14 @@ def test_other_options_than_accepted_are_refused(study: MakeStudy, tmp_path: Pat
 def test_data_below_the_floor_are_declined(study: MakeStudy) -> None:
     trial = study(min_samples=90)
     threads = [member.beside() for member in trial.members]
-    threads[0].join(60)
+    threads[0].join(PATIENCE)
     last = trial.members[0].events[-1]
     assert isinstance(last, Failed)
     assert (last.exit, last.told_server) == (Exit.DATA, "floor")
     trial.await_log("fewer people")
     trial.call("POST", "abort")
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
 
 
 def test_a_pause_is_told_and_ends(study: MakeStudy, pooled: dict[str, bytes]) -> None:
@@ -207,7 +207,7 @@ def test_a_pause_is_told_and_ends(study: MakeStudy, pooled: dict[str, bytes]) ->
     await_event(member, Paused)
     trial.call("POST", "resume")
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert isinstance(member.events[-1], Finished)
     assert member.results() == pooled
 
@@ -218,7 +218,7 @@ def test_an_aborted_study_ends_every_client_with_the_reason(study: MakeStudy) ->
     thread = member.beside()
     await_event(member, Waiting)
     trial.call("POST", "abort")
-    thread.join(60)
+    thread.join(PATIENCE)
     last = member.events[-1]
     assert isinstance(last, Failed)
     assert last.exit == Exit.STUDY_ENDED
@@ -231,9 +231,6 @@ def copied(prefix: Path, folder: Path) -> Path:
     return copy
 
 
-def await_event(member: Member, kind: type[Event], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not member.told(kind):
-        assert time.monotonic() < deadline, member.events
-        assert not member.told(Failed), member.events[-1]
-        time.sleep(0.02)
+def await_event(member: Member, kind: type[Event]) -> None:
+    until(lambda: member.told(kind) or member.told(Failed), lambda: str(member.events))
+    assert not member.told(Failed), member.events[-1]

@@ -10,6 +10,7 @@ from client_cable import Cable
 from client_trials import Trial
 from test_engine_faults import await_event, kill_after
 
+from tests.patience import PATIENCE
 from unpooled_client.network import api
 from unpooled_client.state.events import Exit, Failed, Finished, Joined, Proposal, ReviewNeeded, Sent, Waiting
 from unpooled_client.state.folder import StateFolder
@@ -37,7 +38,7 @@ def test_two_clients_never_share_a_state(study: MakeStudy) -> None:
     assert second[-1].exit == Exit.USAGE
     assert "another client is running" in second[-1].message
     trial.call("POST", "abort")
-    thread.join(60)
+    thread.join(PATIENCE)
 
 
 def test_a_second_client_of_a_cohort_is_refused_while_the_first_lives(
@@ -58,7 +59,7 @@ def test_a_second_client_of_a_cohort_is_refused_while_the_first_lives(
     assert "Another client" in last.message
     assert not other.told(Sent)
     trial.call("POST", "abort")
-    thread.join(60)
+    thread.join(PATIENCE)
 
 
 def test_a_lost_state_joins_anew_only_when_told_to(study: MakeStudy, pooled: dict[str, bytes]) -> None:
@@ -76,7 +77,7 @@ def test_a_lost_state_joins_anew_only_when_told_to(study: MakeStudy, pooled: dic
     again = as_instance(first.engine(join_anew=True), instance)
     assert isinstance(first.run(again), Finished), first.events[-1]
     for thread in [*threads, third]:
-        thread.join(60)
+        thread.join(PATIENCE)
     reviews = others[0].told(ReviewNeeded)
     assert len({review.roster_hash for review in reviews}) == 2
     assert reviews[-1].roster_hash == first.told(ReviewNeeded)[-1].roster_hash

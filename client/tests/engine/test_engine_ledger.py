@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 
 import pytest
 from client_trials import Member, Trial
+from client_typed import typed
 
 from unpooled.leaving import DOING, PROBLEM, TIMING
 from unpooled.simulate import SimulationReport, simulate
@@ -135,8 +134,5 @@ def test_the_ledger_is_proved_and_compared_with_the_server(trial: Trial) -> None
 
 
 def ledger_command(member: Member, *arguments: str) -> tuple[int, str, str]:
-    command = [sys.executable, "-m", "unpooled_client", "ledger", *arguments]
-    done = subprocess.run(
-        [*command, "--state", str(member.state.path)], capture_output=True, encoding="utf-8", timeout=60
-    )
+    done = typed("ledger", *arguments, "--state", member.state.path)
     return done.returncode, done.stdout, done.stderr

@@ -17,6 +17,7 @@ from client_scripted import FINGERPRINT
 from client_trials import Trial
 from test_engine_doctor import examined
 
+from tests.patience import PATIENCE
 from unpooled.protocol.invitation import Invitation
 from unpooled_client.network import connection
 from unpooled_client.network.api import Api, Network, TokenRefused, Unanswered, Unusable
@@ -61,7 +62,7 @@ def test_a_study_behind_a_proxy_with_a_password_and_a_private_authority(
     assert {seen[what]["mark"] for what in ("Proxy", "TLS", "Server", "Study")} == {"good"}, seen
     last = behind.run(behind.engine(invitation=None))
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert isinstance(last, Finished), last
     assert behind.results() == pooled
     kept = [path.read_text(errors="replace") for path in behind.state.path.iterdir() if path.is_file()]

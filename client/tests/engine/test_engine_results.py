@@ -11,18 +11,17 @@ from pathlib import Path
 
 import pytest
 from client_trials import Member, Trial
+from client_typed import typed
 
 from unpooled_client.state import ledger
 from unpooled_client.state.events import Compared, Finished
-from unpooled_client.study import background
 from unpooled_client.study.engine import Until
 
 MakeStudy = Callable[..., Trial]
 
 
 def results(member: Member, *more: object) -> subprocess.CompletedProcess[str]:
-    command = [*background.program(), "results", "--state", member.state.path, *more]
-    return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, timeout=60)
+    return typed("results", "--state", member.state.path, *more)
 
 
 def rows(path: Path, separator: str | None = None) -> list[dict[str, str]]:
@@ -106,12 +105,12 @@ def test_without_the_files_that_were_used_the_results_come_all_the_same(done: Tr
 
 
 def test_loci_and_inflation_are_printed(done: Trial) -> None:
-    command = [*background.program(), "pictures", "--state", str(done.members[0].state.path)]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    command = ["pictures", "--state", done.members[0].state.path]
+    printed = typed(*command).stdout
     head, titles, *loci = printed.splitlines()
     assert titles.split("\t")[:6] == ["CHR", "BP", "ID", "A1", "OR", "P"]
     assert f"{len(loci)} loci, from study.assoc" in head
-    pictures = json.loads(subprocess.run([*command, "--json"], capture_output=True, check=True).stdout)
+    pictures = json.loads(typed(*command, "--json").stdout)
     assert f"genomic inflation {pictures['genomic_inflation']:.3f}," in head
     tested = [row for row in rows(done.members[0].out / "study.assoc") if row["P"] != "NA"]
     assert pictures["manhattan"]["variants"] == len(tested)
@@ -121,9 +120,7 @@ def test_of_a_study_that_is_not_done_it_is_said_what_it_waits_for(study: MakeStu
     trial = study()
     member, *others = trial.members
     member.run(member.engine(until=Until.JOINED))
-    shown = subprocess.run(
-        [*background.program(), "pictures", "--state", str(member.state.path)], capture_output=True, text=True
-    )
+    shown = typed("pictures", "--state", member.state.path)
     assert shown.returncode == 2 and "not here yet" in shown.stderr
     early = results(member)
     assert early.returncode == 3

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from client_trials import Member, Trial
 
+from tests.patience import PATIENCE, until
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.events import ReleaseNeeded, ReviewNeeded, Waiting
 from unpooled_client.study.engine import Engine, Until
@@ -20,11 +20,8 @@ def stage(trial: Trial, member: Member) -> str:
     return next(row["stage"] for row in rows if row["name"] == member.name)
 
 
-def until_stage(trial: Trial, member: Member, wanted: str, seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while (found := stage(trial, member)) != wanted:
-        assert time.monotonic() < deadline, (found, wanted)
-        time.sleep(0.1)
+def until_stage(trial: Trial, member: Member, wanted: str) -> None:
+    until(lambda: stage(trial, member) == wanted, lambda: f"not {wanted}: {stage(trial, member)}")
 
 
 def test_what_a_person_is_asked_is_seen_and_what_it_ends_with(study: MakeStudy) -> None:
@@ -41,7 +38,7 @@ def test_what_a_person_is_asked_is_seen_and_what_it_ends_with(study: MakeStudy) 
     threads = [member.beside() for member in others]
     first.run(answer=slowly)
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert {stage(trial, member) for member in trial.members} == {"done"}
 
 
@@ -75,10 +72,9 @@ def test_who_waits_is_told_who_is_to_do_what(study: MakeStudy) -> None:
     engine = first.engine()
     waiting = first.beside(engine)
     until_stage(trial, first, "joined")
-    while not first.told(Waiting):
-        time.sleep(0.1)
+    until(lambda: first.told(Waiting), lambda: str(first.events))
     assert first.told(Waiting)[0].names == (third.name,)
     assert first.told(Waiting)[0].waits == (f"{third.name} to join",)
     engine.stop()
     third.run(third.engine(until=Until.JOINED))  # is news, which ends the first one's asking at once
-    waiting.join(30)
+    waiting.join(PATIENCE)

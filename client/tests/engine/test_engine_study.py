@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from client_trials import Trial
 
+from tests.patience import PATIENCE
 from unpooled import list_form, list_text
 from unpooled.panel import Panel
 from unpooled.simulate import SimulationReport
@@ -114,7 +115,7 @@ def test_no_file_is_opened_before_acceptance(study: MakeStudy, tmp_path: Path) -
     trial.await_log("declined the plan")
     trial.call("POST", "abort")
     for other in others:
-        other.join(60)
+        other.join(PATIENCE)
     assert [member.events[-1].exit for member in trial.members[1:]] == [4, 4]  # type: ignore[attr-defined]
 
 

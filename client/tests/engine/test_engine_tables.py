@@ -14,6 +14,7 @@ from client_trials import Member, Platform, Trial
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import MinMaxScaler, PowerTransformer, RobustScaler, StandardScaler
 
+from tests.patience import PATIENCE
 from unpooled.protocol.invitation import Invitation
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state import ledger
@@ -253,7 +254,7 @@ def test_bad_tables_are_refused_before_anything_is_sent(study: MakeStudy) -> Non
     member.bfile.write_bytes(good)
     assert isinstance(member.run(), Finished)
     for thread in others:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert trial.state == "done"
 
 
@@ -266,5 +267,5 @@ def test_genotypes_are_wanted_and_a_table_is_given(platform: Platform, study: Ma
         member.invitation = Invitation.from_text(text["invitation"])
     threads = [member.beside() for member in trial.members]
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert all("--bfile PREFIX" in member.told(Failed)[0].message for member in trial.members)

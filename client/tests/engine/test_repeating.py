@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,9 @@ import pytest
 from client_dishonest import Cohort
 from client_scripted import Scripted
 from client_trials import Member, Trial
+from client_typed import typed
 
+from tests.patience import PATIENCE, until
 from unpooled_client.state.events import (
     Exit,
     Failed,
@@ -133,7 +134,7 @@ def test_a_client_that_is_killed_on_the_way_goes_on(study: MakeStudy, pooled: di
     assert isinstance(victim.run(), Finished), victim.events[-1]
     assert not since(victim, count, ReviewNeeded, ReleaseNeeded)
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert victim.results() == pooled
 
 
@@ -151,7 +152,7 @@ def test_yes_does_not_answer_for_a_repetition(study: MakeStudy) -> None:
     trial = failed(study(**NO_VARIANT))
     repetition = repeat(trial, **MENDED)
     process = trial.members[0].process()
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == Exit.USAGE
     assert "the coordinator repeats the study: it must be accepted, and there is nobody to ask" in output
     assert "joined" not in repetition.log()
@@ -161,8 +162,7 @@ def test_the_person_reads_why_and_what(study: MakeStudy) -> None:
     trial = failed(study(**NO_VARIANT))
     repeat(trial, **MENDED)
     member = trial.members[0]
-    command = [sys.executable, "-m", "unpooled_client", "join", "--wait", "--state", str(member.state.path)]
-    said = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    said = typed("join", "--wait", "--state", member.state.path)
     assert said.returncode == Exit.USAGE
     assert 'The coordinator repeats the study "a trial", which has ended.' in said.stderr
 
@@ -173,9 +173,8 @@ def test_a_study_left_for_its_repetition_is_no_longer_meant(study: MakeStudy) ->
     repeat(trial, **MENDED)
     member.run(member.engine(until=Until.JOINED))  # nothing is followed
     assert len(known_folders(member.folder)) == len(current_folders(member.folder)) == 1
-    thread = member.beside()
-    while not member.told(Repeated):
-        thread.join(0.05)
+    member.beside()
+    until(lambda: member.told(Repeated), lambda: str(member.events))
     assert len(known_folders(member.folder)) == 2
     [current] = current_folders(member.folder)
     assert str(current.path) == member.told(Repeated)[0].folder

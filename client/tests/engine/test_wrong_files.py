@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from client_trials import Member, Trial, moved
+from client_typed import typed
 
+from tests.patience import PATIENCE
 from unpooled.errors import DataProblem
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.events import Accepted, Exit, Failed, Finished, ReleaseNeeded, ReviewNeeded
@@ -22,7 +23,7 @@ MakeStudy = Callable[..., Trial]
 
 def ended(threads: list[threading.Thread]) -> None:
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
 
 
@@ -67,14 +68,14 @@ def test_the_same_at_the_command_line_with_yes(
     wrong, *others = trial.members
     right, wrong.bfile = wrong.bfile, moved(wrong.bfile, tmp_path)
     threads = [member.beside() for member in others]
-    first = subprocess.run(wrong.command("--yes"), capture_output=True, text=True, timeout=60)
+    first = typed(*wrong.command("--yes")[3:])
     assert first.returncode == Exit.DATA
     assert first.stderr.count("has little in common with the other cohorts' lists") == 1
     assert "Traceback" not in first.stderr
-    again = subprocess.run(wrong.command("--yes"), capture_output=True, text=True, timeout=60)
+    again = typed(*wrong.command("--yes")[3:])
     assert again.returncode == Exit.DATA, "the same files again"
     wrong.bfile = right
-    last = subprocess.run(wrong.command("--yes"), capture_output=True, text=True, timeout=60)
+    last = typed(*wrong.command("--yes")[3:])
     assert last.returncode == Exit.DONE, last.stderr
     ended(threads)
     assert wrong.results() == pooled
@@ -89,7 +90,7 @@ def test_files_that_change_in_their_place_are_released_again_but_not_by_yes(
     threads = [member.beside() for member in others]
     assert isinstance(wrong.run(), Failed)
     shutil.copy(f"{right}.bim", f"{wrong.bfile}.bim")
-    stopped = subprocess.run(wrong.command("--yes"), capture_output=True, text=True, timeout=60)
+    stopped = typed(*wrong.command("--yes")[3:])
     assert stopped.returncode == Exit.USAGE
     assert "must be released" in stopped.stderr
     assert isinstance(wrong.run(), Finished)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 from client_dishonest import PLAN, Cohort
 from client_scripted import Scripted
 
+from tests.patience import until
 from unpooled_client.commands import run as run_command
 from unpooled_client.commands.screen import JsonScreen
 from unpooled_client.state.events import Exit, Failed, ReleaseNeeded
@@ -79,13 +79,14 @@ def test_a_run_in_the_background_ends_the_same_way(cohort: Cohort) -> None:
 
 
 def await_end(journal: Journal) -> Failed:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        for event in journal.new():
-            if isinstance(event, Failed):
-                return event
-        time.sleep(0.1)
-    raise AssertionError("the run goes on")
+    failed: list[Failed] = []
+
+    def has_failed() -> bool:
+        failed.extend(event for event in journal.new() if isinstance(event, Failed))
+        return bool(failed)
+
+    until(has_failed, lambda: "the run goes on")
+    return failed[0]
 
 
 @pytest.mark.parametrize("released, is_covered", [(b"", True), (b"p" * 32, False)])

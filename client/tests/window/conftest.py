@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from client_trials import Member, Platform, Trial, make_trial
 
+from tests.starting import Process, Program, start
 from unpooled.simulate import SimulationReport, simulate
 from unpooled_client.state.folder import known_folders
 from unpooled_client.study import background
@@ -55,15 +56,15 @@ def desk(qtbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 @pytest.fixture
 def beside() -> Iterator[Callable[..., None]]:
     """Starts cohorts that take part as programs of their own, and accept everything."""
-    running: list[subprocess.Popen[bytes]] = []
+    running: list[Process] = []
 
-    def start(*members: Member, data: str = "--bfile", more: Sequence[str] = ()) -> None:
+    def take_part(*members: Member, data: str = "--bfile", more: Sequence[str] = ()) -> None:
         for member in members:
-            words = member.command("--yes", "--quiet", *more)
-            command = [word if word != "--bfile" else data for word in words]
-            running.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+            words = member.command("--yes", "--quiet", *more)[3:]
+            program = Program("unpooled_client", [word if word != "--bfile" else data for word in words])
+            running.append(start(program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 
-    yield start
+    yield take_part
     for process in running:
         process.kill()
         process.wait()

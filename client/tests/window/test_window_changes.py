@@ -10,6 +10,7 @@ from client_trials import Member, Trial, moved
 from PySide6.QtCore import Qt
 from window_desk import Desk
 
+from tests.patience import PATIENCE
 from unpooled_client.state.events import ReleaseNeeded, ReviewNeeded
 from unpooled_client.state.folder import known_folders
 from unpooled_client.state.stage import Stage
@@ -54,7 +55,7 @@ def test_a_changed_plan_is_shown_line_by_line_and_accepted_once(desk: Desk, stud
     desk.press(desk.view.run.start_button)
     desk.at(Stage.RESULTS)
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
 
 
 def test_a_study_that_is_repeated_goes_on_with_one_button(desk: Desk, study: MakeStudy) -> None:
@@ -64,7 +65,7 @@ def test_a_study_that_is_repeated_goes_on_with_one_button(desk: Desk, study: Mak
     until_run(desk, me)
     desk.reads("The study has ended without results")
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     desk.press(desk.view.run.repeat_button)
     desk.reads("The coordinator has not repeated this study")
 
@@ -83,7 +84,7 @@ def test_a_study_that_is_repeated_goes_on_with_one_button(desk: Desk, study: Mak
     desk.until(lambda: desk.view.study.title == "Asthma in adults (2)")
     desk.at(Stage.RESULTS)
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     desk.window.show_home()
     desk.look("home-repeated")
     said = desk.window.home.table.text
@@ -113,5 +114,5 @@ def test_wrong_files_are_replaced_where_they_were_chosen(
     desk.press(desk.view.run.start_button)
     desk.at(Stage.RESULTS)
     for thread, member in zip(threads, others, strict=True):
-        thread.join(60)
+        thread.join(PATIENCE)
         assert len(member.told(ReviewNeeded, ReleaseNeeded)) == 2

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 from test_engine_faults import kill_after, lines
 from window_desk import Desk, keep
 
+from tests.patience import PATIENCE
 from unpooled.protocol import VERSION
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.events import Event, Exit, Failed, Paused, Proposal, ReviewNeeded, Started
@@ -403,7 +404,7 @@ def kill_all(folder: StateFolder) -> None:
     run = psutil.Process(started[-1].pid)
     for process in [*run.children(recursive=True), run]:
         process.kill()
-        process.wait(10)
+        process.wait(PATIENCE)
     assert not background.is_running(folder)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
 from unpooled_client.window.system import PACKAGES, lacking
 
 OPEN = [sys.executable, "-m", "unpooled_client", "window"]
@@ -19,7 +20,7 @@ def opened(**environment: str) -> subprocess.CompletedProcess[str]:
     """The command `window`, as a program, on a system with that environment."""
     dropped = ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY")
     kept = {name: value for name, value in os.environ.items() if name not in dropped}
-    return subprocess.run(OPEN, env=kept | environment, capture_output=True, text=True, timeout=60)
+    return subprocess.run(OPEN, env=kept | environment, capture_output=True, text=True, timeout=PATIENCE)
 
 
 @LINUX

@@ -24,6 +24,7 @@ except ImportError as error:
         allow_module_level=True,
     )
 
+from tests.patience import PATIENCE
 from unpooled_client.state.stage import Stage
 from unpooled_client.window.application import Window
 from unpooled_client.window.look import style
@@ -35,7 +36,7 @@ PICTURES = None if os.environ.get("CI") else Path(__file__).parents[3] / ".cache
 """Where people look at the window; nobody does in CI, and writing pictures takes longer than drawing them."""
 SIZE = 900, 600
 OPTION, MNEMONIC = re.compile(r"(?<![\w-])--[a-z0-9]"), re.compile(r"&(\w)")
-PATIENCE = 40_000  # milliseconds that a busy machine may take over anything
+MILLISECONDS = round(1000 * PATIENCE)
 
 
 def keep(picture: QPixmap, name: str) -> None:
@@ -74,7 +75,7 @@ class Desk:
 
     def until(self, holds: Callable[[], bool]) -> None:
         try:
-            self.bot.waitUntil(holds, timeout=PATIENCE)
+            self.bot.waitUntil(holds, timeout=MILLISECONDS)
         except Exception as error:
             self.look("stuck")
             raise AssertionError(f"waited in vain; the card says: {self.card}") from error

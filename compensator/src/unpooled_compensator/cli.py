@@ -39,6 +39,7 @@ def main() -> None:
 @_SECRET_FILE
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(0, 65535))
+@click.option("--fd", type=click.IntRange(0), help="An inherited socket that listens, instead of an address.")
 @click.option("--known-keys", type=_FILE, help="Only cohorts with these signing keys may enrol.")
 @click.option("--tls-certificate", type=_FILE, help="PEM; without it put a TLS proxy in front.")
 @click.option("--tls-key", type=_FILE, help="PEM, the certificate's private key.")
@@ -47,6 +48,7 @@ def serve(
     secret_file: Path | None,
     host: str,
     port: int,
+    fd: int | None,
     known_keys: Path | None,
     tls_certificate: Path | None,
     tls_key: Path | None,
@@ -59,7 +61,7 @@ def serve(
         if known_keys is not None:
             state.known_keys(known_keys)  # a mistake in the list shows now, not at the first enrolment
         serving.check_tls(tls_certificate, tls_key)
-        listener = serving.listen(host, port)
+        listener = serving.listen(host, port) if fd is None else serving.inherited(fd)
         store, key = state.open_state(directory)
         # Last: a secret that was made is shown once, so nothing may fail after it.
         caller = state.caller_hash(directory, secret_file, _show_secret)

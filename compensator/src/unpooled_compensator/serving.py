@@ -54,9 +54,18 @@ def listen(host: str, port: int) -> socket.socket:
         listener.bind(address)
     except OSError as error:
         raise OSError(f"{host} port {port}: {error.strerror}. Choose another --host or --port.") from None
+    listener.listen(1024)
+    return _prompt(listener)
+
+
+def inherited(file: int) -> socket.socket:
+    """The listening socket that the process has which starts this one: its port stays, whoever dies."""
+    return _prompt(socket.socket(fileno=file))
+
+
+def _prompt(listener: socket.socket) -> socket.socket:
     # asyncio sets it on sockets that it knows to be TCP; without it every answer waits 40 ms.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    listener.listen(1024)
     return listener
 
 

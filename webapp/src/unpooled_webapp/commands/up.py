@@ -23,11 +23,12 @@ from unpooled_webapp.processes import Child, python
 
 START_SECONDS = 60.0
 PORT_SECONDS = 3.0  # the processes of a platform that was killed hold its port for a moment longer
+LOOPBACK = "127.0.0.1"
 ADMINISTRATOR = "admin"
 
 
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--host", default=LOOPBACK, show_default=True, help="Address to listen on.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one."
 )
@@ -74,7 +75,7 @@ def up(
 
 
 def _is_for_others(host: str) -> bool:
-    return host not in ("127.0.0.1", "localhost", "::1")
+    return host not in (LOOPBACK, "localhost", "::1")
 
 
 def _permit_demo(address: str, is_for_others: bool, wanted: bool | None) -> None:
@@ -114,32 +115,27 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _address(host: str, listener: socket.socket) -> str:
-    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # only for display
+    shown = {"0.0.0.0": LOOPBACK, "::": "::1"}.get(host, host)  # noqa: S104  # only for display
     return f"http://{f'[{shown}]' if ':' in shown else shown}:{listener.getsockname()[1]}"
 
 
 def _compensator(folder: Path, known_keys: Path | None) -> Child:
     """A compensator on this machine. One operator runs both, and every study says so."""
-    port = _free_port()
+    listener = _listen(LOOPBACK, 0)
     secret = folder / "compensator-secret"
-    os.environ["UNPOOLED_COMPENSATOR_URL"] = f"http://127.0.0.1:{port}"
+    os.environ["UNPOOLED_COMPENSATOR_URL"] = address = _address(LOOPBACK, listener)
     os.environ["UNPOOLED_COMPENSATOR_SECRET_FILE"] = str(secret)
     os.environ["UNPOOLED_ONE_OPERATOR"] = "1"
     environment.kept_secret(secret)
     command = python("unpooled_compensator", "serve", "--state", str(folder / "compensator"))
-    command += ["--caller-secret-file", str(secret), "--port", str(port)]
+    command += ["--caller-secret-file", str(secret), "--fd", str(listener.fileno())]
     if known_keys:
         command += ["--known-keys", str(known_keys)]
-    child = Child("compensator", command, os.environ.copy())
+    child = Child("compensator", command, os.environ.copy(), (listener.fileno(),))
+    listener.detach()  # open for as long as this process lives: each start of the child gets it
     child.start()
-    _await_health(child, f"http://127.0.0.1:{port}/health")
+    _await_health(child, f"{address}/health")
     return child
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _prepare_database() -> str | None:

@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from . import launch
-from .federation import Federation, Trial
-from .relay import Message, Relay
-from .test_faults import Hold, assert_as_undisturbed, run_through
+from .. import launch
+from ..federation import Federation, Trial
+from ..leaks import DEALING
+from ..relay import Message, Relay
+from .holds import Hold, assert_as_undisturbed, run_through
 
 FEATURES = 3
 ROUNDS, TURNS = 8, 3
@@ -167,7 +168,7 @@ def test_the_ledger_lists_what_was_dealt(unseen: Trial, undisturbed_by_bits: dic
 
 def test_a_cohort_that_deals_falsely_is_named_and_no_result_comes_of_it(unseen: Trial) -> None:
     liar = unseen.cohorts[1]
-    unseen.federation.stub(liar.party.name, {"unpooled.protocol.comparing:deal": "false_dealing"})
+    unseen.federation.stub(liar.party.name, DEALING)
     unseen.start()
     unseen.until_over()
     assert unseen.state == "failed", unseen.story()

@@ -7,7 +7,6 @@ import os
 import re
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,10 +23,13 @@ from aiosmtpd.handlers import Message as Receiving
 from unpooled.protocol import VERSION
 from unpooled.protocol.invitation import Invitation
 
-from . import services
-from .federation import PASSWORD, Federation
-from .parties import Party, free_port, until
-from .services import PostgreSQL, Stores
+from .. import services
+from ..federation import PASSWORD, Federation
+from ..parties import Party
+from ..patience import PATIENCE, until
+from ..ports import LOCAL, Port
+from ..services import PostgreSQL, Stores
+from ..starting import Program, run
 
 USUAL = 100  # connections that PostgreSQL allows unless told otherwise
 
@@ -59,11 +61,12 @@ class Mailbox(Receiving):
 @pytest.fixture(scope="module")
 def mailbox() -> Iterator[tuple[Mailbox, int]]:
     """A mail server, and its port."""
-    box, port = Mailbox(), free_port()
-    server = Controller(box, hostname="127.0.0.1", port=port)
+    box, port = Mailbox(), Port()
+    server = Controller(box, hostname=LOCAL, port=port.number)
     server.start()
-    yield box, port
+    yield box, port.number
     server.stop()
+    port.close()
 
 
 @pytest.fixture(scope="module")
@@ -127,12 +130,14 @@ def test_a_hundred_connections_are_enough(platform: Federation, postgres: Postgr
             "Unpooled-Client": "0" * 32,
             "Unpooled-Protocol": str(VERSION),
         }
-        with httpx.Client(base_url=platform.address, headers=headers, timeout=60, trust_env=False) as http:
+        with httpx.Client(
+            base_url=platform.address, headers=headers, timeout=PATIENCE, trust_env=False
+        ) as http:
             seen = patient(http, "/api/v1/cohort/study").json()["version"]
             return patient(http, "/api/v1/cohort/study", seen=seen, wait=6).status_code
 
     def ask(_: int) -> int:
-        with httpx.Client(base_url=platform.address, timeout=60, trust_env=False) as http:
+        with httpx.Client(base_url=platform.address, timeout=PATIENCE, trust_env=False) as http:
             return patient(http, "/health").status_code
 
     with ThreadPoolExecutor(190) as pool:
@@ -160,7 +165,7 @@ def test_a_mail_goes_out(platform: Federation, mailbox: tuple[Mailbox, int]) -> 
 def test_without_redis_people_sign_in(platform: Federation, redis: services.Redis) -> None:
     redis.party.kill()
     try:
-        with httpx.Client(trust_env=False, timeout=30) as http:
+        with httpx.Client(trust_env=False, timeout=PATIENCE) as http:
             assert sign_in(platform, http).status_code == 200
     finally:
         redis.party.start()
@@ -169,7 +174,7 @@ def test_without_redis_people_sign_in(platform: Federation, redis: services.Redi
 def test_without_its_database_it_says_so_in_a_line_and_comes_back(
     platform: Federation, postgres: PostgreSQL
 ) -> None:
-    with httpx.Client(trust_env=False, timeout=30, base_url=platform.address) as http:
+    with httpx.Client(trust_env=False, timeout=PATIENCE, base_url=platform.address) as http:
         sign_in(platform, http)
         before = len(platform.web.said()), len(platform.worker.said())
         postgres.party.kill()
@@ -189,7 +194,7 @@ def test_without_its_database_it_says_so_in_a_line_and_comes_back(
             until(lambda: "does not answer" in platform.worker.said()[before[1] :], platform.worker.said)
         finally:
             postgres.party.start()
-        until(lambda: http.get("/api/v1/studies").status_code == 200, platform.web.said, 30)
+        until(lambda: http.get("/api/v1/studies").status_code == 200, platform.web.said)
     web = platform.web.said()[before[0] :]
     assert len(re.findall("the database does not answer", web)) >= 3
     assert "Traceback" not in web + platform.worker.said()[before[1] :]
@@ -208,30 +213,22 @@ def test_a_process_with_another_home_does_not_start(tmp_path: Path, process: str
         "UNPOOLED_BROKER_URL": "",
         "DJANGO_SETTINGS_MODULE": "unpooled_webapp.settings",
     }
-    address = f"127.0.0.1:{free_port()}"
-    command = {
-        "worker": ["unpooled_webapp", "worker"],
-        "web": ["gunicorn", "-c", "python:unpooled_webapp.serving", "--bind", address],
+    port = Port()
+    program = {
+        "worker": Program("unpooled_webapp", ["worker"]),
+        "web": Program("gunicorn", ["-c", "python:unpooled_webapp.serving", "--bind", port.address]),
     }[process]
 
-    def run(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, **variables, "UNPOOLED_HOME": str(home)}
-        command = [sys.executable, "-m", *arguments]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    def ends(home: Path, program: Program) -> subprocess.CompletedProcess[str]:
+        return run(program, environment={**os.environ, **variables, "UNPOOLED_HOME": str(home)})
 
-    assert run(own, "unpooled_webapp", "manage", "migrate").returncode == 0
+    assert ends(own, Program("unpooled_webapp", ["manage", "migrate"])).returncode == 0
     ready = {"worker": "threads; tests", "web": "Booting worker"}[process]
-    party = Party(
-        "own",
-        [sys.executable, "-m", *command],
-        tmp_path / "log",
-        ready,
-        {**variables, "UNPOOLED_HOME": str(own)},
-    )
+    party = Party("own", program, tmp_path / "log", ready, {**variables, "UNPOOLED_HOME": str(own)})
     party.start()
     until(lambda: is_taken(tmp_path / "db.sqlite3"), party.said)
     party.kill()
-    refused = run(other, *command)
+    refused = ends(other, program)
     assert refused.returncode != 0
     assert f"belongs to another home folder than {other}" in refused.stderr
     assert "Traceback" not in refused.stderr

@@ -21,8 +21,10 @@ from unpooled.plan import Plan
 from unpooled.protocol import codec, masking, messages
 from unpooled.protocol.messages import Enrolment, Question, Questions, ReleaseRequest
 
-from .federation import Cohort, Federation, Trial
-from .relay import Exchange, Message, Relay, with_body
+from ..federation import Cohort, Federation, Trial
+from ..launch import Function
+from ..patience import PATIENCE
+from ..relay import Exchange, Message, Relay, with_body
 
 STUDY = "GET /api/v1/cohort/study"
 ACCEPT = "POST /api/v1/cohort/accept "
@@ -78,7 +80,7 @@ class Asking(Lying):
         """What it says was agreed on, where that is a lie."""
         self._forgetting: set[Relay] = set()
         self._rounds = itertools.count(1_000_001)
-        self._running: dict[str, Mapping[str, str]] = {}
+        self._running: dict[str, Mapping[str, Function]] = {}
         for relay in self.relays:
             relay.change = functools.partial(self._lie, relay)
         trial.start()
@@ -87,7 +89,7 @@ class Asking(Lying):
             cohort.party.kill()
             shutil.copytree(cohort.folder / "state", cohort.folder / "kept")
 
-    def run(self, stubs: Mapping[str, str], others: Mapping[str, str]) -> None:
+    def run(self, stubs: Mapping[str, Function], others: Mapping[str, Function]) -> None:
         """Have all clients run from where they were then, the victim and the others with these stubs.
 
         Clients that run so already go on.
@@ -100,7 +102,7 @@ class Asking(Lying):
             if self._running.get(cohort.name) != wanted or cohort.party.has_ended:
                 self._start_from_then(cohort, wanted)
 
-    def _start_from_then(self, cohort: Cohort, stubs: Mapping[str, str]) -> None:
+    def _start_from_then(self, cohort: Cohort, stubs: Mapping[str, Function]) -> None:
         cohort.party.kill()
         shutil.rmtree(cohort.folder / "state")
         shutil.copytree(cohort.folder / "kept", cohort.folder / "state")
@@ -225,7 +227,7 @@ class Caller:
             "Authorization": f"Bearer {running.caller_secret}",
             "Content-Type": "application/octet-stream",
         }
-        self.http = httpx.Client(base_url=running.compensator_address, headers=headers, timeout=60)
+        self.http = httpx.Client(base_url=running.compensator_address, headers=headers, timeout=PATIENCE)
 
     def release(self, request: ReleaseRequest) -> httpx.Response:
         return self.http.post(f"/v1/studies/{request.study}/releases", content=codec.encode(request))

@@ -31,15 +31,11 @@ from unpooled.simulate import simulate
 from unpooled_client.data.cohort import open_cohort
 from unpooled_client.data.options import DataOptions
 
-from .attacks.transcript import Finding, Searcher
-from .federation import Cohort, Federation, Trial
-from .relay import Relay
-
-MASKS = {
-    "unpooled.protocol.masking:mask": "no_mask",
-    "unpooled.protocol.masking:mask_blocks": "no_mask_blocks",
-}
-NONCE = {"unpooled_client.study.rounds:Answerer.share": "telling_nonce"}
+from ..federation import Cohort, Federation, Trial
+from ..launch import Function
+from ..leaks import MASKS, NONCE
+from ..relay import Relay
+from .transcript import Finding, Searcher
 
 
 class Keeper:
@@ -100,7 +96,7 @@ def run_captured(
     running: Federation,
     data: tuple[Path, ...],
     folder: Path,
-    stubs_of_cohorts: Mapping[str, str] | None = None,
+    stubs_of_cohorts: Mapping[str, Function] | None = None,
 ) -> Transcript:
     """Run a study, and keep all that passes and all that is stored."""
     trial = running.study(data, chunk_size=250)

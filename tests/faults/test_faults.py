@@ -9,93 +9,25 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from unpooled_client.state.events import Exit
 
-from . import launch, services
-from .federation import SMALL_CHUNK, Cohort, Federation, Trial, UnpooledUp, federation
-from .launch import Gate
-from .parties import Party
-from .relay import Relay
-from .services import Stores
+from .. import launch, services
+from ..federation import SMALL_CHUNK, Cohort, Federation, Trial, UnpooledUp, federation
+from ..parties import Party
+from ..relay import Relay
+from ..services import Stores
+from ..starting import Program, run
+from .holds import Hold, assert_as_undisturbed, run_through
 
 SHARES = "PUT /api/v1/cohort/shares/"
 
 
-def assert_as_undisturbed(trial: Trial, undisturbed: dict[str, bytes]) -> None:
-    """The study is done, every cohort has its bytes, and every cohort was counted once in every round."""
-    trial.until_over()
-    assert trial.state == "done", trial.story()
-    for cohort in trial.cohorts:
-        assert cohort.party.wait() == 0, cohort.party.said()
-        assert cohort.results() == undisturbed, cohort.name
-    assert set(trial.rounds()) == {"aggregated"}
-    shares = trial.shares()
-    assert len(shares) == 3 * trial.rounds()["aggregated"]
-    assert len({nonce for _, _, nonce in shares}) == len(shares)
-
-
 # Kills
-
-
-@dataclass
-class Hold:
-    """Where a party is held, after how many calls, and what the study is at then."""
-
-    party: Party
-    place: str
-    when: str = "before"
-    passing: int = 0
-    is_at: Callable[[Trial], bool] = lambda trial: True
-
-    def gate(self, trial: Trial) -> Gate:
-        return Gate(trial.federation.gates(self.party.name), self.place, self.when)
-
-    def close(self, trial: Trial) -> None:
-        self.gate(trial).close(self.passing)
-
-    def await_reached(self, trial: Trial) -> None:
-        gate = self.gate(trial)
-        trial.until(lambda: gate.is_reached, f"{self.party.name} comes to {self.place}")
-        trial.until(lambda: self.is_at(trial), self.is_at.__name__)
-
-    def kill(self, trial: Trial) -> None:
-        """Kill the party right here; it is started again with the gate open."""
-        acknowledged = trial.shares()
-        self.party.kill()
-        self.gate(trial).open()
-        self.party.start()
-        assert trial.shares() >= acknowledged, f"{self.party.name} forgot"
-
-
-def kill_the_others(trial: Trial, held: Party) -> None:
-    """Kill everybody else, one after the other; nothing that was acknowledged is lost."""
-    clients = [cohort.party for cohort in trial.cohorts]
-    for party in [*trial.federation.parties, *clients]:
-        if party is not held and not party.has_ended:
-            acknowledged = trial.shares()
-            party.restart()
-            assert trial.shares() >= acknowledged, f"{party.name} forgot"
-
-
-def run_through(trial: Trial, holds: Sequence[Hold], *, all_parties: bool) -> None:
-    """Run a study that is held at one place after the other, and kill there."""
-    holds[0].close(trial)
-    trial.start()
-    for hold, following in zip(holds, [*holds[1:], None], strict=True):
-        hold.await_reached(trial)
-        if following:
-            following.close(trial)
-        if all_parties:
-            kill_the_others(trial, hold.party)
-        hold.kill(trial)
 
 
 def joining(trial: Trial) -> bool:
@@ -318,8 +250,7 @@ def accept_anew(cohort: Cohort) -> None:
     assert cohort.party.wait() == Exit.USAGE, cohort.party.said()
     assert "the roster changed and must be accepted again" in cohort.party.said()
     state = ["--state", str(cohort.folder / "state")]
-    command = [sys.executable, "-m", "unpooled_client", "join", "--wait", "--json", *state]
-    said = subprocess.run(command, input="yes\n", capture_output=True, text=True, check=False, timeout=120)
+    said = run(Program("unpooled_client", ["join", "--wait", "--json", *state]), says="yes\n")
     assert said.returncode == Exit.DONE, said.stderr
 
 

@@ -24,7 +24,9 @@ from unpooled.algorithms.shared.coding import X2
 from unpooled.algorithms.shared.genotype_table import DIPLOID, X
 from unpooled_client.state.events import Exit
 
-from .federation import Federation
+from ..federation import Federation
+from ..launch import Function
+from ..leaks import BOOK, FITTING, GROUPS, LIST
 from .lying import Asking, NotAnswered
 from .singled_out import (
     AUTOSOMAL,
@@ -57,13 +59,6 @@ BY_LIST: dict[str, Any] = {
     "panel_list": list_text.write(list_of(0, LISTED)),
 }
 
-BOOK = {"unpooled_client.study.book:Book._check": "checks_nothing"}
-GROUPS = {"unpooled.algorithms.chi_square:CountGenotypes.agrees": "agrees_with_everything"}
-PLACES = {"unpooled.algorithms.chi_square:CountGenotypes.fits_panel": "agrees_with_everything"}
-# Without the first, the book still knows how much was released: the answers about a short list.
-LIST = {"unpooled_client.study.reading:_check_listed": "checks_nothing"} | BOOK
-
-
 AGAIN, NOT_ALLOWED = "asks again what was answered", "the accepted plan does not allow"
 
 
@@ -76,7 +71,7 @@ class Attack:
     truth: Callable[[Pool], np.ndarray]
     said: str
     """A part of what the client tells its person of the question."""
-    stubs: dict[str, str]
+    stubs: dict[str, Function]
     """What a client lacks that answers it."""
     code: str = "question"
     """What the server is told."""
@@ -204,7 +199,7 @@ ATTACKS: dict[str, Attack] = {
         as_if_on_x,
         lambda pool: pool.copies[:AUTOSOMAL, MAN],
         "as if they were on another chromosome",
-        PLACES,
+        FITTING,
     ),
     "another panel": Attack(
         CHI_SQUARE,

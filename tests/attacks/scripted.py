@@ -12,6 +12,8 @@ from unpooled.protocol import VERSION
 from unpooled.protocol.invitation import Invitation
 from unpooled.protocol.sealing import SigningKey
 
+from ..patience import PATIENCE
+
 
 @dataclass
 class Scripted:
@@ -30,7 +32,7 @@ class Scripted:
     def call(self, method: str, path: str, **message: Any) -> httpx.Response:
         headers = self.headers | message.pop("headers", {})
         url = f"{self.invitation.server}/api/v1/cohort/{path}"
-        return httpx.request(method, url, headers=headers, timeout=60, trust_env=False, **message)
+        return httpx.request(method, url, headers=headers, timeout=PATIENCE, trust_env=False, **message)
 
     def study(self) -> Any:
         return self.call("GET", "study").json()

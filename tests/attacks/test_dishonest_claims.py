@@ -23,9 +23,11 @@ from unpooled.protocol.messages import Enrolment, Question, Questions, ReleaseRe
 from unpooled.protocol.sealing import Box, SigningKey, seal_seed
 from unpooled_client.state.events import Exit
 
-from .federation import Cohort, Federation, Trial
+from ..federation import Cohort, Federation, Trial
+from ..launch import Function
+from ..leaks import AGREEMENT, CONSENT, NAMES, ORIGIN
+from ..relay import Message, Relay, with_body
 from .lying import ACCEPT, QUESTIONS, SHARES, STUDY, Caller, changed_questions
-from .relay import Message, Relay, with_body
 from .scripted import Scripted
 from .singled_out import AUTOSOMAL, PEOPLE, Pool, write
 
@@ -169,8 +171,7 @@ def test_a_roster_that_changed_is_not_accepted_by_yes(impostor: Impostor) -> Non
 
 
 def test_a_client_that_says_yes_to_all_gives_its_own_counts(impostor: Impostor, pool: Pool) -> None:
-    stubs = {"unpooled_client.study.engine:Engine.accept_unseen": "accepts_what_is_changed"}
-    impostor.trial.federation.stub(impostor.victim.party.name, stubs)
+    impostor.trial.federation.stub(impostor.victim.party.name, CONSENT)
     impostor.victim.party.spawn()
     own = [(pool.copies[:AUTOSOMAL, :PEOPLE] == k).sum(axis=1) for k in (2, 1, 0)]
     np.testing.assert_array_equal(impostor.counts(), np.stack(own, axis=1))
@@ -179,10 +180,7 @@ def test_a_client_that_says_yes_to_all_gives_its_own_counts(impostor: Impostor, 
 # Other files
 
 LIE, OWN = b"from the server\n", b"family of one\n"
-NAMES = {"unpooled_client.study.delivery:check_offered": "checks_nothing"}
-ORIGIN = {"unpooled_client.state.written:Written.refuse_foreign": "checks_nothing"}
-AGREEMENT = {"unpooled_client.study.delivery:agreed_plan": "takes_any_plan"}
-FILES: dict[str, tuple[str, dict[str, str], str]] = {
+FILES: dict[str, tuple[str, dict[str, Function], str]] = {
     "a data file of that name": ("mine.fam", NAMES | ORIGIN, "does not follow from the plan"),
     "a program": ("setup.exe", NAMES, "does not follow from the plan"),
     "a device": ("aux.txt", NAMES, "does not follow from the plan"),

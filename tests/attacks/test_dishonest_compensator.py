@@ -15,8 +15,9 @@ from unpooled.protocol import masking, messages
 from unpooled.protocol.messages import ReleaseRequest
 from unpooled.simulate import simulate
 
-from .federation import Federation, Trial
-from .relay import Message, with_body
+from ..federation import Federation, Trial
+from ..leaks import CHECK, CONTENT
+from ..relay import Message, with_body
 
 VARIANTS = 200
 Change = Callable[[Message, Message], Message]
@@ -93,7 +94,7 @@ def test_with_a_constant_for_a_check_it_becomes_a_result(
     honest.start()
     honest.until_over()
     for name in ("web", "worker", *(cohort.party.name for cohort in asked.cohorts)):
-        running.stub(name, {"unpooled.question:check_of": "constant_check"})
+        running.stub(name, CHECK)
     for party in (running.web, running.worker):
         party.restart()
     try:
@@ -130,7 +131,7 @@ def test_a_compressed_answer_fills_the_memory_of_a_weakened_server_only(
 ) -> None:
     bomb, worker = gzip.compress(bytes(LONG), 1), running.worker
     if not is_checked:
-        running.stub(worker.name, {"unpooled_server.compensator_client:_content": "reads_all"})
+        running.stub(worker.name, CONTENT)
         worker.restart()
     assert worker.process
     status = Path(f"/proc/{worker.process.pid}/status")
