@@ -1,9 +1,9 @@
 # `make demo` runs a whole study on this machine; `make test` runs every test. Both set themselves up.
 # `make fuzz ARGS="gwas --count 2000"` compares random federations with the pool, `make fuzz ARGS="api --count 60"`
-# sends what nobody foresaw (tests/fuzz).
+# sends what nobody foresaw (tests/fuzz). `make mutants` says whether the tests find seeded faults (tests/mutants).
 # `make bundle` and `make freeze` pack the client (docs/install-client.md).
 # `make lock`, `make sbom` and `make audit`: what the distributions need (CONTRIBUTING.md, docs/operations.md).
-.PHONY: demo test fuzz check check-python bench bench-memory bench-tables measured docs bundle freeze lock sbom audit clean
+.PHONY: demo test fuzz mutants check check-python bench bench-memory bench-tables measured docs bundle freeze lock sbom audit clean
 PY := .venv/bin/python
 
 demo:
@@ -20,6 +20,11 @@ fuzz:
 	@scripts/setup dev
 	@scripts/test-programs
 	@$(PY) -m tests.fuzz $(ARGS)
+
+mutants:
+	@scripts/setup dev
+	@scripts/test-programs
+	@$(PY) -m tests.mutants $(ARGS)
 
 check: check-python
 	@scripts/test-frontend check
