@@ -1,10 +1,10 @@
 # `make demo` runs a whole study on this machine; `make test` runs every test. Both set themselves up.
 # `make test-here` is the part of it on SQLite without a broker, `make test-services` that on PostgreSQL, Redis, Celery.
 # `make fuzz ARGS="gwas --count 2000"` compares random federations with the pool, `make fuzz ARGS="api --count 60"`
-# sends what nobody foresaw (tests/fuzz).
+# sends what nobody foresaw (tests/fuzz). `make mutants` says whether the tests find seeded faults (tests/mutants).
 # `make bundle` and `make freeze` pack the client (docs/install-client.md).
 # `make lock`, `make sbom` and `make audit`: what the distributions need (CONTRIBUTING.md, docs/operations.md).
-.PHONY: demo test test-here test-services wire fuzz check check-python bench bench-memory bench-tables measured docs bundle freeze lock sbom audit clean
+.PHONY: demo test test-here test-services wire fuzz mutants check check-python bench bench-memory bench-tables measured docs bundle freeze lock sbom audit clean
 PY := .venv/bin/python
 # Each file in one process: its tests share what is dear to start.
 SIDE_BY_SIDE := -n auto --dist loadfile --no-loadscope-reorder
@@ -36,6 +36,11 @@ fuzz:
 	@scripts/setup dev
 	@scripts/test-programs
 	@$(PY) -m tests.fuzz $(ARGS)
+
+mutants:
+	@scripts/setup dev
+	@scripts/test-programs
+	@$(PY) -m tests.mutants $(ARGS)
 
 check: check-python
 	@scripts/test-frontend check

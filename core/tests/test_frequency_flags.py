@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import hypergeom
 
 from unpooled import run
 from unpooled.algorithms import ALGORITHMS
@@ -112,6 +113,12 @@ def test_random_cohorts(seed: int) -> None:
     wanted = own_numbers(cohorts, copies, False, panel_of().chromosome <= 22)
     plan = plan_of("chi-square", chunk_size=int(random.integers(1, 300)))
     assert total(plan, panel_of(), cohorts) == sum(wanted)
+
+
+def test_a_deviation_is_that_of_alleles_drawn_from_the_pool() -> None:
+    own, pool = np.array([400]), np.array([1000])
+    one = hypergeom(pool, pool // 2, own).std() / own
+    assert scores(0.5 + one, own, np.array([0.5]), pool) == pytest.approx(1, rel=0.01)
 
 
 def test_only_variants_that_pass_the_filters_are_compared() -> None:

@@ -81,7 +81,7 @@ def seal_and_sign(signer: SigningKey, purpose: Purpose, sealed: bytes) -> bytes:
 
 def test_a_box_of_another_signer_is_refused() -> None:
     with pytest.raises(ProtocolError, match="signature"):
-        verify_box(BOX, PURPOSE, SigningKey.generate().public)
+        open_box(BOX, PURPOSE, SigningKey.generate().public, COMPENSATOR)
 
 
 @pytest.mark.parametrize("key", [b"", bytes(31), bytes(33), b"\xff" * 32])
