@@ -365,6 +365,7 @@ def _cases(table: np.ndarray) -> Iterable[tuple[np.ndarray, np.ndarray]]:
     width = flat.shape[1]
     start = np.arange(len(flat)) * width
     code, first = text.classes(flat.ravel(), start, start + width)
+    code = code.astype(np.min_scalar_type(len(first)))  # few bits are sorted by counting
     order = np.argsort(code, kind="stable")
     bounds = np.flatnonzero(np.diff(code[order])) + 1
     for k, members in zip(first, np.split(order, bounds), strict=True):
