@@ -1,4 +1,4 @@
-"""The processor time of each party of a rehearsal, looked at from outside while it runs (Linux)."""
+"""The processor time of each party of a rehearsal, looked at from outside while it runs; on Linux only."""
 
 from __future__ import annotations
 
@@ -6,12 +6,18 @@ import bisect
 import contextlib
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-EVERY = 0.02  # seconds; a look takes some 30 µs
-PARTIES = {"unpooled_client": "client", "unpooled_compensator": "compensator", "unpooled_webapp": "platform"}
+EVERY = 0.02  # seconds; a look takes some tenths of a millisecond
+PARTIES = {
+    "unpooled_client": "clients",
+    "unpooled_compensator": "compensator",
+    "gunicorn": "web",
+    "worker": "worker",
+}
+"""What the command line of each party has; all others only watch."""
 
 
 class Watch:
@@ -31,20 +37,21 @@ class Watch:
 
     def spent(self, since: float, until: float) -> dict[str, float]:
         """Seconds of processor time of each party between two times, in seconds since 1970."""
-        found: dict[str, float] = defaultdict(float)
+        found: Counter[str] = Counter()
         for pid, looks in self._looks.items():
             found[self._party(pid)] += _at(looks, until) - _at(looks, since)
         return dict(found)
 
     def _party(self, pid: int) -> str:
-        return " ".join(self._words.get(pid, ["?"])[2:8])
+        words = self._words.get(pid, [])
+        return next((party for word, party in PARTIES.items() if word in words), "others")
 
     def _run(self) -> None:
         while not self._stop.wait(EVERY):
             for pid in _descendants(self._root):
-                with contextlib.suppress(OSError):
-                    self._looks[pid].append((time.time(), _processor(pid)))
-                    if words := Path(f"/proc/{pid}/cmdline").read_text():  # none of one that has ended
+                with contextlib.suppress(OSError):  # it has ended
+                    self._looks[pid].append((time.time(), _seconds(pid)))
+                    if words := Path(f"/proc/{pid}/cmdline").read_text():
                         self._words[pid] = words.split("\0")
 
 
@@ -56,8 +63,9 @@ def _descendants(pid: int) -> Iterator[int]:
                 yield from _descendants(child)
 
 
-def _processor(pid: int) -> float:
-    """Seconds that a process has used, by its clock: proc(5) counts hundredths."""
+def _seconds(pid: int) -> float:
+    """Processor time of a process by the clock of its own, as clock_getcpuclockid(3) names it: what
+    /proc tells is in hundredths."""
     return time.clock_gettime(~pid << 3 | 2)
 
 
