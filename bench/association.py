@@ -1,6 +1,8 @@
 """Times federated association studies beside PLINK on the pooled file, in turn, on this machine.
 
     make bench [ARGS="linear logistic --variants 580000 --samples 1781 --runs 3"]
+    make bench ARGS="assoc --against v0.2.0"     # beside another release, in turn with it
+    make bench ARGS="assoc counts --write"       # and writes the tables in README and docs anew
 
 The study `dosages` is linear regression on imputed dosages, with files of about 10 GB at so many variants: it
 is run when it is named.
@@ -8,6 +10,8 @@ is run when it is named.
 Federated: from the moment all cohorts are ready to the result files on the platform's disk, and to those on
 the last cohort's, every party and HTTP included.
 PLINK: its whole run on the pooled file, read once before so that it comes from memory, as the cohorts' does.
+
+Beside seconds stands processor time, which says more where other work runs on the same machine.
 """
 
 from __future__ import annotations
@@ -16,125 +20,45 @@ import argparse
 import json
 import os
 import re
+import resource
 import shutil
-import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
+from statistics import median
 from typing import Any
 
-import numpy as np
-from pgenlib import PgenWriter
+import figures
+import releases
+from association_files import generated, write_dosages
+from association_studies import STUDIES, Study, command
+from figures import Figures
+from processor import Watch
+from releases import Release
 
-from unpooled.cohort import COPY, NO_DOSAGE
-from unpooled.simulate import simulate
-from unpooled_client.data.bed import BedFile
-
-CACHE = Path(".cache/bench")
-COHORTS = 3
-COVARIATES = 4
-AT_ONCE = 2000  # variants of which dosages are made
-TRAIT = ["--pheno", "pooled.trait", "--pheno-name", "trait"]
-ILL = ["--pheno", "pooled.ill", "--pheno-name", "ill"]
 LOADED = re.compile(r"calling init: (\S*lib(?:blas|lapack|openblas|mkl)\S*)")
-PLINK2 = ["--covar", "pooled.cov", "--covar-variance-standardize", "--threads", "2"]
-
-
-def same_bytes(ours: Path, theirs: Path) -> str:
-    """What is wrong with a file that must be PLINK's to the byte."""
-    return "" if ours.read_bytes() == theirs.read_bytes() else "differs from PLINK's"
-
-
-def same_numbers(ours: Path, theirs: Path) -> str:
-    """What is wrong with a regression, by its statistics: both files' lines for ADD, in the same order."""
-    mine, plinks = (_statistics(path) for path in (ours, theirs))
-    if len(mine) != len(plinks):
-        return f"has {len(mine)} variants, PLINK's {len(plinks)}"
-    both = ~np.isnan(mine) & ~np.isnan(plinks)
-    off = np.abs(mine - plinks)[both] > 0.01 * np.maximum(np.abs(plinks[both]), 1)
-    return f"has {off.sum()} statistics that are not PLINK's" if off.any() or both.mean() < 0.99 else ""
-
-
-def _statistics(path: Path) -> np.ndarray:
-    with path.open() as file:
-        header = file.readline().split()
-        test = header.index("TEST")
-        column = next(k for k, name in enumerate(header) if name in ("STAT", "T_STAT", "Z_STAT"))
-        words = (line.split() for line in file)
-        return np.array([float(row[column].replace("NA", "nan")) for row in words if row[test] == "ADD"])
+USUAL = tuple(name for name, study in STUDIES.items() if study.genotypes == "--bfile")
 
 
 @dataclass(frozen=True)
-class Study:
-    """What is timed, against what, and what was promised."""
+class Run:
+    """A rehearsal, beside PLINK's run just before it."""
 
-    ours: list[str]
-    program: str
-    theirs: list[str]
-    files: dict[str, str]
-    """Our result files, and those of PLINK that they are held against."""
-    check: Callable[[Path, Path], str]
-    goals: tuple[float, ...]
-    """Times PLINK's time: until the files are on the platform, and until the last cohort has them."""
-    megabytes: float
-    genotypes: str = "--bfile"
-    """How both are given the genotypes: of `--pfile` they are dosages."""
+    plink: float
+    plink_processor: float
+    report: dict[str, Any]
+    processor: dict[str, float]
+    """Seconds of processor time of each party until the files were on the platform."""
 
+    def seconds(self, where: str) -> float:
+        return float(self.report["seconds"][f"ready_to_{where}"])
 
-STUDIES = {
-    "assoc": Study(
-        [*ILL, "--files", "assoc"],
-        "plink1.9",
-        ["--assoc", "--pheno", "pooled.ill"],
-        {"assoc": "assoc"},
-        same_bytes,
-        (2.2, 3),
-        80,
-    ),
-    "counts": Study(
-        [*ILL, "--files", "assoc,frq,lmiss,hwe"],
-        "plink1.9",
-        ["--assoc", "--freq", "--missing", "--hardy", "--pheno", "pooled.ill"],
-        {file: file for file in ("assoc", "frq", "lmiss", "hwe")},
-        same_bytes,
-        (2.2, 3),
-        80,
-    ),
-    "linear": Study(
-        ["--test", "linear", *TRAIT, "--covar", "pooled.cov", "--hide-covar"],
-        "plink2",
-        ["--glm", "hide-covar", *TRAIT, *PLINK2],
-        {"assoc.linear": "trait.glm.linear"},
-        same_numbers,
-        (0.5,),
-        350,
-    ),
-    "logistic": Study(
-        ["--test", "logistic", *ILL, "--covar", "pooled.cov", "--hide-covar"],
-        "plink2",
-        ["--glm", "hide-covar", "no-firth", "--pheno", "pooled.ill", "--pheno-name", "ill", *PLINK2],
-        {"assoc.logistic": "ill.glm.logistic"},
-        same_numbers,
-        (0.5,),
-        1700,
-    ),
-    "dosages": Study(
-        ["--test", "linear", "--dosages", "--files", "glm", *TRAIT, "--covar", "pooled.cov", "--hide-covar"],
-        "plink2",
-        ["--glm", "hide-covar", *TRAIT, *PLINK2],
-        {"trait.glm.linear": "trait.glm.linear"},
-        same_numbers,
-        (0.5,),
-        350,
-        "--pfile",
-    ),
-}
-USUAL = tuple(name for name, study in STUDIES.items() if study.genotypes == "--bfile")
+    def ratio(self, where: str) -> float:
+        return self.seconds(where) / self.plink
 
 
 def main() -> None:
@@ -142,143 +66,128 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("studies", nargs="*", metavar="STUDY", help=f"of {', '.join(STUDIES)}")
-    parser.add_argument("--variants", type=int, default=580_000)
+    parser.add_argument("--variants", type=int, default=figures.VARIANTS)
     parser.add_argument("--samples", type=int, default=1_781, help="of each of three cohorts")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--against", metavar="REV", help="a release to run in turn with this one")
+    parser.add_argument("--write", action="store_true", help="write the tables in README and docs anew")
     arguments = parser.parse_args()
     if unknown := set(arguments.studies) - set(STUDIES):
         parser.error(f"no study is called {', '.join(unknown)}; there are {', '.join(STUDIES)}")
     for program in ("plink1.9", "plink2"):
         if not shutil.which(program):
             sys.exit(f"bench: {program} is not installed: apt-get install {program}")
-    data = generated(arguments.variants, arguments.samples)
+    both = [releases.here(), *([releases.at(arguments.against)] if arguments.against else [])]
+    data = generated(arguments.variants, arguments.samples).absolute()
+    found = {}
     for name in arguments.studies or USUAL:
-        if STUDIES[name].genotypes == "--pfile":
+        study = STUDIES[name]
+        if study.genotypes == "--pfile":
             write_dosages(data, arguments.samples, arguments.variants)
-        pairs = []
-        for run in range(arguments.runs + 1):
-            pooled, report = time_plink(STUDIES[name], data), time_study(STUDIES[name], data)
-            if run:  # the first warms caches, compiled kernels among them
-                pairs.append((pooled, report))
-        show(name, STUDIES[name], pairs)
+        ours, *theirs = in_turn(study, data, both, arguments.runs)
+        show(name, study, ours)
+        for runs in theirs:
+            show_beside(arguments.against, runs, ours)
+        found[name] = measured(ours, arguments.variants)
+    if arguments.write:
+        figures.write(found)
 
 
-def generated(variants: int, samples: int) -> Path:
-    """The simulated files; made once, and kept. Two phenotypes: `trait`, and `ill`, its upper half."""
-    data = CACHE / f"{variants}x{samples}"
-    if not (data / "pooled.ill").exists():
-        print(f"generating {COHORTS} cohorts of {samples} samples and {variants} variants", file=sys.stderr)
-        data.mkdir(parents=True, exist_ok=True)
-        simulate(
-            data,
-            cohorts=[samples] * COHORTS,
-            variants=variants,
-            missing_rate=(1 / 3, 0.005),
-            covariates=COVARIATES,
-            trait="quantitative",
-        )
-        write_phenotypes(data)
-    return data
+def in_turn(study: Study, data: Path, both: Sequence[Release], runs: int) -> list[list[Run]]:
+    """The runs of each release, in turn, each after one of PLINK's."""
+    found: list[list[Run]] = [[] for _ in both]
+    for k in range(runs + 1):
+        for release, its in zip(both, found, strict=True):
+            run = time_both(study, data, release)
+            if k:  # the first warms caches, compiled kernels among them
+                its.append(run)
+    return found
 
 
-def write_phenotypes(data: Path) -> None:
-    """Phenotype files from the pooled .fam, whose last column becomes case or control by its median."""
-    people = [line.split() for line in (data / "pooled.fam").read_text().splitlines()]
-    middle = statistics.median(float(row[5]) for row in people)
-    for name, value in (
-        ("trait", lambda row: row[5]),
-        ("ill", lambda row: "2" if float(row[5]) > middle else "1"),
-    ):
-        lines = [f"FID IID {name}", *(f"{row[0]} {row[1]} {value(row)}" for row in people)]
-        (data / f"pooled.{name}").write_text("\n".join(lines) + "\n")
-
-
-def write_dosages(data: Path, samples: int, variants: int) -> None:
-    """Files of dosages beside those of calls: nine in ten are uncertain by a tenth of a copy."""
-    if (data / "pooled.pgen").exists():
-        return
-    print(f"making dosages of {variants} variants", file=sys.stderr)
-    random = np.random.default_rng(1)
-    names = [f"cohort{k + 1}" for k in range(COHORTS)]
-    beds = [BedFile(data / f"{name}.bed", samples, variants) for name in names]
-    everyone = (*names, "pooled")
-    bims = [[line.split() for line in (data / f"{name}.bim").read_text().splitlines()] for name in everyone]
-    # Each cohort has its own rarer allele first, and the pool its own.
-    turned = [
-        np.array([row[4] for row in bim]) != np.array([row[4] for row in bims[-1]]) for bim in bims[:-1]
-    ]
-    with ExitStack() as stack:
-        *parts, pooled = (
-            stack.enter_context(
-                PgenWriter(bytes(data / f"{name}.pgen"), people, variant_ct=variants, nonref_flags=False,
-                           dosage_present=True)
-            )
-            for name, people in [*((name, samples) for name in names), ("pooled", COHORTS * samples)]
-        )  # fmt: skip
-        for start in range(0, variants, AT_ONCE):
-            rows = np.arange(start, min(start + AT_ONCE, variants))
-            of_all = [_uncertain(bed.dosages(rows), random) for bed in beds]
-            for writer, copies in zip(parts, of_all, strict=True):
-                writer.append_dosages_batch(copies)
-            alike = [np.where(other[rows, None] & (copies >= 0), 2 - copies, copies)
-                     for other, copies in zip(turned, of_all, strict=True)]  # fmt: skip
-            pooled.append_dosages_batch(np.concatenate(alike, axis=1))
-    for name, bim in zip(everyone, bims, strict=True):
-        shutil.copy(data / f"{name}.fam", data / f"{name}.psam")
-        rows = ["\t".join([row[0], row[3], row[1], row[5], row[4]]) for row in bim]
-        (data / f"{name}.pvar").write_text("\n".join(["#CHROM\tPOS\tID\tREF\tALT", *rows]) + "\n")
-
-
-def _uncertain(calls: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Dosages near these calls, float32 (m, n), below 0 where missing."""
-    copies = calls.astype(np.float32) / COPY
-    noise = random.normal(0, 0.1, calls.shape) * (random.random(calls.shape) < 0.9)
-    return np.where(calls == NO_DOSAGE, -9, (copies + noise).clip(0, 2)).astype(np.float32)
-
-
-def time_plink(study: Study, data: Path) -> float:
-    start = time.perf_counter()
-    subprocess.run(
-        [study.program, study.genotypes, "pooled", *study.theirs, "--out", "plink"],
-        cwd=data,
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
-    return time.perf_counter() - start
-
-
-def time_study(study: Study, data: Path) -> dict[str, Any]:
-    """The report of a rehearsal whose files were held against PLINK's: fast and wrong is worth nothing."""
-    subprocess.run(command(study, data), check=True)
+def time_both(study: Study, data: Path, release: Release) -> Run:
+    """PLINK, and a rehearsal whose files are held against PLINK's: fast and wrong is worth nothing."""
+    plink, plink_processor = time_plink(study, data)
+    with subprocess.Popen(command(study, data), env=release.environment) as rehearsal:
+        watch = Watch(rehearsal.pid)
+        status = rehearsal.wait()
+        watch.stop()
+    if status:
+        sys.exit(f"bench: the rehearsal of {release.name} ended with {status}")
     for ours, theirs in study.files.items():
         if wrong := study.check(data / f"ours.{ours}", data / f"plink.{theirs}"):
             sys.exit(f"bench: {ours} {wrong}")
-    report: dict[str, Any] = json.loads((data / "ours.report.json").read_text())
-    return report
+    report = json.loads((data / "ours.report.json").read_text())
+    # Reports have no times of day; the last file was here when the seconds to the files were over.
+    files = [path for path in data.glob("ours.*") if path.name != "ours.report.json"]
+    ready = max(path.stat().st_mtime for path in files) - report["seconds"]["ready_to_files"]
+    spent = watch.spent(ready, ready + report["seconds"]["ready_to_platform"])
+    return Run(plink, plink_processor, report, spent)
 
 
-def command(study: Study, data: Path) -> list[str]:
-    """A rehearsal of a study over the cohorts in `data`."""
-    cohorts = [word for k in range(COHORTS) for word in (study.genotypes, str(data / f"cohort{k + 1}"))]
-    words = [str(data / word) if word.startswith("pooled.") else word for word in study.ours]
-    rehearse = [sys.executable, "-m", "unpooled_webapp", "rehearse", *cohorts, *words]
-    return [*rehearse, "--out", str(data / "ours"), "--quiet"]
+def time_plink(study: Study, data: Path) -> tuple[float, float]:
+    """Seconds that PLINK takes, and seconds of processor time."""
+    words = [study.program, study.genotypes, "pooled", *study.theirs, "--out", "plink"]
+    start, before = time.perf_counter(), _of_children()
+    subprocess.run(words, cwd=data, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - start, _of_children() - before
 
 
-def show(name: str, study: Study, pairs: list[tuple[float, dict[str, Any]]]) -> None:
-    traffic = pairs[-1][1]["bytes"]
-    whole = statistics.median(report["seconds"]["command"] for _, report in pairs)
-    print(f"\n{name}: {len(pairs)} runs, each beside {version(study.program)} on the pooled file")
-    print(f"  {study.program:<15} {statistics.median(pooled for pooled, _ in pairs):8.2f} s")
+def _of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def show(name: str, study: Study, runs: Sequence[Run]) -> None:
+    traffic = runs[-1].report["bytes"]
+    print(f"\n{name}: {len(runs)} runs, each beside {version(study.program)} on the pooled file")
+    print(f"  {study.program:<15} {median(run.plink for run in runs):8.2f} s")
     for where, goal in zip_longest(("platform", "cohorts"), study.goals):
-        key = f"ready_to_{where}"
-        seconds = statistics.median(report["seconds"][key] for _, report in pairs)
-        ratios = [report["seconds"][key] / pooled for pooled, report in pairs]
-        spread = f"from {min(ratios):.2f} to {max(ratios):.2f}" + (f"; goal {goal:g}" if goal else "")
-        print(f"  to {where:<12} {seconds:8.2f} s,  {statistics.median(ratios):5.2f} times    ({spread})")
-    print(f"  whole command   {whole:8.2f} s")
+        seconds, ratios = median(run.seconds(where) for run in runs), [run.ratio(where) for run in runs]
+        spread = f"{between(ratios)}; goal {goal:g}" if goal else between(ratios)
+        print(f"  to {where:<12} {seconds:8.2f} s,  {median(ratios):5.2f} times    ({spread})")
+    print(f"  whole command   {median(run.report['seconds']['command'] for run in runs):8.2f} s")
     print(f"  to the last sum {traffic['to_last_sum'] / 1e6:8.1f} MB  (goal {study.megabytes:g})")
     print(f"  delivery        {traffic['delivery'] / 1e6:8.1f} MB")
+    plink = median(run.plink_processor for run in runs)
+    print(f"  processor       {total(runs):8.2f} s ({parties(runs)}); {study.program} {plink:.2f}")
+
+
+def show_beside(name: str, theirs: Sequence[Run], ours: Sequence[Run]) -> None:
+    """Show another release's seconds and processor time, and how many times those this one takes."""
+    for where in ("platform", "cohorts"):
+        seconds = [run.seconds(where) for run in theirs]
+        ratios = [run.seconds(where) / other for run, other in zip(ours, seconds, strict=True)]
+        print(
+            f"  {name}: to {where} {median(seconds):.2f} s; "
+            f"here {median(ratios):.2f} times ({between(ratios)})"
+        )
+    ratio = total(ours) / total(theirs)
+    print(f"  {name}: processor {total(theirs):.2f} s ({parties(theirs)}); here {ratio:.2f} times")
+
+
+def between(values: Sequence[float]) -> str:
+    return f"from {min(values):.2f} to {max(values):.2f}"
+
+
+def parties(runs: Sequence[Run]) -> str:
+    """Seconds of processor time of each party, in words."""
+    names = sorted({party for run in runs for party in run.processor})
+    return ", ".join(f"{name} {median(run.processor.get(name, 0) for run in runs):.2f}" for name in names)
+
+
+def total(runs: Sequence[Run]) -> float:
+    return median(sum(run.processor.values()) for run in runs)
+
+
+def measured(runs: Sequence[Run], variants: int) -> Figures:
+    """What the tables in README and docs are made of."""
+    return Figures(
+        variants,
+        plink=[round(run.plink, 3) for run in runs],
+        platform=[run.seconds("platform") for run in runs],
+        cohorts=[run.seconds("cohorts") for run in runs],
+        megabytes=round(runs[-1].report["bytes"]["to_last_sum"] / 1e6, 1),
+    )
 
 
 def version(program: str) -> str:

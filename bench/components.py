@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from association import CACHE
+from association_files import CACHE
 from memory import largest_of
 
 from unpooled.simulate import simulate

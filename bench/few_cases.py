@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from association import CACHE, COHORTS, COVARIATES
+from association_files import CACHE, COHORTS, COVARIATES
 
 from unpooled.simulate import simulate
 

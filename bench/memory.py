@@ -16,7 +16,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from association import STUDIES, command, generated
+from association_files import generated
+from association_studies import STUDIES, command
 
 MEGABYTE = 1e6
 LIMITS = {"client": 1000 * MEGABYTE, "web": 500 * MEGABYTE, "worker": 500 * MEGABYTE}

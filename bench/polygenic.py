@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from association import CACHE, COHORTS
+from association_files import CACHE, COHORTS
 
 from unpooled.simulate import simulate
 

@@ -147,3 +147,12 @@ def test_what_clients_speak_is_described() -> None:
     rows = re.findall(r"^\| `[A-Z]+ /([^`?]+)", (ROOT / "docs/api.md").read_text(), re.M)
     described = {re.sub(r"\{\w+\}", "{}", row) for row in rows}
     assert routes <= described
+
+
+def test_tables_of_seconds_are_made_of_what_was_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "bench")
+    figures = importlib.import_module("figures")
+    for page in figures.PAGES:
+        assert page.read_text() == figures.filled(page), f"{page.name}: run bench/figures.py"

@@ -372,10 +372,12 @@ def _cases(table: np.ndarray) -> Iterable[tuple[np.ndarray, np.ndarray]]:
     """The different columns of a table (cohorts, variants, ...), each with the variants that have it."""
     if not table.shape[1]:
         return
-    flat = np.ascontiguousarray(np.moveaxis(table, 1, 0)).reshape(table.shape[1], -1).view(np.uint8)
+    small = table.astype(np.min_scalar_type(table.max()))  # byte by byte they are told apart
+    flat = np.ascontiguousarray(np.moveaxis(small, 1, 0)).reshape(table.shape[1], -1).view(np.uint8)
     width = flat.shape[1]
     start = np.arange(len(flat)) * width
     code, first = text.classes(flat.ravel(), start, start + width)
+    code = code.astype(np.min_scalar_type(len(first)))  # few bits are sorted by counting
     order = np.argsort(code, kind="stable")
     bounds = np.flatnonzero(np.diff(code[order])) + 1
     for k, members in zip(first, np.split(order, bounds), strict=True):

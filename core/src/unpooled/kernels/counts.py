@@ -96,3 +96,23 @@ def _count(words: Any, masks: Any, counts: Any) -> None:
             counts[variant, group, 0] = sizes[group] - missing - het - np.int64(both)
             counts[variant, group, 1] = het
             counts[variant, group, 2] = both
+
+
+def weighted_sums(counts: NDArray[np.int64], weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sums of each variant's counts, (variants, cells), by weights (sums, cells): int64 (sums, variants).
+
+    NumPy has no fast product of whole numbers, and so narrow a one of float64 takes longer to convert.
+    """
+    sums = np.empty((len(weights), len(counts)), np.int64)
+    _weigh(counts, weights, sums)
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def _weigh(counts: NDArray[np.int64], weights: NDArray[np.int64], sums: NDArray[np.int64]) -> None:
+    for k in range(weights.shape[0]):
+        for v in range(counts.shape[0]):
+            found = 0
+            for cell in range(counts.shape[1]):
+                found += counts[v, cell] * weights[k, cell]
+            sums[k, v] = found

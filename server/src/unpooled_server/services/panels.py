@@ -18,7 +18,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from unpooled import overlap
-from unpooled.agreement import TABLE_HEADER, absences, reconciled
+from unpooled.agreement import TABLE_HEADER, WINDOW_ROWS, absences, reconciled
 from unpooled.errors import ProtocolError
 from unpooled.list_form import MOST_BYTES
 from unpooled.memory import give_back_what_is_free
@@ -263,8 +263,9 @@ def _agreed_parts(here: Mapping[str, Panel], folder: Path) -> tuple[list[Panel],
             waiting.append(agreement.panel)
             if sum(map(len, waiting)) >= _PART_ROWS:
                 put_away()
+    if parts or sum(map(len, waiting)) > WINDOW_ROWS:
         put_away()
-    return parts, left_out
+    return parts + waiting, left_out
 
 
 def _load(study: Study, digests: Iterable[str]) -> dict[str, Panel]:

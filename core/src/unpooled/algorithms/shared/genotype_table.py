@@ -18,6 +18,7 @@ import numpy as np
 
 from unpooled.algorithms.shared.chunks import DIPLOID, MT, X, Y
 from unpooled.algorithms.shared.groups import CASE, COMPLETE, CONTROL, MEN, NONFOUNDER, UNKNOWN, Group
+from unpooled.kernels.counts import weighted_sums
 from unpooled.statistics import allelic_chi_square, chi_square_neg_log10_p, hardy_weinberg_p, odds_ratio
 
 Columns = dict[str, np.ndarray]
@@ -170,11 +171,9 @@ def _association(columns: Columns) -> Columns:
 
 def _weighted(counts: np.ndarray, weights: _Weights) -> Columns:
     """For each name the sum of the counts (m, groups, 3), weighted: int64 (m,)."""
-    # Through float64, which is exact here and has a fast matrix product.
     cells = counts.shape[1] * counts.shape[2]
-    matrix = np.array(list(weights.values()), np.float64).reshape(len(weights), cells)
-    sums = counts.reshape(len(counts), cells).astype(np.float64) @ matrix.T
-    return dict(zip(weights, sums.T.astype(np.int64, order="C"), strict=True))
+    matrix = np.array(list(weights.values()), np.int64).reshape(len(weights), cells)
+    return dict(zip(weights, weighted_sums(counts.reshape(len(counts), cells), matrix), strict=True))
 
 
 def _narrow(column: np.ndarray) -> np.ndarray:

@@ -1,0 +1,74 @@
+"""The processor time of each party of a rehearsal, looked at from outside while it runs; on Linux only."""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+EVERY = 0.02  # seconds; a look takes some tenths of a millisecond
+PARTIES = {
+    "unpooled_client": "clients",
+    "unpooled_compensator": "compensator",
+    "gunicorn": "web",
+    "worker": "worker",
+}
+"""What the command line of each party has; all others only watch."""
+
+
+class Watch:
+    """Looks at all descendants of a process until it is stopped."""
+
+    def __init__(self, root: int) -> None:
+        self._root = root
+        self._looks: dict[int, list[tuple[float, float]]] = defaultdict(list)
+        self._words: dict[int, list[str]] = {}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def spent(self, since: float, until: float) -> dict[str, float]:
+        """Seconds of processor time of each party between two times, in seconds since 1970."""
+        found: Counter[str] = Counter()
+        for pid, looks in self._looks.items():
+            found[self._party(pid)] += _at(looks, until) - _at(looks, since)
+        return dict(found)
+
+    def _party(self, pid: int) -> str:
+        words = self._words.get(pid, [])
+        return next((party for word, party in PARTIES.items() if word in words), "others")
+
+    def _run(self) -> None:
+        while not self._stop.wait(EVERY):
+            for pid in _descendants(self._root):
+                with contextlib.suppress(OSError):  # it has ended
+                    self._looks[pid].append((time.time(), _seconds(pid)))
+                    if words := Path(f"/proc/{pid}/cmdline").read_text():
+                        self._words[pid] = words.split("\0")
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    with contextlib.suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child in map(int, (task / "children").read_text().split()):
+                yield child
+                yield from _descendants(child)
+
+
+def _seconds(pid: int) -> float:
+    """Processor time of a process by the clock of its own, as clock_getcpuclockid(3) names it: what
+    /proc tells is in hundredths."""
+    return time.clock_gettime(~pid << 3 | 2)
+
+
+def _at(looks: list[tuple[float, float]], when: float) -> float:
+    place = bisect.bisect(looks, (when, float("inf")))
+    return looks[place - 1][1] if place else 0.0
