@@ -108,7 +108,7 @@ def weighted_sums(counts: NDArray[np.int64], weights: NDArray[np.int64]) -> NDAr
     return sums
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _weigh(counts: NDArray[np.int64], weights: NDArray[np.int64], sums: NDArray[np.int64]) -> None:
     for k in range(weights.shape[0]):
         for v in range(counts.shape[0]):

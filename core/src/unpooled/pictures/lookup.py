@@ -7,10 +7,10 @@ import zlib
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from unpooled.chromosomes import chromosome_code
+from unpooled.compiled import compiled
 from unpooled.pictures.associations import BLOCK
 
 _PLACE = re.compile(r"([0-9A-Za-z]+):([0-9,]{1,13})(?:-([0-9,]{1,13}))?")
@@ -55,7 +55,7 @@ def _keys(names: NDArray[Any]) -> NDArray[np.uint64]:
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _checksums(letters: Any, table: Any, found: Any) -> None:
     """`_key` of each row of letters, up to the zeros that fill it up: a byte at a time, by CRC-32's table."""
     for row in range(letters.shape[0]):
