@@ -110,7 +110,9 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, logisti
         code = rows["code"][variant]
         refused = np.isin(code, codes.REFUSED_BY_PLINK2)
         beta, se, neg_log10_p = (np.where(refused, np.nan, column) for column in (beta, se, neg_log10_p))
-        if of_sex is not None:  # plink2 counts a woman as 2, a man as 1, in its product with the genotype, too
+        if (
+            of_sex is not None
+        ):  # plink2 counts a woman as 2, a man as 1, in its product with the genotype, too
             beta = np.where(test >= of_sex, -beta, beta)
         with np.errstate(invalid="ignore", divide="ignore"):
             score, neg_log10_p = with_joint_test(rows, (variant, test), beta / se, neg_log10_p, by_f=True)
