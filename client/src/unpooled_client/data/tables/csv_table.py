@@ -28,6 +28,7 @@ from unpooled_client.data.tables.columns import (
     warn_of_empty,
 )
 from unpooled_client.data.tables.faults import WHAT, Faults
+from unpooled_client.data.tables.quotes import first_odd_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -201,6 +202,9 @@ def parsed(
     from pyarrow import csv as arrow
 
     named = {str(place): kind for place, kind in (types or {}).items()}
+    # The library takes the rest of the file for the cell of a quote that is never closed, and says nothing.
+    if quotes and (line := first_odd_line(path, len(start.text))):
+        raise pa.ArrowInvalid(f"the quote in line {line} is not closed, or not at the end of its cell")
     with pa.memory_map(str(path)) as file:
         return arrow.read_csv(
             file,
