@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 _BEGIN, _PLAIN, _QUOTED, _AFTER_QUOTE = range(4)
-"""Where a byte stands: at the begin of a cell, in one without quotes, between quotes, behind a quote in one."""
+"""Where a byte stands: at the begin of a cell, in one without quotes, between quotes, or after one there."""
 _QUOTE, _COMMA, _NEWLINE, _RETURN = b'",\n\r'
 
 
