@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -27,7 +28,7 @@ def first_odd_line(path: Path, skipped: int) -> int:
 
 
 @njit(cache=True)
-def _first_odd(text: NDArray[np.uint8], skipped: int) -> int:
+def _first_odd(text: NDArray[np.uint8], skipped: int) -> Any:
     state, line, opened = _BEGIN, 1, 0
     for i in range(len(text)):
         byte = text[i]
