@@ -320,6 +320,6 @@ def refuse_unfinished(at: Climb) -> None:
     raise Refuse(
         "penalties",
         f"no maximum of the likelihood was found at the penalty {without:g}",
-        "Name penalties above 0, such as 0.001, or leave the field empty. There is none where features tell the "
-        "classes apart without an error, and there are many where one says what others say.",
+        "Name penalties above 0, such as 0.001, or leave the field empty. There is none where features tell "
+        "the classes apart without an error, and there are many where one says what others say.",
     )
