@@ -173,6 +173,36 @@ def test_the_remedy_of_a_column_that_is_written_otherwise(read: Read) -> None:
     assert "letter by letter" in next(f for f in report.findings if f.code == Code.COLUMN_MISSING).remedy
 
 
+@pytest.mark.parametrize(
+    ("cell", "says"),
+    [
+        ("1,000", "thousands: 1000. If the comma is a decimal one, write 1.000"),
+        ("12,500", "thousands: 12500."),
+        ("1,100.5", "thousands: 1100.5."),
+        ("1,234,567", "thousands: 1234567."),
+        ("<0.5", "limit of detection"),
+        (">= 300", "limit of detection"),
+    ],
+)
+def test_the_remedy_of_what_is_nearly_a_number(read: Read, cell: str, says: str) -> None:
+    _, report = read(HEADER + f'"{cell}",Graz,3\n'.encode())
+    assert says in error(report).remedy
+
+
+@pytest.mark.parametrize(
+    ("data", "why", "remedy"),
+    [
+        (b"sep=,\n" + HEADER, "tells a spreadsheet the separator", "Remove that line."),
+        (HEADER.rstrip() + b",\n1,Graz,3,\n", "a column has no name", "comma at the end of every line"),
+        (b"," + HEADER + b"0,1,Graz,3\n", "a column has no name", "Name it"),
+    ],
+)
+def test_a_first_line_that_does_not_name_the_columns(read: Read, data: bytes, why: str, remedy: str) -> None:
+    values, report = read(data)
+    assert values is None and error(report).line == 1
+    assert why in error(report).message and remedy in error(report).remedy
+
+
 def test_the_remedy_of_a_decimal_comma(read: Read) -> None:
     _, report = read(HEADER + b'"5,5",Graz,3\n')
     assert "not with a comma: 5.5" in error(report).remedy

@@ -20,11 +20,10 @@ from unpooled_client.data.report import Code, Report, Severity
 from unpooled_client.data.variants import Variants
 
 GOOD = ["0", "1", "9", "01", "22", "23", "24", "25", "26", "X", "Y", "XY", "MT", "M", "x", "mt", "xY"]
-GOOD += ["chr1", "Chr1", "CHR22", "chrX", "chrMT", "chrM", "chr23", "chr0"]
+GOOD += ["0X", "0Y", "0M", "chr1", "Chr1", "CHR22", "chrX", "chrMT", "chrM", "chr23", "chr0"]
 BAD = [
     "27",
     "chr27",
-    "PAR1",
     "UN",
     "Z",
     "1_random",

@@ -354,6 +354,9 @@ def test_people_in_another_order_than_the_sample(
     sample.write_text("\n".join([first, second, rows[1], rows[0], *rows[2:]]) + "\n")
     [said] = found(read(tmp_path, bgen=path, sample=sample)[1], Code.SAMPLES_DIFFER)
     assert "another order" in said and "i0" in said
+    sample.write_text("\n".join([first, second, *rows[::-1]]) + "\n")
+    [said] = found(read(tmp_path, bgen=path, sample=sample)[1], Code.SAMPLES_DIFFER)
+    assert "another order" in said
     sample.write_text("\n".join([first, second, *rows[1:]]) + "\n")
     [said] = found(read(tmp_path, bgen=path, sample=sample)[1], Code.SAMPLES_DIFFER)
     assert "39 people 40" in said

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -203,6 +205,34 @@ def test_variants_of_several_alleles_are_passed_over(copied: Path) -> None:
     assert data.variants.row.tolist() == [row for row in range(300) if row != 4]
     [said] = found(copied, Code.ALLELES_SEVERAL)
     assert "B,C" in said and "bcftools norm -m-" in said
+
+
+CHROMOSOMES = {"1": 1, "9": 9, "22": 22, "PAR1": 25, "X": 23, "PAR2": 25, "Y": 24, "MT": 26}
+STYLES = ("26", "M", "MT", "0M", "chr26", "chrM", "chrMT")
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("program", ["plink1.9", "plink2"])
+def test_every_code_that_a_plink_writes_is_read(files: Any, program: str, style: str) -> None:
+    """No variant is passed over. plink2 writes XY for Y in the style 0M."""
+    places = {"PAR1": ("X", 100_000), "X": ("X", 50_000_000), "PAR2": ("X", 155_000_000)}
+    lines = [places.get(word, (word, 100)) for word in CHROMOSOMES]
+    files.write(bim="".join(f"{word}\tv{k}\t0\t{at}\tA\tG\n" for k, (word, at) in enumerate(lines)))
+    made = ["--make-bed"] if program == "plink1.9" else ["--split-par", "hg19", "--make-pgen"]
+    command = [program, "--bfile", "t", *made, "--output-chr", style, "--out", "styled"]
+    done = subprocess.run(command, cwd=files.folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    option = {"bfile": files.folder / "styled"} if program == "plink1.9" else {
+        "bfile": None, "pfile": files.folder / "styled"
+    }  # fmt: skip
+    panel = files.open(**option).panel
+    found = dict(zip(panel.name.tolist(), panel.chromosome.tolist(), strict=True))
+    wanted = {b"v%d" % k: code for k, code in enumerate(CHROMOSOMES.values())}
+    if program == "plink1.9":
+        wanted |= {b"v3": 23, b"v5": 23}
+    elif style == "0M":
+        wanted |= {b"v6": 25}
+    assert found == wanted
 
 
 def test_a_pgen_with_several_alleles(plink2: Callable[..., None], tmp_path: Path) -> None:

@@ -75,7 +75,6 @@ ROWS = "".join(f"F{k} I{k} {1 + k % 2} {k}.5\n" for k in range(60))
         (ROWS, {"mpheno": 2}),
         ("\n \nFID IID a a\n" + ROWS, {"pheno_name": "a"}),
         ("X Y 1\nF1 I1 2\nF0 I0 1\nQ Q\n", {}),
-        ("F1 I1 2 3 4\nF0 I0 1\n", {}),
     ],
 )
 def test_columns_of_a_pheno_file(files: Any, table: str, options: dict[str, Any]) -> None:

@@ -128,7 +128,7 @@ def test_classes_that_can_be_told_apart_are_refused_without_a_penalty_only() -> 
     y = (x[:, 0] > 0).astype(int)
     parts = dealt(x, y, "random", 3)
     separated = plan_of(METHOD, schema_of(1, "0|1"), 3, penalties=(0.0,), validation_folds=2)
-    with pytest.raises(Refuse, match="the likelihood has no maximum at the penalty 0"):
+    with pytest.raises(Refuse, match="no maximum of the likelihood was found at the penalty 0"):
         fit(separated, parts)
     found = fit(plan_of(METHOD, schema_of(1, "0|1"), 3, penalties=(1e-6,), validation_folds=2), parts)
     right = wanted(x, y, 1e-6)

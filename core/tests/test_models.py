@@ -11,6 +11,7 @@ from typing import Any
 import models
 import normalizing
 import numpy as np
+import pandas as pd
 import pytest
 import statsmodels.api as sm
 from sklearn.base import clone, is_regressor
@@ -97,6 +98,8 @@ def test_a_pipeline_of_scaler_encoder_and_model_takes_what_is_in_the_files(tmp_p
     schema, cells = with_words(900)
     raw = np.column_stack([cells["x0"] * 30 + 1e3, cells["x1"] / 100])
     studies = {"scaler": normalizing.fit("z-score", [raw[k::3] for k in range(3)])}
+    for k, feature in enumerate(studies["scaler"]["features"]):
+        feature["name"] = f"x{k}"
     cells["x0"], cells["x1"] = unpooled.Scaler(studies["scaler"]).transform(raw).T
     plan = models.plan_of("ridge", schema, 3)
     studies["model"] = models.fit(
@@ -107,10 +110,11 @@ def test_a_pipeline_of_scaler_encoder_and_model_takes_what_is_in_the_files(tmp_p
     scaler = unpooled.Scaler.from_file(tmp_path / "scaler.json")
     found = unpooled.Model.from_file(tmp_path / "model.json")
     assert isinstance(found.encoder, Encoder)
-    words = np.column_stack([np.asarray(cells[column.title], object) for column in schema[2:-1]])
-    parts = ColumnTransformer([("numbers", scaler, [0, 1]), ("words", found.encoder, [2, 3, 4])])
-    table = np.column_stack([raw.astype(object), words])
-    line = make_pipeline(parts, found).fit(table)
+    table = pd.DataFrame({column.title: cells[column.title] for column in schema[:-1]})
+    table[["x0", "x1"]] = raw
+    parts = [("numbers", scaler, ["x0", "x1"]), ("words", found.encoder, list(table)[2:])]
+    named = ColumnTransformer(parts, verbose_feature_names_out=False).set_output(transform="pandas")
+    line = make_pipeline(named, found).fit(table)
     assert np.allclose(line.predict(table), found.predict(found.table(cells)), rtol=0, atol=1e-12)
 
 

@@ -183,7 +183,7 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
         (np.column_stack([A, B, A + B]),), {"method": "linear-model"},
     ),
     "classes that features tell apart": (
-        "penalties", "the likelihood has no maximum at the penalty 0", model,
+        "penalties", "no maximum of the likelihood was found at the penalty 0", model,
         (np.arange(180.0)[:, None], np.where(np.arange(180) < 90, "u", "v")),
         {"method": "logistic-model", "classes": "u|v", "penalties": (0.0,), "validation_folds": 2},
     ),

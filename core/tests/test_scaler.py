@@ -98,8 +98,7 @@ def test_data_frames_in_and_out() -> None:
     both = ColumnTransformer([("all", narrow("robust", 3), names)], verbose_feature_names_out=False)
     assert both.set_output(transform="pandas").fit_transform(frame).equals(made)
     assert isinstance(scaler.set_output(transform="default").transform(frame), np.ndarray)
-    with pytest.raises(ValueError, match="in this order"):
-        scaler.transform(frame[names[::-1]])
+    assert np.array_equal(scaler.transform(frame[names[::-1]]), made)
     with pytest.raises(ValueError, match="got names"):
         scaler.get_feature_names_out(names[::-1])
     with pytest.raises(ValueError, match="want default"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import stat
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -254,14 +256,26 @@ def test_a_memory_that_is_lost_makes_nothing_ours(cohort: Cohort) -> None:
         Written(cohort.state).put(path, b"new")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+@pytest.mark.parametrize("of_people", [True, False])
+def test_files_of_people_are_for_this_account_alone(cohort: Cohort, of_people: bool) -> None:
+    path, before = cohort.data / "study.file", os.umask(0o022)
+    try:
+        with Written(cohort.state).draft(path, of_people=of_people) as part:
+            part.write_bytes(b"FID IID")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == (0o600 if of_people else 0o644)
+
+
 def test_the_same_bytes_of_other_origin_are_taken_over_and_a_link_is_not(cohort: Cohort) -> None:
     path, written = cohort.data / "study.assoc", Written(cohort.state)
     path.write_bytes(b"same")
-    with written.draft(path) as part:
+    with written.draft(path, of_people=False) as part:
         part.write_bytes(b"same")
     written.put(path, b"new")
     link = cohort.data / "study.frq"
     link.symlink_to(path)
-    with pytest.raises(NotOurs), written.draft(link) as part:
+    with pytest.raises(NotOurs), written.draft(link, of_people=False) as part:
         part.write_bytes(b"new")
     assert link.is_symlink() and path.read_bytes() == b"new"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import stat
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +65,7 @@ def test_rows_are_encoded_by_the_other_fold(study: Trial) -> None:
     member = study.members[0]
     (told,) = member.told(Transformed)
     assert told.what == "encoded table" and Path(told.file) == member.bfile.with_name("table.encode.csv")
+    assert os.name == "nt" or stat.S_IMODE(Path(told.file).stat().st_mode) == 0o600
     encoder = Encoder.from_file(member.out / "study.encoding.json")
     mine, made = pd.read_csv(member.bfile), pd.read_csv(told.file)
     wards = json.loads((member.out / "study.encoding.json").read_text())["columns"][1]

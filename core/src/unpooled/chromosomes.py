@@ -2,6 +2,7 @@
 
 With `a` autosomes (22, or what `--chr-set` says) the codes are 0 for unplaced, 1 … a, then X = a+1, Y = a+2,
 XY = a+3 and MT = a+4. A number has at most two digits; `chr` may stand before anything, in any case; M is MT.
+PAR1 and PAR2, into which plink2 splits the pseudo-autosomal XY, are XY, as in its own --output-chr 26.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ MOST_AUTOSOMES = 95
 
 _NUMBER = re.compile(r"[0-9]{1,2}")
 _LETTERS = ("X", "Y", "XY", "MT")
+_SAME = {"M": "MT", "PAR1": "XY", "PAR2": "XY", "0X": "X", "0Y": "Y", "0M": "MT"}
+"""What else the PLINKs write: with --output-chr 0M, a zero before a single letter."""
 
 
 def chromosome_code(word: str, autosomes: int = HUMAN) -> int | None:
-    """The code of a chromosome as it is written, or None where plink1.9 refuses it."""
+    """The code of a chromosome as it is written, or None where both PLINKs refuse it."""
     name = word.upper().removeprefix("CHR")
-    if name == "M":
-        name = "MT"
+    name = _SAME.get(name, name)
     if name in _LETTERS:
         return autosomes + 1 + _LETTERS.index(name)
     if _NUMBER.fullmatch(name) and int(name) <= autosomes + len(_LETTERS):

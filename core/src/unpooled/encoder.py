@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,9 @@ from unpooled.transformer import Transformer
 from unpooled.words import MISSING, REST, Words, normal
 
 FORMAT, VERSION = "unpooled/encoding", 1
+
+_FEW, _MANY = 1 / 50, 1 / 20
+"""Of the pool's rows, and of a table's: so few, and more than so many, of the rest are not by chance."""
 
 UNKNOWN = ("rest", "refuse")
 """What becomes of a word that the study's plan did not list."""
@@ -90,6 +94,8 @@ class _Column:
     """float64 (values + 2,): where it is one, the number for each value, the rest, and a missing word."""
     folds: np.ndarray
     """float64 (folds, values + 2): the same by the other folds; empty without folds."""
+    is_nearly_kept: bool
+    """Whether hardly a row of the pool was of the rest."""
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> _Column:
@@ -101,7 +107,8 @@ class _Column:
         outputs = tuple(outputs_of(title, given["encoding"], values))
         numbers = _numbers(encoding, values, given)
         folds = [_numbers(encoding, values, fold) for fold in given.get("folds", ())]
-        return cls(title, encoding, values, listed, outputs, numbers, np.array(folds))
+        kept = given.get("rest", 0) < _FEW * given.get("known", 0)
+        return cls(title, encoding, values, listed, outputs, numbers, np.array(folds), kept)
 
     def coded(self, place: np.ndarray, words: Sequence[str], folds: np.ndarray | None) -> Coded:
         """The column whose rows are at these places: of its values, the rest, and last a missing word.
@@ -188,10 +195,40 @@ class Encoder(Transformer):
 
     def transform(self, X: Any) -> Any:
         """The encoded table from an array or a data frame of words: float64 (n, outputs), or sparse."""
-        columns = self.coded(self._checked(X))
+        columns = self._told(X)
         if self._frame:
             return self._framed(_dense(columns), X)
         return _sparse(columns) if self._is_sparse else _dense(columns)
+
+    def dense(self, X: Any) -> np.ndarray:
+        """The encoded table, float64 (n, outputs), whatever `transform` is set to return."""
+        return _dense(self._told(X))
+
+    def _told(self, X: Any) -> list[Coded]:
+        """The columns of a table in memory, with a warning where many words are not the dictionary's."""
+        words = self._checked(X)
+        for column, of in zip(self._columns, words, strict=True):
+            self._warn_of_rest(column, of)
+        return self.coded(words)
+
+    def _warn_of_rest(self, column: _Column, words: Words) -> None:
+        """Tell if many words are the rest here, of a column of which the pool kept nearly all."""
+        if not column.is_nearly_kept or not len(words):
+            return
+        places, counts = self._places_of(column), words.counts()
+        odd = [
+            k
+            for k, word in enumerate(words.values)
+            if normal(word, ignore_case=self._ignore_case) not in places
+        ]
+        rows = int(counts[odd].sum())
+        if rows > _MANY * len(words):
+            often = sorted(odd, key=lambda k: -counts[k])[:3]
+            warnings.warn(
+                f"{rows} of {len(words)} rows of {column.title} count as the rest, such as "
+                f"{[words.values[k] for k in often]}: the dictionary has {list(column.values[:3])}",
+                stacklevel=4,
+            )
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """The words of an encoded table, object (n, columns): `(rest)` for the rest, None for a missing one.

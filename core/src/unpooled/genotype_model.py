@@ -176,6 +176,19 @@ INTERACTION = Words(
 OPTIONS = (GENOTYPE_MODEL, INTERACTION)
 
 
+def names_problem(plan: Plan) -> dict[str, str]:
+    """Refuse a covariate called as the phenotype or another line of the report, by the plan's field."""
+    terms = terms_of(plan)
+    of_genotype, of_interactions = terms.tests(plan.covariate_columns)
+    lines = [*of_genotype, *of_interactions, *[JOINT] * terms.has_joint_test]
+    if taken := sorted({*lines, *plan.phenotype_names} & {*plan.covariate_columns}):
+        whose = "the phenotype" if taken[0] in plan.phenotype_names else "a line of the report"
+        return {
+            COVARIATES.name: f"{taken[0]} is what {whose} is called: leave it out, or give it another name"
+        }
+    return {}
+
+
 def terms_of(plan: Plan, with_sex: bool = False) -> Terms:
     """The columns that each variant has under a plan; a categorical covariate interacts by all of its own.
 

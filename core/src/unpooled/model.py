@@ -12,7 +12,7 @@ words, and `model.table(columns)` the whole of the features.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -60,6 +60,24 @@ def ranked(scores: np.ndarray, link: str) -> np.ndarray:
 
 _FARTHEST = 700.0
 """Log odds, either way"""
+
+
+class Named(np.ndarray):
+    """A table of numbers that knows the names of its columns, as a data frame does."""
+
+    columns: tuple[str, ...]
+
+    @classmethod
+    def of(cls, parts: Sequence[np.ndarray], names: Iterable[str]) -> Named:
+        """From its columns, float64 (n,) each."""
+        found = np.column_stack(parts).view(cls)
+        found.columns = tuple(names)
+        return found
+
+    def __array_finalize__(self, of: Any) -> None:
+        """Keep the names where rows are taken; other columns have none."""
+        names = getattr(of, "columns", ())
+        self.columns = names if self.ndim == 2 and self.shape[1] == len(names) else ()
 
 
 class Model(Fitted):
@@ -143,21 +161,29 @@ class Model(Fitted):
         scores = self.decision_function(X)
         return probabilities(scores[:, None] if scores.ndim == 1 else scores, self.link)
 
-    def table(self, columns: Mapping[str, Any]) -> np.ndarray:
-        """The features, float64 (n, features), from columns by name: numbers, and words for `encoder`."""
-        made: dict[str, Any] = {}
-        if self.encoder is not None:
-            words = np.column_stack(
-                [np.asarray(columns[name], object) for name in self.encoder.feature_names_in_]
-            )
-            encoded = self.encoder.transform(words)
-            dense = encoded.toarray() if hasattr(encoded, "toarray") else encoded
-            made = dict(zip(self.encoder.get_feature_names_out(), dense.T, strict=True))
-        parts = [
-            np.asarray(made[name] if name in made else columns[name], np.float64)
-            for name in self.feature_names_in_
-        ]
-        return np.column_stack(parts)
+    def table(self, columns: Mapping[str, Any]) -> Named:
+        """The features, float64 (n, features), from columns by name: numbers, and words for `encoder`.
+
+        ValueError if a column is missing.
+        """
+        encoder = self.encoder
+        words, made = (encoder.feature_names_in_, encoder.get_feature_names_out()) if encoder else ((), ())
+        numbers = [name for name in self.feature_names_in_ if name not in {*made}]
+        given = list(getattr(columns, "columns", columns))
+        if missing := [name for name in (*numbers, *words) if name not in given]:
+            raise ValueError(f"the columns {missing} are missing: got {given}")
+        parts = {name: self._numbers(np.asarray(columns[name])) for name in numbers}
+        if encoder:
+            cells = np.column_stack([np.asarray(columns[name], object) for name in words])
+            parts |= zip(made, encoder.dense(cells).T, strict=True)
+        return Named.of([parts[name] for name in self.feature_names_in_], self.feature_names_in_)
+
+    def score(self, X: Any, y: Any) -> float:
+        """R² of a number, or the share of rows whose class is predicted, as scikit-learn has them."""
+        found, wanted = self.predict(X), np.asarray(y)
+        if self.link != NUMBER:
+            return float(np.mean(found == wanted))
+        return float(1 - np.square(wanted - found).sum() / np.square(wanted - wanted.mean()).sum())
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         return {"parameters": self.parameters}
@@ -175,7 +201,16 @@ class Model(Fitted):
         }
 
     def _checked(self, X: Any) -> np.ndarray:
-        return self._of_shape(np.asarray(self._cells(X, None, "real ones"), np.float64))
+        """The features of a table. Where some are made of words, a table without names is refused.
+
+        A ColumnTransformer may have put its columns into any order, and nothing would tell.
+        """
+        if self.encoder is not None and not hasattr(X, "columns"):
+            raise ValueError(
+                f"got a table whose columns have no names; want {list(self.feature_names_in_)}. Give what "
+                "`table` makes of a data frame, or in a pipeline set_output(transform='pandas')"
+            )
+        return self._of_shape(self._numbers(self._cells(X, None, "real ones")))
 
 
 def _finite(*arrays: np.ndarray) -> bool:

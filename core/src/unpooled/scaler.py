@@ -172,7 +172,10 @@ def _by_column(
 class Scaler(Transformer):
     """A fitted normalization. It has the methods that scikit-learn expects of a transformer.
 
-    Missing values stay missing. A feature that is constant but for rounding is shifted, and not scaled.
+    Missing values stay missing. A feature that is constant but for rounding is shifted, and not scaled. Its
+    numbers, float64 (features,), have the names of StandardScaler (`mean_`, `scale_`), MinMaxScaler
+    (`data_min_`, `data_max_`, `scale_`, `min_`), RobustScaler (`center_`, `scale_`) or PowerTransformer
+    (`lambdas_`).
     """
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
@@ -202,12 +205,18 @@ class Scaler(Transformer):
             # As scikit-learn's MinMaxScaler has it, to the last bit: x * scale + shift.
             self._factor = 1 / size
             self._shift = 0 - _column(rows, "min") / scales.unit * self._factor
+            self.data_min_, self.data_max_ = _column(rows, "min"), _column(rows, "max")
+            self.scale_, self.min_ = self._factor / scales.unit, self._shift
         else:
             name = {Z_SCORE: "mean", ROBUST: "median", YEO_JOHNSON: "centre"}[self.method]
             self._size, self._centre = size, _column(rows, name) / scales.unit
         if self.method == YEO_JOHNSON:
-            self._power = _column(rows, "lambda")
+            self.lambdas_ = self._power = _column(rows, "lambda")
             self._rest = np.where(scales.constant, 0.0, _column(rows, "rest"))
+        if self.method == Z_SCORE:
+            self.mean_, self.scale_ = _column(rows, "mean"), size * scales.unit
+        if self.method == ROBUST:
+            self.center_, self.scale_ = _column(rows, "median"), size * scales.unit
 
     @classmethod
     def from_file(cls, path: Path | str) -> Scaler:
@@ -251,4 +260,4 @@ class Scaler(Transformer):
         return {"parameters": self.parameters}
 
     def _checked(self, X: Any) -> np.ndarray:
-        return self._of_shape(np.asarray(self._cells(X, None, "real ones"), np.float64))
+        return self._of_shape(self._numbers(self._cells(X, None, "real ones")))

@@ -223,7 +223,7 @@ def levels_problem(levels: Sequence[str]) -> str:
     if not all(0 < len(level) <= LONGEST_WORD and level.isprintable() for level in levels):
         return f"a value has 1 to {LONGEST_WORD} characters that can be printed"
     if odd := next((level for level in levels if normal(level) != level), ""):
-        return f"{odd!r} is not in normal form: want {normal(odd)!r}, in NFC and without blanks around it"
+        return f"{odd!r} is written otherwise in the study: want {normal(odd)!r}"
     if kept := next((level for level in levels if level in (REST, MISSING)), ""):
         return f"{kept} stands for something else: no value may be called so"
     if len(set(levels)) < len(levels):

@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from unpooled.words import is_missing
+
 _FRAMES = ("pandas", "polars")
 
 
@@ -54,18 +56,27 @@ class Fitted:
 
     def _cells(self, table: Any, kind: type | None, wanted: str) -> np.ndarray:
         """A table in memory as an array, of `kind` where the table does not say; what is refused is no table
-        with these columns, or not of what is `wanted`."""
-        names = getattr(table, "columns", None)
-        if names is not None and list(names) != list(self.feature_names_in_):
-            raise ValueError(
-                f"got the columns {list(names)}; want {list(self.feature_names_in_)}, in this order"
-            )
+        with these columns, or not of what is `wanted`. Where columns have names, these say which is which."""
+        names, fitted = list(getattr(table, "columns", ())), list(self.feature_names_in_)
+        if names and names != fitted:
+            if sorted(map(str, names)) != sorted(fitted):
+                raise ValueError(f"got the columns {names}; want {fitted}")
+            table = table[fitted]
         if hasattr(table, "toarray"):
             raise TypeError("sparse data is not supported: got a sparse table; want its toarray()")
         cells = table.__array__() if hasattr(table, "__array__") else np.asarray(table, kind)
         if np.iscomplexobj(cells):
             raise ValueError(f"Complex data not supported: got complex numbers; want {wanted}")
         return np.asarray(cells)
+
+    def _numbers(self, cells: np.ndarray) -> np.ndarray:
+        """Cells as float64, a missing one as NaN; ValueError for infinite ones, in scikit-learn's words."""
+        if cells.dtype == object:  # of nullable columns, or of None
+            cells = np.where(_are_missing(cells), np.nan, cells)
+        values = np.asarray(cells, np.float64)
+        if np.isinf(values).any():
+            raise ValueError("Input X contains infinity")
+        return values
 
     def _of_shape(self, values: np.ndarray) -> np.ndarray:
         """The same, if it has rows and as many columns as were fitted. The words are scikit-learn's."""
@@ -77,6 +88,9 @@ class Fitted:
                 f"{self.n_features_in_} features as input"
             )
         return values
+
+
+_are_missing = np.vectorize(is_missing, otypes=[bool])
 
 
 class Transformer(Fitted):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,20 +13,32 @@ REST, MISSING = "(rest)", "(missing)"
 """What stands for all words outside of a dictionary, and for a missing one where that counts as a value."""
 
 
+_WHOLE = re.compile(r"([+-]?[0-9]+)\.0+")
+_TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(\.0+)?")
+_MIDNIGHT = "00:00:00"
+
+
 def normal(word: str, *, ignore_case: bool = False) -> str:
     """A word in the form in which words are compared: Unicode's NFC, without blanks around it.
 
-    With `ignore_case` also folded as Unicode has it, so that Straße and STRASSE are one.
+    What programs write differently is one word: True and true, 1.0 and 1, a date and its midnight. With
+    `ignore_case` words are also folded as Unicode has it, so that Straße and STRASSE are one.
     """
     found = unicodedata.normalize("NFC", word).strip()
-    return unicodedata.normalize("NFC", found.casefold()) if ignore_case else found
+    if whole := _WHOLE.fullmatch(found):
+        return whole[1]
+    if time := _TIME.fullmatch(found):
+        return time[1] if time[2] == _MIDNIGHT else f"{time[1]} {time[2]}"
+    if (folded := found.casefold()) in ("true", "false"):
+        return folded
+    return unicodedata.normalize("NFC", folded) if ignore_case else found
 
 
 def is_missing(cell: object) -> bool:
     """Whether a cell of a table in memory holds no word: None, NaN and its like, or nothing but blanks."""
     if isinstance(cell, str):
         return not cell.strip()
-    return cell is None or cell != cell or str(cell) == "<NA>"
+    return cell is None or str(cell) in ("nan", "NaT", "<NA>")  # pandas' NA has no truth value
 
 
 def text_of(cell: object) -> str:

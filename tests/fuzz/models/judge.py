@@ -69,7 +69,7 @@ def _refused(pool: Pool, refusal: Refuse, floors: list[Floor]) -> Outcome:
     z, y = truth.standardised(x), pool.cells[OUTCOME]
     if "determine one another" in refusal.reason and _condition(z, _used(z, references), 0.0) > DETERMINED:
         return Outcome(notes=("refused: columns that determine one another",))
-    if "has no maximum" in refusal.reason and min(pool.plan.penalties) == 0:
+    if "no maximum of the likelihood" in refusal.reason and min(pool.plan.penalties) == 0:
         parts = [np.ones(len(z), bool), *(pool.fold != k for k in range(pool.plan.validation_folds))]
         if any(are_separated(pool, z[rows], y[rows]) for rows in parts):
             return Outcome(notes=("refused: classes told apart",))

@@ -17,7 +17,7 @@ from unpooled_client.data.bed import BedFile, has_header, has_size
 from unpooled_client.data.bim import read_bim
 from unpooled_client.data.calls import look_at_calls
 from unpooled_client.data.check import check_floors, check_samples, summarise
-from unpooled_client.data.collinear import check_collinear
+from unpooled_client.data.collinear import check_collinear, check_sex
 from unpooled_client.data.copies import nobody, with_copy
 from unpooled_client.data.covariates import Covariates, read_covariates
 from unpooled_client.data.fam import Fam, check_duplicates, read_fam
@@ -132,6 +132,8 @@ def open_cohort(options: DataOptions, told: Told = nobody) -> tuple[PlinkData | 
     check_outliers(fam, samples, covariates, phenotypes, options, report)
     if options.covar is not None:
         check_collinear(samples, covariates, names, options.covar, report)
+        if variants is not None and (variants.panel.chromosome == options.chr_set + 1).any():
+            check_sex(samples, covariates, options.covar, report)
     if sound:  # else people are missing for another reason, which is in the report
         check_floors(samples, names, trait, options, report)
     summarise(samples, phenotypes, covariates, variants, options, report)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from unpooled.algorithms.shared.groups import complete
-from unpooled.cohort import Samples
+from unpooled.cohort import UNKNOWN_SEX, Samples
 from unpooled.kernels.least_squares import MOST_INFLATED
 from unpooled_client.data.covariates import Covariates
 from unpooled_client.data.report import Code, Report
@@ -39,6 +39,21 @@ def check_collinear(
         values = of_one.covariates[counted]
         _check_covariates(values, covariates.names, path, report)
         _check_phenotype(values, of_one.phenotype[counted], phenotype, covariates.names, path, report)
+
+
+def check_sex(samples: Samples, covariates: Covariates, path: Path, report: Report) -> None:
+    """Tell which covariates say what the sex in the .fam says: on X, sex is a covariate anyway."""
+    counted = complete(samples) & (samples.sex != UNKNOWN_SEX)
+    sex, values = samples.sex[counted].astype(float), samples.covariates[counted]
+    for k in [k for k, column in enumerate(values.T) if relations(np.column_stack([sex, column]))]:
+        name = covariates.names[k]
+        report.warning(
+            Code.COVARIATE_COLLINEAR,
+            f"the covariate {name} says the same as the sex of the samples",
+            file=path,
+            remedy="On X, sex is a covariate of every regression anyway: if it is so in the pool, every "
+            f"result there is NA. Leave {name} out, or X.",
+        )
 
 
 def _check_covariates(values: np.ndarray, names: Sequence[str], path: Path, report: Report) -> None:

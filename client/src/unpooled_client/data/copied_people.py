@@ -125,7 +125,9 @@ def _in_order(path: Path, rows: Tokens, named: tuple[str, ...], report: Report) 
             remedy="Give the .sample that was written with it. For sexes and phenotypes in any order, give a "
             ".psam with --psam instead.",
             count=len(other),
-            examples=at_lines(rows.line[other[:EXAMPLES]].tolist(), (rows.word(row, 0) for row in other)),
+            examples=at_lines(
+                rows.line[other[:EXAMPLES]].tolist(), (rows.word(row, 0) for row in other[:EXAMPLES])
+            ),
         )
     return not other
 

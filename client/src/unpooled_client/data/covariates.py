@@ -26,7 +26,7 @@ from unpooled_client.data.fam import Fam
 from unpooled_client.data.numbers import Column, is_missing, mean, read_numbers
 from unpooled_client.data.options import Covariate, DataOptions
 from unpooled_client.data.report import EXAMPLES, Code, Report, at_lines, choose_column, shown
-from unpooled_client.data.table import Table, long_enough, one_row_each, read_table
+from unpooled_client.data.table import Table, one_row_each, read_table
 
 MANY_LEVELS = 10
 
@@ -71,8 +71,6 @@ def read_covariates(fam: Fam, options: DataOptions, kept: np.ndarray, report: Re
     if chosen is None:
         return None
     one_row_each(table, False, 0, report)
-    last = max((index for _, index in chosen), default=0)
-    table = long_enough(table, last + 1, "FID, IID, covariates", report)
     reader = _Reader(table, len(fam), options, kept, report)
     for covariate, index in chosen:
         reader.read(covariate, index)

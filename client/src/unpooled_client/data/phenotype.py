@@ -24,7 +24,7 @@ from unpooled_client.data.fam import Fam
 from unpooled_client.data.numbers import Column, read_numbers
 from unpooled_client.data.options import DataOptions
 from unpooled_client.data.report import EXAMPLES, Code, Report, at_lines, choose_column, shown
-from unpooled_client.data.table import Table, long_enough, one_row_each, read_table
+from unpooled_client.data.table import Table, one_row_each, read_table
 
 WITHOUT_ONE, WITH_ONE = "1 control, 2 case, 0 missing", "0 control, 1 case (--1)"
 
@@ -89,7 +89,6 @@ def _of_table(
     table: Table, index: int, about: str, fam: Fam, options: DataOptions, report: Report
 ) -> Phenotype:
     """The phenotype that is this word of each row."""
-    table = long_enough(table, index + 1, "FID, IID, phenotypes", report)
     one_row_each(table, True, index, report)
     name = table.names[index - table.ids] if table.names else f"column {index + 1} of --pheno"
     column = read_numbers(table.tokens, index)

@@ -42,6 +42,8 @@ class Code(enum.StrEnum):
     WINDOWS_LINE_ENDS = "windows-line-ends"
     OLD_LINE_ENDS = "old-line-ends"
     TOO_FEW_COLUMNS = "too-few-columns"
+    TOO_MANY_COLUMNS = "too-many-columns"
+    CELL_EMPTY = "cell-empty"
     HEADER_LINE = "header-line"
 
     SAMPLE_ID = "sample-id"

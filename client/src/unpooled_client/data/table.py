@@ -4,6 +4,9 @@ As plink1.9 reads them (tried with v1.90b6.26): the first line is a header iff i
 `#FID IID`; empty lines are skipped; a row whose sample is not in the .fam is dropped, and may be short.
 In addition a header may start `#IID`, as in PLINK 2: then rows have no FID, and are matched by an IID that
 appears once in the .fam.
+
+Unlike in PLINK an empty cell between tabs is a missing value. PLINK passes over a tab after a tab, and takes
+the next column's value for it. So a row of a sample with more or fewer words than the first line is refused.
 """
 
 from __future__ import annotations
@@ -62,7 +65,7 @@ def read_table(path: Path, what: str, fam: Fam, report: Report, *, partial: bool
     known = sample >= 0
     table = Table(path, what, ids, names, select(rows, known), sample[known], columns)
     _report_matches(table, rows, known, fam, partial, report)
-    return table
+    return table if partial else _even(table, report)
 
 
 def words_of(path: Path, what: str, report: Report) -> Tokens | None:
@@ -74,7 +77,56 @@ def words_of(path: Path, what: str, report: Report) -> Tokens | None:
     if not len(tokens):
         report.error(Code.FILE_EMPTY, f"{what} has no rows", file=path, remedy="Write the file again.")
         return None
-    return tokens
+    return _with_missing_cells(data, tokens, path, what, report)
+
+
+def _with_missing_cells(data: bytes, tokens: Tokens, path: Path, what: str, report: Report) -> Tokens:
+    """The words, with NA in the empty cells of lines that have as many cells as the first line has words."""
+    lines, filled = data.split(b"\n"), []
+    for number in tokens.line[tokens.widths < tokens.widths[0]].tolist():
+        cells = [cell.strip() for cell in lines[number - 1].split(b"\t")]
+        while len(cells) > tokens.widths[0] and not cells[-1]:
+            cells.pop()
+        if len(cells) == tokens.widths[0]:
+            lines[number - 1] = b"\t".join(cell or b"NA" for cell in cells)
+            filled.append(number)
+    if not filled:
+        return tokens
+    report.warning(
+        Code.CELL_EMPTY,
+        f"a line of {what} has an empty cell, which is a missing value here",
+        file=path,
+        line=filled[0],
+        remedy="Write NA there: PLINK takes the value of the next column for it.",
+        count=len(filled),
+        examples=tuple(f"line {number}" for number in filled[:EXAMPLES]),
+    )
+    return tokenize(b"\n".join(lines))
+
+
+def _even(table: Table, report: Report) -> Table:
+    """The rows that have as many words as the first line: in others one may stand in a wrong column."""
+    widths, wanted = table.tokens.widths, table.ids + table.columns
+    for code, more, uneven in (
+        (Code.TOO_FEW_COLUMNS, "fewer", widths < wanted),
+        (Code.TOO_MANY_COLUMNS, "more", widths > wanted),
+    ):
+        if uneven.any():
+            row = int(np.argmax(uneven))
+            report.error(
+                code,
+                f"a line of {table.what} has {more} columns than the first line",
+                file=table.path,
+                line=int(table.tokens.line[row]),
+                column=min(int(widths[row]), wanted) + 1,
+                read=f"{widths[row]} column(s)",
+                expected=f"{wanted}, as the first line has",
+                remedy="Write NA for a missing value, and no blanks inside of one: both move what follows.",
+                count=int(uneven.sum()),
+                examples=tuple(f"line {line}" for line in table.tokens.line[uneven][:EXAMPLES]),
+            )
+    even = widths == wanted
+    return dataclasses.replace(table, tokens=select(table.tokens, even), sample=table.sample[even])
 
 
 def header_of(tokens: Tokens) -> tuple[int, list[str] | None]:
@@ -207,13 +259,6 @@ def _why_not(strangers: Tokens, ids: int, fam: Fam) -> str:
     ]
     hits, remedy = max(guesses, key=lambda guess: guess[0])
     return remedy if hits * 2 > len(pairs) else usual
-
-
-def long_enough(table: Table, words: int, names: str, report: Report) -> Table:
-    """The rows that have at least `words` words: PLINK stops at a shorter one of a known sample."""
-    keep = table.tokens.widths >= words
-    tokens = enough_columns(table.tokens, words, table.path, table.what, names, report)
-    return dataclasses.replace(table, tokens=tokens, sample=table.sample[keep])
 
 
 def one_row_each(table: Table, conflict_only: bool, column: int, report: Report) -> None:

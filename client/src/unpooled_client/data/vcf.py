@@ -12,6 +12,7 @@ has no dosage for that variant: half calls such as 0/., and numbers that are no 
 from __future__ import annotations
 
 import gzip
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -28,6 +29,7 @@ from unpooled.filesets import DOSAGE_FIELDS
 from unpooled_client.data.imputed import in_units, r2_of
 from unpooled_client.data.pieces import Piece, Row, Told, at_once, line_of, pieces_of
 from unpooled_client.data.report import shown
+from unpooled_client.data.vcf_lines import count_variants
 
 if TYPE_CHECKING:
     from cyvcf2 import VCF, Variant
@@ -42,6 +44,7 @@ _XY = 3  # the code of XY, and with it of what all people have twice, above the 
 _GZIP = b"\x1f\x8b"
 _LAST_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 """That ends what htslib packs: an empty block."""
+_WHOLE_CALL = re.compile(rb"\t[.0-9]+[/|][.0-9]+\r?\Z")
 _INDEXES = (".tbi", ".csi")
 THREADS = 2  # that unpack
 
@@ -68,10 +71,13 @@ class VcfFile:
         return len(self.people)
 
     def variants(self, told: Told) -> int:
-        """How many there are. The index says so; else they are counted, without their genotypes."""
+        """How many there are. Lines are looked at; of a BCF the index says so, or they are counted."""
         from cyvcf2 import VCF
 
         with _readable(self.path):
+            if self.is_text:
+                is_packed = _begins_with(self.path, _GZIP)
+                return count_variants(self.path, len(self.people), told, is_packed=is_packed)
             if any(Path(f"{self.path}{ending}").exists() for ending in _INDEXES):
                 with suppress(ValueError):  # an index that cannot be read
                     return int(VCF(str(self.path)).num_records)
@@ -213,9 +219,9 @@ def open_vcf(path: Path, wanted: str | None, autosomes: int) -> VcfFile:
     from cyvcf2 import VCF
 
     with _readable(path):
-        _check_end(path)
         file = VCF(str(path))
         people, has = tuple(file.samples), [field for field in DOSAGE_FIELDS if _has(file, field)]
+        _check_end(path, of_calls=has == ["GT"])
         info = next((name for name in _QUALITIES if _has(file, name, _INFO)), None)
         is_text = not _is_bcf(path)
     if not people:
@@ -251,26 +257,33 @@ def _has(file: VCF, field: str, kind: int = _FORMAT) -> bool:
 
 def _is_bcf(path: Path) -> bool:
     """Whether it begins as BCF, whose numbers have single precision; htslib goes by the same."""
-    with path.open("rb") as raw:
-        is_packed = raw.read(2) == _GZIP
-    with gzip.GzipFile(path) if is_packed else path.open("rb") as file:
+    with gzip.GzipFile(path) if _begins_with(path, _GZIP) else path.open("rb") as file:
         return file.read(3) == b"BCF"
 
 
-def _check_end(path: Path) -> None:
-    """DataProblem if the file does not end as a whole one: htslib reads one cut at a block's end."""
+def _begins_with(path: Path, magic: bytes) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(magic)) == magic
+
+
+def _check_end(path: Path, *, of_calls: bool) -> None:
+    """DataProblem if the file does not end as a whole one: htslib reads one cut at a block's end.
+
+    Text without its last line end is whole if it ends with a whole call, and is `of_calls` alone.
+    """
     with path.open("rb") as file:
         head = file.read(18)
         file.seek(max(0, path.stat().st_size - len(_LAST_BLOCK)))
         tail = file.read()
     is_blocks = head[:2] == _GZIP and head[12:14] == b"BC"
-    if tail.endswith(_LAST_BLOCK) if is_blocks else head[:1] != b"#" or tail.endswith(b"\n"):
+    is_open_text = not is_blocks and head[:1] == b"#" and not tail.endswith(b"\n")
+    if is_open_text and not (of_calls and _WHOLE_CALL.search(tail)):
+        remedy = "Copy it again. If it is whole, only its last line end is missing: `echo >> FILE` adds it."
+    elif is_blocks and not tail.endswith(_LAST_BLOCK):
+        remedy = "Copy it again. Was the disk full?"
+    else:
         return
-    raise DataProblem(
-        "the file was cut off: its end is missing",
-        file=path,
-        remedy="Copy it again. Was the disk full?",
-    )
+    raise DataProblem("the file was cut off: its end is missing", file=path, remedy=remedy)
 
 
 @contextmanager

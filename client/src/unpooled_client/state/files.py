@@ -24,13 +24,14 @@ def write_atomically(path: Path, data: bytes, *, private: bool = False) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
-    """The new content of a file, which takes its place when the block ends, whole; not if it raises."""
+    """The new content of a file, which takes its place when the block ends, whole; not if it raises.
+
+    Only this account may read it, whatever the umask: it holds people, or what belongs to this cohort alone.
+    """
     make_private_folder(path.parent) if private else path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        descriptor = os.open(
-            part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, 0o600 if private else 0o666
-        )
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()

@@ -63,12 +63,14 @@ class Written:
         write_atomically(path, data)
 
     @contextlib.contextmanager
-    def draft(self, path: Path) -> Iterator[Path]:
+    def draft(self, path: Path, *, of_people: bool) -> Iterator[Path]:
         """Where to write what takes its place at `path` when the block ends, whole; not if it raises.
 
-        Raises NotOurs as `claim` does.
+        What is `of_people` only this account may read, whatever the umask. Raises NotOurs as `claim` does.
         """
         part = path.with_name(f".{path.name}.{os.getpid()}.part")
+        part.unlink(missing_ok=True)
+        part.touch(0o600 if of_people else 0o666)
         try:
             yield part
             self.claim(path, digest_of(part))

@@ -114,7 +114,7 @@ def fetch(session: Session, file: ResultFile, folder: Path) -> None:
     try:
         if _has(target, file):
             return
-        with Written(session.folder).draft(target) as part:
+        with Written(session.folder).draft(target, of_people=False) as part:
             session.api.result(file, part)
             if not _has(part, file):
                 raise DeliveryError(

@@ -39,7 +39,7 @@ def encode(
         )
     path = options.paths["table"]
     target = beside(path, plan).with_suffix(suffix_of(path, encoder))
-    with Written(session.folder, "Move it away and start again.").draft(target) as part:
+    with Written(session.folder, "Move it away and start again.").draft(target, of_people=True) as part:
         yield from session.wait_for(
             write_to, part, options, plan, encoder, table, session.threads, session.folder
         )

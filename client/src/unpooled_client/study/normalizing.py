@@ -40,7 +40,7 @@ def transform(
     table = options.paths["table"]
     target = beside(table, plan)
     values = None if data is None else data.values
-    with Written(session.folder, "Move it away and start again.").draft(target) as part:
+    with Written(session.folder, "Move it away and start again.").draft(target, of_people=True) as part:
         yield from session.wait_for(write_to, part, table, plan, scaler, values, session.threads)
     yield Transformed(str(target), "normalized table")
 

@@ -66,7 +66,7 @@ def _write(
     about: str,
 ) -> Generator[Event, None, None]:
     guard(session.saved.files, options.paths)
-    with Written(session.folder, "Move it away and start again.").draft(target) as part:
+    with Written(session.folder, "Move it away and start again.").draft(target, of_people=True) as part:
         yield from session.wait_for(write, part, options, plan, folder)
     yield Transformed(str(target), about)
 

@@ -17,7 +17,15 @@ from unpooled.firth_option import FALLBACK, NEVER, choice
 from unpooled.formats import titles
 from unpooled.formats.plink import Variants
 from unpooled.formats.table import Column, Name, Real, Scaled, Text, Whole, write_table
-from unpooled.formats.tests import SEX, Lines, as_plink2_orders, of_test, tests, tests_each, with_joint_test
+from unpooled.formats.tests import (
+    Lines,
+    as_plink2_orders,
+    begin_of_sex,
+    of_test,
+    tests,
+    tests_each,
+    with_joint_test,
+)
 from unpooled.genotype_model import terms_of
 from unpooled.glm_columns import MACH_R2, USUAL
 from unpooled.kernels import least_squares as codes
@@ -75,7 +83,7 @@ def _errors(rows: Arrays, variant: NDArray[np.int64], plan: Plan) -> NDArray[np.
 
 def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, logistic: bool) -> None:
     """`.glm.logistic`, or `.glm.linear`."""
-    names = tests(plan, rows)
+    names, of_sex = tests(plan, rows), begin_of_sex(plan, rows)
     chromosomes = chromosome_names(plan.autosomes)
     errors = [*(ERRORS[code] for code in range(len(ERRORS))), b"SEPARATION,REF"]
     variants = Variants(_as_plink2_writes(panel), rows, [*names, *errors, *chromosomes, b"N", b"Y"])
@@ -97,13 +105,15 @@ def write_glm(file: BinaryIO, panel: Panel, rows: Arrays, plan: Plan, *, logisti
     def block(part: slice) -> list[Column]:
         variant, test = lines.of(part)
         chromosome = panel.chromosome[rows["variant"][variant]].astype(np.int64)
-        test = as_plink2_orders(plan, test, (chromosome == plan.autosomes + 1) & (SEX in names))
+        test = as_plink2_orders(plan, test, (chromosome == plan.autosomes + 1) & (of_sex is not None))
         beta, se, neg_log10_p = (of_test(rows[name], variant, test) for name in ("beta", "se", "neg_log10_p"))
         code = rows["code"][variant]
         refused = np.isin(code, codes.REFUSED_BY_PLINK2)
         beta, se, neg_log10_p = (np.where(refused, np.nan, column) for column in (beta, se, neg_log10_p))
-        if SEX in names:  # plink2 counts a woman as 2 and a man as 1, in its product with the genotype, too
-            beta = np.where(test >= names.index(SEX), -beta, beta)
+        if (
+            of_sex is not None
+        ):  # plink2 counts a woman as 2, a man as 1, in its product with the genotype, too
+            beta = np.where(test >= of_sex, -beta, beta)
         with np.errstate(invalid="ignore", divide="ignore"):
             score, neg_log10_p = with_joint_test(rows, (variant, test), beta / se, neg_log10_p, by_f=True)
         p, down = scaled_p_value(np.where(refused, np.nan, neg_log10_p))

@@ -13,7 +13,8 @@ from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.question import Arrays
 
-SEX = b"SEX"
+SEX, SEX_OF_X = "SEX", "SEX(X)"
+"""PLINK's name of the sex that it adds on X, and ours where a covariate of the study has that name."""
 
 Which: TypeAlias = slice | NDArray[np.integer]
 """Which variants of the result a block of lines is about."""
@@ -33,11 +34,22 @@ def _usual(plan: Plan) -> list[str]:
     return [*of_genotype, *others]
 
 
+def begin_of_sex(plan: Plan, rows: Arrays) -> int | None:
+    """The test of the sex that PLINK adds on X: those from it on are of sex. None where there is none.
+
+    It is found by its place: a cohort's own covariate may be called SEX, too.
+    """
+    usual = len(_usual(plan))
+    return usual if rows["beta"].shape[1] > usual else None
+
+
 def _of_sex(plan: Plan) -> list[bytes]:
     """The tests that follow where sex is a covariate: its own, and that of its product with the genotype."""
-    columns = (*plan.covariate_columns, SEX.decode())
-    usual, all_ = (terms_of(plan, with_sex).tests(columns)[1] for with_sex in (False, True))
-    return [SEX, *(name.encode() for name in all_[len(usual) :])]
+    own = SEX_OF_X if SEX in plan.covariate_columns else SEX
+    usual, all_ = (
+        terms_of(plan, with_sex).tests((*plan.covariate_columns, own))[1] for with_sex in (False, True)
+    )
+    return [name.encode() for name in (own, *all_[len(usual) :])]
 
 
 def as_plink2_orders(plan: Plan, tests: NDArray[np.int64], has_sex: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -28,6 +28,7 @@ from unpooled_client.data.tables.columns import (
     warn_of_empty,
 )
 from unpooled_client.data.tables.faults import WHAT, Faults
+from unpooled_client.data.tables.quotes import first_odd_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -118,7 +119,7 @@ def opened(path: Path, faults: Faults) -> Start | None:
             return None
         file.seek(0)
         start = _start(file, faults)
-    if start is None or not _between_commas(start.header, faults):
+    if start is None or not (_between_commas(start.header, faults) and _has_names(start, faults)):
         return None
     return start
 
@@ -152,6 +153,20 @@ def _between_commas(header: Sequence[str], faults: Faults) -> bool:
         remedy = "Export the table as CSV with commas between cells and decimal points in numbers."
         faults.tell(Code.CSV, line=1, read=header[0], why=f"its cells are separated by {kind}", remedy=remedy)
     return mark is None
+
+
+def _has_names(start: Start, faults: Faults) -> bool:
+    """Whether the first line names every column: spreadsheets put another before it, or a comma behind it."""
+    if start.header[0].lower().startswith("sep="):
+        why = "its first line tells a spreadsheet the separator, and does not name the columns"
+        faults.tell(Code.CSV, line=start.lines, read=start.header[0], why=why, remedy="Remove that line.")
+        return False
+    unnamed = [place for place, title in enumerate(start.header, 1) if not title.strip()]
+    if unnamed:
+        is_last = unnamed[-1] == len(start.header)
+        remedy = "Remove the comma at the end of every line, or name the column." if is_last else "Name it."
+        faults.tell(Code.CSV, line=start.lines, column=unnamed[-1], why="a column has no name", remedy=remedy)
+    return not unnamed
 
 
 def _quickly(path: Path, start: Start, schema: Sequence[Column]) -> np.ndarray | None:
@@ -201,6 +216,9 @@ def parsed(
     from pyarrow import csv as arrow
 
     named = {str(place): kind for place, kind in (types or {}).items()}
+    # The library takes the rest of the file for the cell of a quote that is never closed, and says nothing.
+    if quotes and (line := first_odd_line(path, len(start.text))):
+        raise pa.ArrowInvalid(f"the quote in line {line} is not closed, or not at the end of its cell")
     with pa.memory_map(str(path)) as file:
         return arrow.read_csv(
             file,

@@ -13,6 +13,8 @@ from unpooled_client.data.report import EXAMPLES, Code, Report, Severity, shown
 
 WHAT = "the table"
 
+_THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?")
+_LIMIT = re.compile(r"[<>≤≥]=?\s*[+-]?[0-9.,]+")
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
 
@@ -216,6 +218,21 @@ class Tally:
 
 
 def _remedy(code: Code, cell: str) -> str:
-    if code == Code.VALUE_TEXT and _DECIMAL_COMMA.fullmatch(cell):
-        return f"Write numbers with a decimal point, not with a comma: {cell.strip().replace(',', '.')}."
+    """What helps against text that is nearly a number; empty if it is not."""
+    cell = cell.strip()
+    if code != Code.VALUE_TEXT:
+        return ""
+    if _THOUSANDS.fullmatch(cell):
+        whole = f"Write numbers without commas between thousands: {cell.replace(',', '')}."
+        is_clear = "." in cell or cell.count(",") > 1
+        return (
+            whole if is_clear else f"{whole} If the comma is a decimal one, write {cell.replace(',', '.')}."
+        )
+    if _DECIMAL_COMMA.fullmatch(cell):
+        return f"Write numbers with a decimal point, not with a comma: {cell.replace(',', '.')}."
+    if _LIMIT.fullmatch(cell):
+        return (
+            "A value beyond a limit of detection is no number. Agree with all cohorts on what stands for it, "
+            "such as half of a lower limit, or leave the cell empty."
+        )
     return ""

@@ -315,11 +315,11 @@ def refuse_much(numbers: int) -> None:
 
 
 def refuse_unfinished(at: Climb) -> None:
-    """Refuse a likelihood that has no maximum: of classes that the features tell apart without an error."""
+    """Refuse a likelihood whose maximum was not found: there is none, or there are many."""
     without = float(at.penalty[at.running].min())
     raise Refuse(
         "penalties",
-        f"the likelihood has no maximum at the penalty {without:g}: the features tell the classes apart "
-        "without an error",
-        "Name penalties above 0, such as 0.001, or leave the field empty.",
+        f"no maximum of the likelihood was found at the penalty {without:g}",
+        "Name penalties above 0, such as 0.001, or leave the field empty. There is none where features tell "
+        "the classes apart without an error, and there are many where one says what others say.",
     )

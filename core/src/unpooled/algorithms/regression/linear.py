@@ -424,7 +424,9 @@ LINEAR = Algorithm(
         *CLUMPING,
     ),
     templates=(with_components("linear"),),
-    rules=lambda plan: heterogeneity_option.problem(plan) | few_cohorts(plan),
+    rules=lambda plan: (
+        genotype_model.names_problem(plan) | heterogeneity_option.problem(plan) | few_cohorts(plan)
+    ),
     # Calls are looked up eight columns at a time; dosages are read twice, counted and multiplied.
     cost=Cost(10e-6, lambda columns: 0.32e-9 * -(-columns // 8), (2 * 0.5 + 0.14 + 0.3) * 1e-9),
     file_name=regression_report.file_name,

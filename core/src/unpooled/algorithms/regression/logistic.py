@@ -474,7 +474,9 @@ LOGISTIC = Algorithm(
         *CLUMPING,
     ),
     templates=(with_components("logistic"),),
-    rules=lambda plan: heterogeneity_option.problem(plan) | not_apart(plan),
+    rules=lambda plan: (
+        genotype_model.names_problem(plan) | heterogeneity_option.problem(plan) | not_apart(plan)
+    ),
     # Dosages are read four times, counted, summed, and evaluated in single and in double precision.
     cost=Cost(17e-6, _seconds, (4 * 0.5 + 0.14 + 0.3 + 0.3 + 0.7) * 1e-9),
     file_name=regression_report.file_name,

@@ -20,6 +20,9 @@ ASKED = 15
 START = 1.0
 _DOUBLINGS = 7  # of the first round, either way: START +- 1, 2, 4, ... 64 steps
 
+FARTHEST = 2.0**1020
+"""No lambda is asked about that is as far, or farther: what is computed with it may be no number."""
+
 _EXACT = 2.0**-20
 """Width of an interval that is narrow enough; relative where lambda or the step is beyond `_LARGE`."""
 _LARGE = 4096.0
@@ -67,7 +70,7 @@ class Brackets:
         )
         with np.errstate(invalid="ignore", over="ignore"):
             between = near + (far - near) * np.arange(1, ASKED + 1) / (ASKED + 1)
-            beyond = START + (near - START) * doubled
+            beyond = np.clip(START + (near - START) * doubled, -FARTHEST, FARTHEST)
         return np.where(
             np.isnan(far), START + both * self.step[self.open, None], np.where(np.isinf(far), beyond, between)
         )

@@ -14,7 +14,7 @@ import numpy as np
 from unpooled import yeo_johnson as transform
 from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.shared.standardise import fraction_bits
-from unpooled.algorithms.tables.bracket import ASKED, START, Brackets
+from unpooled.algorithms.tables.bracket import ASKED, FARTHEST, START, Brackets
 from unpooled.algorithms.tables.table import FEATURES, derived, known, table_values, titles_of
 from unpooled.cohort import Table
 from unpooled.errors import Refuse, listed
@@ -33,8 +33,8 @@ SMALLEST_EXPONENT = -1000
 
 _STEPS = 10
 """Doublings of the search's first step, or more, that lead to where lambda - 1 is one over the width."""
-_LARGEST_STEP = 900
-"""As a power of two: all lambdas of the search are numbers still."""
+_LARGEST_STEP = 1000
+"""As a power of two: all lambdas of the first round are numbers still."""
 
 _FLAT = 1e-9
 """Of the range of a feature: what the inverse may lose without a note."""
@@ -181,7 +181,7 @@ class Pool:
         mirror = np.where(self.centre[asked, None] < 0, -1.0, 1.0)
         middle = np.abs(transform.logarithm(self.centre[asked, None]))
         powers = np.where(mirror < 0, 2 - powers, powers)
-        good = np.ones(powers.shape, bool)
+        good = np.abs(powers) < FARTHEST
         for end in (self.lowest, self.highest):
             s = mirror * end[asked, None]
             above = middle + np.maximum(powers * np.maximum(s, -middle), 0)

@@ -20,7 +20,7 @@ import numpy as np
 from unpooled import yeo_johnson as transform
 from unpooled.algorithms.shared import plausible
 from unpooled.algorithms.tables import order
-from unpooled.algorithms.tables.bracket import ASKED, START, Brackets
+from unpooled.algorithms.tables.bracket import ASKED, FARTHEST, START, Brackets
 from unpooled.algorithms.tables.ranges import FindRangeByBits, ends
 from unpooled.algorithms.tables.search import (
     MeasureTransformed,
@@ -125,11 +125,12 @@ class Outwards(Brackets):
         near, far = self.near[self.open, None], self.far[self.open, None]
         if np.isnan(far).any():
             return np.full((len(near), 1), START)
-        step = np.where(near == START, np.sign(far) * self.step[self.open, None], 2 * (near - START))
         places = np.arange(ASKED)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
+            step = np.where(near == START, np.sign(far) * self.step[self.open, None], 2 * (near - START))
+            beyond = np.clip(START + step * 2.0**places, -FARTHEST, FARTHEST)
             between = near + (far - near) * (places + 1) / (ASKED + 1)
-        return np.asarray(np.where(np.isinf(far), START + step * 2.0**places, between))
+        return np.asarray(np.where(np.isinf(far), beyond, between))
 
     def outwards(self, known: np.ndarray, grows: np.ndarray) -> Outwards:
         """The brackets after the answers to `questions`, outwards from the near end: bool (open, lambdas).
