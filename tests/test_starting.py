@@ -17,7 +17,6 @@ from .parties import Party
 from .patience import until
 from .starting import CAN_FORK, Forked, Program, run, start
 
-pytestmark = pytest.mark.without_services
 TOLD = "tests.told"
 ROOT = Path(__file__).parents[1]
 
