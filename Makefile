@@ -4,7 +4,7 @@
 # sends what nobody foresaw (tests/fuzz). `make mutants` says whether the tests find seeded faults (tests/mutants).
 # `make bundle` and `make freeze` pack the client (docs/install-client.md).
 # `make lock`, `make sbom` and `make audit`: what the distributions need (CONTRIBUTING.md, docs/operations.md).
-.PHONY: demo test test-here test-services wire fuzz mutants check check-python bench bench-memory bench-tables measured docs bundle freeze lock sbom audit clean
+.PHONY: demo test test-here test-services wire fuzz mutants check check-python bench bench-parts bench-memory bench-tables measured docs bundle freeze lock sbom audit clean
 PY := .venv/bin/python
 # Each file in one process: its tests share what is dear to start.
 SIDE_BY_SIDE := -n auto --dist loadfile --no-loadscope-reorder
@@ -54,9 +54,12 @@ check-python:
 
 bench:
 	@scripts/setup
+	@$(PY) bench/association.py $(ARGS)
+	@$(if $(ARGS),,$(MAKE) --no-print-directory bench-parts)
+
+bench-parts:
 	@OPENBLAS_NUM_THREADS=1 $(PY) bench/kernels.py
 	@$(PY) bench/pictures.py
-	@$(PY) bench/association.py $(ARGS)
 	@$(PY) bench/few_cases.py
 	@$(PY) bench/polygenic.py
 	@$(PY) bench/components.py --variants 20000 --samples 5000

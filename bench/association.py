@@ -46,7 +46,7 @@ USUAL = tuple(name for name, study in STUDIES.items() if study.genotypes == "--b
 
 @dataclass(frozen=True)
 class Run:
-    """A rehearsal, beside PLINK's run just before it."""
+    """What a rehearsal took, and PLINK just before it."""
 
     plink: float
     plink_processor: float
@@ -94,7 +94,7 @@ def main() -> None:
 
 
 def in_turn(study: Study, data: Path, both: Sequence[Release], runs: int) -> list[list[Run]]:
-    """The runs of each release, in turn, each after one of PLINK's."""
+    """Run each release in turn, and PLINK before each."""
     found: list[list[Run]] = [[] for _ in both]
     for k in range(runs + 1):
         for release, its in zip(both, found, strict=True):
@@ -105,7 +105,7 @@ def in_turn(study: Study, data: Path, both: Sequence[Release], runs: int) -> lis
 
 
 def time_both(study: Study, data: Path, release: Release) -> Run:
-    """PLINK, and a rehearsal whose files are held against PLINK's: fast and wrong is worth nothing."""
+    """Run PLINK, and a rehearsal whose files are held against PLINK's: fast and wrong is worth nothing."""
     plink, plink_processor = time_plink(study, data)
     with subprocess.Popen(command(study, data), env=release.environment) as rehearsal:
         watch = Watch(rehearsal.pid)
@@ -125,7 +125,7 @@ def time_both(study: Study, data: Path, release: Release) -> Run:
 
 
 def time_plink(study: Study, data: Path) -> tuple[float, float]:
-    """Seconds that PLINK takes, and seconds of processor time."""
+    """Run PLINK; its seconds, and its seconds of processor time."""
     words = [study.program, study.genotypes, "pooled", *study.theirs, "--out", "plink"]
     start, before = time.perf_counter(), _of_children()
     subprocess.run(words, cwd=data, check=True, stdout=subprocess.DEVNULL)
@@ -170,7 +170,7 @@ def between(values: Sequence[float]) -> str:
 
 
 def parties(runs: Sequence[Run]) -> str:
-    """Seconds of processor time of each party, in words."""
+    """Say the seconds of processor time of each party."""
     names = sorted({party for run in runs for party in run.processor})
     return ", ".join(f"{name} {median(run.processor.get(name, 0) for run in runs):.2f}" for name in names)
 
@@ -180,7 +180,7 @@ def total(runs: Sequence[Run]) -> float:
 
 
 def measured(runs: Sequence[Run], variants: int) -> Figures:
-    """What the tables in README and docs are made of."""
+    """Keep what the tables in README and docs are made of."""
     return Figures(
         variants,
         plink=[round(run.plink, 3) for run in runs],

@@ -27,7 +27,7 @@ _MARKED = re.compile(f"(?<={re.escape(_BEGIN)}).*?(?={re.escape(_END)})", re.DOT
 
 @dataclass(frozen=True)
 class Figures:
-    """Some runs of one study; of those of older releases the medians alone, as if they were one run."""
+    """What some runs of one study took. Of older releases the medians were kept, as if of one run."""
 
     variants: int
     plink: list[float]
@@ -39,14 +39,14 @@ class Figures:
     megabytes: float
 
     def ratio(self, seconds: Sequence[float]) -> str:
-        """Times PLINK's time: the median of the runs, the least and the most."""
+        """Say how many times PLINK's time that is: the median of the runs, the least and the most."""
         ratios = [ours / theirs for ours, theirs in zip(seconds, self.plink, strict=True)]
         spread = f", {min(ratios):.2f} to {max(ratios):.2f}" if len(ratios) > 1 else ""
         return f"{median(ratios):.2f}{spread}"
 
 
 def read() -> dict[str, Figures]:
-    """The committed figures, by study."""
+    """Read the committed figures, by study."""
     found = json.loads(FILE.read_text())
     return {name: Figures(**found[name]) for name in STUDIES if name in found}
 
@@ -60,7 +60,7 @@ def write(found: Mapping[str, Figures]) -> None:
 
 
 def filled(page: Path) -> str:
-    """The text of a page with its table as the figures have it."""
+    """Fill the table of a page in as the figures have it; the page's text."""
     table = "\n".join(PAGES[page](read())) + "\n"
     text, tables = _MARKED.subn(lambda _: table, page.read_text())
     if tables != 1:
@@ -110,7 +110,7 @@ def _plink(name: str, figures: Figures) -> str:
 
 
 def _seconds(of_runs: Sequence[float]) -> str:
-    """Their median, in two digits or more."""
+    """Write their median, in two digits or more."""
     seconds = median(of_runs)
     return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 

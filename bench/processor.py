@@ -36,7 +36,7 @@ class Watch:
         self._thread.join()
 
     def spent(self, since: float, until: float) -> dict[str, float]:
-        """Seconds of processor time of each party between two times, in seconds since 1970."""
+        """Add up each party's seconds of processor time between two times, in seconds since 1970."""
         found: Counter[str] = Counter()
         for pid, looks in self._looks.items():
             found[self._party(pid)] += _at(looks, until) - _at(looks, since)
@@ -64,8 +64,10 @@ def _descendants(pid: int) -> Iterator[int]:
 
 
 def _seconds(pid: int) -> float:
-    """Processor time of a process by the clock of its own, as clock_getcpuclockid(3) names it: what
-    /proc tells is in hundredths."""
+    """Read a process's own clock of processor time, as clock_getcpuclockid(3) names it.
+
+    What /proc tells is in hundredths of a second.
+    """
     return time.clock_gettime(~pid << 3 | 2)
 
 

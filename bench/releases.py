@@ -14,14 +14,14 @@ DISTRIBUTIONS = ("core", "client", "compensator", "server", "webapp")
 
 @dataclass(frozen=True)
 class Release:
-    """The sources in a folder."""
+    """Sources in a folder, which the .venv here can run."""
 
     name: str
     folder: Path
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment of a process that is to run it; .venv's editable installs come after PYTHONPATH."""
+        """Make the environment of a process that runs it; .venv's editable installs come after PYTHONPATH."""
         path = os.pathsep.join(str(self.folder / name / "src") for name in DISTRIBUTIONS)
         return os.environ | {"PYTHONPATH": path}
 
@@ -38,7 +38,7 @@ def here() -> Release:
 
 
 def at(revision: str) -> Release:
-    """The sources of a revision, taken out of git once."""
+    """Take the sources of a revision out of git, once."""
     commit = _git("rev-parse", "--verify", "--short=12", f"{revision}^{{commit}}").decode().strip()
     folder = (CACHE / commit).absolute()
     if not folder.exists():
