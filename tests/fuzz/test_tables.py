@@ -67,7 +67,7 @@ def _root(x: np.ndarray) -> float:
     low, high = -4.0, 4.0
     while high - low > 1e-9:
         middle = (low + high) / 2
-        low, high = (middle, high) if truth.bent(x, middle, 2.0).growth[0] > 0 else (low, middle)
+        low, high = (middle, high) if truth.bent(x, middle, 2.0).growth > 0 else (low, middle)
     return low
 
 

@@ -49,14 +49,18 @@ def main(count: int, seconds: float, seed: int, out: Path) -> int:
 
 
 def one(seed: int) -> tuple[Federation, Outcome]:
-    """The federation of a seed, and what came of it. Whatever fails is a disagreement, too."""
-    federation = draw(seed)
+    """The federation of a seed, and what came of it."""
+    return (federation := draw(seed)), judged(federation)
+
+
+def judged(federation: Federation) -> Outcome:
+    """What came of a federation. Whatever fails is a disagreement, too."""
     with tempfile.TemporaryDirectory() as folder:
         try:
-            return federation, compare(federation, Path(folder))
+            return compare(federation, Path(folder))
         except Exception:
             said = traceback.format_exc(limit=-3)
-            return federation, Outcome((Disagreement(-1, "failure", said),))
+            return Outcome((Disagreement(-1, "failure", said),))
 
 
 def _tell(federation: Federation, outcome: Outcome) -> None:

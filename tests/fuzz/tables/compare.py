@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from .federation import Federation
 from .judge import EPS, SHARE, Disagreement, Row, is_constant, is_scaled_by_1, mask_noise, parameters, spread
 from .truth import LONG
 
-UNITS = 8
+UNITS = 2
 """In the last place of the largest value: so far off may be a difference of two, or what came back."""
 LARGEST = 2.0**1021
 """Of values beyond it a difference may be none."""
@@ -36,6 +36,8 @@ class Outcome:
     disagreements: tuple[Disagreement, ...] = ()
     notes: tuple[str, ...] = ()
     """Of features; or why the study was refused."""
+    found: Mapping[str, Any] = field(default_factory=dict)
+    """The content of the result file, if there is one."""
 
 
 def compare(federation: Federation, folder: Path) -> Outcome:
@@ -54,7 +56,7 @@ def compare(federation: Federation, folder: Path) -> Outcome:
         except UnpooledError as error:
             return _refused(federation, error)
         wrong = tuple(_wrong(federation, found, paths, tables))
-    return Outcome(wrong, tuple(row["note"] for row in found["features"] if "note" in row))
+    return Outcome(wrong, tuple(row["note"] for row in found["features"] if "note" in row), found)
 
 
 def _misread(federation: Federation, tables: Sequence[ArrayTable]) -> Iterator[Disagreement]:

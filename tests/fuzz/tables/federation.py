@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -121,17 +123,17 @@ def _plan(random: Random, method: str, cohorts: int, pool: np.ndarray) -> Plan:
     if random.random() < 0.3:
         schema.append(Column(NOTE, "text"))
     gaussian = method != YEO_JOHNSON and random.random() < 0.25
-    made = usual(method) | {OPENS.name: OPENS.default}
+    masking = "gaussian" if gaussian else "modular"
+    return plan_of(method, schema, cohorts, masking=masking, variance=float(random.choice(VARIANCES)))
+
+
+def plan_of(method: str, schema: Sequence[Column], cohorts: int, **options: Any) -> Plan:
+    """A plan of which everybody reads the sums, but for these options the usual one."""
+    made: dict[str, Any] = {"min_samples": 1, **usual(method), OPENS.name: OPENS.default}
+    made |= {**(ASKED if QUANTILES_FILE in made["files"] else {}), **options}
+    files = tuple(made.pop("files"))
     return Plan(
-        test=method,
-        cohorts=cohorts,
-        compensator_key=bytes(32),
-        min_samples=1,
-        schema=tuple(schema),
-        masking="gaussian" if gaussian else "modular",
-        variance=float(random.choice(VARIANCES)),
-        **{**made, "files": tuple(made["files"])},  # type: ignore[arg-type,dict-item]
-        **(ASKED if QUANTILES_FILE in made["files"] else {}),  # type: ignore[arg-type,operator]
+        test=method, cohorts=cohorts, compensator_key=bytes(32), schema=tuple(schema), files=files, **made
     )
 
 

@@ -28,10 +28,10 @@ from . import truth
 
 EPS = float(np.finfo(float).eps)
 ULPS = 2
-"""Mean, deviation and quantiles are right to so many units in the last place."""
+"""A deviation is right to so many units in the last place."""
 CANCELLED = Fraction(1, 2**95)
 """Of the largest value: a mean that so much smaller is, is what is left of sums that cancelled."""
-SHARE = 1e-9
+SHARE = 1e-11
 """What is bent is right to this share of its size, or of the deviation."""
 BLURRED = 2e-3
 """A deviation may be so far off under Gaussian masks."""
@@ -130,8 +130,8 @@ def _bent(row: Row, x: np.ndarray) -> Iterator[tuple[str, str]]:
     if EDGE not in row.get("note", ""):
         width, centre = WIDTH * max(1.0, abs(power) / LARGE), float(np.median(x))
         below, above = (truth.bent(x, power + side * width, centre).growth for side in (-1, 1))
-        if not (below[0] > -below[1] and above[0] < above[1]):
-            yield "lambda", f"{power!r}; the likelihood grows by {below[0]:.3g} before, {above[0]:.3g} behind"
+        if not below > 0 > above:
+            yield "lambda", f"{power!r}; the likelihood grows by {below:.3g} before, {above:.3g} behind"
     plain = truth.bent(x, power, 0.0).g
     mean, deviation = plain.mean(), plain.std()
     slack = SHARE * deviation + 100 * truth.EPS * np.abs(plain).max()

@@ -81,13 +81,10 @@ class Bent:
         return np.asarray(about / np.sqrt((about * about).mean()))
 
     @property
-    def growth(self) -> tuple[float, float]:
-        """The derivative by lambda of the log-likelihood over n, and how far that may be off."""
+    def growth(self) -> float:
+        """The derivative by lambda of the log-likelihood over n."""
         about, turned = self.g - self.g.mean(), self.slope - self.slope.mean()
-        variance = (about * about).mean()
-        rounding = np.abs(self.g * turned) + np.abs(about * self.slope)
-        noise = 100 * EPS * (rounding.mean() / variance + np.abs(self.offsets).mean())
-        return float(self.offsets.mean() - (about * turned).mean() / variance), float(noise)
+        return float(self.offsets.mean() - (about * turned).mean() / (about * about).mean())
 
 
 def bent(x: np.ndarray, power: float, centre: float) -> Bent:
