@@ -40,31 +40,6 @@ def table_of(words: Cells, values: np.ndarray, plan: Plan) -> ArrayTable:
     return ArrayTable(values, read, categories_of(read, values, plan))
 
 
-def folded_in(
-    counts: Sequence[Sequence[int]], rest: Sequence[int], below: Sequence[bool], people: int
-) -> list[int]:
-    """Which of the kept levels are folded into a rest, by plain counting: those of them that hide it.
-
-    `counts` has a line for each level, of each fold. `below`: in which folds the rest is below a floor.
-    """
-
-    def rung(count: int) -> int:
-        return people << (count // people).bit_length() - 1
-
-    order = sorted(range(len(counts)), key=lambda k: (sum(map(rung, counts[k])), -k))
-    for more in range(1, len(order) if any(below) else 0):
-        of = order[:more]
-        sums = [sum(counts[k][f] for k in of) + rest[f] for f in range(len(rest))]
-        least = [sum(rung(counts[k][f]) for k in of) for f in range(len(rest))]
-        most = [2 * low - more for low in least]
-        if all(
-            not below[f] or least[f] + people // 2 <= sums[f] <= most[f] + people - people // 2
-            for f in range(len(rest))
-        ):
-            return of
-    return order if any(below) else []
-
-
 def fit(plan: Plan, tables: Sequence[ArrayTable]) -> dict[str, Any]:
     """The content of the encoding file, through the real encodings and masks."""
     test, found = check(plan), run.run(plan, NOBODY, tables)

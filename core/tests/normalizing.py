@@ -57,23 +57,3 @@ def loaded(name: str, missing: float = 0.0) -> np.ndarray:
 
 def evenly(values: np.ndarray, cohorts: int) -> list[np.ndarray]:
     return [values[k::cohorts] for k in range(cohorts)]
-
-
-def by_size(values: np.ndarray, cohorts: int) -> list[np.ndarray]:
-    shares = np.cumsum(2.0 ** np.arange(cohorts))
-    return np.split(values, (len(values) * shares[:-1] / shares[-1]).astype(int))
-
-
-def sorted_by_a_feature(values: np.ndarray, cohorts: int) -> list[np.ndarray]:
-    """Ranges of the first feature do not overlap."""
-    return np.array_split(values[np.argsort(values[:, 0])], cohorts)
-
-
-SPLITS = (evenly, by_size, sorted_by_a_feature)
-TABLES = [
-    ("breast_cancer", 0.0),
-    ("wine", 0.1),
-    ("diabetes", 0.0),
-    ("iris", 0.2),
-    ("digits", 0.05),
-]

@@ -7,10 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from asking import Followed, followed
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from normalizing import NOBODY, SPLITS, TABLES, column, evenly, fit, loaded, plan_of
-from test_yeo_johnson import LONG, assert_as_pooled, odd_columns
+from normalizing import NOBODY, column, evenly, fit, loaded, plan_of
 
 from unpooled.algorithms import check
 from unpooled.algorithms.tables.bracket import START
@@ -35,31 +32,6 @@ def by_bits(method: str, pooled: np.ndarray, cohorts: int = 3) -> Followed:
     return followed(plan, NOBODY, [ArrayTable(part) for part in evenly(pooled, cohorts)])
 
 
-# Order statistics
-
-
-@pytest.mark.parametrize(("table", "missing"), TABLES)
-@pytest.mark.parametrize("method", OF_ELEMENTS)
-def test_elements_are_to_the_bit_those_by_sums(method: str, table: str, missing: float) -> None:
-    pooled, more = loaded(table, missing), MORE.get(method, {})
-    for split, cohorts in zip(SPLITS, (3, 5, 8), strict=True):
-        parts = split(pooled, cohorts)
-        assert fit(method, parts, opens=BITS, **more) == fit(method, parts, **more)
-
-
-finite = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([0.0, -0.0, 5e-324, 1e308, 2.5])
-
-
-@settings(deadline=None, max_examples=25)
-@given(st.lists(finite, min_size=31, max_size=60))
-def test_every_element_is_that_of_numpy(values: list[float]) -> None:
-    own = np.array(values)
-    places = tuple(range(1, len(own) + 1))
-    found = fit("quantiles", [own[k::3, None] for k in range(3)], elements=places, opens=BITS)
-    elements = list(found["features"][0]["elements"].values())
-    assert elements == [np.partition(own, k)[k] for k in range(len(own))]
-
-
 @pytest.mark.parametrize("method", OF_ELEMENTS)
 def test_what_is_told_follows_from_the_elements(method: str) -> None:
     """Of each threshold whether the element is at most that: made from the elements alone, it is the same."""
@@ -78,15 +50,20 @@ def test_what_is_told_follows_from_the_elements(method: str) -> None:
             assert told["enough"][k][~there].all()
 
 
-# Yeo and Johnson's transform
-
-
-@pytest.mark.skipif(np.finfo(LONG).eps > 1e-18, reason="no long double on this machine")
-@pytest.mark.parametrize(("table", "missing"), TABLES)
-def test_each_lambda_is_the_root_in_long_double(table: str, missing: float) -> None:
-    pooled = loaded(table, missing)
-    for split, cohorts in zip(SPLITS, (3, 10, 4), strict=True):
-        assert_as_pooled(fit("yeo-johnson", split(pooled, cohorts), opens=BITS), pooled)
+def odd() -> np.ndarray:
+    """Columns of which some have signs that are not known far from the start."""
+    random = np.random.default_rng(0)
+    return np.column_stack(
+        [
+            random.lognormal(0, 4, 500),
+            -random.lognormal(0, 2, 500),
+            1.0 + (random.random(500) < 0.02),
+            np.append(random.normal(size=499), 1e300),
+            np.append(np.zeros(499), 1.0),
+            np.where(random.random(500) < 0.5, 1e300, -1e300),
+            np.full(500, -1234.567),
+        ]
+    )
 
 
 def simulated(question: FindDirection | SearchBySigns, power: np.ndarray, edge: np.ndarray) -> np.ndarray:
@@ -105,7 +82,7 @@ def simulated(question: FindDirection | SearchBySigns, power: np.ndarray, edge: 
 @pytest.mark.parametrize("name", ["breast_cancer", "wine", "odd"])
 def test_what_is_told_in_a_search_follows_from_lambda(name: str) -> None:
     """A simulator with the results alone makes every bit that the server reads."""
-    pooled = np.column_stack(list(odd_columns().values())) if name == "odd" else loaded(name)
+    pooled = odd() if name == "odd" else loaded(name)
     study = by_bits("yeo-johnson", pooled)
     (rows,) = study.rows
     power, edge = rows.columns["lambda"], rows.columns["edge"]

@@ -1,4 +1,4 @@
-"""Quantiles and k-th elements of the pool: those of NumPy on the pooled table, to the bit."""
+"""Quantiles and k-th elements of the pool: which there are, and which plans ask for them."""
 
 from __future__ import annotations
 
@@ -6,65 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from normalizing import SPLITS, TABLES, evenly, fit, loaded, plan_of
+from normalizing import evenly, fit, loaded, plan_of
 
 from unpooled.algorithms import check
 from unpooled.plan import Plan, PlanError
-
-QUANTILES = (0.0, 0.05, 0.25, 1 / 3, 0.5, 0.75, 0.95, 1.0)
-
-
-def of(found: dict[str, Any], kind: str) -> np.ndarray:
-    """(features, asked)"""
-    return np.array([list(feature[kind].values()) for feature in found["features"]], float)
-
-
-@pytest.mark.parametrize(("table", "missing"), TABLES)
-def test_real_tables_give_what_the_pooled_table_gives(table: str, missing: float) -> None:
-    pooled = loaded(table, missing)
-    elements = (1, 10, 37, -37, -1)
-    found = [
-        fit("quantiles", split(pooled, k), quantiles=QUANTILES, elements=elements)
-        for split in SPLITS
-        for k in (3, 8)
-    ]
-    assert all(one == found[0] for one in found)
-    wanted = np.nanquantile(pooled, QUANTILES, axis=0).T
-    wanted[:, QUANTILES.index(0.5)] = np.nanmedian(pooled, axis=0)
-    assert np.array_equal(of(found[0], "quantiles"), wanted)
-    for k, x in enumerate(pooled.T):
-        own = np.sort(x[~np.isnan(x)])
-        assert of(found[0], "elements")[k].tolist() == [own[e - 1 if e > 0 else e] for e in elements]
-
-
-ODD = [0.0, -0.0, 1.0, 5e-324, -5e-324, 1e300, -1e300, 2.0**53, 1.7976931348623157e308]
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    st.lists(
-        st.one_of(
-            st.floats(allow_nan=False, allow_infinity=False),
-            st.integers(-9, 9).map(float),
-            st.sampled_from(ODD),
-        ),
-        min_size=30,
-        max_size=36,
-    )
-)
-def test_every_element_is_that_of_numpy(values: list[float]) -> None:
-    own = np.array(values)
-    n = len(own)
-    both = tuple(range(1, n + 1)) + tuple(range(-n, 0))
-    found = fit("quantiles", [own[k::3, None] for k in range(3)], elements=both, quantiles=(0.5,))
-    partitions = [np.partition(own, k)[k] for k in range(n)]
-    assert of(found, "elements")[0].tolist() == partitions * 2
-    with np.errstate(over="ignore"):
-        middle = np.median(own)
-    told = found["features"][0]["quantiles"]["0.5"]
-    assert told is None if np.isinf(middle) else told == middle  # beyond float64 there is none
 
 
 def test_what_a_feature_has_too_few_values_for_is_null() -> None:

@@ -15,7 +15,7 @@ from . import encodings
 from .encodings import judge, truth
 from .encodings.federation import draw
 
-COUNT = 40
+COUNT = 60
 
 
 def test_random_federations_agree_with_the_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ from ..tables import columns as numbers
 from . import truth
 from .words import MISSING, SPREADS, VOCABULARIES, Random, written
 
-COHORTS = (3, 3, 3, 4, 5, 7, 10)
+COHORTS = (3, 3, 3, 4, 5, 7, 10, 20)
 DICTIONARIES = ("one-hot", "one-hot", "ordinal", "frequency", "target:y", "target:z", "target:z")
 HASHED = ("hash:1", "hash:7", "hash:64", "ngrams:1", "ngrams:16", "ngrams:300")
 TITLES = ("c{}", "drug {}", 'say "{}"', "c,{}", "Größe {}", "(rest){}")

@@ -1,6 +1,7 @@
 """Random federations of tables that models are fitted to, beside scikit-learn's and statsmodels' of the pool.
 
 federation  what a seed makes of them: method, columns, outcome, cohorts, what is missing
+files       CSV and Parquet, through the client's readers
 truth       plain counting: which floor is not held, which levels are kept, the columns of the design
 fits        scikit-learn, statsmodels, and a closed form
 judge       all of it: refusals, coefficients, standard errors, errors, and performance
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 import time
 import traceback
 from collections import Counter
@@ -47,10 +49,11 @@ def main(count: int, seconds: float, seed: int, out: Path) -> int:
 
 def judged(federation: Federation) -> Outcome:
     """What came of a federation. Whatever fails is a disagreement, too."""
-    try:
-        return compare(federation)
-    except Exception:
-        return Outcome((Disagreement(-1, "failure", traceback.format_exc(limit=-3)),))
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            return compare(federation, Path(folder))
+        except Exception:
+            return Outcome((Disagreement(-1, "failure", traceback.format_exc(limit=-3)),))
 
 
 def disagrees(federation: Federation, what: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -222,14 +222,18 @@ def _plan(random: Random, method: str, cohorts: int, schema: list[Column]) -> Pl
     more: dict[str, Any] = {} if method == LINEAR else {"penalties": penalties}
     if method == ELASTIC_NET:
         more["l1_share"] = float(random.choice([0.01, 0.5, 1.0]))
-    named: dict[str, Any] = usual(method) | {"files": ("model", "coefficients")} | more
-    return Plan(
-        test=method,
-        cohorts=cohorts,
-        compensator_key=bytes(32),
-        schema=tuple(schema),
+    return plan_of(
+        method,
+        schema,
+        cohorts,
         validation_folds=int(random.choice([2, 2, 3, 5])),
         missing_cells=str(random.choice(["mean", "mean", "complete"])),
         missing_words=str(random.choice(["missing", "rest", "value"])),
-        **named,
+        **more,
     )
+
+
+def plan_of(method: str, schema: Sequence[Column], cohorts: int, **options: Any) -> Plan:
+    """A plan that asks for a model and its coefficients; but for these options the usual one."""
+    named: dict[str, Any] = usual(method) | {"files": ("model", "coefficients"), "min_samples": 1} | options
+    return Plan(test=method, cohorts=cohorts, compensator_key=bytes(32), schema=tuple(schema), **named)

@@ -166,7 +166,7 @@ def are_separated(pool: Pool, z: np.ndarray, y: np.ndarray) -> bool:
     return bool(found.status == 0 and -found.fun > 1e-6)
 
 
-def tests(pool: Pool, z: np.ndarray, y: np.ndarray, used: np.ndarray) -> np.ndarray:
+def errors_of(pool: Pool, z: np.ndarray, y: np.ndarray, used: np.ndarray) -> np.ndarray:
     """Standard errors of the coefficients without a penalty, per deviation: float64 (used columns,)."""
     x = sm.add_constant(z[:, used], has_constant="add")
     if pool.classes:

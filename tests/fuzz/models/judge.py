@@ -5,24 +5,26 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from unpooled import run
 from unpooled.algorithms import algorithm, check
-from unpooled.algorithms.learning.names import FEDHEONN, LOGISTIC_MODEL, RIDGE
+from unpooled.algorithms.learning.names import ELASTIC_NET, FEDHEONN, LASSO, LOGISTIC_MODEL, RIDGE
 from unpooled.errors import Refuse
-from unpooled.model import SOFTMAX, has_probabilities, probabilities
+from unpooled.model import SOFTMAX, Model, has_probabilities, probabilities
 from unpooled.panel import Panel
 from unpooled.plan import Plan
 
 from ..tables.compare import Outcome
 from ..tables.judge import Disagreement
-from . import truth
+from . import files, truth
 from .federation import OUTCOME, Federation
-from .fits import ODDS, Fit, are_separated, fit, likelihood_step, targets, tests
+from .fits import ODDS, Fit, are_separated, errors_of, fit, likelihood_step, targets
 from .truth import Floor, Pool
 
 NEAR = 1e-9
@@ -31,23 +33,28 @@ WORSE = 1e-14
 """And where columns go nearly together, to this times the condition of their correlations."""
 DETERMINED = 1e9
 """Columns of a worse condition may be refused, or not."""
+EPS = float(np.finfo(float).eps)
 NOBODY = Panel.of([])
 
 
-def compare(federation: Federation) -> Outcome:
-    """Run a federation in one process, and compare whatever comes out."""
+def compare(federation: Federation, folder: Path) -> Outcome:
+    """Run a federation with files in a folder, and compare whatever comes out."""
     plan, pool = federation.plan, Pool.of(federation)
     check(plan)
     floors = truth.first_refusals(pool)
-    tables = [truth.table(cohort, plan) for cohort in federation.cohorts]
     try:
-        found = run.run(plan, NOBODY, tables)
+        found = run.run(plan, NOBODY, files.read(federation, folder))
+    except files.RefusedFile as refused:
+        right = any(files.has_no_listed_word(federation, cohort) for cohort in federation.cohorts)
+        return (
+            Outcome((), ("no listed word",)) if right else Outcome((Disagreement(-1, "file", str(refused)),))
+        )
     except Refuse as refusal:
         return _refused(pool, refusal, floors)
     if any(floor.is_sure for floor in floors):
         return Outcome((Disagreement(-1, "a floor", f"want a refusal: {floors[0]}"),))
     said, lines = _written(plan, found)
-    return Outcome(tuple(_wrong(pool, said, lines)), (f"{plan.test}: compared",))
+    return Outcome(tuple(_wrong(pool, said, lines)), (f"{plan.test}: compared",), said)
 
 
 def _refused(pool: Pool, refusal: Refuse, floors: list[Floor]) -> Outcome:
@@ -127,16 +134,16 @@ def _wrong(pool: Pool, said: dict[str, Any], lines: list[dict[str, str]]) -> Ite
     right = fit(pool, z, y, penalty, used)
     near = _near(pool, z, used, penalty)
     yield from _of_fit(pool, z, y, ours, right, penalty, near)
+    yield from _of_file(pool, Model(said), ours.scores(z))
     if near > 1e-5:
         return
     if lines and "standard error" in lines[0] and np.isfinite(near):
-        found = np.array([line["standard error"] for line in lines[1:]])[used]
-        deviation = np.array([f["deviation"] for f in said["features"]])[used]
-        wanted = tests(pool, z, y, used) / deviation
         left = 1.0 if pool.classes else np.var(y - right.scores(z)[:, 0]) / np.var(y)
         rtol = 100 * near + 1e-13 / max(left, 1e-30)  # of a perfect fit no digit of what is left is known
-        if (found == "NA").any() or not np.allclose(found.astype(float), wanted, rtol=rtol, atol=0):
-            yield wrong("standard errors", f"{found}; want {wanted}")
+        deviation = np.array([f["deviation"] for f in said["features"]])[used]
+        of_used = [line for line, is_used in zip(lines[1:], used, strict=True) if is_used]
+        if rtol < 1:
+            yield from _of_tests(of_used, errors_of(pool, z, y, used) / deviation, len(y), rtol)
     worst = max(_near(pool, z[rows], used, penalty) for rows in parts)
     if worst < 1e-6 and plan.test != LOGISTIC_MODEL:
         yield from _of_errors(pool, z, y, said, models, worst)
@@ -166,7 +173,12 @@ def _of_fit(
         p, q = (probabilities(model.scores(z), link) for model in (ours, right))
         if np.abs(p - q).max() > max(1e-6, near):
             yield Disagreement(-1, "probabilities", f"{np.abs(p - q).max():.2g} apart")
+        apart = np.abs(ours.w - right.w).max() / max(np.abs(right.w).max(), 1e-3)
+        if penalty and apart > max(near, 1e-8):
+            yield Disagreement(-1, "coefficients", f"{apart:.2g} apart, {near:.2g} may be")
         return
+    if plan.test in (LASSO, ELASTIC_NET) and penalty and ((ours.w == 0) != (right.w == 0)).any():
+        yield Disagreement(-1, "zeros", f"{ours.w.tolist()}; want {right.w.tolist()}")
     size = max(np.abs(right.scores(z) - right.b).max(), 1e-3 * _spread(pool, y))
     apart = np.abs(ours.scores(z) - right.scores(z)).max()
     if apart > max(10 * NEAR, near / 10) * size + 1e-13 * np.abs(right.b).max():
@@ -176,6 +188,32 @@ def _of_fit(
         yield Disagreement(
             -1, "coefficients", f"{np.abs(ours.w - right.w).max() / largest:.2g} apart, {near:.2g} may be"
         )
+
+
+def _of_file(pool: Pool, model: Model, scores: np.ndarray) -> Iterator[Disagreement]:
+    """What the file makes of the pool's cells are the scores, but for the rounding of the means."""
+    own = model.decision_function(model.table(pool.cells)).reshape(scores.shape)
+    rounded = 4 * EPS * (np.abs(model.coef_) @ np.abs(model.mean_)).max()
+    if np.abs(own - scores).max() > NEAR * np.abs(scores).max() + rounded:
+        yield Disagreement(-1, "file", f"scores are {np.abs(own - scores).max():.2g} apart")
+
+
+def _of_tests(
+    lines: list[dict[str, str]], wanted: np.ndarray, rows: int, rtol: float
+) -> Iterator[Disagreement]:
+    """Standard errors are statsmodels', and what follows from them and the coefficients is SciPy's."""
+    is_t = bool(lines) and "t" in lines[0]
+    law = stats.t(rows - len(lines) - 1) if is_t else stats.norm()
+    for line, error in zip(lines, wanted, strict=True):
+        values = [value for name, value in line.items() if name.startswith("coefficient")]
+        found = [*values, *(line[name] for name in ("standard error", "t" if is_t else "z", "P"))]
+        if "NA" in found:
+            yield Disagreement(-1, "standard errors", str(line))
+            continue
+        b, se, t, p = map(float, found)
+        right = [(se, error, rtol), (t, b / se, 1e-9), (p, 2 * law.sf(abs(t)), 1e-6)]
+        if not all(np.isclose(x, want, rtol=to, atol=1e-300) for x, want, to in right):
+            yield Disagreement(-1, "standard errors", f"{line}; want {error}")
 
 
 def _spread(pool: Pool, y: np.ndarray) -> float:

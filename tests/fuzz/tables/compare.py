@@ -25,6 +25,8 @@ from .truth import LONG
 
 UNITS = 2
 """In the last place of the largest value: so far off may be a difference of two, or what came back."""
+BACK = 1e-9
+"""What comes back of what was bent is right to this share of the range."""
 LARGEST = 2.0**1021
 """Of values beyond it a difference may be none."""
 
@@ -191,7 +193,8 @@ def _inverse(k: int, row: Row, x: np.ndarray, cells: np.ndarray, back: np.ndarra
     """Values come back from cells that are numbers, or a note says why not."""
     if FLAT in row.get("note", ""):
         return
-    slack = SHARE * LONG(np.ptp(x.astype(LONG))) + UNITS * EPS * LONG(np.abs(x).max())
+    share = BACK if "lambda" in row else SHARE
+    slack = share * LONG(np.ptp(x.astype(LONG))) + UNITS * EPS * LONG(np.abs(x).max())
     off = ~(np.abs(back.astype(LONG) - x) <= slack) & np.isfinite(cells)
     if off.any():
         at = int(np.argmax(off))

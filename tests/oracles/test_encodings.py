@@ -1,22 +1,21 @@
-"""`unpooled rehearse --encode`: from words to dictionaries and encoded tables, with real clients."""
+"""`unpooled rehearse --encode`: from words to dictionaries and encoded tables, beside scikit-learn."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
 from unpooled.encoder import Encoder
 from unpooled.words import REST
+from unpooled_client.commands.check import check
 
-Rehearse = Callable[..., subprocess.CompletedProcess[str]]
+from ..conftest import Rehearse
 
 SCHEMA = """name,type,encoding,values
 patient,text
@@ -100,12 +99,10 @@ def test_dictionaries_and_tables(rehearse: Rehearse, tables: list[Path], tmp_pat
 
 
 def test_a_cohort_with_other_codes_is_told_so_at_its_check(tables: list[Path], tmp_path: Path) -> None:
-    other = tmp_path / "other.csv"
-    table = read(tables[0])
+    other, table = tmp_path / "other.csv", read(tables[0])
     table["diagnosis"] = "icd:" + table["diagnosis"].fillna("")
     table.to_csv(other, index=False)
-    schema = tables[0].with_name("schema.csv")
-    command = [sys.executable, "-m", "unpooled_client", "check", "--table", other, "--schema", schema]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 1
+    words = ["--table", str(other), "--schema", str(tables[0].with_name("schema.csv"))]
+    done = CliRunner().invoke(check, words, catch_exceptions=False)
+    assert done.exit_code == 1
     assert "no value of diagnosis is one that the plan lists" in done.stdout

@@ -1,0 +1,126 @@
+"""Models of real tables and of hard ones, beside scikit-learn's, statsmodels' and a closed form of the pool's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+
+from unpooled.algorithms.learning import questions
+from unpooled.algorithms.learning.names import ELASTIC_NET, FEDHEONN, LASSO, LINEAR, LOGISTIC_MODEL, RIDGE
+
+from .of_models import SPLITS, Rows, agreed, by_outcome, evenly, named, unequal
+
+Split = Callable[[np.ndarray, int], Rows]
+
+
+def diabetes(cohorts: int, missing: float) -> tuple[np.ndarray, np.ndarray]:
+    """Each row five times, in units that have nothing in common, with noise."""
+    random = np.random.default_rng(cohorts)
+    x, y = load_diabetes(return_X_y=True)
+    x = np.repeat(x, 5, axis=0) * random.uniform(1, 1e4, x.shape[1]) + random.normal(0, 1e3, x.shape[1])
+    x += random.normal(0, 0.01, x.shape) * x.std(axis=0)
+    x[random.random(x.shape) < missing] = np.nan
+    return x, np.repeat(y, 5) + random.normal(0, 9, 5 * len(y))
+
+
+def real(load: Callable[..., Any], times: int) -> tuple[np.ndarray, np.ndarray]:
+    x, number = load(return_X_y=True)
+    x, number = np.repeat(x, times, axis=0), np.repeat(number, times)
+    return x + np.random.default_rng(1).normal(0, 0.1, x.shape) * x.std(axis=0), named(number)
+
+
+@pytest.mark.parametrize(("cohorts", "missing"), [(3, 0.0), (3, 0.1), (20, 0.1)])
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        (LINEAR, {}),
+        (RIDGE, {}),
+        (LASSO, {}),
+        (LASSO, {"penalties": (5.0, 0.5)}),
+        (ELASTIC_NET, {"l1_share": 0.3}),
+        (ELASTIC_NET, {"l1_share": 0.3, "penalties": (5.0, 0.5)}),
+    ],
+)
+def test_of_a_number(
+    method: str, options: dict[str, Any], split: Split, cohorts: int, missing: float
+) -> None:
+    x, y = diabetes(cohorts, missing)
+    agreed(method, x, y, split(y, cohorts), **options)
+
+
+def test_an_outcome_far_from_0_loses_no_digits() -> None:
+    x, y = load_diabetes(return_X_y=True)
+    y = y / y.std() + 1e6
+    agreed(RIDGE, x * 1e-3 + 7.0, y, evenly(y, 3), penalties=(0.01,))
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize(("load", "times"), [(load_wine, 12), (load_breast_cancer, 4)])
+@pytest.mark.parametrize(("method", "options"), [(RIDGE, {}), (FEDHEONN, {"penalties": (1e-3,)})])
+def test_of_classes(
+    method: str, options: dict[str, Any], load: Callable[..., Any], times: int, split: Split
+) -> None:
+    x, y = real(load, times)
+    agreed(method, x, y, split(y, 3), **options)
+
+
+@pytest.mark.parametrize(
+    ("load", "split", "cohorts"),
+    [
+        (load_breast_cancer, evenly, 3),
+        (load_breast_cancer, by_outcome, 20),
+        (load_breast_cancer, unequal, 3),
+        (load_iris, by_outcome, 3),
+        (load_wine, evenly, 14),
+        (load_wine, unequal, 4),
+    ],
+)
+def test_logistic(load: Callable[..., Any], split: Split, cohorts: int) -> None:
+    x, number = load(return_X_y=True)
+    agreed(LOGISTIC_MODEL, x, named(number), split(number, cohorts), validation_folds=3)
+
+
+def test_logistic_of_ten_classes() -> None:
+    x, number = load_digits(return_X_y=True)
+    x = x[:, x.std(axis=0) > 4][:, ::3]  # a few pixels that vary everywhere
+    agreed(LOGISTIC_MODEL, x, named(number), evenly(number, 3), validation_folds=2, penalties=(0.01,))
+
+
+@pytest.mark.parametrize("share", [0.5, 0.1, 0.02])
+def test_logistic_without_a_penalty(share: float) -> None:
+    """Also of few cases: then it is maximum likelihood, with standard errors."""
+    random = np.random.default_rng(6)
+    x = random.normal(size=(4000, 3)) * [1, 1e-3, 1e4] + [0, 5, -1e6]
+    risk = (x - x.mean(axis=0)) / x.std(axis=0) @ [1.0, -0.5, 0.2] + random.logistic(size=4000)
+    y = named((risk > np.quantile(risk, 1 - share)).astype(int))
+    agreed(LOGISTIC_MODEL, x, y, by_outcome(y, 3), penalties=(0.0,), validation_folds=2)
+
+
+@pytest.mark.parametrize(("method", "classes"), [(RIDGE, 0), (RIDGE, 3), (FEDHEONN, 2)])
+@pytest.mark.parametrize(("cohorts", "split"), [(3, evenly), (20, by_outcome), (3, unequal)])
+def test_of_more_columns_than_products_are_asked_for(
+    method: str, classes: int, cohorts: int, split: Split, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By conjugate gradients, of columns that go along with one another, in very different units."""
+    monkeypatch.setattr(questions, "MOST_COLUMNS", 5)
+    random = np.random.default_rng(3)
+    x = random.normal(size=(3000, 9)) @ (np.eye(9) + 0.4 * random.normal(size=(9, 9)))
+    y = x[:, 8] + random.integers(0, 3, 3000) + random.normal(size=3000)
+    x = x * np.geomspace(1e-3, 1e4, 9) + 1e3
+    x[random.random(x.shape) < 0.02] = np.nan
+    if classes:
+        y = named(np.digitize(y, np.quantile(y, np.arange(1, classes) / classes)))
+    agreed(method, x, y, split(y, cohorts), penalties=(30.0, 1.0, 0.01))
+
+
+def test_of_very_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(questions, "MOST_COLUMNS", 300)
+    random = np.random.default_rng(3)
+    x = random.normal(size=(3100, 301))
+    y = x[:, :40].sum(axis=1) + 5 * random.normal(size=len(x))
+    agreed(RIDGE, x, y, evenly(y, 3), penalties=(1.0,), validation_folds=2)
