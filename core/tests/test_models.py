@@ -1,4 +1,4 @@
-"""Models of a federation beside scikit-learn's of the pooled table."""
+"""Models: their paths, files and sums, and one cohort against the pool. tests/oracles has how they fit."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ import pytest
 import statsmodels.api as sm
 from sklearn.base import clone, is_regressor
 from sklearn.compose import ColumnTransformer
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
-from sklearn.impute import SimpleImputer
-from sklearn.linear_model import ElasticNet, LassoCV, Ridge
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import LassoCV, Ridge
 from sklearn.model_selection import PredefinedSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import unpooled
+from unpooled.algorithms.learning.reading import Examples
 from unpooled.algorithms.learning.solve import LOG_ODDS
 from unpooled.algorithms.learning.stored import error_without, refitted
 from unpooled.encoder import Encoder
@@ -36,78 +36,18 @@ NEAR = 1e-9
 """Relative to the largest coefficient."""
 
 
-def apart(found: np.ndarray, wanted: np.ndarray) -> float:
-    return float(np.abs(found - wanted).max() / np.abs(wanted).max())
-
-
 def evenly(y: np.ndarray, cohorts: int) -> list[np.ndarray]:
     return [np.arange(k, len(y), cohorts) for k in range(cohorts)]
-
-
-def by_outcome(y: np.ndarray, cohorts: int) -> list[np.ndarray]:
-    """Cohorts whose outcomes do not overlap: of classes, whole classes."""
-    return np.array_split(np.argsort(y, kind="stable"), cohorts)
-
-
-def unequal(y: np.ndarray, cohorts: int) -> list[np.ndarray]:
-    """One cohort with a hundred times as many people as the others have together."""
-    order, few = np.random.default_rng(3).permutation(len(y)), max(20 * (cohorts - 1), len(y) // 101)
-    return [order[few:], *np.array_split(order[:few], cohorts - 1)]
-
-
-SPLITS = (evenly, by_outcome, unequal)
-
-
-def pooled(x: np.ndarray) -> np.ndarray:
-    """The features of the pool, standardised, with means for missing cells."""
-    filled: np.ndarray = SimpleImputer().fit_transform(x)
-    return np.asarray(StandardScaler().fit_transform(filled))
 
 
 def federated(x: np.ndarray, y: np.ndarray, parts: list[np.ndarray], plan: Any) -> dict[str, Any]:
     return models.fit(plan, [models.cells_of(x[part], y[part]) for part in parts])
 
 
-def per_deviation(model: dict[str, Any]) -> np.ndarray:
-    deviation = np.array([feature["deviation"] for feature in model["features"]])
-    return models.coefficients(model) * deviation[:, None]
-
-
-@pytest.mark.parametrize("cohorts", [3, 20])
-@pytest.mark.parametrize("split", SPLITS)
-@pytest.mark.parametrize("missing", [0.0, 0.1])
-def test_ridge_is_that_of_the_pooled_table(split: Any, cohorts: int, missing: float) -> None:
-    random = np.random.default_rng(cohorts)
-    x, y = load_diabetes(return_X_y=True)
-    x = np.repeat(x, 9, axis=0) * random.uniform(1, 1e4, x.shape[1]) + random.normal(0, 1e3, x.shape[1])
-    y = np.repeat(y, 9) + random.normal(0, 9, 9 * len(y))
-    x[random.random(x.shape) < missing] = np.nan
-    plan = models.plan_of("ridge", models.schema_of(x.shape[1]), cohorts)
-    model = federated(x, y, split(y, cohorts), plan)
-    z = pooled(x)
-    wanted = Ridge(model["penalty"] * len(y), solver="svd").fit(z, y)
-    assert apart(per_deviation(model)[:, 0], wanted.coef_) < NEAR
-    assert np.abs(Model(model).predict(x) - wanted.predict(z)).max() < NEAR * np.abs(y).max()
-
-
-@pytest.mark.parametrize("split", SPLITS)
-@pytest.mark.parametrize(("load", "names"), [(load_wine, "a|b|c"), (load_breast_cancer, "no|yes")])
-def test_ridge_of_classes_is_that_of_the_pooled_table(split: Any, load: Any, names: str) -> None:
-    x, number = load(return_X_y=True)
-    x, number = np.repeat(x, 12, axis=0), np.repeat(number, 12)
-    x = x + np.random.default_rng(1).normal(0, 0.1, x.shape) * x.std(axis=0)
-    y = np.array(names.split("|"), object)[number]
-    plan = models.plan_of("ridge", models.schema_of(x.shape[1], names), 3)
-    model = federated(x, y, split(number, 3), plan)
-    classes = np.arange(number.max() + 1)[int(number.max() == 1) :]
-    targets = np.where(number[:, None] == classes, 1.0, -1.0)
-    wanted = Ridge(model["penalty"] * len(y), solver="svd").fit(pooled(x), targets)
-    assert apart(per_deviation(model), wanted.coef_.reshape(len(classes), -1).T) < NEAR
-    found = Model(model)
-    scores = wanted.predict(pooled(x)).reshape(len(y), -1)
-    place = scores.argmax(axis=1) if len(classes) > 1 else (scores[:, 0] > 0).astype(int)
-    assert (found.predict(x) == np.array(names.split("|"), object)[place]).all()
-    assert not hasattr(found, "predict_proba")
+def standardised(tables: list[Examples]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The features of the pool, the outcome, and the folds of the rows."""
+    x, y = np.split(np.vstack([table.values for table in tables]), [-1], axis=1)
+    return StandardScaler().fit_transform(x), y[:, 0], np.concatenate([table.folds for table in tables])
 
 
 def test_the_error_of_each_penalty_is_that_of_the_folds_left_out() -> None:
@@ -116,10 +56,7 @@ def test_the_error_of_each_penalty_is_that_of_the_folds_left_out() -> None:
     plan = models.plan_of("ridge", models.schema_of(x.shape[1]), 3, penalties=tried, validation_folds=4)
     cells = [models.cells_of(x[part], y[part]) for part in evenly(y, 3)]
     found = models.tables_of(plan, cells)["path"]
-    tables = [models.table_of(each, plan) for each in cells]
-    z = StandardScaler().fit(x).transform(np.vstack([table.values[:, :-1] for table in tables]))
-    target = np.concatenate([table.values[:, -1] for table in tables])
-    fold = np.concatenate([table.folds for table in tables])
+    z, target, fold = standardised([models.table_of(each, plan) for each in cells])
     for penalty, error in zip(found["penalty"], found["error"], strict=True):
         squares = []
         for k in range(4):
@@ -148,32 +85,6 @@ def with_words(rows: int) -> tuple[list[Column], dict[str, Any]]:
     return schema, {**models.cells_of(x, y), "smoking": smoking, "stage": stage, "ward": ward}
 
 
-@pytest.mark.parametrize("missing_words", ["missing", "rest", "value"])
-def test_categories_are_features_as_the_encoder_makes_them(missing_words: str) -> None:
-    schema, cells = with_words(1800)
-    plan = models.plan_of("ridge", schema, 3, missing_words=missing_words)
-    model = models.fit(plan, [{name: column[k::3] for name, column in cells.items()} for k in range(3)])
-    found = Model(model)
-    assert "smoking=pipe" not in found.feature_names_in_ and "smoking=now" in found.feature_names_in_
-    x = found.table(cells)
-    wanted = Ridge(model["penalty"] * 1800, solver="svd").fit(pooled(x), cells["y"])
-    assert apart(per_deviation(model)[:, 0], wanted.coef_) < NEAR
-
-
-def test_a_model_stands_at_the_end_of_a_pipeline_after_an_encoder() -> None:
-    schema, cells = with_words(900)
-    plan = models.plan_of("ridge", schema, 3)
-    found = Model(
-        models.fit(plan, [{name: column[k::3] for name, column in cells.items()} for k in range(3)])
-    )
-    assert isinstance(found.encoder, Encoder)
-    words, numbers = [2, 3, 4], [0, 1]
-    table = np.column_stack([np.asarray(cells[column.title], object) for column in schema[:-1]])
-    parts = ColumnTransformer([("numbers", "passthrough", numbers), ("words", found.encoder, words)])
-    line = make_pipeline(parts, found).fit(table)
-    assert np.allclose(line.predict(table), found.predict(found.table(cells)), rtol=0, atol=1e-12)
-
-
 def test_coordinate_descent_ends_where_columns_are_copies_but_for_rounding() -> None:
     """Without a penalty it nears the solution ever more slowly: passes are counted."""
     almost = np.array([[1.0, 1 - 1e-13], [1 - 1e-13, 1.0]])
@@ -195,6 +106,7 @@ def test_a_pipeline_of_scaler_encoder_and_model_takes_what_is_in_the_files(tmp_p
         (tmp_path / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
     scaler = unpooled.Scaler.from_file(tmp_path / "scaler.json")
     found = unpooled.Model.from_file(tmp_path / "model.json")
+    assert isinstance(found.encoder, Encoder)
     words = np.column_stack([np.asarray(cells[column.title], object) for column in schema[2:-1]])
     parts = ColumnTransformer([("numbers", scaler, [0, 1]), ("words", found.encoder, [2, 3, 4])])
     table = np.column_stack([raw.astype(object), words])
@@ -226,41 +138,8 @@ def test_rows_of_a_patient_are_in_one_fold_wherever_they_are() -> None:
             assert fold_of.setdefault(name, fold) == fold
     assert set(fold_of.values()) == set(range(5))
     model = models.fit(plan, cohorts)
-    wanted = Ridge(model["penalty"] * 900, solver="svd").fit(pooled(x), y)
-    assert apart(per_deviation(model)[:, 0], wanted.coef_) < NEAR
     different = sum(len(set(cells["id"])) for cells in cohorts)
     assert model["rows"] == 900 and model["people"] == different
-
-
-def test_only_complete_rows_count_where_the_plan_says_so() -> None:
-    x, y = load_diabetes(return_X_y=True)
-    x, y = x.copy(), y.copy()
-    x[::7, 2], y[3::11] = np.nan, np.nan
-    plan = models.plan_of("ridge", models.schema_of(x.shape[1]), 3, missing_cells="complete")
-    model = federated(x, y, evenly(y, 3), plan)
-    known = ~np.isnan(x).any(axis=1) & ~np.isnan(y)
-    wanted = Ridge(model["penalty"] * known.sum(), solver="svd").fit(pooled(x[known]), y[known])
-    assert model["people"] == known.sum()
-    assert apart(per_deviation(model)[:, 0], wanted.coef_) < NEAR
-
-
-@pytest.mark.parametrize("cohorts", [3, 20])
-@pytest.mark.parametrize("split", SPLITS)
-@pytest.mark.parametrize(("method", "share"), [("lasso", 1.0), ("elastic-net", 0.3)])
-def test_lasso_and_elastic_net_are_those_of_the_pooled_table(
-    method: str, share: float, split: Any, cohorts: int
-) -> None:
-    random = np.random.default_rng(cohorts)
-    x, y = load_diabetes(return_X_y=True)
-    x = np.repeat(x, 9, axis=0) * random.uniform(1, 1e4, x.shape[1]) + random.normal(0, 1e3, x.shape[1])
-    y = np.repeat(y, 9) + random.normal(0, 9, 9 * len(y))
-    more = {} if method == "lasso" else {"l1_share": share}
-    for penalties in ((), (5.0, 0.5)):
-        plan = models.plan_of(method, models.schema_of(x.shape[1]), cohorts, penalties=penalties, **more)
-        model = federated(x, y, split(y, cohorts), plan)
-        wanted = ElasticNet(model["penalty"], l1_ratio=share, tol=1e-12, max_iter=1_000_000).fit(pooled(x), y)
-        assert apart(per_deviation(model)[:, 0], wanted.coef_) < NEAR
-        assert ((per_deviation(model)[:, 0] == 0) == (wanted.coef_ == 0)).all()
 
 
 def test_the_path_of_a_lasso_is_that_of_scikit_learn() -> None:
@@ -269,106 +148,12 @@ def test_the_path_of_a_lasso_is_that_of_scikit_learn() -> None:
     plan = models.plan_of("lasso", models.schema_of(x.shape[1]), 3)
     cells = [models.cells_of(x[part], y[part]) for part in evenly(y, 3)]
     found = models.tables_of(plan, cells)["path"]
-    tables = [models.table_of(each, plan) for each in cells]
-    z = StandardScaler().fit(x).transform(np.vstack([table.values[:, :-1] for table in tables]))
-    target = np.concatenate([table.values[:, -1] for table in tables])
-    fold = np.concatenate([table.folds for table in tables])
+    z, target, fold = standardised([models.table_of(each, plan) for each in cells])
     tried = np.sort(found["penalty"])[::-1]
     wanted = LassoCV(alphas=tried, cv=PredefinedSplit(fold), tol=1e-12, max_iter=1_000_000).fit(z, target)
     assert tried[0] == pytest.approx(np.abs(z.T @ (target - target.mean())).max() / len(z), rel=1e-9)
     assert np.allclose(found["error"], wanted.mse_path_.mean(axis=1), rtol=1e-9, atol=0)
     assert found["penalty"][found["chosen"]][0] == pytest.approx(wanted.alpha_, rel=1e-9)
-
-
-@pytest.mark.parametrize("split", SPLITS)
-@pytest.mark.parametrize("missing", [0.0, 0.1])
-def test_linear_regression_has_the_standard_errors_of_the_pooled_table(split: Any, missing: float) -> None:
-    random = np.random.default_rng(4)
-    x, y = load_diabetes(return_X_y=True)
-    x = np.repeat(x, 9, axis=0) * random.uniform(1, 1e4, x.shape[1]) + random.normal(0, 1e2, x.shape[1])
-    x += random.normal(0, 0.3, x.shape) * x.std(axis=0)
-    y = np.repeat(y, 9)
-    x[random.random(x.shape) < missing] = np.nan
-    plan = models.plan_of("linear-model", models.schema_of(x.shape[1]), 3)
-    lines = models.coefficient_table(plan, [models.cells_of(x[part], y[part]) for part in split(y, 3)])
-    filled = SimpleImputer().fit_transform(x)
-    wanted = sm.OLS(y, sm.add_constant(filled)).fit()
-    for name, numbers in (
-        ("coefficient", wanted.params),
-        ("standard error", wanted.bse),
-        ("t", wanted.tvalues),
-    ):
-        assert np.allclose([float(line[name]) for line in lines], numbers, rtol=1e-8, atol=0)
-    assert np.allclose([float(line["P"]) for line in lines], wanted.pvalues, rtol=1e-6, atol=0)
-
-
-def test_the_first_value_of_a_category_is_the_reference_of_linear_regression() -> None:
-    schema, cells = with_words(900)
-    plan = models.plan_of("linear-model", schema, 3)
-    cohorts = [{name: column[k::3] for name, column in cells.items()} for k in range(3)]
-    lines = models.coefficient_table(plan, cohorts)
-    by_name = {line["name"]: line for line in lines}
-    assert by_name["smoking=never"]["standard error"] == "NA"
-    assert float(by_name["smoking=never"]["coefficient"]) == 0
-    found = Model(models.fit(plan, cohorts))
-    used = [k for k, name in enumerate(found.feature_names_in_) if name != "smoking=never"]
-    design = SimpleImputer().fit_transform(found.table(cells)[:, used])
-    wanted = sm.OLS(cells["y"], sm.add_constant(design)).fit()
-    names = ["(intercept)", *found.feature_names_in_[used]]
-    assert np.allclose([float(by_name[name]["coefficient"]) for name in names], wanted.params, rtol=1e-8)
-    assert np.allclose([float(by_name[name]["standard error"]) for name in names], wanted.bse, rtol=1e-8)
-
-
-def one_layer(z: np.ndarray, y: np.ndarray, classes: int, penalty: float) -> np.ndarray:
-    """FedHEONN's closed form in extended precision, as its paper writes it: (m + 1, scores), bias first."""
-    x = np.column_stack([np.ones(len(z)), z]).T.astype(np.longdouble)
-    scores = []
-    for k in range(classes) if classes > 2 else [1]:
-        d = np.where(y == k, np.longdouble("0.95"), np.longdouble("0.05"))
-        wanted, slope = np.log(d / (1 - d)), d * (1 - d)
-        left = (x * slope**2) @ x.T + np.longdouble(penalty) * np.eye(len(x), dtype=np.longdouble)
-        scores.append(solved(left, (x * slope**2) @ wanted))
-    return np.array(scores).T
-
-
-def solved(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Gauss and Jordan's elimination with pivots, in the precision of its arguments."""
-    a = np.column_stack([left, right])
-    for k in range(len(a)):
-        pivot = k + int(np.abs(a[k:, k]).argmax())
-        a[[k, pivot]] = a[[pivot, k]]
-        a[k] /= a[k, k]
-        others = np.arange(len(a)) != k
-        a[others] -= np.outer(a[others, k], a[k])
-    return np.asarray(a[:, -1])
-
-
-@pytest.mark.parametrize("split", SPLITS)
-@pytest.mark.parametrize(("load", "names"), [(load_wine, "a|b|c"), (load_breast_cancer, "no|yes")])
-def test_fedheonn_is_its_closed_form(split: Any, load: Any, names: str) -> None:
-    x, number = load(return_X_y=True)
-    x, number = np.repeat(x, 12, axis=0), np.repeat(number, 12)
-    x = x + np.random.default_rng(1).normal(0, 0.1, x.shape) * x.std(axis=0)
-    y = np.array(names.split("|"), object)[number]
-    plan = models.plan_of("fedheonn", models.schema_of(x.shape[1], names), 3, penalties=(1e-3,))
-    model = federated(x, y, split(number, 3), plan)
-    wide = x.astype(np.longdouble)
-    z = (wide - wide.mean(axis=0)) / wide.std(axis=0)
-    wanted = one_layer(z, number, len(names.split("|")), 1e-3)
-    found = np.vstack([model["intercept"], per_deviation(model)])
-    assert apart(found, wanted.astype(float)) < 1e-10
-    chances = Model(model).predict_proba(x)
-    assert chances.shape == (len(x), len(names.split("|"))) and np.allclose(chances.sum(axis=1), 1)
-
-
-def test_an_outcome_far_from_0_loses_no_digits() -> None:
-    x, y = load_diabetes(return_X_y=True)
-    x = x * 1e-3 + 7.0
-    y = y / y.std() + 1e6
-    plan = models.plan_of("ridge", models.schema_of(x.shape[1]), 3, penalties=(0.01,))
-    model = federated(x, y, evenly(y, 3), plan)
-    wanted = Ridge(0.01 * len(y), solver="svd").fit(pooled(x), y - 1e6)
-    assert apart(per_deviation(model)[:, 0], wanted.coef_) < 1e-8
 
 
 @pytest.mark.parametrize(

@@ -28,39 +28,31 @@ SAMPLES, VARIANTS = 777, 24
 AVX2 = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx,+avx2,+fma,+bmi,+bmi2,+popcnt,+lzcnt,+f16c"}
 
 
-def computed(what: str, shift: int, cache: Path, **environment: str) -> list[str]:
+def computed(what: str, shift: int, **environment: str) -> list[str]:
     """What this program prints in a process of its own."""
-    command = [sys.executable, __file__, what, str(shift)]
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), **environment}
-    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    command, more = [sys.executable, __file__, what, str(shift)], {**os.environ, **environment}
+    said = subprocess.run(command, env=more, capture_output=True, text=True, check=True).stdout
     return said.splitlines()
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where nothing is compiled yet."""
-    return tmp_path_factory.mktemp("cache")
+def usual() -> list[str]:
+    """By the code that all tests use."""
+    return computed("all", 0, OPENBLAS_NUM_THREADS="1")
 
 
-@pytest.fixture(scope="module")
-def cold(cache: Path) -> list[str]:
-    return computed("all", 0, cache, OPENBLAS_NUM_THREADS="1")
+def test_neither_alignment_nor_threads_make_a_difference(usual: list[str]) -> None:
+    assert computed("all", 8, OPENBLAS_NUM_THREADS="4") == usual
 
 
-def test_compiled_code_from_the_cache_gives_the_same(cold: list[str], cache: Path) -> None:
-    assert any(cache.rglob("*.nbc"))
-    assert computed("all", 0, cache, OPENBLAS_NUM_THREADS="1") == cold
-
-
-def test_neither_alignment_nor_threads_make_a_difference(cold: list[str], cache: Path) -> None:
-    assert computed("all", 8, cache, OPENBLAS_NUM_THREADS="4") == cold
-
-
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="for processors that have AVX2")
-def test_how_wide_vectors_are_makes_no_difference(cold: list[str], tmp_path: Path) -> None:
-    kernels = computed("kernels", 0, tmp_path, **AVX2)
-    assert len(kernels) == len(list(of_kernels(0)))
-    assert kernels == cold[: len(kernels)]
+def test_neither_a_cache_nor_how_wide_vectors_are_makes_a_difference(
+    usual: list[str], tmp_path: Path
+) -> None:
+    """Where nothing is compiled yet, for processors without AVX-512; and then from the cache."""
+    narrow = AVX2 if platform.machine() == "x86_64" else {}
+    fresh, cached = (computed("kernels", 0, NUMBA_CACHE_DIR=str(tmp_path), **narrow) for _ in range(2))
+    assert any(tmp_path.rglob("*.nbc")) and len(fresh) == len(list(of_kernels(0)))
+    assert fresh == cached == usual[: len(fresh)]
 
 
 def of_kernels(shift: int) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Models of real tables and of hard ones, beside scikit-learn's, statsmodels' and a closed form of the pool's."""
+"""Models of real tables and hard ones, beside scikit-learn, statsmodels and a closed form on the pool."""
 
 from __future__ import annotations
 
