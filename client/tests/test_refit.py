@@ -5,24 +5,25 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner, Result
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
 from unpooled.algorithms import algorithm, usual
 from unpooled.algorithms.result_files import report_name
 from unpooled.cohort import ArrayTable
+from unpooled.errors import DataProblem
 from unpooled.model import Model
 from unpooled.panel import Panel
 from unpooled.plan import Plan
 from unpooled.run import run
 from unpooled.schema import Column
+from unpooled_client.commands.refit import refit as command
 
 COHORTS, ROWS = 4, 60
 COLUMNS = {"age": {"unit": "years"}, "glucose": {"unit": "mmol/L"}, "risk": {"role": "outcome"}}
@@ -52,21 +53,21 @@ def study(folder: Path, name: str, seed: int, columns: dict[str, Any] = COLUMNS,
     return path
 
 
-def refit(*manifests: Path) -> subprocess.CompletedProcess[str]:
+def refit(*manifests: Path) -> Result:
     out = manifests[0].with_name("both")
-    words = [sys.executable, "-m", "unpooled_client", "refit", *map(str, manifests), "--out", str(out)]
-    return subprocess.run(words, capture_output=True, text=True, check=False)
+    return CliRunner().invoke(command, [*map(str, manifests), "--out", str(out)])
 
 
 def refused(*manifests: Path) -> str:
     done = refit(*manifests)
-    assert done.returncode == 1 and not manifests[0].with_name("both.model.json").exists()
-    return " ".join(done.stderr.split())
+    assert done.exit_code == 1 and not manifests[0].with_name("both.model.json").exists()
+    assert isinstance(done.exception, DataProblem)
+    return " ".join(str(done.exception).split())
 
 
 def test_three_studies_add_up(tmp_path: Path) -> None:
     done = refit(*(study(tmp_path, name, seed) for seed, name in enumerate("abc")))
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.output
     *x, y = np.vstack([np.load(tmp_path / f"{name}.npy") for name in "abc"]).T
     z = StandardScaler().fit_transform(np.array(x).T)
     wanted = Ridge(0.1 * len(y)).fit(z, y).predict(z)

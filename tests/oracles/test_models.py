@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import statsmodels.api as sm
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+from sklearn.impute import SimpleImputer
 
 from unpooled.algorithms.learning import questions
 from unpooled.algorithms.learning.names import ELASTIC_NET, FEDHEONN, LASSO, LINEAR, LOGISTIC_MODEL, RIDGE
 
+from ..conftest import Rehearse
+from ..fuzz.models.federation import OUTCOME
 from .of_models import SPLITS, Rows, agreed, by_outcome, evenly, named, unequal
 
 Split = Callable[[np.ndarray, int], Rows]
@@ -51,6 +57,25 @@ def test_of_a_number(
 ) -> None:
     x, y = diabetes(cohorts, missing)
     agreed(method, x, y, split(y, cohorts), **options)
+
+
+def test_linear_regression_is_written_in_the_columns_units(rehearse: Rehearse, tmp_path: Path) -> None:
+    """With the intercept, where every column is 0."""
+    x, y = diabetes(3, 0.1)
+    table = pd.DataFrame({**{f"x{k}": column for k, column in enumerate(x.T)}, OUTCOME: y})
+    lines = [f"{name},number,{'outcome' * (name == OUTCOME)}" for name in table]
+    (schema := tmp_path / "schema.csv").write_text("\n".join(["name,type,role", *lines]))
+    flags: list[object] = []
+    for k, rows in enumerate(evenly(y, 3)):
+        table.iloc[rows].to_csv(tmp_path / f"{k}.csv", index=False)
+        flags += ["--table", tmp_path / f"{k}.csv"]
+    rehearse("--fit", LINEAR, "--outcome", OUTCOME, "--schema", schema, *flags, "--out", tmp_path / "own")
+    found = pd.read_csv(tmp_path / "own.coefficients.tsv", sep="\t")
+    wanted = sm.OLS(y, sm.add_constant(SimpleImputer().fit_transform(x))).fit()
+    of = {"coefficient": wanted.params, "standard error": wanted.bse, "t": wanted.tvalues}
+    for name, numbers in of.items():
+        np.testing.assert_allclose(found[name], numbers, rtol=1e-8)
+    np.testing.assert_allclose(found["P"], wanted.pvalues, rtol=1e-6)
 
 
 def test_an_outcome_far_from_0_loses_no_digits() -> None:
