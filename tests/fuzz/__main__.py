@@ -39,18 +39,10 @@ def main() -> int:
         from . import dosages
 
         return min(1, dosages.main(*bounds))
-    if given.what == "tables":
-        from . import tables
+    if given.what in ("tables", "encodings", "models"):
+        from .kinds import OF_TABLES
 
-        return min(1, tables.main(*bounds))
-    if given.what == "encodings":
-        from . import encodings
-
-        return min(1, encodings.main(*bounds))
-    if given.what == "models":
-        from . import models
-
-        return min(1, models.main(*bounds))
+        return min(1, OF_TABLES[given.what].main(*bounds))
     from . import gwas
 
     return min(1, gwas.main(*bounds, given.test, given.rehearsals))

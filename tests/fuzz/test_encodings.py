@@ -1,4 +1,4 @@
-"""Random federations of tables of words agree with the pool; and what does not is noticed, and cut down."""
+"""What disagrees with the pool of words is noticed, and cut down."""
 
 from __future__ import annotations
 
@@ -11,25 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from . import encodings
 from .encodings import judge, truth
 from .encodings.federation import draw
-
-COUNT = 60
-
-
-def test_random_federations_agree_with_the_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert encodings.main(COUNT, np.inf, 1, tmp_path) == 0, capsys.readouterr().out
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_seed_is_always_the_same_federation() -> None:
-    for seed in range(20):
-        one, again = draw(seed), draw(seed)
-        assert one.plan == again.plan and one.kinds == again.kinds
-        for cohort, other in zip(one.cohorts, again.cohorts, strict=True):
-            assert cohort.cells == other.cells and cohort.values.tobytes() == other.values.tobytes()
-            assert (cohort.suffix, cohort.form) == (other.suffix, other.form)
+from .kinds import ENCODINGS
 
 
 def rows_of(words: Iterable[str], targets: np.ndarray) -> truth.Rows:
@@ -69,8 +53,8 @@ def test_a_number_that_is_off_is_noticed(name: str, change: Any) -> None:
 def test_what_disagrees_is_cut_down_and_written_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a rule of missing words that is not the study's."""
     monkeypatch.setattr(truth, "MISSING_IN_CSV", ())
-    seed = next(seed for seed in range(1, 99) if encodings.one(seed)[1].disagreements)
-    assert encodings.main(1, np.inf, seed, tmp_path) == 1
+    seed = next(seed for seed in range(1, 99) if ENCODINGS.judged(draw(seed)).disagreements)
+    assert ENCODINGS.main(1, np.inf, seed, tmp_path) == 1
     (folder,) = tmp_path.iterdir()
     case = json.loads((folder / "case.json").read_text())
     assert case["seed"] == seed and "--encode" in case["run"]

@@ -1,4 +1,4 @@
-"""Random federations of odd tables agree with the pool; and what does not is noticed, and cut down."""
+"""What disagrees with the pool of odd tables is noticed, and cut down."""
 
 from __future__ import annotations
 
@@ -11,25 +11,9 @@ import pytest
 
 from unpooled.scaler import ROBUST, YEO_JOHNSON, Z_SCORE
 
-from . import tables
+from .kinds import TABLES
 from .tables import judge, truth
 from .tables.federation import Federation, draw
-
-COUNT = 200
-
-
-@pytest.mark.skipif(truth.EPS > 1e-18, reason="no long double on this machine")
-def test_random_federations_agree_with_the_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert tables.main(COUNT, np.inf, 1, tmp_path) == 0, capsys.readouterr().out
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_seed_is_always_the_same_federation() -> None:
-    for seed in range(20):
-        one, again = draw(seed), draw(seed)
-        assert one.plan == again.plan and one.forms == again.forms and one.kinds == again.kinds
-        assert [part.tobytes() for part in one.cohorts] == [part.tobytes() for part in again.cohorts]
-        assert one.holds_the_floor
 
 
 def of_method(method: str) -> Federation:
@@ -77,7 +61,7 @@ def test_what_disagrees_is_cut_down_and_written_out(tmp_path: Path, monkeypatch:
     seed = next(
         seed for seed in range(1000) if draw(seed).plan.test == Z_SCORE and len(draw(seed).cohorts) > 3
     )
-    assert tables.main(1, np.inf, seed, tmp_path) == 1
+    assert TABLES.main(1, np.inf, seed, tmp_path) == 1
     (folder,) = tmp_path.iterdir()
     case = json.loads((folder / "case.json").read_text())
     assert case["seed"] == seed and case["what"] == "mean"

@@ -9,7 +9,7 @@ import numpy as np
 
 from unpooled.schema import Column
 
-from ..fuzz.models import judged
+from ..fuzz.kinds import MODELS
 from ..fuzz.models.federation import OUTCOME, Cohort, Federation, plan_of
 
 Rows = Sequence[np.ndarray]
@@ -24,7 +24,7 @@ def agreed(method: str, x: np.ndarray, y: np.ndarray, parts: Rows, **options: An
     cells = {**{f"x{k}": column for k, column in enumerate(x.T)}, OUTCOME: y}
     plan = plan_of(method, [*features, outcome], len(parts), **options)
     cohorts = tuple(Cohort(cells).with_rows(rows) for rows in parts)
-    found = judged(Federation(0, plan, cohorts, ("given",) * len(features)))
+    found = MODELS.judged(Federation(0, plan, cohorts, ("given",) * len(features)))
     assert not found.disagreements and found.found, (found.disagreements, found.notes)
     return found.found
 

@@ -10,7 +10,7 @@ from sklearn import datasets
 
 from unpooled.schema import Column
 
-from ..fuzz.tables import judged
+from ..fuzz.kinds import TABLES as FUZZ
 from ..fuzz.tables.federation import Federation, plan_of
 
 Columns = Mapping[str, np.ndarray]
@@ -21,7 +21,7 @@ def agreed(method: str, parts: Sequence[np.ndarray], kinds: Sequence[str] = (), 
     features = [Column(f"feature {k}") for k in range(parts[0].shape[1])]
     plan = plan_of(method, features, len(parts), **options)
     forms, of = tuple(range(len(parts))), tuple(kinds) or ("given",) * len(features)
-    outcome = judged(Federation(0, plan, tuple(parts), forms, of))
+    outcome = FUZZ.judged(Federation(0, plan, tuple(parts), forms, of))
     assert not outcome.disagreements and outcome.found, (outcome.disagreements, outcome.notes)
     return outcome.found
 

@@ -85,6 +85,8 @@ def _result(federation: Federation, tables: Sequence[ArrayTable]) -> dict[str, A
 def _refused(federation: Federation, error: UnpooledError) -> Outcome:
     """A refusal is right where masks hide a deviation, or where numbers end."""
     plan, pool = federation.plan, federation.pool
+    if not federation.holds_the_floor:  # as what is cut down may not
+        return Outcome((), ("refused: too few values",))
     columns = [column[~np.isnan(column)] for column in pool.T]
     if plan.test == Z_SCORE and plan.masking == "gaussian":
         right = any(_is_hidden(mask_noise(plan), np.sort(x)) for x in columns if len(x))

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence, Sized
-from pathlib import Path
 from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
 from unpooled.algorithms.tables.census import FEWEST_COHORTS
-from unpooled.errors import UnpooledError
-
-from .compare import compare
-from .federation import Federation
 
 
 class Shrinkable(Protocol):
@@ -31,18 +25,6 @@ class Shrinkable(Protocol):
 
 
 F = TypeVar("F", bound=Shrinkable)
-
-
-def disagrees(federation: Federation, what: str) -> bool:
-    """Whether it still does, in the same respect."""
-    if not federation.holds_the_floor:
-        return False
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            outcome = compare(federation, Path(folder))
-        except (UnpooledError, ArithmeticError, ValueError):
-            return False  # a failure of another kind
-    return any(found.what == what for found in outcome.disagreements)
 
 
 def minimal(federation: F, disagrees: Callable[[F], bool], seconds: float) -> F:

@@ -1,0 +1,32 @@
+"""Random federations of tables agree with the pool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from .federations import Fuzz
+from .kinds import ENCODINGS, MODELS, TABLES
+from .tables import truth
+
+COUNTS = [(TABLES, 200), (ENCODINGS, 60), (MODELS, 80)]
+pytestmark = pytest.mark.skipif(truth.EPS > 1e-18, reason="no long double on this machine")
+
+
+@pytest.mark.parametrize(("fuzz", "count"), COUNTS, ids=lambda of: getattr(of, "name", ""))
+def test_random_federations_agree_with_the_pool(
+    fuzz: Fuzz, count: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert fuzz.main(count, np.inf, 1, tmp_path) == 0, capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("fuzz", [TABLES, ENCODINGS, MODELS], ids=lambda fuzz: fuzz.name)
+def test_a_seed_is_always_the_same_federation(fuzz: Fuzz, tmp_path: Path) -> None:
+    """As it is written when it disagrees."""
+    for seed in range(20):
+        one, again = fuzz.draw(seed), fuzz.draw(seed)
+        assert one.plan == again.plan and one.kinds == again.kinds
+        assert fuzz.keep(one, tmp_path) == fuzz.keep(again, tmp_path)
