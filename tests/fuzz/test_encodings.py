@@ -1,11 +1,9 @@
-"""What disagrees with the pool of words is noticed, and cut down."""
+"""What disagrees with the pool of words is noticed."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,6 @@ import pytest
 
 from .encodings import judge, truth
 from .encodings.federation import draw
-from .kinds import ENCODINGS
 
 
 def rows_of(words: Iterable[str], targets: np.ndarray) -> truth.Rows:
@@ -48,16 +45,3 @@ def test_a_number_that_is_off_is_noticed(name: str, change: Any) -> None:
     assert list(judge.dictionary(said, want, rows, plan)) == []
     (found,) = judge.dictionary(change(said), want, rows, plan)
     assert found[0] == name
-
-
-def test_what_disagrees_is_cut_down_and_written_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a rule of missing words that is not the study's."""
-    monkeypatch.setattr(truth, "MISSING_IN_CSV", ())
-    seed = next(seed for seed in range(1, 99) if ENCODINGS.judged(draw(seed)).disagreements)
-    assert ENCODINGS.main(1, np.inf, seed, tmp_path) == 1
-    (folder,) = tmp_path.iterdir()
-    case = json.loads((folder / "case.json").read_text())
-    assert case["seed"] == seed and "--encode" in case["run"]
-    assert len(list(folder.glob("cohort *"))) == len(case["words"]) and (folder / "schema.csv").exists()
-    whole = draw(seed)
-    assert sum(len(next(iter(c.values()))) for c in case["words"]) < sum(map(len, whole.cohorts))

@@ -1,9 +1,7 @@
-"""What disagrees with a model of the pool is noticed, and cut down."""
+"""What disagrees with a model of the pool is noticed."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,15 +59,3 @@ def test_classes_that_are_told_apart_are_found_by_linear_programming() -> None:
     z, y = np.linspace(-1, 1, 60)[:, None], np.repeat(np.array(pool.classes, object), 30)
     assert fits.are_separated(pool, z, y)
     assert not fits.are_separated(pool, z, np.roll(y, 5))
-
-
-def test_what_disagrees_is_cut_down_and_written_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a floor that nobody holds to."""
-    federation = of_method("ridge")
-    monkeypatch.setattr(MODELS, "shrinking", 1.0)
-    monkeypatch.setattr(judge.truth, "first_refusals", lambda _: [Floor("schema", "want more")])
-    assert MODELS.main(1, np.inf, federation.seed, tmp_path) == 1
-    (folder,) = tmp_path.iterdir()
-    case = json.loads((folder / "case.json").read_text())
-    assert (case["seed"], case["what"]) == (federation.seed, "a floor")
-    assert len(case["cells"]) <= len(federation.cohorts) and case["plan"]["test"] == "ridge"
