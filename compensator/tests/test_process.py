@@ -32,19 +32,17 @@ from .conftest import SECRET, Federation, Service
 from .test_enrolment import refusal
 
 
-def raw(service: Service, *parts: bytes, close: bool = False, wait: float = 10) -> bytes:
-    """What comes back for some bytes on a socket, up to its end or to `wait` seconds of silence."""
-    with socket.create_connection(("127.0.0.1", service.port), timeout=wait) as connection:
+def raw(service: Service, *parts: bytes, close: bool = False) -> bytes:
+    """What comes back for some bytes on a socket, up to its end."""
+    with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as connection:
         for part in parts:
             connection.sendall(part)
         if close:
             connection.shutdown(socket.SHUT_WR)
         answer = b""
-        try:
+        with contextlib.suppress(ConnectionError):  # it is reset where the service has not read all of it
             while piece := connection.recv(65536):
                 answer += piece
-        except TimeoutError:
-            pass
         return answer
 
 
@@ -155,7 +153,7 @@ def test_a_restart_keeps_key_secret_and_tombstones(service: Service) -> None:
 def test_a_truncated_body_is_not_taken_for_a_message(service: Service) -> None:
     federation = Federation(service.key)
     body = codec.encode(federation.enrolment())
-    raw(service, head("/v1/studies/study-1/boxes", len(body), "PUT"), body[:-1], close=True, wait=1)
+    raw(service, head("/v1/studies/study-1/boxes", len(body), "PUT"), body[:-1], close=True)
     assert service.caller.enrol(federation.enrolment()).status_code == 201
 
 
@@ -191,7 +189,7 @@ def test_chunked_bodies_are_refused(service: Service) -> None:
 )
 def test_what_is_no_http_does_no_harm(service: Service, line: bytes) -> None:
     with contextlib.suppress(OSError):
-        raw(service, line, close=True, wait=1)
+        raw(service, line, close=True)
     assert service.client.get("/health").status_code == 200
 
 
@@ -258,7 +256,7 @@ def test_the_log_shows_requests_without_secrets(service: Service) -> None:
     federation = Federation(service.key)
     service.caller.enrol(federation.enrolment())
     service.client.get(f"/health?secret={SECRET}")
-    raw(service, head("/v1/studies/study-1/boxes", 5, "PUT"), b"x", close=True, wait=1)
+    raw(service, head("/v1/studies/study-1/boxes", 5, "PUT"), b"x", close=True)
     assert service.terminate() == 0
     log = service.log.read_text()
     assert "PUT '/v1/studies/study-1/boxes' 201" in log and "GET '/health' 200" in log
