@@ -57,6 +57,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         _start_services()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "qt_no_exception_capture: pytest-qt's own, which is not always loaded")
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """The tests of the frozen client are none where there is no such folder: it takes minutes to make."""
     return True if collection_path.name == "test_frozen.py" and not config.getoption(FROZEN) else None
