@@ -65,42 +65,29 @@ def read(path: Path) -> pd.DataFrame:
     return pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
 
 
-@pytest.fixture(scope="module")
-def words(tables: list[Path]) -> list[object]:
-    """Of every study here."""
-    schema, files = tables[0].with_name("schema.csv"), "model,coefficients,card,sums"
-    return [
-        *("--fit", "ridge", "--outcome", "risk", "--schema", schema, "--files", files),
-        *("--missing-cells", "complete", "--penalties", "0.1"),
-    ]
-
-
-@pytest.fixture(scope="module")
-def first(rehearse_alone: Rehearse, words: list[object], tables: list[Path]) -> Path:
-    """The prefix of its results; what each party had lies beside it in `home`."""
-    out = tables[0].with_name("first")
-    rehearse_alone(*words, *flags(tables), "--keep-home", out.with_name("home"), "--out", out)
-    return out
-
-
-def flags(tables: list[Path]) -> list[object]:
-    return [word for table in tables for word in ("--table", table)]
-
-
-def assert_is_ridge(found: Model, tables: list[Path]) -> None:
-    pooled = pd.concat([read(table) for table in tables], ignore_index=True).dropna()
-    x = found.table(pooled)
-    z = StandardScaler().fit_transform(x)
-    wanted = Ridge(0.1 * len(x), solver="svd").fit(z, pooled["risk"]).predict(z)
-    np.testing.assert_allclose(found.predict(x), wanted, rtol=1e-9)
-
-
-def test_a_model_is_that_of_the_pool(first: Path, tables: list[Path]) -> None:
-    found = Model.from_file(f"{first}.model.json")
+def test_a_model_is_that_of_the_pool(rehearse_alone: Rehearse, tables: list[Path], tmp_path: Path) -> None:
+    flags = [word for table in tables for word in ("--table", table)]
+    schema, home = tables[0].with_name("schema.csv"), tmp_path / "home"
+    files = "model,coefficients,card,sums"
+    out = tmp_path / "risk"
+    rehearse_alone(
+        *("--fit", "ridge", "--outcome", "risk", "--schema", schema, *flags),
+        *("--files", files, "--keep-home", home, "--out", out),
+    )
+    found = Model.from_file(tmp_path / "risk.model.json")
     assert list(found.feature_names_in_[:3]) == ["age", "bmi", "clinic=north"]
-    assert_is_ridge(found, tables)
-    assert Path(f"{first}.card.md").read_text(encoding="utf-8").startswith("# Model of risk")
-    beside = list(first.with_name("home").glob("cohorts/*/*/results/first.own-against-pool.tsv"))
+
+    pooled = pd.concat([read(table) for table in tables], ignore_index=True).dropna(subset="risk")
+    x = found.table(pooled)
+    x = np.where(np.isnan(x), np.nanmean(x, axis=0), x)
+    scaler = StandardScaler().fit(x)
+    wanted = Ridge(found.parameters["penalty"] * len(x), solver="svd").fit(
+        scaler.transform(x), pooled["risk"]
+    )
+    np.testing.assert_allclose(found.predict(x), wanted.predict(scaler.transform(x)), rtol=1e-9)
+    assert (tmp_path / "risk.card.md").read_text(encoding="utf-8").startswith("# Model of risk")
+
+    beside = list(home.glob("cohorts/*/*/results/risk.own-against-pool.tsv"))
     assert len(beside) == 4
     for path in beside:
         lines = pd.read_csv(path, sep="\t").set_index(["COLUMN", "WHAT"])
@@ -109,18 +96,38 @@ def test_a_model_is_that_of_the_pool(first: Path, tables: list[Path]) -> None:
 
 
 def test_rows_of_a_later_study_are_added(
-    rehearse_over_http: Rehearse, first: Path, words: list[object], tables: list[Path], tmp_path: Path
+    rehearse_over_http: Rehearse, tables: list[Path], tmp_path: Path
 ) -> None:
-    random, later = np.random.default_rng(8), [tmp_path / f"{name}.csv" for name in "aefg"]
+    random, schema = np.random.default_rng(8), tables[0].with_name("schema.csv")
+    later = [tmp_path / f"{name}.csv" for name in "aefg"]
     for path in later:
         cohort(random, 150).to_csv(path, index=False)
-    rehearse_over_http(*words, *flags(later), "--out", tmp_path / "later")
-    manifests = [f"{first}.manifest.json", tmp_path / "later.manifest.json"]
+    for name, of in {"first": tables, "later": later}.items():
+        flags = [word for table in of for word in ("--table", table)]
+        rehearse_over_http(
+            *(
+                "--fit",
+                "ridge",
+                "--outcome",
+                "risk",
+                "--schema",
+                schema,
+                "--missing-cells",
+                "complete",
+                *flags,
+            ),
+            *("--penalties", "0.1", "--files", "model,sums", "--out", tmp_path / name),
+        )
+    manifests = [tmp_path / "first.manifest.json", tmp_path / "later.manifest.json"]
     said = client("refit", *manifests, "--out", tmp_path / "both")
     assert said.returncode == 0 and "In several of these studies: cohort1, cohort2" in said.stderr
 
+    pooled = pd.concat([read(table) for table in (*tables, *later)], ignore_index=True).dropna()
     found = Model.from_file(tmp_path / "both.model.json")
-    assert_is_ridge(found, [*tables, *later])
+    x = found.table(pooled)
+    z = StandardScaler().fit_transform(x)
+    wanted = Ridge(0.1 * len(x), solver="svd").fit(z, pooled["risk"]).predict(z)
+    np.testing.assert_allclose(found.predict(x), wanted, rtol=1e-9)
     lines = (tmp_path / "both.coefficients.tsv").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 2 + len(found.feature_names_in_)
 
