@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 OPTION = "--services"
 FROZEN = "--frozen"
@@ -18,6 +19,16 @@ WIRE = "--wire"
 
 # What a shell runs in its background is deaf to Ctrl-C, and so would be the programs that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# What is made up is the same every time, and however long it takes: nothing is left to chance, or to other work on
+# this machine. `make fuzz` makes up other inputs.
+settings.register_profile(
+    "unpooled",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("unpooled")
 
 ROOT = Path(__file__).parent
 WINDOW = ROOT / "client" / "tests" / "window"

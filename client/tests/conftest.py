@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import settings
 
 from unpooled_client.data.cohort import PlinkData, open_cohort
 from unpooled_client.data.options import DataOptions
@@ -24,10 +23,6 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "engine"), str(HERE.parents[1])]
-
-# The first call of a kernel compiles it, which takes longer than hypothesis lets an example take.
-settings.register_profile("kernels", deadline=None)
-settings.load_profile("kernels")
 
 FAM = "".join(f"F{i} I{i} 0 0 {1 + i % 2} {1 + i // 30}\n" for i in range(60))
 BIM = "1 rs1 0 100 A G\n1 rs2 0 200 C T\n2 rs3 0 50 A C\n"

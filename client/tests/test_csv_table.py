@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unpooled.schema import Column
@@ -217,7 +217,7 @@ CELLS = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150)
 @given(st.lists(CELLS, min_size=1, max_size=8), st.booleans())
 def test_the_fast_reader_reads_as_the_slow_one(tmp_path: Path, column: list[str], alone: bool) -> None:
     """Every number to its last bit, and every cell that is none is told by both alike."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unpooled.schema import Column, read_schema
@@ -85,7 +85,7 @@ def decimals(draw: st.DrawFn) -> pa.Array:
     )
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200)
 @given(decimals())
 def test_a_decimal_becomes_the_float64_next_to_it(tmp_path: Path, column: pa.Array) -> None:
     """The same number in CSV and in Parquet is the same, to the last bit."""

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unpooled.encoder import Encoder
@@ -201,7 +201,7 @@ def test_parquet_stays_parquet(tmp_path: Path) -> None:
     assert found.schema.field("died").type == pa.int64()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(st.lists(st.text(max_size=6).filter(lambda word: "\0" not in word), min_size=1, max_size=12))
 def test_any_word_is_encoded_as_the_encoder_does_in_memory(tmp_path: Path, words: list[str]) -> None:
     path = tmp_path / "table.csv"

@@ -21,7 +21,7 @@ from unpooled_compensator.service import Compensator
 
 from .conftest import HEADERS, SECRET, Caller, Federation, in_process, unchecked
 
-QUICK = settings(max_examples=100, deadline=None)
+QUICK = settings(max_examples=100)
 
 plain = st.recursive(
     st.none()

@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unpooled import check
@@ -58,7 +58,6 @@ def signed(bits: int) -> st.SearchStrategy[int]:
     return edges | st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
-@settings(deadline=None)
 @given(kinds, st.binary(min_size=32, max_size=32), st.integers(0, 1000), st.data())
 def test_the_check_is_the_combination_of_signed_words(
     kind: Modular, salt: bytes, shares: int, data: st.DataObject
@@ -76,7 +75,6 @@ def test_the_check_goes_over_all_blocks(kind: Modular, size: int, extreme: bool)
     assert check_of(vector(kind, numbers), kind, salt, 3) == slow_check(numbers, salt, 3)
 
 
-@settings(deadline=None)
 @given(kinds, st.integers(2, 5), st.data())
 def test_checks_add_up_as_the_words_do(kind: Modular, cohorts: int, data: st.DataObject) -> None:
     salt, most = os.urandom(32), (2 ** (kind.ring.bits - 1) - 1) // cohorts

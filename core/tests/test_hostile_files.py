@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from asking import study_of
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from normalizing import evenly, fit
 
@@ -26,8 +26,6 @@ from unpooled.protocol.invitation import PREFIX, Invitation, InvitationError
 from unpooled.protocol.sealing import fingerprint
 from unpooled.scaler import Scaler
 from unpooled.schema import Column, read_schema
-
-QUICK = settings(deadline=None)
 
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.just(10**400),
@@ -84,7 +82,6 @@ PLANS = [
 ]
 
 
-@QUICK
 @given(st.sampled_from([plan.to_json() for plan in PLANS]).flatmap(changed))
 def test_a_plan_is_one_or_names_its_fields(values: Any) -> None:
     if not isinstance(values, dict):
@@ -117,7 +114,6 @@ def scaler_of(content: bytes) -> Scaler | None:
             return None
 
 
-@QUICK
 @given(
     st.sampled_from(list(SCALERS.values())).flatmap(changed).map(json.dumps).map(str.encode)
     | st.sampled_from([json.dumps(scaler).encode() for scaler in SCALERS.values()]).flatmap(damaged)
@@ -140,7 +136,6 @@ TEXTS = st.text(max_size=60) | st.lists(
 ).map("".join)
 
 
-@QUICK
 @given(TEXTS, st.booleans())
 @example("a" * 200_000, True)
 def test_a_schema_is_one_or_refused(text: str, headed: bool) -> None:
@@ -159,7 +154,6 @@ def packed(text: str) -> str:
 INVITATION = Invitation("https://x.example.org:8443/unpooled", "s1", "tok_en-43", fingerprint(KEY))
 
 
-@QUICK
 @given(
     damaged(INVITATION.to_text().encode()).map(lambda text: text.decode("latin-1"))
     | changed(vars(INVITATION)).map(json.dumps).map(packed)
@@ -185,7 +179,6 @@ def first_question(plan: Plan) -> bytes:
 QUESTIONS = [first_question(plan) for plan in PLANS]
 
 
-@QUICK
 @given(st.sampled_from(QUESTIONS).flatmap(damaged))
 def test_a_question_is_one_or_refused(data: bytes) -> None:
     try:

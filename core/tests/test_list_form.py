@@ -64,7 +64,7 @@ def test_a_list_that_is_cut_or_longer_is_refused(panel: Panel) -> None:
         Panel.from_canonical(data + b"\0")
 
 
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=500)
 @given(st.sampled_from([NAMED, PLACED]), st.data())
 def test_damaged_bytes_are_another_list_or_refused(panel: Panel, data: st.DataObject) -> None:
     damaged = bytearray(panel.canonical)

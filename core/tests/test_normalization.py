@@ -31,7 +31,7 @@ def tables_of(parts: list[np.ndarray]) -> list[ArrayTable]:
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(FLOATS, FLOATS)
 def test_keys_keep_the_order(a: float, b: float) -> None:
     low, high = keys(np.array([a, b]))

@@ -8,7 +8,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unpooled import agreement, list_form
@@ -140,7 +140,6 @@ def test_bases_are_compared_in_capitals(allele: bytes, compared: bytes) -> None:
     assert capital(allele) == compared
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.tuples(st.integers(0, 5), pairs), max_size=6), min_size=3, max_size=3))
 def test_reconciling_does_not_depend_on_the_order_of_cohorts(
     cohorts: list[list[tuple[int, tuple[bytes, bytes]]]],
@@ -208,7 +207,6 @@ def by_place(rows: list[tuple[int, int, bytes, bytes]]) -> Panel:
 places = st.tuples(st.integers(1, 3), st.integers(1, 6), st.sampled_from(PAIRS + SINGLES + ODD))
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(places, max_size=12), min_size=2, max_size=4), st.integers(1, 4))
 def test_in_windows_the_agreement_is_that_of_whole_lists(
     cohorts: list[list[tuple[int, int, tuple[bytes, bytes]]]], rows: int
@@ -231,7 +229,6 @@ def with_ids(panel: Panel) -> Panel:
     return dataclasses.replace(panel, ids=np.asarray(panel.name), autosomes=0).compacted()
 
 
-@settings(deadline=None)
 @given(st.lists(places, max_size=12), st.lists(places, max_size=12), st.integers(1, 4))
 def test_in_windows_a_cohort_finds_the_same(
     panels: list[tuple[int, int, tuple[bytes, bytes]]],
@@ -252,7 +249,6 @@ some_ids = st.sampled_from([b".", b"a", b"b", b"rs123456789", *(b"rs%d" % k for 
 named = st.tuples(st.integers(1, 3), st.integers(1, 6), some_ids, st.sampled_from(PAIRS + SINGLES + ODD))
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(named, max_size=20), min_size=2, max_size=4), st.integers(1, 4))
 def test_by_id_the_agreement_in_windows_is_that_of_whole_lists(
     cohorts: list[list[tuple[int, int, bytes, tuple[bytes, bytes]]]], rows: int

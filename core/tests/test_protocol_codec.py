@@ -21,7 +21,6 @@ from unpooled.protocol.messages import RECORDS, Enrolment, ReleaseRequest, Roste
 from unpooled.protocol.sealing import Purpose
 
 KNOWN = (*RECORDS, MaskContext, Purpose)
-QUICK = settings(deadline=None)
 
 DTYPES = ["?", "<u1", "<u4", "<u8", "<i4", "<i8", "<f8"]
 arrays = st.sampled_from(DTYPES).flatmap(
@@ -90,13 +89,11 @@ class Holder:
 WHOLE = Everything(1, ("a", b"b"), (0.5, 2.0), None, "list", True, 9)
 
 
-@QUICK
 @given(values)
 def test_a_value_comes_back_as_it_was(value: Any) -> None:
     assert same(decode(encode(value)), value)
 
 
-@QUICK
 @given(values, values)
 def test_different_values_have_different_encodings(a: Any, b: Any) -> None:
     assert (encode(a) == encode(b)) == same(a, b)
@@ -112,7 +109,7 @@ def mutated(draw: Any) -> bytes:
 MESSAGE = ReleaseRequest("study", 1, bytes(32), "z32", 10, (("a", bytes(16)), ("b", bytes(16))))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.one_of(st.binary(max_size=200), st.composite(mutated)()))
 @example(b"aI\4" + bytes(4) + b"\xff" * 12)  # no elements, and dimensions that NumPy cannot hold
 @example(b"t\xff\xff\xff\xff")
@@ -128,7 +125,6 @@ def test_any_bytes_are_refused_or_the_one_encoding_of_their_value(data: bytes) -
     assert data == encode(value)
 
 
-@QUICK
 @given(st.data())
 def test_truncated_and_prolonged_encodings_are_refused(data: st.DataObject) -> None:
     whole = encode(data.draw(values))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unpooled.errors import ProtocolError
@@ -121,7 +121,6 @@ def test_blocks_put_together_are_the_mask(label: str, words: int) -> None:
     np.testing.assert_allclose(np.concatenate(blocks), whole, rtol=1e-13 if label[0] == "n" else 0)
 
 
-@settings(deadline=None)
 @given(st.sampled_from(LABELS), st.integers(0, 20), st.integers(2, 5), st.integers(-(2**20), 2**20))
 def test_masks_cancel(label: str, words: int, cohorts: int, check: int) -> None:
     kind = scheme(label)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unpooled.errors import ProtocolError
@@ -90,7 +90,6 @@ def test_what_is_no_key_verifies_nothing(key: bytes) -> None:
         verify_box(BOX, PURPOSE, key)
 
 
-@settings(deadline=None)
 @given(st.sampled_from(["sealed", "signature"]), st.data())
 def test_a_changed_bit_is_noticed(field: str, data: st.DataObject) -> None:
     original = getattr(BOX, field)
@@ -102,7 +101,6 @@ def test_a_changed_bit_is_noticed(field: str, data: st.DataObject) -> None:
         open_box(replace(BOX, **change), PURPOSE, SIGNER.public, COMPENSATOR)
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200) | st.binary(min_size=32, max_size=32).map(lambda tail: bytes(32) + tail))
 def test_any_signed_bytes_are_no_box(sealed: bytes) -> None:
     signature = seal_and_sign(SIGNER, PURPOSE, sealed)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unpooled import question as questions
@@ -87,7 +87,6 @@ def test_the_sum_of_shares_unpacks_to_the_sums(kind: Scheme) -> None:
 
 
 @pytest.mark.parametrize("kind", MODULAR, ids=lambda kind: kind.label)
-@settings(deadline=None)
 @given(data=st.data())
 def test_any_numbers_within_their_bounds(kind: Scheme, data: st.DataObject) -> None:
     question = Sums(data.draw(st.integers(0, 3)), most=data.draw(st.integers(1, 10**6)))

@@ -167,7 +167,7 @@ def test_missing_values_leave_the_person_out() -> None:
     np.testing.assert_allclose(standardised(deal(values, 3)).centre, known[:, [1, 2, 0]].mean(axis=0))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False, width=64), min_size=3, max_size=9))
 def test_the_magnitude_covers_any_numbers(numbers: list[float]) -> None:
     values = np.column_stack([numbers, numbers])

@@ -57,7 +57,7 @@ def test_units_that_are_no_float64_themselves() -> None:
     assert sums.tolist() == [3.0, 3 / 16]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(FLOATS, max_size=8), st.lists(st.integers(-1090, 1030), min_size=1, max_size=8))
 def test_sizes_are_counted_as_they_are(values: list[float], powers: list[int]) -> None:
     own = np.array([*values, np.nan, 0.0, 5e-324, -1.0])[:, None]

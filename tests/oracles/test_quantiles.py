@@ -19,7 +19,7 @@ NUMBERS = st.one_of(
 
 
 @pytest.mark.parametrize("opens", [SUMS, BITS])
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25)
 @given(values=st.lists(NUMBERS, min_size=30, max_size=60))
 def test_every_element_is_that_of_numpy(opens: str, values: list[float]) -> None:
     own, n = np.array(values), len(values)
