@@ -20,8 +20,8 @@ WIRE = "--wire"
 # What a shell runs in its background is deaf to Ctrl-C, and so would be the programs that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# What is made up is the same every time, however long it takes: nothing is left to chance, or to other work on
-# this machine. `make fuzz` makes up other inputs.
+# What is made up is the same every time, however long it takes: nothing is left to chance, or to other work
+# here. `make fuzz` makes up other inputs.
 settings.register_profile(
     "unpooled",
     deadline=None,

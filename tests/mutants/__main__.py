@@ -47,7 +47,7 @@ def is_caught(fault: Fault, sound: Path) -> bool:
     began, faulty = os.times(), sound.with_name("faulty")
     shutil.copytree(sound, faulty)  # with what was compiled of it
     (faulty / fault.file).write_text(fault.text(), encoding="utf-8")
-    if "njit" in fault.text():  # Numba sees no change in a function that another file calls
+    if "compiled" in fault.text():  # Numba sees no change in a function that another file calls
         for compiled in faulty.rglob("*.nb[ci]"):
             compiled.unlink()
     status = tested(faulty, [*fault.flags, fault.test], quiet=True)
