@@ -122,8 +122,8 @@ class Pages:
 
     def picture(self, name: str, *, whole: bool = False) -> None:
         """Keep a picture of what is seen, or of the whole page, once it is drawn."""
-        self.page.evaluate(DRAWN)
         if PICTURES:
+            self.page.evaluate(DRAWN)
             self.page.screenshot(path=PICTURES / f"{name}.png", full_page=whole)
 
     def _check_accessibility(self, rule: str | None) -> None:

@@ -98,9 +98,12 @@ def running(tmp_path: Path) -> Iterator[Platform]:
     stores = fresh_stores()
     environment = {"UNPOOLED_DATABASE_URL": stores.database, "UNPOOLED_BROKER_URL": stores.broker}
     platform = Platform(tmp_path, environment)
-    yield platform
-    if platform.process.poll() is None:
-        platform.stop()
+    try:
+        platform.addresses()
+        yield platform
+    finally:
+        if platform.process.poll() is None:
+            platform.stop()
 
 
 def started_study(platform: Platform) -> tuple[httpx.Client, str, list[Client]]:

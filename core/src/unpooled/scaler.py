@@ -19,7 +19,7 @@ import numpy as np
 from unpooled import yeo_johnson
 from unpooled.errors import DataProblem
 from unpooled.schema import Column
-from unpooled.transformer import Transformer
+from unpooled.transformer import Transformer, as_numbers
 
 FORMAT, VERSION = "unpooled/normalization", 1
 
@@ -246,7 +246,7 @@ class Scaler(Transformer):
 
         NaN for what no value is transformed to: the transform of Yeo and Johnson is bounded on one side.
         """
-        values = self._checked(X)
+        values = self._of_shape(as_numbers(self._cells(X, None, "real ones")))
         if self.method == YEO_JOHNSON:
             about = (values + self._rest) * self._size
             return _by_column(yeo_johnson.inverse, about, self._centre, self._power)

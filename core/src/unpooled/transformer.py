@@ -71,9 +71,7 @@ class Fitted:
 
     def _numbers(self, cells: np.ndarray) -> np.ndarray:
         """Cells as float64, a missing one as NaN; ValueError for infinite ones, in scikit-learn's words."""
-        if cells.dtype == object:  # of nullable columns, or of None
-            cells = np.where(_are_missing(cells), np.nan, cells)
-        values = np.asarray(cells, np.float64)
+        values = as_numbers(cells)
         if np.isinf(values).any():
             raise ValueError("Input X contains infinity")
         return values
@@ -91,6 +89,13 @@ class Fitted:
 
 
 _are_missing = np.vectorize(is_missing, otypes=[bool])
+
+
+def as_numbers(cells: np.ndarray) -> np.ndarray:
+    """Cells as float64, a missing one as NaN."""
+    if cells.dtype == object:  # of nullable columns, or of None
+        cells = np.where(_are_missing(cells), np.nan, cells)
+    return np.asarray(cells, np.float64)
 
 
 class Transformer(Fitted):

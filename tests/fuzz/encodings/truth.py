@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -23,6 +24,10 @@ LONGEST_LISTED = 200
 def form(word: str, ignore_case: bool) -> str:
     """In which two words are equal if they are the same."""
     found = unicodedata.normalize("NFC", word).strip()
+    if re.fullmatch(r"[+-]?[0-9]+\.0+", found):  # as programs write whole numbers among others
+        return found.partition(".")[0]
+    if found.casefold() in ("true", "false"):
+        return found.casefold()
     return unicodedata.normalize("NFC", found.casefold()) if ignore_case else found
 
 
