@@ -59,12 +59,6 @@ def make_cohorts(
     ]
 
 
-def tables_equal(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> bool:
-    return a.keys() == b.keys() and all(
-        np.array_equal(a[k], b[k], equal_nan=a[k].dtype.kind == "f") for k in a
-    )
-
-
 @pytest.fixture
 def panel() -> Panel:
     return make_panel()
@@ -145,49 +139,6 @@ def test_questions_that_cannot_be(
 ) -> None:
     with pytest.raises(ProtocolError):
         CountGenotypes(start, stop, groups, most)
-
-
-def test_the_result_is_the_pools_alone(panel: Panel) -> None:
-    """The same bytes for every order of cohorts, chunk size, ring, and way of dealing out the samples."""
-    cohorts = make_cohorts(panel, (40, 70, 55, 30))
-    for cohort in cohorts[1:]:
-        cohort.swapped[:] = cohorts[0].swapped
-    wanted = run(make_plan(4), panel, cohorts)["variants"]
-    assert tables_equal(run(make_plan(4), panel, cohorts[::-1])["variants"], wanted)
-    assert tables_equal(run(make_plan(4, chunk_size=4), panel, cohorts)["variants"], wanted)
-    assert tables_equal(run(make_plan(4, ring_bits=128), panel, cohorts)["variants"], wanted)
-    assert tables_equal(
-        run(make_plan(4, masking="gaussian", variance=1e6), panel, cohorts)["variants"], wanted
-    )
-    whole = Samples(
-        *(
-            np.concatenate([getattr(cohort.samples, field) for cohort in cohorts])
-            for field in ("phenotype", "sex", "founder", "kept", "covariates")
-        )
-    )
-    genotypes = np.concatenate([cohort.genotypes for cohort in cohorts], axis=1)
-    thirds = np.array_split(np.random.default_rng(2).permutation(len(whole)), 3)
-    dealt = [
-        ArrayCohort(
-            Samples(whole.phenotype[k], whole.sex[k], whole.founder[k], whole.kept[k], whole.covariates[k]),
-            genotypes[:, k],
-            cohorts[0].swapped,
-        )
-        for k in thirds
-    ]
-    assert tables_equal(run(make_plan(3), panel, dealt)["variants"], wanted)
-
-
-def test_removed_samples_count_nowhere(panel: Panel) -> None:
-    cohorts = make_cohorts(panel, (40, 70, 55), removed=0.3)
-    left = []
-    for cohort in cohorts:
-        s, k = cohort.samples, cohort.samples.kept
-        samples = Samples(s.phenotype[k], s.sex[k], s.founder[k], s.kept[k], s.covariates[k])
-        left.append(ArrayCohort(samples, cohort.genotypes[:, k], cohort.swapped))
-    assert tables_equal(
-        run(make_plan(), panel, cohorts)["variants"], run(make_plan(), panel, left)["variants"]
-    )
 
 
 @pytest.mark.parametrize(

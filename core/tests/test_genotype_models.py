@@ -47,14 +47,6 @@ def refused(pooled: Quantities, **options: object) -> Refuse:
     return error.value
 
 
-def test_a_constant_covariate_is_refused_before_any_genotype() -> None:
-    pooled = quantities(1, n=60, each=2)
-    same_for_all = np.column_stack([pooled.samples.covariates[:, 0], np.full(60, 3.0)])
-    pooled = replace(pooled, samples=replace(pooled.samples, covariates=same_for_all))
-    error = refused(pooled, interaction=("C2",))
-    assert error.field == "covariates" and "C2" in str(error) and "Leave it out" in str(error)
-
-
 def test_too_few_people_for_the_columns_are_refused() -> None:
     pooled = quantities(1, n=7, each=2)
     error = refused(pooled, genotype_model="genotypic", interaction=("C1", "C2"))

@@ -12,7 +12,6 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 
 from unpooled.errors import Refuse
-from unpooled.schema import Column
 
 METHOD = "logistic-model"
 
@@ -21,13 +20,6 @@ def standardised(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     deviation = x.std(axis=0)
     deviation[deviation == 0] = 1
     return (x - x.mean(axis=0)) / deviation, deviation
-
-
-def wanted(x: np.ndarray, y: np.ndarray, penalty: float) -> Any:
-    """scikit-learn's fit of the pooled, standardised table."""
-    solver = "newton-cholesky" if len(np.unique(y)) == 2 else "newton-cg"
-    fitted = LogisticRegression(C=1 / (len(x) * penalty), tol=1e-13, max_iter=10_000, solver=solver)
-    return fitted.fit(standardised(x)[0], y)
 
 
 def dealt(x: np.ndarray, y: np.ndarray, how: str, cohorts: int) -> list[dict[str, Any]]:
@@ -89,23 +81,6 @@ def test_without_a_penalty_it_is_maximum_likelihood_with_standard_errors() -> No
     )
 
 
-def test_the_first_value_of_a_category_is_the_reference_without_a_penalty() -> None:
-    random = np.random.default_rng(7)
-    word = random.choice(["a", "b", "c"], 900)
-    x = random.normal(size=900)
-    y = (x + (word == "b") + random.logistic(size=900) > 0).astype(int)
-    words = Column("w", "category", encoding="one-hot", levels=("a", "b", "c"))
-    plan = plan_of(METHOD, schema_of(1, "0|1", words), 3, penalties=(0.0,), validation_folds=2)
-    parts = [{"x0": x[k::3], "w": word[k::3], "y": y[k::3].astype(str)} for k in range(3)]
-    lines = {line["name"]: line for line in coefficient_table(plan, parts)}
-    design = np.column_stack([np.ones(900), x, word == "b", word == "c"]).astype(float)
-    right = sm.Logit(y, design).fit(disp=0, tol=1e-14, maxiter=100)
-    for name, b, se in zip(["x0", "w=b", "w=c"], right.params[1:], right.bse[1:], strict=True):
-        assert float(lines[name]["coefficient of 1"]) == pytest.approx(b, rel=1e-8)
-        assert float(lines[name]["standard error"]) == pytest.approx(se, rel=1e-8)
-    assert float(lines["w=a"]["coefficient of 1"]) == 0
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_of_several_classes_without_a_penalty_scores_have_no_part_in_common(seed: int) -> None:
     """That part changes nothing, and the Hessian says nothing about it but rounding: no step goes there."""
@@ -123,18 +98,6 @@ def test_of_several_classes_without_a_penalty_scores_have_no_part_in_common(seed
     assert np.abs(own - wanted).max() <= 1e-7 * np.abs(wanted).max()
 
 
-def test_classes_that_can_be_told_apart_are_refused_without_a_penalty_only() -> None:
-    x = np.linspace(-1, 1, 300)[:, None]
-    y = (x[:, 0] > 0).astype(int)
-    parts = dealt(x, y, "random", 3)
-    separated = plan_of(METHOD, schema_of(1, "0|1"), 3, penalties=(0.0,), validation_folds=2)
-    with pytest.raises(Refuse, match="no maximum of the likelihood was found at the penalty 0"):
-        fit(separated, parts)
-    found = fit(plan_of(METHOD, schema_of(1, "0|1"), 3, penalties=(1e-6,), validation_folds=2), parts)
-    right = wanted(x, y, 1e-6)
-    assert coefficients(found)[0, 0] * x.std() == pytest.approx(right.coef_[0, 0], rel=1e-8)
-
-
 def test_columns_that_determine_one_another_are_refused_without_a_penalty() -> None:
     random = np.random.default_rng(2)
     x = random.normal(size=(600, 2))
@@ -142,12 +105,4 @@ def test_columns_that_determine_one_another_are_refused_without_a_penalty() -> N
     y = (x[:, 0] + random.logistic(size=600) > 0).astype(int)
     plan = plan_of(METHOD, schema_of(3, "0|1"), 3, penalties=(0.0,), validation_folds=2)
     with pytest.raises(Refuse, match="determine one another"):
-        fit(plan, dealt(x, y, "random", 3))
-
-
-def test_too_many_columns_for_one_share_are_refused_before_they_are_asked_for() -> None:
-    x = np.random.default_rng(3).normal(size=(6200, 600))
-    y = (x[:, 0] > 0).astype(int)
-    plan = plan_of(METHOD, schema_of(600, "0|1"), 3, validation_folds=20)
-    with pytest.raises(Refuse, match="make shares of"):
         fit(plan, dealt(x, y, "random", 3))

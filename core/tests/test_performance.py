@@ -16,8 +16,6 @@ from unpooled.algorithms.learning.performance import auc
 from unpooled.plan import Plan
 from unpooled.schema import Column
 
-METHODS = ("ridge", "lasso", "elastic-net", "fedheonn")
-
 
 def dealt(x: np.ndarray, y: np.ndarray, cohorts: int, by: np.ndarray) -> list[dict[str, Any]]:
     """The rows in an order, dealt to cohorts of unequal sizes."""
