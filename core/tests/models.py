@@ -8,11 +8,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import normalizing
 import numpy as np
 from normalizing import NOBODY
 
 from unpooled import run
-from unpooled.algorithms import check, usual
+from unpooled.algorithms import check
 from unpooled.cohort import ArrayTable
 from unpooled.plan import Plan
 from unpooled.schema import Column
@@ -23,14 +24,7 @@ Cells = Mapping[str, Sequence[Any]]
 
 
 def plan_of(method: str, schema: Sequence[Column], cohorts: int, **changes: Any) -> Plan:
-    named: dict[str, Any] = {
-        "test": method,
-        "cohorts": cohorts,
-        "compensator_key": bytes(32),
-        "schema": tuple(schema),
-        **usual(method),
-    }
-    plan = Plan(**{**named, "files": tuple(named["files"]), **changes})
+    plan = normalizing.plan_of(method, 0, cohorts, schema=tuple(schema), **changes)
     check(plan)
     return plan
 
@@ -62,9 +56,7 @@ def content(plan: Plan, cohorts: Sequence[Cells], file: str) -> dict[str, Any]:
 
 def text(plan: Plan, cohorts: Sequence[Cells], file: str) -> str:
     """A result file."""
-    method, found = check(plan), tables_of(plan, cohorts)
-    method.files[file](out := io.BytesIO(), NOBODY, method.columns_for(file, found), plan)
-    return out.getvalue().decode()
+    return normalizing.written(plan, [table_of(cells, plan) for cells in cohorts], file)
 
 
 def coefficient_table(plan: Plan, cohorts: Sequence[Cells]) -> list[dict[str, str]]:

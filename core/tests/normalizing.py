@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,14 +34,18 @@ def plan_of(method: str, features: int, cohorts: int = 3, **changes: Any) -> Pla
     return Plan(**{**named, "files": tuple(named["files"]), **changes})
 
 
-def fit(method: str, parts: list[np.ndarray], **changes: Any) -> dict[str, Any]:
-    """The content of the result file, through the real encodings and masks."""
-    plan = plan_of(method, parts[0].shape[1], len(parts), **changes)
-    test = check(plan)
-    tables = run.run(plan, NOBODY, [ArrayTable(part) for part in parts])
-    (file,) = plan.files
+def written(plan: Plan, parts: Sequence[ArrayTable], file: str) -> str:
+    """A result file, through the real encodings and masks."""
+    test, tables = check(plan), run.run(plan, NOBODY, parts)
     test.files[file](out := io.BytesIO(), NOBODY, test.columns_for(file, tables), plan)
-    found: dict[str, Any] = json.loads(out.getvalue())
+    return out.getvalue().decode()
+
+
+def fit(method: str, parts: list[np.ndarray], **changes: Any) -> dict[str, Any]:
+    """The content of the result file."""
+    plan = plan_of(method, parts[0].shape[1], len(parts), **changes)
+    (file,) = plan.files
+    found: dict[str, Any] = json.loads(written(plan, [ArrayTable(part) for part in parts], file))
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,63 +19,15 @@ from unpooled.algorithms.tables.encoding.questions import (
     folds_of,
     merged,
 )
-from unpooled.cohort import ArrayTable
-from unpooled.encoder import Encoder
-from unpooled.errors import ProtocolError, Refuse
-from unpooled.plan import Plan
+from unpooled.errors import ProtocolError
 from unpooled.schema import Column
 
 
-def _simple(cohorts: list[list[str]], **changes: Any) -> tuple[Plan, list[ArrayTable]]:
-    plan = plan_of([Column("c", "category", "", "one-hot", ("a", "b", "c"))], len(cohorts), **changes)
-    return plan, [table_of({"c": cells}, np.zeros((len(cells), 0)), plan) for cells in cohorts]
-
-
-def test_all_rare_is_all_rest() -> None:
-    plan, tables = _simple([["a", "b", "c"] * 3 + ["x"] * 10] * 3)
-    (said,) = fit(plan, tables)["columns"]
-    assert said["values"] == [] and said["rest"] == 57 and "note" in said
-    assert Encoder(fit(plan, tables)).get_feature_names_out().tolist() == ["c=(rest)"]
-
-
-def test_a_value_that_one_cohort_has_alone_is_the_rest() -> None:
-    plan, tables = _simple([["a"] * 20 + ["b"] * 50, ["a"] * 20, ["a"] * 20])
-    (said,) = fit(plan, tables)["columns"]
-    # The rest would be one cohort's own: the rarest kept value, the only one, is folded in.
-    assert said["values"] == [] and said["rest"] == 110
-
-
-def test_a_rest_below_the_floor_takes_the_rarest_value_in() -> None:
-    plan, tables = _simple([["a"] * 20 + ["b"] * 15 + ["x"]] * 3)
-    (said,) = fit(plan, tables)["columns"]
-    assert said["values"] == ["a"] and (said["counts"], said["rest"]) == ([60], 48)
-    assert said["folded"] == ["b", "c"]
-
-
-def test_a_column_that_too_few_cohorts_have_is_refused() -> None:
-    plan, tables = _simple([["a"] * 20, ["a"] * 20, [""] * 20])
-    with pytest.raises(Refuse, match="fewer than 3 cohorts have at least 10 values of c"):
-        fit(plan, tables)
-
-
 def test_a_column_that_is_empty_everywhere_is_no_secret() -> None:
-    plan, tables = _simple([[""] * 20] * 3)
+    plan = plan_of([Column("c", "category", "", "one-hot", ("a", "b", "c"))], 3)
+    tables = [table_of({"c": [""] * 20}, np.zeros((20, 0)), plan)] * 3
     (said,) = fit(plan, tables)["columns"]
     assert said["note"] == "no cohort has a word: everything is the rest"
-
-
-@pytest.mark.parametrize(("rule", "values", "rest"), [("missing", 0, 0), ("rest", 0, 36), ("value", 1, 0)])
-def test_missing_words(rule: str, values: int, rest: int) -> None:
-    plan, tables = _simple([["a"] * 20 + ["b"] * 15 + [" "] * 12] * 3, missing_words=rule)
-    found = fit(plan, tables)
-    (said,) = found["columns"]
-    assert said["values"] == ["a", "b", *["(missing)"] * values] and said["rest"] == rest
-    made = Encoder(found).transform(np.array([["a"], [None]], object)).toarray()
-    width = 3 + values
-    wanted = np.zeros(width)
-    if rule != "missing":
-        wanted[2] = 1
-    assert np.array_equal(made[1], wanted) and made.shape == (2, width)
 
 
 def test_no_targets_are_summed_over_few_people() -> None:

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from models import cells_of, coefficient_table, coefficients, fit, plan_of, schema_of, tables_of
+from models import cells_of, coefficient_table, coefficients, fit, plan_of, schema_of, table_of, tables_of
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 
 from unpooled.errors import Refuse
+from unpooled.schema import Column
 
 METHOD = "logistic-model"
 
@@ -22,26 +23,20 @@ def standardised(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (x - x.mean(axis=0)) / deviation, deviation
 
 
-def dealt(x: np.ndarray, y: np.ndarray, how: str, cohorts: int) -> list[dict[str, Any]]:
-    """The rows to cohorts: at random, sorted by class, or nearly all to one."""
-    random = np.random.default_rng(4)
-    order = np.argsort(y, kind="stable") if how == "sorted" else random.permutation(len(y))
-    ends = np.round(np.arange(1, cohorts) / cohorts * len(y)).astype(int)
-    if how == "unequal":  # all but the first have as few as may take part
-        ends = len(y) - 12 * np.arange(cohorts - 1, 0, -1)
-    return [cells_of(x[rows], y[rows].astype(str)) for rows in np.split(order, ends)]
+def dealt(x: np.ndarray, y: np.ndarray, cohorts: int) -> list[dict[str, Any]]:
+    """The rows to cohorts at random."""
+    order = np.random.default_rng(4).permutation(len(y))
+    return [cells_of(x[rows], y[rows].astype(str)) for rows in np.array_split(order, cohorts)]
 
 
 def test_the_penalty_is_that_of_the_least_log_loss_in_the_folds_left_out() -> None:
     x, y = load_breast_cancer(return_X_y=True)
     x = x[:, :8]
     plan = plan_of(METHOD, schema_of(8, "0|1"), 4, validation_folds=3)
-    parts = dealt(x, y, "random", 4)
+    parts = dealt(x, y, 4)
     path = tables_of(plan, parts)["path"]
     assert len(path["penalty"]) == 8 and path["chosen"].sum() == 1
     assert path["error"][path["chosen"]] == path["error"].min()
-    from models import table_of
-
     tables = [table_of(part, plan) for part in parts]
     pooled, classes, folds = (
         np.concatenate([getattr(table, name) for table in tables]) for name in ("values", "classes", "folds")
@@ -59,26 +54,30 @@ def test_the_penalty_is_that_of_the_least_log_loss_in_the_folds_left_out() -> No
 
 
 def test_without_a_penalty_it_is_maximum_likelihood_with_standard_errors() -> None:
-    """Of few cases, and in the columns' own units; tests/oracles has more of them."""
+    """Of few cases, and in the columns' own units; the first value of a category is the reference."""
     random = np.random.default_rng(6)
     x = random.normal(size=(4000, 3)) * [1, 1e-3, 1e4] + [0, 5, -1e6]
-    risk = (x - x.mean(axis=0)) / x.std(axis=0) @ [1.0, -0.5, 0.2] + random.logistic(size=4000)
+    word, (z, deviation) = random.choice(["a", "b", "c"], 4000), standardised(x)
+    risk = z @ [1.0, -0.5, 0.2] + (word == "b") + random.logistic(size=4000)
     y = (risk > np.quantile(risk, 0.98)).astype(int)
-    plan = plan_of(METHOD, schema_of(3, "0|1"), 3, penalties=(0.0,), validation_folds=2)
-    lines = coefficient_table(plan, dealt(x, y, "sorted", 3))
-    z, deviation = standardised(x)
-    right = sm.Logit(y, sm.add_constant(z)).fit(disp=0, tol=1e-14, maxiter=100)
-    for line, b, se, p, scale in zip(
-        lines[1:], right.params[1:], right.bse[1:], right.pvalues[1:], deviation, strict=True
-    ):
-        assert float(line["coefficient of 1"]) * scale == pytest.approx(b, rel=1e-8)
-        assert float(line["standard error"]) * scale == pytest.approx(se, rel=1e-8)
-        assert float(line["z"]) == pytest.approx(b / se, rel=1e-8)
-        assert float(line["P"]) == pytest.approx(p, rel=1e-6, abs=1e-300)
-    zero = np.append(1.0, -x.mean(axis=0) / deviation)
-    assert float(lines[0]["standard error"]) == pytest.approx(
-        np.sqrt(zero @ right.cov_params() @ zero), rel=1e-7
-    )
+    words = Column("w", "category", encoding="one-hot", levels=("a", "b", "c"))
+    plan = plan_of(METHOD, schema_of(3, "0|1", words), 3, penalties=(0.0,), validation_folds=2)
+    cells = cells_of(x, y.astype(str)) | {"w": word}
+    parts = [{name: column[k::3] for name, column in cells.items()} for k in range(3)]
+    first, *lines = coefficient_table(plan, parts)
+    design = np.column_stack([np.ones(4000), z, word == "b", word == "c"]).astype(float)
+    right = sm.Logit(y, design).fit(disp=0, tol=1e-14, maxiter=100)
+    of = {line["name"]: line for line in lines}
+    wanted = zip(right.params[1:], right.bse[1:], right.pvalues[1:], [*deviation, 1, 1], strict=True)
+    for name, (b, se, p, scale) in zip(["x0", "x1", "x2", "w=b", "w=c"], wanted, strict=True):
+        assert float(of[name]["coefficient of 1"]) * scale == pytest.approx(b, rel=1e-8)
+        assert float(of[name]["standard error"]) * scale == pytest.approx(se, rel=1e-8)
+        assert float(of[name]["z"]) == pytest.approx(b / se, rel=1e-8)
+        assert float(of[name]["P"]) == pytest.approx(p, rel=1e-6, abs=1e-300)
+    assert float(of["w=a"]["coefficient of 1"]) == 0
+    zero = np.concatenate([[1.0], -x.mean(axis=0) / deviation, [0.0, 0.0]])
+    error = np.sqrt(zero @ right.cov_params() @ zero)
+    assert float(first["standard error"]) == pytest.approx(error, rel=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -89,7 +88,7 @@ def test_of_several_classes_without_a_penalty_scores_have_no_part_in_common(seed
     score = random.normal(size=(600, 4)) * 2 + standardised(x)[0] @ random.normal(size=(5, 4))
     y = score.argmax(axis=1)
     plan = plan_of(METHOD, schema_of(5, "0|1|2|3"), 20, penalties=(0.0,), validation_folds=3)
-    found = fit(plan, dealt(x, y, "random", 20))
+    found = fit(plan, dealt(x, y, 20))
     assert np.abs(coefficients(found).sum(axis=1)).max() < 1e-9
     z = standardised(x)[0]
     right = LogisticRegression(C=np.inf, tol=1e-13, max_iter=10_000, solver="newton-cg").fit(z, y)
@@ -105,4 +104,4 @@ def test_columns_that_determine_one_another_are_refused_without_a_penalty() -> N
     y = (x[:, 0] + random.logistic(size=600) > 0).astype(int)
     plan = plan_of(METHOD, schema_of(3, "0|1"), 3, penalties=(0.0,), validation_folds=2)
     with pytest.raises(Refuse, match="determine one another"):
-        fit(plan, dealt(x, y, "random", 3))
+        fit(plan, dealt(x, y, 3))

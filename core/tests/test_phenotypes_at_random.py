@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from test_phenotypes import together_and_alone
 
-from unpooled.algorithms.phenotypes import of_phenotype, required, tables_of
+from unpooled.algorithms.phenotypes import required
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.genotype_model import ADDITIVE
 from unpooled.panel import Panel
 from unpooled.plan import Covariate, Plan
-from unpooled.run import run
 
 CHROMOSOMES = (1, 22, 23, 24, 26)
 PANEL = Panel.of(
@@ -60,11 +60,5 @@ def cohort(random: np.random.Generator, phenotypes: int, covariates: int) -> Arr
 def test_together_each_is_as_alone_to_the_last_bit(seed: int) -> None:
     plan, cohorts = drawn(np.random.default_rng(seed))
     whole = [required(each, plan) for each in cohorts]
-    together = run(plan, PANEL, whole)
-    for place, one in enumerate(plan.each):
-        own = tables_of(plan, together, one.phenotype)
-        alone = run(one, PANEL, [of_phenotype(each, place) for each in whole])
-        assert own.keys() == alone.keys()
-        for table, columns in alone.items():
-            for name, values in columns.items():
-                assert own[table][name].tobytes() == values.tobytes(), (one.phenotype, table, name)
+    for column, own, alone in together_and_alone(plan, PANEL, whole):
+        assert own.tobytes() == alone.tobytes(), column

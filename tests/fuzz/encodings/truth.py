@@ -21,8 +21,13 @@ LONGEST_LISTED = 200
 
 
 def form(word: str, ignore_case: bool) -> str:
-    """In which two words are equal if they are the same."""
+    """In which two words are equal if they are the same: also true and True, or 1 and 1.0."""
     found = unicodedata.normalize("NFC", word).strip()
+    number, point, zeros = found.partition(".")
+    if point and zeros and not zeros.strip("0") and number.lstrip("+-").isdecimal() and number.isascii():
+        return number
+    if found.lower() in ("true", "false"):
+        return found.lower()
     return unicodedata.normalize("NFC", found.casefold()) if ignore_case else found
 
 
