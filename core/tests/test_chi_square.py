@@ -19,7 +19,6 @@ from unpooled.algorithms.chi_square import (
     CountGenotypes,
 )
 from unpooled.algorithms.shared.chunks import DIPLOID, MT, X, Y, chromosome_class, chunks_of
-from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.algorithms.shared.groups import FINEST, members
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.errors import ProtocolError
@@ -238,25 +237,6 @@ def test_columns_are_those_of_counting_one_by_one(code: int, chromosome: str, no
             assert [rows[f"{name}_hom_a1"][v], rows[f"{name}_hom_a2"][v]] == counts
             assert rows[f"{name}_het"][v] == inside.count(1)
             assert np.isnan(rows[f"{name}_hwe_p"][v]) == (chromosome == MT)
-
-
-def test_only_columns_of_wanted_files() -> None:
-    counts = np.array([[[3, 4, 5]]])
-    for file, columns in {
-        "assoc": {
-            "case_a1",
-            "case_a2",
-            "control_a1",
-            "control_a2",
-            "chi_square",
-            "neg_log10_p",
-            "odds_ratio",
-        },
-        "frq": {"founder_a1", "founder_a2"},
-        "lmiss": {"missing", "people"},
-    }.items():
-        table = GenotypeTable(counts, (("case", "founder"),), 12, DIPLOID, (file,))
-        assert table.columns(np.array([True])).keys() == {"first_is_a1"} | columns
 
 
 def test_everyone_is_in_one_of_the_finest_groups(panel: Panel) -> None:
