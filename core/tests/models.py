@@ -12,6 +12,7 @@ import normalizing
 import numpy as np
 from normalizing import NOBODY
 
+from tests.contract.studies import plan_of as plan_of
 from unpooled import run
 from unpooled.algorithms import check
 from unpooled.cohort import ArrayTable
@@ -21,12 +22,6 @@ from unpooled.words import Words
 
 Cells = Mapping[str, Sequence[Any]]
 """A cohort's table by title: numbers, or words."""
-
-
-def plan_of(method: str, schema: Sequence[Column], cohorts: int, **changes: Any) -> Plan:
-    plan = normalizing.plan_of(method, 0, cohorts, schema=tuple(schema), **changes)
-    check(plan)
-    return plan
 
 
 def table_of(cells: Cells, plan: Plan) -> ArrayTable:

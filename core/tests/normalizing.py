@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn import datasets
 
+from tests.contract import studies
 from unpooled import run
-from unpooled.algorithms import check, usual
+from unpooled.algorithms import check
 from unpooled.cohort import ArrayTable
 from unpooled.panel import Panel
 from unpooled.plan import Plan
@@ -22,16 +23,9 @@ NOBODY = Panel.of([])
 
 
 def plan_of(method: str, features: int, cohorts: int = 3, **changes: Any) -> Plan:
-    columns = tuple(Column(f"feature {k}") for k in range(features))
-    named: dict[str, Any] = {
-        "test": method,
-        "cohorts": cohorts,
-        "compensator_key": bytes(32),
-        "schema": columns,
-        **usual(method),
-        "opens": SUMS,  # tests that are about bits ask for them
-    }
-    return Plan(**{**named, "files": tuple(named["files"]), **changes})
+    """A plan of which everybody reads the sums: tests that are about bits ask for them."""
+    schema = tuple(Column(f"feature {k}") for k in range(features))
+    return studies.plan_of(method, cohorts=cohorts, **{"schema": schema, "opens": SUMS, **changes})
 
 
 def written(plan: Plan, parts: Sequence[ArrayTable], file: str) -> str:

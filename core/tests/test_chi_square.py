@@ -153,17 +153,6 @@ def test_other_groups_are_not_agreed_to(words: tuple[str, ...]) -> None:
     assert apart.agrees(make_plan()) and not replace(apart, groups=asked.groups).agrees(make_plan())
 
 
-def test_ties_go_to_most_cohorts_then_to_the_alphabet() -> None:
-    """Everyone is heterozygous; four cohorts of which 4, 3, 2, 1, 0 call the panel's first allele A1."""
-    panel = Panel.of([(1, k, b"v%d" % k, b"A", b"G") for k in range(5)])
-    votes = np.array([[v < 4 - k for k in range(5)] for v in range(4)])
-    cohorts = []
-    for cohort, vote in zip(make_cohorts(panel, (20,) * 4), votes, strict=True):
-        cohorts.append(ArrayCohort(cohort.samples, np.ones_like(cohort.genotypes), ~vote))
-    rows = run(make_plan(4), panel, cohorts)["variants"]
-    assert rows["first_is_a1"].tolist() == [True, True, True, False, False]
-
-
 def test_only_ties_are_asked_about() -> None:
     panel = Panel.of([(1, k, b"v%d" % k, b"A", b"G") for k in range(4)])
     cohorts = make_cohorts(panel, (30, 30, 30))

@@ -34,7 +34,7 @@ from unpooled.algorithms.shared.groups import COMPLETE
 from unpooled.algorithms.shared.standardise import Mean
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.errors import Refuse
-from unpooled.genotype_model import terms_of
+from unpooled.genotype_model import ADDITIVE, terms_of
 from unpooled.panel import Panel
 from unpooled.plan import Covariate, Plan, PlanError
 from unpooled.protocol import codec
@@ -379,3 +379,56 @@ def test_without_the_others_nobody_is_apart() -> None:
     question = CountApart(2, "quantitative")
     assert question.agrees(plan) and not question.agrees(plan_of("case/control", 2))
     assert not question.local(cohorts[0])["apart"].any()
+
+
+# Random studies of phenotypes of the same people
+
+
+CHROMOSOMES = (1, 22, 23, 24, 26)
+MANY = Panel.of([(code, 1 + k, b"rs%d_%d" % (code, k), b"A", b"G") for code in CHROMOSOMES for k in range(4)])
+
+
+def drawn(random: np.random.Generator) -> tuple[Plan, list[ArrayCohort]]:
+    """A plan, and three cohorts: phenotypes of any size, far from 0, some of them tied or rare."""
+    phenotypes, covariates = random.integers(2, 6), random.integers(1, 10)
+    plan = Plan(
+        "linear",
+        "p0",
+        3,
+        bytes(32),
+        trait="quantitative",
+        phenotypes=tuple(f"p{k}" for k in range(1, phenotypes)),
+        require_pheno=True,
+        covariates=tuple(Covariate(f"c{k}") for k in range(covariates)),
+        genotype_model=str(random.choice([ADDITIVE, "dominant", "genotypic"])),
+        missing=str(random.choice(["exact", "mean"])),
+        files=("assoc", "glm", "frq", "lmiss", "hwe"),
+        nonfounders=bool(random.integers(2)),
+        geno=float(random.choice([1, 0.1])),
+        maf=float(random.choice([0, 0.05])),
+    )
+    return plan, [cohort_drawn(random, phenotypes, covariates) for _ in range(3)]
+
+
+def cohort_drawn(random: np.random.Generator, phenotypes: int, covariates: int) -> ArrayCohort:
+    people, number = int(random.choice([20, 60])), np.arange(phenotypes)[:, None]
+    values = random.normal(size=(phenotypes, people))
+    values[1::3] = values[1::3] > 1  # rare
+    values[2::3] = np.round(values[2::3])  # tied
+    values = np.ldexp(values + 1e3 * number[::-1], 60 * (number - 1))
+    values[random.random(values.shape) < 0.05] = np.nan
+    copies = random.binomial(2, random.uniform(0, 0.6, len(MANY))[:, None], (len(MANY), people))
+    copies[random.random(copies.shape) < 0.05] = -1
+    known = random.normal(1e4, 1, (people, covariates))
+    known[random.random(known.shape) < 0.01] = np.nan
+    sex, founder = random.integers(0, 3, people).astype(np.uint8), random.random(people) < 0.9
+    samples = Samples(values[0], sex, founder, np.ones(people, bool), known, further=tuple(values[1:]))
+    return ArrayCohort(samples, copies.astype(np.int8), random.random(len(MANY)) < 0.5)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_together_each_is_as_alone_to_the_last_bit(seed: int) -> None:
+    plan, cohorts = drawn(np.random.default_rng(seed))
+    whole = [required(each, plan) for each in cohorts]
+    for column, own, alone in together_and_alone(plan, MANY, whole):
+        assert own.tobytes() == alone.tobytes(), column

@@ -182,6 +182,11 @@ REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[s
         "schema", "x0, x1, x2 determine one another", model,
         (np.column_stack([A, B, A + B]),), {"method": "linear-model"},
     ),
+    "the same of a logistic model": (
+        "schema", "x0, x1, x2 determine one another", model,
+        (np.column_stack([A, B, A + B]), np.where(CASES > 0, "u", "v")),
+        {"method": "logistic-model", "classes": "u|v", "penalties": (0.0,), "validation_folds": 2},
+    ),
     "classes that features tell apart": (
         "penalties", "no maximum of the likelihood was found at the penalty 0", model,
         (np.arange(180.0)[:, None], np.where(np.arange(180) < 90, "u", "v")),
