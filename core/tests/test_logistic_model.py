@@ -11,6 +11,7 @@ from models import cells_of, coefficient_table, coefficients, fit, plan_of, sche
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 
+from unpooled.errors import Refuse
 from unpooled.schema import Column
 
 METHOD = "logistic-model"
@@ -94,3 +95,13 @@ def test_of_several_classes_without_a_penalty_scores_have_no_part_in_common(seed
     own = coefficients(found).T * standardised(x)[1]
     wanted = right.coef_ - right.coef_.mean(axis=0)
     assert np.abs(own - wanted).max() <= 1e-7 * np.abs(wanted).max()
+
+
+def test_columns_that_determine_one_another_are_refused_without_a_penalty() -> None:
+    random = np.random.default_rng(2)
+    x = random.normal(size=(600, 2))
+    x = np.column_stack([x, x.sum(axis=1)])
+    y = (x[:, 0] + random.logistic(size=600) > 0).astype(int)
+    plan = plan_of(METHOD, schema_of(3, "0|1"), 3, penalties=(0.0,), validation_folds=2)
+    with pytest.raises(Refuse, match="determine one another"):
+        fit(plan, dealt(x, y, 3))
