@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Sequence
 from typing import Any
 
+import models
 import numpy as np
-from normalizing import NOBODY
+from normalizing import written
 
-from unpooled import run
-from unpooled.algorithms import check, usual
 from unpooled.algorithms.tables.encoding.reading import categories_of
 from unpooled.cohort import ArrayTable
 from unpooled.plan import ENCODING_FILE, Plan
@@ -23,16 +21,7 @@ Cells = dict[str, list[str | None]]
 
 
 def plan_of(columns: Sequence[Column], cohorts: int, **changes: Any) -> Plan:
-    named: dict[str, Any] = {
-        "test": "encode",
-        "cohorts": cohorts,
-        "compensator_key": bytes(32),
-        "schema": tuple(columns),
-        **usual("encode"),
-    }
-    plan = Plan(**{**named, "files": tuple(named["files"]), **changes})
-    check(plan)
-    return plan
+    return models.plan_of("encode", columns, cohorts, **changes)
 
 
 def table_of(words: Cells, values: np.ndarray, plan: Plan) -> ArrayTable:
@@ -41,9 +30,6 @@ def table_of(words: Cells, values: np.ndarray, plan: Plan) -> ArrayTable:
 
 
 def fit(plan: Plan, tables: Sequence[ArrayTable]) -> dict[str, Any]:
-    """The content of the encoding file, through the real encodings and masks."""
-    test, found = check(plan), run.run(plan, NOBODY, tables)
-    out = io.BytesIO()
-    test.files[ENCODING_FILE](out, NOBODY, test.columns_for(ENCODING_FILE, found), plan)
-    content: dict[str, Any] = json.loads(out.getvalue())
+    """The content of the encoding file."""
+    content: dict[str, Any] = json.loads(written(plan, tables, ENCODING_FILE))
     return content

@@ -8,11 +8,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import normalizing
 import numpy as np
 from normalizing import NOBODY
 
+from tests.contract.studies import plan_of as plan_of
 from unpooled import run
-from unpooled.algorithms import check, usual
+from unpooled.algorithms import check
 from unpooled.cohort import ArrayTable
 from unpooled.plan import Plan
 from unpooled.schema import Column
@@ -20,19 +22,6 @@ from unpooled.words import Words
 
 Cells = Mapping[str, Sequence[Any]]
 """A cohort's table by title: numbers, or words."""
-
-
-def plan_of(method: str, schema: Sequence[Column], cohorts: int, **changes: Any) -> Plan:
-    named: dict[str, Any] = {
-        "test": method,
-        "cohorts": cohorts,
-        "compensator_key": bytes(32),
-        "schema": tuple(schema),
-        **usual(method),
-    }
-    plan = Plan(**{**named, "files": tuple(named["files"]), **changes})
-    check(plan)
-    return plan
 
 
 def table_of(cells: Cells, plan: Plan) -> ArrayTable:
@@ -62,9 +51,7 @@ def content(plan: Plan, cohorts: Sequence[Cells], file: str) -> dict[str, Any]:
 
 def text(plan: Plan, cohorts: Sequence[Cells], file: str) -> str:
     """A result file."""
-    method, found = check(plan), tables_of(plan, cohorts)
-    method.files[file](out := io.BytesIO(), NOBODY, method.columns_for(file, found), plan)
-    return out.getvalue().decode()
+    return normalizing.written(plan, [table_of(cells, plan) for cells in cohorts], file)
 
 
 def coefficient_table(plan: Plan, cohorts: Sequence[Cells]) -> list[dict[str, str]]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn import datasets
 
+from tests.contract import studies
 from unpooled import run
-from unpooled.algorithms import check, usual
+from unpooled.algorithms import check
 from unpooled.cohort import ArrayTable
 from unpooled.panel import Panel
 from unpooled.plan import Plan
@@ -21,26 +23,23 @@ NOBODY = Panel.of([])
 
 
 def plan_of(method: str, features: int, cohorts: int = 3, **changes: Any) -> Plan:
-    columns = tuple(Column(f"feature {k}") for k in range(features))
-    named: dict[str, Any] = {
-        "test": method,
-        "cohorts": cohorts,
-        "compensator_key": bytes(32),
-        "schema": columns,
-        **usual(method),
-        "opens": SUMS,  # tests that are about bits ask for them
-    }
-    return Plan(**{**named, "files": tuple(named["files"]), **changes})
+    """A plan of which everybody reads the sums: tests that are about bits ask for them."""
+    schema = tuple(Column(f"feature {k}") for k in range(features))
+    return studies.plan_of(method, cohorts=cohorts, **{"schema": schema, "opens": SUMS, **changes})
+
+
+def written(plan: Plan, parts: Sequence[ArrayTable], file: str) -> str:
+    """A result file, through the real encodings and masks."""
+    test, tables = check(plan), run.run(plan, NOBODY, parts)
+    test.files[file](out := io.BytesIO(), NOBODY, test.columns_for(file, tables), plan)
+    return out.getvalue().decode()
 
 
 def fit(method: str, parts: list[np.ndarray], **changes: Any) -> dict[str, Any]:
-    """The content of the result file, through the real encodings and masks."""
+    """The content of the result file."""
     plan = plan_of(method, parts[0].shape[1], len(parts), **changes)
-    test = check(plan)
-    tables = run.run(plan, NOBODY, [ArrayTable(part) for part in parts])
     (file,) = plan.files
-    test.files[file](out := io.BytesIO(), NOBODY, test.columns_for(file, tables), plan)
-    found: dict[str, Any] = json.loads(out.getvalue())
+    found: dict[str, Any] = json.loads(written(plan, [ArrayTable(part) for part in parts], file))
     return found
 
 

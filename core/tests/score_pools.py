@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
+import pooled as pools
 from sklearn.linear_model import LinearRegression, Ridge
 
 from unpooled.algorithms import check
@@ -19,7 +17,6 @@ from unpooled.plan import Covariate, Plan
 from unpooled.run import run
 
 Tables = dict[str, dict[str, np.ndarray]]
-MOUSE = Path("/usr/share/doc/gemma/example")
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,29 +142,15 @@ def pooled(
 
 
 def mice(phenotype: int) -> Pooled:
-    if not (MOUSE / "mouse_hs1940.bed.gz").exists():
-        pytest.skip("needs the Debian package gemma-doc")
-
-    def lines(name: str) -> list[list[bytes]]:
-        return [line.split() for line in gzip.decompress((MOUSE / name).read_bytes()).splitlines()]
-
-    bim, values = lines("mouse_hs1940.bim.gz"), lines("mouse_hs1940.pheno.txt.gz")
-    n = len(values)
-    raw = np.frombuffer(gzip.decompress((MOUSE / "mouse_hs1940.bed.gz").read_bytes()), np.uint8)[3:]
-    codes = (raw.reshape(len(bim), -1, 1) >> np.array([0, 2, 4, 6], np.uint8)) & 3
-    copies = np.array([2, -1, 1, 0], np.int8)[codes.reshape(len(bim), -1)[:, :n]]
-    # Places that PLINK skips are on no chromosome here either.
-    kept = [k for k, row in enumerate(bim) if int(row[3]) >= 0]
-    rows = [(int(row[0]), int(row[3]), row[1], row[4], row[5]) for row in (bim[k] for k in kept)]
-    chromosome, position, name = (np.array([row[k] for row in rows]) for k in range(3))
-    order = canonical_order(chromosome.astype(np.uint8), position.astype(np.int32), name)
-    copies, rows = copies[kept][order], [rows[k] for k in order]
-    first = np.array([row[3] < row[4] for row in rows])
-    copies = np.where(first[:, None] | (copies < 0), copies, 2 - copies).astype(np.int8)
-    y = np.array([np.nan if row[phenotype] == b"NA" else float(row[phenotype]) for row in values])
+    """The mice of `pooled.py`, everyone a founder and without covariates."""
+    found = pools.mice(5 + phenotype)
+    first = np.array([a1 < a2 for *_, a1, a2 in found.variants])
+    copies = np.where(first[:, None] | (found.copies < 0), found.copies, 2 - found.copies).astype(np.int8)
+    y, n = found.samples.phenotype, len(found.samples)
     plan = Plan(
         "polygenic", "y", 3, bytes(32), trait="quantitative", autosomes=19, files=("score",), maf=0.01
     )
     everyone = np.ones(n, bool)
     samples = Samples(y, np.ones(n, np.uint8), everyone, everyone, np.zeros((n, 0)))
-    return Pooled(plan, Panel.of(rows), copies, samples, np.random.default_rng(5).integers(0, 3, n))
+    panel, of_cohort = Panel.of(found.variants), np.random.default_rng(5).integers(0, 3, n)
+    return Pooled(plan, panel, copies, samples, of_cohort)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from asking import Followed, followed
-from normalizing import NOBODY, column, evenly, fit, loaded, plan_of
+from normalizing import NOBODY, evenly, loaded, plan_of
 
 from unpooled.algorithms import check
 from unpooled.algorithms.tables.bracket import START
@@ -168,9 +168,3 @@ def test_plans_that_cannot_be() -> None:
     with pytest.raises(PlanError, match="schema: too many for so many columns: at most 4,112 elements"):
         check(plan_of("min-max", 2057, opens=BITS))
     check(plan_of("min-max", 2057))
-
-
-def test_lambda_by_bits_is_that_by_sums() -> None:
-    pooled = loaded("wine", 0.1)
-    found = [fit("yeo-johnson", evenly(pooled, 4), opens=opens) for opens in ("sums", BITS)]
-    assert np.array_equal(*(column(one, "lambda") for one in found))

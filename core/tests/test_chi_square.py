@@ -19,7 +19,6 @@ from unpooled.algorithms.chi_square import (
     CountGenotypes,
 )
 from unpooled.algorithms.shared.chunks import DIPLOID, MT, X, Y, chromosome_class, chunks_of
-from unpooled.algorithms.shared.genotype_table import GenotypeTable
 from unpooled.algorithms.shared.groups import FINEST, members
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.errors import ProtocolError
@@ -57,12 +56,6 @@ def make_cohorts(
         )
         for n in sizes
     ]
-
-
-def tables_equal(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> bool:
-    return a.keys() == b.keys() and all(
-        np.array_equal(a[k], b[k], equal_nan=a[k].dtype.kind == "f") for k in a
-    )
 
 
 @pytest.fixture
@@ -147,49 +140,6 @@ def test_questions_that_cannot_be(
         CountGenotypes(start, stop, groups, most)
 
 
-def test_the_result_is_the_pools_alone(panel: Panel) -> None:
-    """The same bytes for every order of cohorts, chunk size, ring, and way of dealing out the samples."""
-    cohorts = make_cohorts(panel, (40, 70, 55, 30))
-    for cohort in cohorts[1:]:
-        cohort.swapped[:] = cohorts[0].swapped
-    wanted = run(make_plan(4), panel, cohorts)["variants"]
-    assert tables_equal(run(make_plan(4), panel, cohorts[::-1])["variants"], wanted)
-    assert tables_equal(run(make_plan(4, chunk_size=4), panel, cohorts)["variants"], wanted)
-    assert tables_equal(run(make_plan(4, ring_bits=128), panel, cohorts)["variants"], wanted)
-    assert tables_equal(
-        run(make_plan(4, masking="gaussian", variance=1e6), panel, cohorts)["variants"], wanted
-    )
-    whole = Samples(
-        *(
-            np.concatenate([getattr(cohort.samples, field) for cohort in cohorts])
-            for field in ("phenotype", "sex", "founder", "kept", "covariates")
-        )
-    )
-    genotypes = np.concatenate([cohort.genotypes for cohort in cohorts], axis=1)
-    thirds = np.array_split(np.random.default_rng(2).permutation(len(whole)), 3)
-    dealt = [
-        ArrayCohort(
-            Samples(whole.phenotype[k], whole.sex[k], whole.founder[k], whole.kept[k], whole.covariates[k]),
-            genotypes[:, k],
-            cohorts[0].swapped,
-        )
-        for k in thirds
-    ]
-    assert tables_equal(run(make_plan(3), panel, dealt)["variants"], wanted)
-
-
-def test_removed_samples_count_nowhere(panel: Panel) -> None:
-    cohorts = make_cohorts(panel, (40, 70, 55), removed=0.3)
-    left = []
-    for cohort in cohorts:
-        s, k = cohort.samples, cohort.samples.kept
-        samples = Samples(s.phenotype[k], s.sex[k], s.founder[k], s.kept[k], s.covariates[k])
-        left.append(ArrayCohort(samples, cohort.genotypes[:, k], cohort.swapped))
-    assert tables_equal(
-        run(make_plan(), panel, cohorts)["variants"], run(make_plan(), panel, left)["variants"]
-    )
-
-
 @pytest.mark.parametrize(
     "words",
     [("case", "female"), ("unknown sex",), ("control", "complete"), ("case",), ("case", "founder", "male")],
@@ -201,17 +151,6 @@ def test_other_groups_are_not_agreed_to(words: tuple[str, ...]) -> None:
     assert not replace(asked, groups=(words,)).agrees(make_plan())
     apart = replace(asked, groups=(("case", "founder", "male"),), chromosome="X")
     assert apart.agrees(make_plan()) and not replace(apart, groups=asked.groups).agrees(make_plan())
-
-
-def test_ties_go_to_most_cohorts_then_to_the_alphabet() -> None:
-    """Everyone is heterozygous; four cohorts of which 4, 3, 2, 1, 0 call the panel's first allele A1."""
-    panel = Panel.of([(1, k, b"v%d" % k, b"A", b"G") for k in range(5)])
-    votes = np.array([[v < 4 - k for k in range(5)] for v in range(4)])
-    cohorts = []
-    for cohort, vote in zip(make_cohorts(panel, (20,) * 4), votes, strict=True):
-        cohorts.append(ArrayCohort(cohort.samples, np.ones_like(cohort.genotypes), ~vote))
-    rows = run(make_plan(4), panel, cohorts)["variants"]
-    assert rows["first_is_a1"].tolist() == [True, True, True, False, False]
 
 
 def test_only_ties_are_asked_about() -> None:
@@ -287,25 +226,6 @@ def test_columns_are_those_of_counting_one_by_one(code: int, chromosome: str, no
             assert [rows[f"{name}_hom_a1"][v], rows[f"{name}_hom_a2"][v]] == counts
             assert rows[f"{name}_het"][v] == inside.count(1)
             assert np.isnan(rows[f"{name}_hwe_p"][v]) == (chromosome == MT)
-
-
-def test_only_columns_of_wanted_files() -> None:
-    counts = np.array([[[3, 4, 5]]])
-    for file, columns in {
-        "assoc": {
-            "case_a1",
-            "case_a2",
-            "control_a1",
-            "control_a2",
-            "chi_square",
-            "neg_log10_p",
-            "odds_ratio",
-        },
-        "frq": {"founder_a1", "founder_a2"},
-        "lmiss": {"missing", "people"},
-    }.items():
-        table = GenotypeTable(counts, (("case", "founder"),), 12, DIPLOID, (file,))
-        assert table.columns(np.array([True])).keys() == {"first_is_a1"} | columns
 
 
 def test_everyone_is_in_one_of_the_finest_groups(panel: Panel) -> None:

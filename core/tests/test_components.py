@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import followed
 
-from unpooled.algorithms import ALGORITHMS, check, usual, with_chunks
+from unpooled.algorithms import ALGORITHMS, check, usual
 from unpooled.algorithms.components.blocks import first_block
 from unpooled.algorithms.components.directions import Directions
 from unpooled.algorithms.components.krylov import Krylov, start
 from unpooled.algorithms.components.options import block_of
 from unpooled.algorithms.components.pca import FIT, PCA, VALUES
-from unpooled.algorithms.components.questions import ASKS_FIRST, KeepScores, Multiply
+from unpooled.algorithms.components.questions import Multiply
 from unpooled.algorithms.shared.genotype_products import scores_of
 from unpooled.algorithms.shared.summary import VARIANTS
 from unpooled.cohort import ArrayCohort, Samples
@@ -181,12 +180,6 @@ def test_a_line_that_was_changed_is_named(cohorts: list[ArrayCohort]) -> None:
         Loadings.read(values, counts, counts, plan.autosomes)
 
 
-def test_a_repeat_is_the_same_and_another_plan_is_not(cohorts: list[ArrayCohort]) -> None:
-    one, again = (run(plan_of(), panel(), cohorts[:3] + cohorts[3:]) for _ in range(2))
-    assert all((one[VARIANTS][name] == again[VARIANTS][name]).all() for name in one[VARIANTS])
-    assert (start(b"a", 2, 100) != start(b"b", 2, 100)).any()
-
-
 def test_a_looser_tolerance_takes_fewer_rounds(cohorts: list[ArrayCohort]) -> None:
     rounds = [
         int(run(plan_of(component_tolerance=t), panel(), cohorts)[FIT]["rounds"][0]) for t in (1e-3, 1e-13)
@@ -303,22 +296,6 @@ def test_blocks_that_no_honest_study_multiplies_with_are_not_answered() -> None:
     assert replace(later, round=20).agrees(plan_of())
     fewer = replace(later, people=16 * 10 * 8)  # of which eight rounds are enough
     assert replace(fewer, round=8).agrees(plan_of()) and not replace(fewer, round=9).agrees(plan_of())
-
-
-def test_beside_a_regression_each_cohort_has_the_scores(cohorts: list[ArrayCohort]) -> None:
-    """Of everyone, those without a phenotype too, and of length 1; they are found before anything else."""
-    random = np.random.default_rng(6)
-    people = [
-        replace(c, samples=replace(c.samples, phenotype=random.normal(size=len(c.samples)))) for c in cohorts
-    ]
-    plan = plan_of(test="linear", phenotype="y", files=("glm",), components=3)
-    asked = followed(with_chunks(plan), panel(), people)
-    (scored,) = (question for question in asked.questions if isinstance(question, KeepScores))
-    after_it = asked.questions[asked.questions.index(scored) + 1 :]
-    assert after_it and not any(isinstance(question, ASKS_FIRST) for question in after_it)
-    derived = np.concatenate([scored.derives(cohort) for cohort in people])
-    np.testing.assert_allclose((derived**2).sum(axis=0), 1, rtol=1e-9)
-    assert (derived[np.concatenate([~c.samples.kept for c in people])] == 0).all()
 
 
 def test_columns_of_components_are_not_called_as_covariates() -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.contract.studies import STUDIES, of_variants
-from unpooled import run
-from unpooled.algorithms import ALGORITHMS
+from tests.contract.studies import STUDIES
 from unpooled.cohort import COPY, NO_DOSAGE
-from unpooled.kernels.dosages import count_dosages, from_copies, over_missing, products
+from unpooled.kernels.dosages import from_copies, over_missing, products
 from unpooled.plan import Plan, PlanError
 
 
@@ -44,27 +42,6 @@ def test_copies_in_single_precision_are_dosages_exactly() -> None:
     every = np.append(np.arange(2 * COPY + 1), NO_DOSAGE).astype(np.uint16)
     copies = np.where(every == NO_DOSAGE, -9, every / COPY).astype(np.float32)
     assert (from_copies(np.stack([copies, copies[::-1]])) == np.stack([every, every[::-1]])).all()
-
-
-def test_counts_are_exact() -> None:
-    random = np.random.default_rng(1)
-    values, members = drawn(random, 20, 3001), random.random((3, 3001)) < 0.5
-    values[0], values[1] = 2 * COPY, NO_DOSAGE
-    known = (values != NO_DOSAGE)[:, None] & members
-    each = np.where(known, values[:, None].astype(np.int64), 0)
-    want = np.stack([known.sum(axis=2), each.sum(axis=2), (each**2).sum(axis=2)], axis=-1)
-    assert np.array_equal(count_dosages(values, members), want)
-
-
-@pytest.mark.parametrize("test", ["linear", "logistic"])
-def test_whole_copies_give_the_results_of_calls(test: str) -> None:
-    """On all chromosomes: cohorts without dosages count whole copies."""
-    of_calls = of_variants(test, missing="exact", files=("glm",))
-    plan = Plan.from_json(of_calls.plan.to_json() | {"dosages": True})
-    calls, dosages = (run.run(each, of_calls.panel, of_calls.cohorts) for each in (of_calls.plan, plan))
-    want, found = (ALGORITHMS[test].columns_for("glm", each) for each in (calls, dosages))
-    for name in ("variant", "first_is_a1", "n", "code", "a1_freq", "beta", "se", "neg_log10_p"):
-        np.testing.assert_allclose(found[name][:], want[name][:], rtol=1e-9, err_msg=name)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from asking import follow
 
 from unpooled import driver
 from unpooled.driver import CHANGED, Entry, Running
@@ -71,18 +70,6 @@ def counting(study: Study, first: int) -> Asks[int]:
     other = int((yield Ask(one))["number"][0])
     yield rows(2)
     return one + other
-
-
-def test_rows_come_once_however_often_a_branch_is_run_again() -> None:
-    call = made(counting)(STUDY, 3)
-    first = Running(call, KINDS).go_on()
-    assert (indices(first.rows), first.waits_for, first.replaced) == ([0], Ask(3), False)
-    for _ in range(2):
-        again = Running.again(call, [], KINDS, driver.digest(Ask(3)))
-        assert indices(again.go_on(number(5)).rows) == [1]
-    last = Running.again(call, journalled((Ask(3), 5)), KINDS, driver.digest(Ask(5)))
-    end = last.go_on(last.read(driver.sums_bytes(Ask(5), number(6))))
-    assert (indices(end.rows), end.waits_for, end.value) == ([2], None, 11)
 
 
 @pytest.mark.parametrize(
@@ -189,26 +176,6 @@ def test_each_of_none_does_not_wait() -> None:
     assert running.go_on().waits_for == Ask()
     assert running.go_on(number(4)).value == ([], 4)
     assert Running.again(running.call, [], KINDS, driver.digest(Ask())).waits_for == Ask()
-
-
-def test_branches_may_have_branches() -> None:
-    def leaf(study: Study, k: int) -> Asks[int]:
-        return int((yield Ask(k))["number"][0])
-
-    def middle(study: Study, k: int) -> Asks[int]:
-        found = yield Each(made(leaf)(study, 10 * k + j) for j in range(k))
-        yield rows(k)
-        return sum(found)
-
-    def top(study: Study) -> Asks[Any]:
-        first = yield Each(made(middle)(study, k) for k in (3, 0, 2))
-        last = yield from made(leaf)(study, 99)  # in its own place
-        return *first, last
-
-    found = follow(made(top)(STUDY), lambda asked: number(asked.about), KINDS)  # type: ignore[attr-defined]
-    assert found.value == (30 + 31 + 32, 0, 20 + 21, 99)
-    assert [asked.about for asked in found.questions] == [30, 31, 32, 20, 21, 99]
-    assert indices(found.rows) == [3, 0, 2]
 
 
 def test_sums_that_came_in_cannot_be_changed() -> None:

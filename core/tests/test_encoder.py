@@ -9,21 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from encoding_studies import fit, plan_of, table_of
-from normalizing import evenly
-from normalizing import fit as normalized
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.estimator_checks import check_estimator
 
 from unpooled.encoder import Encoder
 from unpooled.errors import DataProblem
-from unpooled.scaler import Scaler
 from unpooled.schema import Column
 
 NOT_APPLICABLE = {
@@ -100,23 +93,6 @@ def test_its_categories_are_those_of_a_one_hot_encoder() -> None:
     first = OneHotEncoder(categories=encoder.categories_[:1], handle_unknown="ignore", sparse_output=False)
     words = np.array([["aspirin"], ["ibuprofen"], ["rare"]], object)
     assert np.array_equal(first.fit_transform(words), [[0, 1], [1, 0], [0, 0]])
-
-
-def test_beside_a_scaler() -> None:
-    random = np.random.default_rng(1)
-    frame = pd.DataFrame({**WORDS, "age": random.normal(50, 9, 60)})
-    scaler = Scaler(normalized("z-score", evenly(frame[["age"]].to_numpy(), 3)))
-    scaler.parameters["features"][0]["name"] = "age"  # type: ignore[index]
-    both = ColumnTransformer(
-        [("words", Encoder(found()), ["drug", "smoking"]), ("numbers", Scaler(scaler.parameters), ["age"])],
-        verbose_feature_names_out=False,
-    )
-    model = make_pipeline(both, LogisticRegression()).fit(frame, frame["smoking"] == "former")
-    assert model.score(frame, frame["smoking"] == "former") > 0.95
-    names = ["drug=ibuprofen", "drug=aspirin", "drug=(rest)", "smoking", "age"]
-    assert model[:-1].get_feature_names_out().tolist() == names
-    with sklearn.config_context(transform_output="pandas"):
-        assert list(both.fit_transform(frame).columns) == names
 
 
 def test_data_frames_in_and_out() -> None:

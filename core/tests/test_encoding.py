@@ -1,9 +1,8 @@
-"""Encodings by given levels: what is the rest, and what is asked. tests/fuzz compares with scikit-learn."""
+"""Encodings: what is asked, and what people are told. tests/fuzz compares with counting and scikit-learn."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +10,8 @@ from asking import followed
 from encoding_studies import fit, plan_of, table_of
 from normalizing import NOBODY
 
+from unpooled import facts
+from unpooled.algorithms.result_files import most_bytes, report_name
 from unpooled.algorithms.tables.encoding.questions import (
     CountLevels,
     Sift,
@@ -20,63 +21,18 @@ from unpooled.algorithms.tables.encoding.questions import (
     folds_of,
     merged,
 )
-from unpooled.cohort import ArrayTable
-from unpooled.encoder import Encoder
-from unpooled.errors import ProtocolError, Refuse
-from unpooled.plan import Plan
+from unpooled.errors import ProtocolError
+from unpooled.parties import what_parties_get
+from unpooled.plan import ENCODING_FILE
+from unpooled.protocol import codes
 from unpooled.schema import Column
 
 
-def _simple(cohorts: list[list[str]], **changes: Any) -> tuple[Plan, list[ArrayTable]]:
-    plan = plan_of([Column("c", "category", "", "one-hot", ("a", "b", "c"))], len(cohorts), **changes)
-    return plan, [table_of({"c": cells}, np.zeros((len(cells), 0)), plan) for cells in cohorts]
-
-
-def test_all_rare_is_all_rest() -> None:
-    plan, tables = _simple([["a", "b", "c"] * 3 + ["x"] * 10] * 3)
-    (said,) = fit(plan, tables)["columns"]
-    assert said["values"] == [] and said["rest"] == 57 and "note" in said
-    assert Encoder(fit(plan, tables)).get_feature_names_out().tolist() == ["c=(rest)"]
-
-
-def test_a_value_that_one_cohort_has_alone_is_the_rest() -> None:
-    plan, tables = _simple([["a"] * 20 + ["b"] * 50, ["a"] * 20, ["a"] * 20])
-    (said,) = fit(plan, tables)["columns"]
-    # The rest would be one cohort's own: the rarest kept value, the only one, is folded in.
-    assert said["values"] == [] and said["rest"] == 110
-
-
-def test_a_rest_below_the_floor_takes_the_rarest_value_in() -> None:
-    plan, tables = _simple([["a"] * 20 + ["b"] * 15 + ["x"]] * 3)
-    (said,) = fit(plan, tables)["columns"]
-    assert said["values"] == ["a"] and (said["counts"], said["rest"]) == ([60], 48)
-    assert said["folded"] == ["b", "c"]
-
-
-def test_a_column_that_too_few_cohorts_have_is_refused() -> None:
-    plan, tables = _simple([["a"] * 20, ["a"] * 20, [""] * 20])
-    with pytest.raises(Refuse, match="fewer than 3 cohorts have at least 10 values of c"):
-        fit(plan, tables)
-
-
 def test_a_column_that_is_empty_everywhere_is_no_secret() -> None:
-    plan, tables = _simple([[""] * 20] * 3)
+    plan = plan_of([Column("c", "category", "", "one-hot", ("a", "b", "c"))], 3)
+    tables = [table_of({"c": [""] * 20}, np.zeros((20, 0)), plan)] * 3
     (said,) = fit(plan, tables)["columns"]
     assert said["note"] == "no cohort has a word: everything is the rest"
-
-
-@pytest.mark.parametrize(("rule", "values", "rest"), [("missing", 0, 0), ("rest", 0, 36), ("value", 1, 0)])
-def test_missing_words(rule: str, values: int, rest: int) -> None:
-    plan, tables = _simple([["a"] * 20 + ["b"] * 15 + [" "] * 12] * 3, missing_words=rule)
-    found = fit(plan, tables)
-    (said,) = found["columns"]
-    assert said["values"] == ["a", "b", *["(missing)"] * values] and said["rest"] == rest
-    made = Encoder(found).transform(np.array([["a"], [None]], object)).toarray()
-    width = 3 + values
-    wanted = np.zeros(width)
-    if rule != "missing":
-        wanted[2] = 1
-    assert np.array_equal(made[1], wanted) and made.shape == (2, width)
 
 
 def test_no_targets_are_summed_over_few_people() -> None:
@@ -123,3 +79,59 @@ def test_of_a_rare_value_nobody_reads_the_count() -> None:
     sifted, counted = by_kind[Sift], by_kind[CountLevels]
     assert set(sifted) == {"kept"} and sifted["kept"].tolist() == [True, True, False]
     assert counted["rows"].tolist() == [90, 60, 30]
+
+
+# Words that nobody listed
+
+
+LOOKED_FOR = plan_of(
+    [
+        Column("drug", "category", "", "one-hot", most=64),
+        Column("ward", "category", "", "target:y", most=50),
+        Column("smokes", "category", "", "ordinal", ("never", "1", "2")),
+        Column("y"),
+    ],
+    3,
+)
+
+
+@pytest.mark.parametrize(
+    "cohorts",
+    [
+        pytest.param([["a", "b", "c"]] * 3, id="within each cohort"),
+        pytest.param([["a", "c"], ["b", "c"], ["a", "c"]], id="across cohorts"),
+        pytest.param([["a", "b", "c"], ["a", "c"], ["a", "c"]], id="within one cohort"),
+    ],
+)
+def test_two_words_that_share_a_code_both_count_as_the_rest(
+    cohorts: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = codes._code
+    shared = code("drug", "a or b", b"")
+    monkeypatch.setattr(codes, "_code", lambda *of: shared if of[1] in ("a", "b") else code(*of))
+    plan = plan_of([Column("drug", "category", "", "one-hot", most=3), Column("y")], 3)
+    tables = [table_of({"drug": [*words] * 20}, np.zeros((20 * len(words), 1)), plan) for words in cohorts]
+    (said,) = fit(plan, tables)["columns"]
+    others = sum(word != "c" for words in cohorts for word in words)
+    assert (said["values"], said["counts"], said["rest"]) == (["c"], [60], 20 * others)
+
+
+def test_the_plans_page_says_that_words_are_looked_for() -> None:
+    found = [value for label, value in facts.plan_facts(LOOKED_FOR).all if label == "Column"]
+    assert found[0] == "drug (one-hot, of words that are looked for: at most 64 different ones in a cohort)"
+    assert "ordinal, of never, 1, 2" in found[2]
+
+
+def test_a_file_of_found_words_is_no_larger_than_is_said() -> None:
+    given = plan_of([Column("drug", "category", "", "one-hot", ("a",)), Column("y")], 3)
+    found = plan_of([Column("drug", "category", "", "one-hot", most=10_000), Column("y")], 3)
+    name = report_name(ENCODING_FILE, found)
+    assert most_bytes(name, found, {}) > most_bytes(name, given, {}) + 20_000 * 48
+
+
+def test_parties_are_told_of_blinded_words() -> None:
+    server, compensator, *_ = what_parties_get(LOOKED_FOR)
+    assert "blinded words" in server.gets and "blinded words" in compensator.gets
+    assert "but what is masked" in compensator.reads
+    listed = plan_of([Column("drug", "category", "", "one-hot", ("a",)), Column("y")], 3)
+    assert not any("blinded" in party.gets for party in what_parties_get(listed))

@@ -6,32 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import followed
-from pooled import statuses
 
 from unpooled.algorithms.regression.firth_questions import Penalty
 from unpooled.errors import ProtocolError
-from unpooled.leaving import what_leaves
-from unpooled.panel import Panel
-from unpooled.plan import Covariate, Plan
-
-
-def test_plink1s_files_stay_as_they_are() -> None:
-    """And without plink2's report nobody is asked about the penalty."""
-    pooled = statuses(3, n=800, rare=True)
-    files = ("assoc", "adjusted")
-    written = [
-        pooled.study(files=(*files, *more), **options)[0]
-        for more, options in ((("glm",), {}), (("glm",), {"firth": "no-firth"}), ((), {}))
-    ]
-    for file in files:
-        assert len({reports[file] for reports in written}) == 1
-    plan = Plan(
-        "logistic", "status", 3, bytes(32), covariates=(Covariate("C1"), Covariate("C2")), files=files
-    )
-    asked = followed(plan, Panel.of(pooled.variants), pooled.cohorts((1, 2, 4), cases_only=False))
-    assert not [question for question in asked.questions if question.name.startswith("firth/")]
-    assert not [line for line in what_leaves(plan) if "enalty" in line.what + line.detail]
+from unpooled.plan import Plan
 
 
 def penalty(**changes: Any) -> Penalty:

@@ -105,16 +105,6 @@ def test_like_cohorts_have_none() -> None:
     assert total(plan_of("chi-square"), panel_of(), cohorts) == 0
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_random_cohorts(seed: int) -> None:
-    random = np.random.default_rng(seed)
-    off = np.flatnonzero(random.random(3) < 0.5).tolist()
-    cohorts, copies = cohorts_of(100 + seed, off)
-    wanted = own_numbers(cohorts, copies, False, panel_of().chromosome <= 22)
-    plan = plan_of("chi-square", chunk_size=int(random.integers(1, 300)))
-    assert total(plan, panel_of(), cohorts) == sum(wanted)
-
-
 def test_a_deviation_is_that_of_alleles_drawn_from_the_pool() -> None:
     own, pool = np.array([400]), np.array([1000])
     one = hypergeom(pool, pool // 2, own).std() / own

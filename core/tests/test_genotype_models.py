@@ -9,7 +9,7 @@ import pytest
 from asking import followed
 from pooled import Quantities, quantities, statuses
 
-from unpooled.algorithms.regression.linear import SumWithGenotypes
+from unpooled.algorithms.regression.linear import SumColumns, SumWithGenotypes
 from unpooled.algorithms.regression.logistic_questions import Evaluate, FitCovariates
 from unpooled.algorithms.regression.ordering import OrderBeforeFit
 from unpooled.errors import ProtocolError, Refuse
@@ -45,14 +45,6 @@ def refused(pooled: Quantities, **options: object) -> Refuse:
     with pytest.raises(Refuse) as error:
         run(plan, Panel.of(pooled.variants), pooled.cohorts((1, 1, 1), 0))
     return error.value
-
-
-def test_a_constant_covariate_is_refused_before_any_genotype() -> None:
-    pooled = quantities(1, n=60, each=2)
-    same_for_all = np.column_stack([pooled.samples.covariates[:, 0], np.full(60, 3.0)])
-    pooled = replace(pooled, samples=replace(pooled.samples, covariates=same_for_all))
-    error = refused(pooled, interaction=("C2",))
-    assert error.field == "covariates" and "C2" in str(error) and "Leave it out" in str(error)
 
 
 def test_too_few_people_for_the_columns_are_refused() -> None:
@@ -94,3 +86,17 @@ def test_a_cohort_multiplies_with_sex_on_x_alone() -> None:
         beta = np.zeros((*question.beta.shape[:-1], 6 if question is fits[0] else 3))
         with pytest.raises(ProtocolError):
             replace(question, with_sex=True, beta=beta)
+
+
+@pytest.mark.parametrize("autosomes", [22, 30])
+def test_men_are_apart_where_there_is_an_x_and_values_are_asked_for_by_the_rule_exact_alone(
+    autosomes: int,
+) -> None:
+    """With 30 autosomes none of these variants is on X or Y, and no sum is about men."""
+    pooled = replace(quantities(1, n=200, each=4), autosomes=autosomes)
+    plan = pooled.plan()
+    asked = followed(plan, Panel.of(pooled.variants), pooled.cohorts((1, 2, 4))).questions
+    columns = [question for question in asked if isinstance(question, SumColumns)]
+    sums = [question for question in asked if isinstance(question, SumWithGenotypes)]
+    assert columns and all(question.men_apart == (autosomes == 22) for question in columns)
+    assert sums and not any(question.agrees(replace(plan, missing="mean")) for question in sums)

@@ -1,4 +1,4 @@
-"""The binary form of lists of variants: it comes back, and any other bytes are refused."""
+"""The binary form of lists of variants comes back, and any other bytes are refused; and their text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unpooled import list_form
+from unpooled import list_form, list_text
 from unpooled.errors import ProtocolError
 from unpooled.panel import Panel
 
@@ -115,3 +115,8 @@ def test_a_list_with_one_id_far_longer_than_the_others_is_refused() -> None:
         else:
             with pytest.raises(ProtocolError, match="one ID is far longer than the others"):
                 Panel.from_canonical(data)
+
+
+def test_a_panel_is_written_as_text() -> None:
+    panel = Panel.of([(1, 10, b"rs1", b"C", b"A"), (23, 0, b"x", b"0", b"ACGT")])
+    assert list_text.write(panel) == b"1\t10\trs1\tA\tC\n23\t0\tx\t0\tACGT\n"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from models import cells_of, coefficient_table, coefficients, fit, plan_of, schema_of, tables_of
+from models import cells_of, coefficient_table, coefficients, fit, plan_of, schema_of, table_of, tables_of
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 
@@ -23,33 +23,20 @@ def standardised(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (x - x.mean(axis=0)) / deviation, deviation
 
 
-def wanted(x: np.ndarray, y: np.ndarray, penalty: float) -> Any:
-    """scikit-learn's fit of the pooled, standardised table."""
-    solver = "newton-cholesky" if len(np.unique(y)) == 2 else "newton-cg"
-    fitted = LogisticRegression(C=1 / (len(x) * penalty), tol=1e-13, max_iter=10_000, solver=solver)
-    return fitted.fit(standardised(x)[0], y)
-
-
-def dealt(x: np.ndarray, y: np.ndarray, how: str, cohorts: int) -> list[dict[str, Any]]:
-    """The rows to cohorts: at random, sorted by class, or nearly all to one."""
-    random = np.random.default_rng(4)
-    order = np.argsort(y, kind="stable") if how == "sorted" else random.permutation(len(y))
-    ends = np.round(np.arange(1, cohorts) / cohorts * len(y)).astype(int)
-    if how == "unequal":  # all but the first have as few as may take part
-        ends = len(y) - 12 * np.arange(cohorts - 1, 0, -1)
-    return [cells_of(x[rows], y[rows].astype(str)) for rows in np.split(order, ends)]
+def dealt(x: np.ndarray, y: np.ndarray, cohorts: int) -> list[dict[str, Any]]:
+    """The rows to cohorts at random."""
+    order = np.random.default_rng(4).permutation(len(y))
+    return [cells_of(x[rows], y[rows].astype(str)) for rows in np.array_split(order, cohorts)]
 
 
 def test_the_penalty_is_that_of_the_least_log_loss_in_the_folds_left_out() -> None:
     x, y = load_breast_cancer(return_X_y=True)
     x = x[:, :8]
     plan = plan_of(METHOD, schema_of(8, "0|1"), 4, validation_folds=3)
-    parts = dealt(x, y, "random", 4)
+    parts = dealt(x, y, 4)
     path = tables_of(plan, parts)["path"]
     assert len(path["penalty"]) == 8 and path["chosen"].sum() == 1
     assert path["error"][path["chosen"]] == path["error"].min()
-    from models import table_of
-
     tables = [table_of(part, plan) for part in parts]
     pooled, classes, folds = (
         np.concatenate([getattr(table, name) for table in tables]) for name in ("values", "classes", "folds")
@@ -67,43 +54,30 @@ def test_the_penalty_is_that_of_the_least_log_loss_in_the_folds_left_out() -> No
 
 
 def test_without_a_penalty_it_is_maximum_likelihood_with_standard_errors() -> None:
-    """Of few cases, and in the columns' own units; tests/oracles has more of them."""
+    """Of few cases, and in the columns' own units; the first value of a category is the reference."""
     random = np.random.default_rng(6)
     x = random.normal(size=(4000, 3)) * [1, 1e-3, 1e4] + [0, 5, -1e6]
-    risk = (x - x.mean(axis=0)) / x.std(axis=0) @ [1.0, -0.5, 0.2] + random.logistic(size=4000)
+    word, (z, deviation) = random.choice(["a", "b", "c"], 4000), standardised(x)
+    risk = z @ [1.0, -0.5, 0.2] + (word == "b") + random.logistic(size=4000)
     y = (risk > np.quantile(risk, 0.98)).astype(int)
-    plan = plan_of(METHOD, schema_of(3, "0|1"), 3, penalties=(0.0,), validation_folds=2)
-    lines = coefficient_table(plan, dealt(x, y, "sorted", 3))
-    z, deviation = standardised(x)
-    right = sm.Logit(y, sm.add_constant(z)).fit(disp=0, tol=1e-14, maxiter=100)
-    for line, b, se, p, scale in zip(
-        lines[1:], right.params[1:], right.bse[1:], right.pvalues[1:], deviation, strict=True
-    ):
-        assert float(line["coefficient of 1"]) * scale == pytest.approx(b, rel=1e-8)
-        assert float(line["standard error"]) * scale == pytest.approx(se, rel=1e-8)
-        assert float(line["z"]) == pytest.approx(b / se, rel=1e-8)
-        assert float(line["P"]) == pytest.approx(p, rel=1e-6, abs=1e-300)
-    zero = np.append(1.0, -x.mean(axis=0) / deviation)
-    assert float(lines[0]["standard error"]) == pytest.approx(
-        np.sqrt(zero @ right.cov_params() @ zero), rel=1e-7
-    )
-
-
-def test_the_first_value_of_a_category_is_the_reference_without_a_penalty() -> None:
-    random = np.random.default_rng(7)
-    word = random.choice(["a", "b", "c"], 900)
-    x = random.normal(size=900)
-    y = (x + (word == "b") + random.logistic(size=900) > 0).astype(int)
     words = Column("w", "category", encoding="one-hot", levels=("a", "b", "c"))
-    plan = plan_of(METHOD, schema_of(1, "0|1", words), 3, penalties=(0.0,), validation_folds=2)
-    parts = [{"x0": x[k::3], "w": word[k::3], "y": y[k::3].astype(str)} for k in range(3)]
-    lines = {line["name"]: line for line in coefficient_table(plan, parts)}
-    design = np.column_stack([np.ones(900), x, word == "b", word == "c"]).astype(float)
+    plan = plan_of(METHOD, schema_of(3, "0|1", words), 3, penalties=(0.0,), validation_folds=2)
+    cells = cells_of(x, y.astype(str)) | {"w": word}
+    parts = [{name: column[k::3] for name, column in cells.items()} for k in range(3)]
+    first, *lines = coefficient_table(plan, parts)
+    design = np.column_stack([np.ones(4000), z, word == "b", word == "c"]).astype(float)
     right = sm.Logit(y, design).fit(disp=0, tol=1e-14, maxiter=100)
-    for name, b, se in zip(["x0", "w=b", "w=c"], right.params[1:], right.bse[1:], strict=True):
-        assert float(lines[name]["coefficient of 1"]) == pytest.approx(b, rel=1e-8)
-        assert float(lines[name]["standard error"]) == pytest.approx(se, rel=1e-8)
-    assert float(lines["w=a"]["coefficient of 1"]) == 0
+    of = {line["name"]: line for line in lines}
+    wanted = zip(right.params[1:], right.bse[1:], right.pvalues[1:], [*deviation, 1, 1], strict=True)
+    for name, (b, se, p, scale) in zip(["x0", "x1", "x2", "w=b", "w=c"], wanted, strict=True):
+        assert float(of[name]["coefficient of 1"]) * scale == pytest.approx(b, rel=1e-8)
+        assert float(of[name]["standard error"]) * scale == pytest.approx(se, rel=1e-8)
+        assert float(of[name]["z"]) == pytest.approx(b / se, rel=1e-8)
+        assert float(of[name]["P"]) == pytest.approx(p, rel=1e-6, abs=1e-300)
+    assert float(of["w=a"]["coefficient of 1"]) == 0
+    zero = np.concatenate([[1.0], -x.mean(axis=0) / deviation, [0.0, 0.0]])
+    error = np.sqrt(zero @ right.cov_params() @ zero)
+    assert float(first["standard error"]) == pytest.approx(error, rel=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -114,25 +88,13 @@ def test_of_several_classes_without_a_penalty_scores_have_no_part_in_common(seed
     score = random.normal(size=(600, 4)) * 2 + standardised(x)[0] @ random.normal(size=(5, 4))
     y = score.argmax(axis=1)
     plan = plan_of(METHOD, schema_of(5, "0|1|2|3"), 20, penalties=(0.0,), validation_folds=3)
-    found = fit(plan, dealt(x, y, "random", 20))
+    found = fit(plan, dealt(x, y, 20))
     assert np.abs(coefficients(found).sum(axis=1)).max() < 1e-9
     z = standardised(x)[0]
     right = LogisticRegression(C=np.inf, tol=1e-13, max_iter=10_000, solver="newton-cg").fit(z, y)
     own = coefficients(found).T * standardised(x)[1]
     wanted = right.coef_ - right.coef_.mean(axis=0)
     assert np.abs(own - wanted).max() <= 1e-7 * np.abs(wanted).max()
-
-
-def test_classes_that_can_be_told_apart_are_refused_without_a_penalty_only() -> None:
-    x = np.linspace(-1, 1, 300)[:, None]
-    y = (x[:, 0] > 0).astype(int)
-    parts = dealt(x, y, "random", 3)
-    separated = plan_of(METHOD, schema_of(1, "0|1"), 3, penalties=(0.0,), validation_folds=2)
-    with pytest.raises(Refuse, match="no maximum of the likelihood was found at the penalty 0"):
-        fit(separated, parts)
-    found = fit(plan_of(METHOD, schema_of(1, "0|1"), 3, penalties=(1e-6,), validation_folds=2), parts)
-    right = wanted(x, y, 1e-6)
-    assert coefficients(found)[0, 0] * x.std() == pytest.approx(right.coef_[0, 0], rel=1e-8)
 
 
 def test_columns_that_determine_one_another_are_refused_without_a_penalty() -> None:
@@ -142,12 +104,4 @@ def test_columns_that_determine_one_another_are_refused_without_a_penalty() -> N
     y = (x[:, 0] + random.logistic(size=600) > 0).astype(int)
     plan = plan_of(METHOD, schema_of(3, "0|1"), 3, penalties=(0.0,), validation_folds=2)
     with pytest.raises(Refuse, match="determine one another"):
-        fit(plan, dealt(x, y, "random", 3))
-
-
-def test_too_many_columns_for_one_share_are_refused_before_they_are_asked_for() -> None:
-    x = np.random.default_rng(3).normal(size=(6200, 600))
-    y = (x[:, 0] > 0).astype(int)
-    plan = plan_of(METHOD, schema_of(600, "0|1"), 3, validation_folds=20)
-    with pytest.raises(Refuse, match="make shares of"):
-        fit(plan, dealt(x, y, "random", 3))
+        fit(plan, dealt(x, y, 3))

@@ -23,9 +23,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import unpooled
+from unpooled.algorithms.learning.questions import MOST_COLUMNS, SumProducts
 from unpooled.algorithms.learning.reading import Examples
 from unpooled.algorithms.learning.solve import LOG_ODDS
 from unpooled.algorithms.learning.stored import error_without, refitted
+from unpooled.algorithms.learning.wide_questions import ProjectColumns, SumWithOutcome
 from unpooled.encoder import Encoder
 from unpooled.errors import DataProblem
 from unpooled.kernels.coordinates import descend
@@ -305,3 +307,25 @@ def test_sums_of_other_columns_are_not_added() -> None:
         refitted(contents, with_frequency)
     with pytest.raises(ValueError, match="want unpooled/sums 1"):
         refitted([{"format": "unpooled/model", "version": 1}], plan)
+
+
+# Of more columns than products are asked for: tests/oracles has how they fit
+
+
+def with_levels(features: int, outcome: str, levels: int) -> list[Column]:
+    """Features, and a category of so many levels, of which the first three occur."""
+    words = tuple(f"w{k:04}" for k in range(levels))
+    return models.schema_of(features, outcome, Column("ward", "category", "", "one-hot", words))
+
+
+def test_what_is_asked_of_a_plan_follows_from_its_schema() -> None:
+    wide, narrow = (models.plan_of("ridge", with_levels(2, "number", n), 3) for n in (MOST_COLUMNS, 3))
+    design = {plan: SumProducts.widest(plan) for plan in (wide, narrow)}
+    assert SumWithOutcome(design[wide]).agrees(wide) and not SumWithOutcome(design[narrow]).agrees(narrow)
+    assert not design[wide].agrees(wide) and design[narrow].agrees(narrow)
+    assert not ProjectColumns.foreseen(narrow, None).questions
+
+
+def test_sums_cannot_be_had_of_so_many_columns() -> None:
+    with pytest.raises(PlanError, match="products are not asked for"):
+        models.plan_of("ridge", with_levels(2, "number", MOST_COLUMNS), 4, files=("model", "sums"))

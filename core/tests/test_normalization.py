@@ -86,13 +86,6 @@ def test_a_feature_that_no_sum_can_hold_is_named(method: str) -> None:
     assert caught.value.quantity and "feature" not in caught.value.quantity
 
 
-def test_what_one_cohort_of_three_lacks_is_refused() -> None:
-    parts = evenly(loaded("iris"), 3)
-    parts[2][:, 1] = np.nan
-    with pytest.raises(Refuse, match="values of feature 1"):
-        fit("z-score", parts)
-
-
 @pytest.mark.parametrize(
     ("changes", "field"),
     [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ from unpooled.algorithms.shared.groups import COMPLETE
 from unpooled.algorithms.shared.standardise import Mean
 from unpooled.cohort import ArrayCohort, Samples
 from unpooled.errors import Refuse
-from unpooled.genotype_model import terms_of
+from unpooled.genotype_model import ADDITIVE, terms_of
 from unpooled.panel import Panel
 from unpooled.plan import Covariate, Plan, PlanError
 from unpooled.protocol import codec
@@ -47,19 +47,26 @@ SEVERAL = {
 }
 
 
-@pytest.mark.parametrize("name", SEVERAL)
-def test_each_has_the_results_of_a_study_of_its_own_to_the_last_bit(name: str) -> None:
-    small = SEVERAL[name]()
-    found = run(small.plan, small.panel, small.cohorts)
-    for place, plan in enumerate(small.plan.each):
-        cohorts = [of_phenotype(cohort, place) for cohort in small.cohorts]
-        alone = run(plan, small.panel, cohorts)
-        own = tables_of(small.plan, found, plan.phenotype)
+def together_and_alone(
+    plan: Plan, panel: Panel, cohorts: Sequence[ArrayCohort]
+) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Each column of each phenotype's results: its name, as it is in one study, and in one of its own."""
+    found = run(plan, panel, cohorts)
+    for place, one in enumerate(plan.each):
+        alone = run(one, panel, [of_phenotype(cohort, place) for cohort in cohorts])
+        own = tables_of(plan, found, one.phenotype)
         assert own.keys() == alone.keys()
         for table, columns in alone.items():
             assert own[table].keys() == columns.keys()
             for column, values in columns.items():
-                assert own[table][column].tobytes() == values.tobytes(), (plan.phenotype, table, column)
+                yield f"{one.phenotype}, {table}, {column}", own[table][column], values
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_each_has_the_results_of_a_study_of_its_own_to_the_last_bit(name: str) -> None:
+    small = SEVERAL[name]()
+    for column, own, alone in together_and_alone(small.plan, small.panel, small.cohorts):
+        assert own.tobytes() == alone.tobytes(), column
 
 
 @pytest.mark.parametrize("name", SEVERAL)
@@ -196,14 +203,8 @@ def test_without_covariates_they_are_as_near_as_rounding(missing: str) -> None:
     small = of_variants(
         "linear", phenotypes=("z", "x"), require_pheno=True, covariates=(), missing=missing, files=("glm",)
     )
-    found = run(small.plan, small.panel, small.cohorts)
-    for place, plan in enumerate(small.plan.each):
-        alone = run(plan, small.panel, [of_phenotype(cohort, place) for cohort in small.cohorts])
-        own = tables_of(small.plan, found, plan.phenotype)
-        assert own.keys() == alone.keys()
-        for table, columns in alone.items():
-            for column, values in columns.items():
-                np.testing.assert_allclose(own[table][column], values, rtol=1e-12, err_msg=column)
+    for column, own, alone in together_and_alone(small.plan, small.panel, small.cohorts):
+        np.testing.assert_allclose(own, alone, rtol=1e-12, err_msg=column)
 
 
 @pytest.mark.parametrize(
@@ -226,28 +227,22 @@ def test_questions_about_one_phenotype_keep_their_bytes() -> None:
         assert b"phenotypes" not in questions.encode(question)
 
 
-def test_what_is_wrong_with_one_of_the_same_people_names_it() -> None:
-    small = of_variants("linear", phenotypes=("z",), require_pheno=True, files=("assoc",))
+@pytest.mark.parametrize(
+    ("test", "changes", "said"),
+    [
+        ("linear", {"require_pheno": True, "files": ("assoc",)}, "z: the same value for everybody"),
+        ("chi-square", {}, "z: there are no controls in the pool"),
+    ],
+)
+def test_what_is_wrong_with_one_names_it(test: str, changes: dict[str, Any], said: str) -> None:
+    """Whoever has the second phenotype has the same: of no use to a test."""
+    small = of_variants(test, phenotypes=("z",), **changes)
     cohorts = []
     for cohort in small.cohorts:
         same = np.where(np.isnan(cohort.samples.phenotype), np.nan, 1.0)
-        cohorts.append(
-            dataclasses.replace(cohort, samples=dataclasses.replace(cohort.samples, further=(same,)))
-        )
-    with pytest.raises(Refuse, match=r"^z: the same value for everybody") as refused:
-        run(small.plan, small.panel, cohorts)
-    assert refused.value.field == "phenotypes"
-
-
-def test_what_is_wrong_with_one_names_it() -> None:
-    """Nobody in the pool has the second phenotype in a way that a test can use."""
-    small = of_variants("chi-square", phenotypes=("z",))
-    cohorts = []
-    for cohort in small.cohorts:
-        cases = np.where(np.isnan(cohort.samples.phenotype), np.nan, 1.0)
-        samples = dataclasses.replace(cohort.samples, further=(cases,))
+        samples = dataclasses.replace(cohort.samples, further=(same,))
         cohorts.append(dataclasses.replace(cohort, samples=samples))
-    with pytest.raises(Refuse, match=r"^z: there are no controls in the pool") as refused:
+    with pytest.raises(Refuse, match=f"^{said}") as refused:
         run(small.plan, small.panel, cohorts)
     assert refused.value.field == "phenotypes"
 
@@ -384,3 +379,56 @@ def test_without_the_others_nobody_is_apart() -> None:
     question = CountApart(2, "quantitative")
     assert question.agrees(plan) and not question.agrees(plan_of("case/control", 2))
     assert not question.local(cohorts[0])["apart"].any()
+
+
+# Random studies of phenotypes of the same people
+
+
+CHROMOSOMES = (1, 22, 23, 24, 26)
+MANY = Panel.of([(code, 1 + k, b"rs%d_%d" % (code, k), b"A", b"G") for code in CHROMOSOMES for k in range(4)])
+
+
+def drawn(random: np.random.Generator) -> tuple[Plan, list[ArrayCohort]]:
+    """A plan, and three cohorts: phenotypes of any size, far from 0, some of them tied or rare."""
+    phenotypes, covariates = random.integers(2, 6), random.integers(1, 10)
+    plan = Plan(
+        "linear",
+        "p0",
+        3,
+        bytes(32),
+        trait="quantitative",
+        phenotypes=tuple(f"p{k}" for k in range(1, phenotypes)),
+        require_pheno=True,
+        covariates=tuple(Covariate(f"c{k}") for k in range(covariates)),
+        genotype_model=str(random.choice([ADDITIVE, "dominant", "genotypic"])),
+        missing=str(random.choice(["exact", "mean"])),
+        files=("assoc", "glm", "frq", "lmiss", "hwe"),
+        nonfounders=bool(random.integers(2)),
+        geno=float(random.choice([1, 0.1])),
+        maf=float(random.choice([0, 0.05])),
+    )
+    return plan, [cohort_drawn(random, phenotypes, covariates) for _ in range(3)]
+
+
+def cohort_drawn(random: np.random.Generator, phenotypes: int, covariates: int) -> ArrayCohort:
+    people, number = int(random.choice([20, 60])), np.arange(phenotypes)[:, None]
+    values = random.normal(size=(phenotypes, people))
+    values[1::3] = values[1::3] > 1  # rare
+    values[2::3] = np.round(values[2::3])  # tied
+    values = np.ldexp(values + 1e3 * number[::-1], 60 * (number - 1))
+    values[random.random(values.shape) < 0.05] = np.nan
+    copies = random.binomial(2, random.uniform(0, 0.6, len(MANY))[:, None], (len(MANY), people))
+    copies[random.random(copies.shape) < 0.05] = -1
+    known = random.normal(1e4, 1, (people, covariates))
+    known[random.random(known.shape) < 0.01] = np.nan
+    sex, founder = random.integers(0, 3, people).astype(np.uint8), random.random(people) < 0.9
+    samples = Samples(values[0], sex, founder, np.ones(people, bool), known, further=tuple(values[1:]))
+    return ArrayCohort(samples, copies.astype(np.int8), random.random(len(MANY)) < 0.5)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_together_each_is_as_alone_to_the_last_bit(seed: int) -> None:
+    plan, cohorts = drawn(np.random.default_rng(seed))
+    whole = [required(each, plan) for each in cohorts]
+    for column, own, alone in together_and_alone(plan, MANY, whole):
+        assert own.tobytes() == alone.tobytes(), column

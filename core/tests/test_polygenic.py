@@ -14,15 +14,12 @@ from sklearn.linear_model import LinearRegression
 from unpooled.algorithms import check
 from unpooled.algorithms.polygenic import procedure
 from unpooled.algorithms.polygenic.people import groups, key_of
-from unpooled.algorithms.polygenic.procedure import TOLERANCE
 from unpooled.algorithms.polygenic.questions import Project, SumWithAlleles
 from unpooled.algorithms.polygenic.result import FIT, PATH, Performance, columns_of, write_performance
 from unpooled.algorithms.shared.genotype_products import scores_of
-from unpooled.algorithms.shared.gradients import Gradients
-from unpooled.cohort import ArrayCohort, Samples
+from unpooled.cohort import Samples
 from unpooled.errors import Refuse, UnpooledError
 from unpooled.formats.scoring_file import ScoringFile, write_scoring_file
-from unpooled.kernels.scores import add_scores
 from unpooled.plan import PlanError
 from unpooled.question import Arrays
 from unpooled.run import run_alone
@@ -76,24 +73,6 @@ def test_the_largest_share_is_chosen_by_the_least_error() -> None:
     assert (np.diff(path["share"]) > 0).all()
 
 
-def test_conjugate_gradients_of_several_shifts() -> None:
-    random = np.random.default_rng(3)
-    x = random.normal(size=(300, 500)) * random.gamma(0.5, size=500)
-    a, b = x.T @ x, x.T @ random.normal(size=300)
-    shifts = np.array([50.0, 300.0, 3000.0])
-    found = Gradients.begin(shifts, b, TOLERANCE)
-    for _ in range(150):
-        if found.has_ended:
-            break
-        found = found.advance(a @ found.direction)
-    assert found.has_ended
-    for solution, shift in zip(found.solutions, shifts, strict=True):
-        left = b - a @ solution - shift * solution
-        assert np.linalg.norm(left) <= 2 * TOLERANCE * np.linalg.norm(b)
-        wanted = np.linalg.solve(a + shift * np.eye(500), b)
-        np.testing.assert_allclose(solution, wanted, rtol=0, atol=1e-5 * np.abs(wanted).max())
-
-
 @pytest.mark.parametrize("phenotype", [0, 5])
 def test_mice(phenotype: int) -> None:
     """R² to 1e-6 of the direct solution, within 70 rounds (`gemma-doc`: 1,410 and 1,580 mice)."""
@@ -112,22 +91,6 @@ def test_mice(phenotype: int) -> None:
         score = x[left_out] @ (centred.T @ dual)
         assert r_squared == pytest.approx(np.corrcoef(score, y[left_out])[0, 1] ** 2, abs=1e-6)
     assert 0.2 < path["r_squared"].max() < 0.65
-
-
-@pytest.mark.parametrize("sums", [1, 2, 7])
-@pytest.mark.parametrize(("people", "variants"), [(1, 1), (31, 5), (32, 4), (33, 7), (5000, 9)])
-def test_the_kernel_of_scores(people: int, variants: int, sums: int) -> None:
-    random = np.random.default_rng(people + variants)
-    copies = random.integers(-1, 3, (variants, people)).astype(np.int8)
-    swapped, mean = random.random(variants) < 0.5, random.uniform(0, 2, variants)
-    weights, out = random.normal(size=(variants, sums)), random.normal(size=(people, sums))
-    x = np.where(copies < 0, 0, copies - mean[:, None])
-    wanted = out + x.T @ weights
-    everyone = np.ones(people, bool)
-    samples = Samples(np.ones(people), np.ones(people, np.uint8), everyone, everyone, np.zeros((people, 0)))
-    packed = ArrayCohort(samples, copies, swapped).packed(slice(0, variants))
-    add_scores(packed.words, packed.swapped, mean, weights, out)
-    np.testing.assert_allclose(out, wanted, rtol=1e-12, atol=1e-12)
 
 
 def test_no_sum_is_of_few_carriers() -> None:

@@ -104,7 +104,6 @@ def level(people: int, cohorts: int = COHORTS) -> np.ndarray:
     return ((place < people) & (cohort < cohorts)).astype(float)
 
 
-FIELDS = {field.name for field in dataclasses.fields(Plan)} | set(options._called)
 SITE = (Covariate("site", ("a", "b")),)
 A, B = NUMBERS.T
 REFUSALS: dict[str, tuple[str, str, Callable[..., None], tuple[Any, ...], dict[str, Any]]] = {
@@ -251,9 +250,14 @@ def refused(name: str) -> tuple[Refuse, str]:
 once = functools.cache(refused)
 
 
+def fields() -> set[str]:
+    """All that a plan has, also by the methods that were loaded on the way."""
+    return {field.name for field in dataclasses.fields(Plan)} | set(options._called)
+
+
 def plain(error: Refuse) -> None:
     """The field is declared, and the sentences are for people."""
-    assert error.field in FIELDS
+    assert error.field in fields()
     assert str(error) == f"{error.reason}. {error.remedy}"
     assert error.remedy[0].isupper() and error.remedy.endswith(".") and not error.reason.endswith(".")
     assert "--" not in str(error) and "_" not in str(error)
@@ -314,7 +318,7 @@ def test_a_problem_of_a_cohort_has_message_and_remedy(problem: Problem) -> None:
     """The cohort itself is named by whoever shows it."""
     assert problem.message.endswith(".") and problem.remedy.endswith(".")
     assert "--" not in problem.message + problem.remedy
-    assert not problem.field or problem.field in FIELDS
+    assert not problem.field or problem.field in fields()
     assert Problem.of(problem.value) is problem
     assert Problem.of("another") is None
 

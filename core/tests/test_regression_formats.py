@@ -7,9 +7,8 @@ import io
 from dataclasses import replace
 
 import numpy as np
-import pytest
 import yaml
-from pooled import GENERATED, quantities
+from pooled import quantities
 
 from unpooled.algorithms import ALGORITHMS
 from unpooled.formats.regression_report import file_name
@@ -29,27 +28,6 @@ def test_people_of_unknown_sex_stay_where_few_must_not_show() -> None:
     s = pooled.samples
     inside = ~np.isnan(s.phenotype) & ~np.isnan(s.covariates).any(axis=1)
     assert counts == {"exact": {int((inside & (s.sex > 0)).sum())}, "mean": {int(inside.sum())}}
-
-
-@pytest.mark.parametrize("test", ["linear", "logistic"])
-def test_ssf(test: str) -> None:
-    pooled = GENERATED[test](3, each=10)
-    ours, _ = pooled.study(files=("ssf",))
-    text = gzip.decompress(ours["ssf"]).decode()
-    header, *lines = (line.split("\t") for line in text.splitlines())
-    effect = "beta" if test == "linear" else "odds_ratio"
-    assert header == [
-        "chromosome", "base_pair_location", "effect_allele", "other_allele", effect, "standard_error",
-        "effect_allele_frequency", "p_value", "variant_id", "rsid", "n",
-    ]  # fmt: skip
-    assert len(lines) > 30
-    for line in lines:
-        assert 1 <= int(line[0]) <= 25 and int(line[1]) > 0
-        assert set(line[2] + line[3]) <= set("ACGT")
-        assert 0 < float(line[6]) <= 1 and 0 <= float(line[7]) <= 1
-        assert all(np.isfinite(float(x)) for x in line[4:8])
-    places = [(int(line[0]), int(line[1])) for line in lines]
-    assert places == sorted(places) and {place[0] for place in places} == {1, 22, 23, 24, 25}
 
 
 def test_ssf_has_ids_in_its_own_signs() -> None:

@@ -94,35 +94,27 @@ def test_limits_are_read_and_travel() -> None:
     assert Column.from_json({"name": "age", "low": 0, "high": None}) == Column("age", low=0.0)
 
 
-@pytest.mark.parametrize(
-    ("line", "complaint"),
-    [
-        ("age,number,120,0", "want numbers, the lowest value first, not 120 to 0"),
-        ("age,number,nan,", "want numbers"),
-        ("age,number,0,inf", "want numbers"),
-        ("age,number,none,", "none under low: want a number, or nothing"),
-        ("age,text,0,", "only numbers have a lowest and a highest value"),
-    ],
-)
-def test_what_is_wrong_with_a_limit(line: str, complaint: str) -> None:
-    with pytest.raises(DataProblem, match=complaint) as told:
-        read_schema(f"name,type,low,high\n{line}\n", "s.csv")
-    assert "s.csv:2" in str(told.value)
+LIMITS, ROLES = "name,type,low,high", "name,type,role,values"
 
 
 @pytest.mark.parametrize(
-    ("line", "complaint"),
+    ("header", "line", "complaint"),
     [
-        ("d,text,outcome,", "an outcome is a number, or a category"),
-        ("d,category,outcome,", "an outcome of classes needs its 2 to 20 values"),
-        ("d,category,outcome,yes", "an outcome of classes needs its 2 to 20 values"),
-        ("d,category,outcome,12", "an outcome has no encoding: want its values only"),
-        ("d,number,target,", "want the role feature, outcome, patient, ignored"),
+        (LIMITS, "age,number,120,0", "want numbers, the lowest value first, not 120 to 0"),
+        (LIMITS, "age,number,nan,", "want numbers"),
+        (LIMITS, "age,number,0,inf", "want numbers"),
+        (LIMITS, "age,number,none,", "none under low: want a number, or nothing"),
+        (LIMITS, "age,text,0,", "only numbers have a lowest and a highest value"),
+        (ROLES, "d,text,outcome,", "an outcome is a number, or a category"),
+        (ROLES, "d,category,outcome,", "an outcome of classes needs its 2 to 20 values"),
+        (ROLES, "d,category,outcome,yes", "an outcome of classes needs its 2 to 20 values"),
+        (ROLES, "d,category,outcome,12", "an outcome has no encoding: want its values only"),
+        (ROLES, "d,number,target,", "want the role feature, outcome, patient, ignored"),
     ],
 )
-def test_what_is_wrong_with_a_role(line: str, complaint: str) -> None:
+def test_what_is_wrong_with_a_limit_or_a_role(header: str, line: str, complaint: str) -> None:
     with pytest.raises(DataProblem, match=complaint) as told:
-        read_schema(f"name,type,role,values\n{line}\n", "s.csv")
+        read_schema(f"{header}\n{line}\n", "s.csv")
     assert "s.csv:2" in str(told.value)
 
 

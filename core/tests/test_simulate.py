@@ -1,4 +1,4 @@
-"""The simulated files: right by themselves, by the panel's rules, and by PLINK."""
+"""The simulated files, by themselves and by PLINK; tests/oracles has studies of them beside the pool."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unpooled.agreement import Agreement, align, reconcile
 from unpooled.errors import UnpooledError
-from unpooled.panel import Panel
 from unpooled.simulate import genotypes, simulate
 from unpooled.simulate.genotypes import Thresholds, WordStream
 
@@ -34,8 +32,6 @@ ODD: dict[str, Any] = {
     "covariates": 3,
     "sex_chromosomes": True,
 }
-CODES = {str(i): i for i in range(27)} | {"X": 23, "Y": 24, "XY": 25, "MT": 26}
-COPIES_OF_A1 = np.array([2, -1, 1, 0])
 
 
 @dataclass
@@ -53,16 +49,6 @@ class Files:
         raw = np.fromfile(prefix.with_suffix(".bed"), dtype=np.uint8)
         assert raw[:3].tobytes() == b"\x6c\x1b\x01"
         return cls(bim, fam, genotypes.unpack(raw[3:].reshape(len(bim), -1), len(fam)))
-
-    def panel(self) -> tuple[Panel, np.ndarray, np.ndarray]:
-        """The file's list in canonical order, the row of each entry, and whether its A1 comes first."""
-        rows = [
-            (CODES[chrom.removeprefix("chr")], int(position), name.encode(), a1.encode(), a2.encode())
-            for chrom, name, _, position, a1, a2 in self.bim
-        ]
-        order = [i for i in sorted(range(len(rows)), key=lambda i: (rows[i][:3], i)) if rows[i][1] >= 0]
-        first = np.array([rows[i][3] <= rows[i][4] for i in order])
-        return Panel.of([rows[i] for i in order]), np.array(order), first
 
 
 @pytest.fixture(scope="module")
@@ -88,56 +74,6 @@ def truth(odd: Path) -> dict[str, Any]:
     return content
 
 
-def remarked(agreement: Agreement, kept: bool, words: str = "") -> set[str]:
-    """IDs of the variants with such a remark."""
-    chosen = (remark for remark in agreement.remarks if remark.kept == kept and words in remark.text)
-    return {name.decode() for remark in chosen for name in remark.variants.name.tolist()}
-
-
-def test_the_panel_rules_keep_what_the_pooled_file_has(
-    cohorts: list[Files], pooled: Files, truth: dict[str, Any]
-) -> None:
-    agreement = reconcile({f"cohort{k}": files.panel()[0] for k, files in enumerate(cohorts, start=1)})
-    panel = agreement.panel
-    places = zip(panel.chromosome.tolist(), panel.position.tolist(), panel.name.tolist(), strict=True)
-    kept = [(chromosome, position, name.decode()) for chromosome, position, name in places]
-    assert kept == [(CODES[row[0]], int(row[3]), row[1]) for row in pooled.bim]
-    pairs = [tuple(allele.decode() for allele in panel.pair(i)) for i in range(len(panel))]
-    assert pairs == [tuple(sorted(row[4:])) for row in pooled.bim]
-
-    why = {entry["id"]: entry["why"] for entry in truth["left_out"]}
-    unseen = {entry["id"] for entry in truth["left_out"] if "below zero" in entry["why"]}
-    assert remarked(agreement, kept=False) == set(why) - unseen
-    flipped = remarked(agreement, kept=True, words="other strand")
-    assert set(truth["oddities"]["flipped"]) <= flipped
-
-
-def test_pooled_genotypes_are_those_of_the_cohorts(cohorts: list[Files], pooled: Files) -> None:
-    target, pooled_rows, pooled_first = pooled.panel()
-    before = 0
-    for files in cohorts:
-        own, rows, first = files.panel()
-        alignment = align(target, own, first)
-        assert (alignment.index >= 0).all()
-        copies = COPIES_OF_A1[files.codes[rows[alignment.index]]]
-        # `copies` of the panel's first allele, both ways round.
-        copies = np.where(alignment.swapped[:, None] & (copies >= 0), 2 - copies, copies)
-        theirs = COPIES_OF_A1[pooled.codes[pooled_rows]]
-        theirs = np.where(~pooled_first[:, None] & (theirs >= 0), 2 - theirs, theirs)
-        np.testing.assert_array_equal(copies, theirs[:, before : before + len(files.fam)])
-        before += len(files.fam)
-    assert before == len(pooled.fam)
-    assert pooled.fam == [row for files in cohorts for row in files.fam]
-
-
-def test_canonical_order_of_the_pooled_file(pooled: Files) -> None:
-    places = [(CODES[row[0]], int(row[3]), row[1].encode()) for row in pooled.bim]
-    assert places == sorted(places)
-    assert max(Counter((c, p) for c, p, _ in places).values()) > 1
-    assert places[0][0] == 0
-    assert {c for c, _, _ in places} >= {23, 24, 25, 26}
-
-
 def test_ties_are_exact_and_pooled_order_is_the_majority(
     cohorts: list[Files], pooled: Files, truth: dict[str, Any]
 ) -> None:
@@ -153,19 +89,6 @@ def test_ties_are_exact_and_pooled_order_is_the_majority(
         orders = Counter(of[name] for of in shown)
         assert len(orders) == 2
         assert tuple(pooled.bim[rows[name]][4:]) == orders.most_common(1)[0][0]
-
-
-def test_order_is_alphabetical_where_files_are_evenly_divided(tmp_path: Path) -> None:
-    simulate(tmp_path, cohorts=2, samples=20, variants=600, oddities=True)
-    first, second, pooled = (
-        {line.split()[1]: line.split()[4:] for line in (tmp_path / f"{name}.bim").read_text().splitlines()}
-        for name in ("cohort1", "cohort2", "pooled")
-    )
-    divided = [
-        name for name in pooled if sorted(first[name]) == sorted(second[name]) and first[name] != second[name]
-    ]
-    assert divided
-    assert all(pooled[name] == sorted(pooled[name]) for name in divided)
 
 
 def test_every_kind_of_oddity_is_there(cohorts: list[Files], pooled: Files, truth: dict[str, Any]) -> None:
@@ -299,17 +222,9 @@ class TestWithPlink:
     def plink(self, prefix: Path, *arguments: str) -> list[dict[str, str]]:
         command = ["plink1.9", "--bfile", str(prefix), "--out", str(prefix), "--silent", *arguments]
         subprocess.run(command, check=True, capture_output=True)  # a fixed program on our files
-        suffix = {"--assoc": ".assoc", "--linear": ".assoc.linear", "--freq": ".frq"}[arguments[0]]
+        suffix = {"--assoc": ".assoc", "--linear": ".assoc.linear"}[arguments[0]]
         lines = prefix.with_suffix(suffix).read_text().splitlines()
         return [dict(zip(lines[0].split(), line.split(), strict=True)) for line in lines[1:]]
-
-    def test_every_file_loads(self, odd: Path, cohorts: list[Files]) -> None:
-        for name in ("cohort1", "cohort2", "cohort3", "pooled"):
-            rows = self.plink(odd / name, "--freq")
-            bim = (odd / f"{name}.bim").read_text().splitlines()
-            assert len(rows) == sum(int(line.split()[3]) >= 0 for line in bim)
-        tied = json.loads((odd / "truth.json").read_text())["oddities"]["tied frequencies"]
-        assert {row["MAF"] for row in rows if row["SNP"] in tied} == {"0.5"}
 
     def test_planted_odds_ratios_are_found(self, tmp_path: Path) -> None:
         effects = (2.5, 0.4, 2.0)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from unpooled import yeo_johnson
-from unpooled.kernels.bends import bend_sums
 from unpooled.kernels.columns import BLOCK, exact_moments, moments, within_powers
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -93,22 +92,6 @@ def test_the_transform_about_a_centre(centre: float, power: float) -> None:
     np.testing.assert_allclose(about, (both[:-1] - both[-1]) / slope, rtol=1e-10, atol=1e-13 * size)
     if -3 <= power <= 5:  # beyond, the transform is so flat that digits are lost
         np.testing.assert_allclose(yeo_johnson.inverse(about, centre, power), x, rtol=1e-8, atol=1e-8)
-
-
-@pytest.mark.parametrize("centre", CENTRES)
-@pytest.mark.parametrize("power", [-3.0, 0.0, 0.3, 1.0, 2.0, 2.5])
-def test_sums_of_the_transform_and_its_derivative(centre: float, power: float) -> None:
-    x, step = values(), 1e-5
-    g = yeo_johnson.about(x, centre, power)
-    slope = (yeo_johnson.about(x, centre, power + step) - yeo_johnson.about(x, centre, power - step)) / (
-        2 * step
-    )
-    offsets = yeo_johnson.offsets(x, centre)
-    ((one, two, three, four),) = bend_sums(offsets, centre, np.array([power]), np.array([3]), 2)
-    assert one * 8 == pytest.approx(math.fsum(g), rel=1e-12, abs=1e-11)
-    assert two * 64 == pytest.approx(math.fsum(g * g), rel=1e-13)
-    assert three * 32 == pytest.approx(math.fsum(slope), rel=1e-7)
-    assert four * 256 == pytest.approx(math.fsum(g * slope), rel=1e-7)
 
 
 def test_close_to_a_far_centre_nothing_cancels() -> None:

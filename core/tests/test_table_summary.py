@@ -8,36 +8,28 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from normalizing import plan_of, written
 from sklearn import datasets
 
-from unpooled import run
-from unpooled.algorithms import check, usual
+from unpooled.algorithms import check
 from unpooled.algorithms.tables.summary import QUANTILES, wanted
 from unpooled.cohort import ArrayTable
 from unpooled.errors import Refuse
-from unpooled.panel import Panel
-from unpooled.plan import Plan
+from unpooled.schema import Column
 
-NOBODY = Panel.of([])
 NAMES = [f"q{quantile:g}" for quantile in QUANTILES]
 
 
-def summary(pooled: np.ndarray, titles: list[str], cohorts: int = 3) -> dict[str, bytes]:
+def summary(pooled: np.ndarray, titles: list[str], cohorts: int = 3) -> dict[str, str]:
     """The result files, through the real encodings and masks."""
-    schema = [{"name": "id", "type": "text"}, *({"name": title, "unit": "g/l"} for title in titles)]
-    given = {"test": "summary", "cohorts": cohorts, "compensator_key": "00" * 32, "schema": schema}
-    plan = Plan.from_json(given | usual("summary"))
-    test = check(plan)
-    tables = run.run(plan, NOBODY, [ArrayTable(part) for part in np.array_split(pooled, cohorts)])
-    found = {}
-    for file in plan.files:
-        test.files[file](out := io.BytesIO(), NOBODY, test.columns_for(file, tables), plan)
-        found[test.file_name(file, plan)] = out.getvalue()
-    return found
+    schema = (Column("id", "text"), *(Column(title, unit="g/l") for title in titles))
+    plan = plan_of("summary", 0, cohorts, schema=schema)
+    parts = [ArrayTable(part) for part in np.array_split(pooled, cohorts)]
+    return {check(plan).file_name(file, plan): written(plan, parts, file) for file in plan.files}
 
 
-def frame(files: dict[str, bytes]) -> pd.DataFrame:
-    return pd.read_csv(io.BytesIO(files["summary.tsv"]), sep="\t", na_values=["NA"], keep_default_na=False)
+def frame(files: dict[str, str]) -> pd.DataFrame:
+    return pd.read_csv(io.StringIO(files["summary.tsv"]), sep="\t", na_values=["NA"], keep_default_na=False)
 
 
 def table() -> np.ndarray:
@@ -79,7 +71,7 @@ def test_features_of_few_values_and_none() -> None:
     found = frame(files)
     assert found[NAMES].notna().sum(axis=1).tolist() == [3, 1, 0]
     assert found["mean"].isna().tolist() == [False, False, True]
-    assert files["summary.html"].count(b"<svg") == 2
+    assert files["summary.html"].count("<svg") == 2
     pooled[:9, 2] = 1
     with pytest.raises(Refuse, match="at least 10 values of none"):
         summary(pooled, ["all", "half", "none"])
@@ -89,7 +81,7 @@ def test_the_page_has_a_picture_of_each_column() -> None:
     pooled = np.column_stack(
         [table()[:, 0], np.full(1138, 7.0), *np.array([[1e308, -1e308] * 569, [5e-324, 0.0] * 569])]
     )
-    page = summary(pooled, ["<b>radius</b> & co", "constant", "huge", "tiny"])["summary.html"].decode()
+    page = summary(pooled, ["<b>radius</b> & co", "constant", "huge", "tiny"])["summary.html"]
     root = ElementTree.fromstring(page.removeprefix("<!doctype html>\n"))  # noqa: S314  # our own
     rows = root.findall(".//tbody/tr")
     assert [row[0].text for row in rows][:2] == ["<b>radius</b> & co (g/l)", "constant (g/l)"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import collections
+
 import numpy as np
 import pytest
 from asking import followed
 from normalizing import NOBODY, evenly, fit, plan_of
 
-from unpooled.algorithms import check
+from unpooled.algorithms import check, questions_of
 from unpooled.algorithms.tables.bracket import ASKED, START, Brackets
 from unpooled.cohort import ArrayTable
 from unpooled.errors import Refuse
@@ -59,3 +61,19 @@ def test_the_search_stops_where_signs_are_unknown() -> None:
         asked = brackets.questions()
         brackets = brackets.narrowed((asked < 20).astype(np.int8))
     assert brackets.edge[0] and 20 - 1e-6 < brackets.found[0] < 20
+
+
+@pytest.mark.parametrize("opens", [BITS, SUMS])
+@pytest.mark.parametrize("scale", [1e-290, 1e-300, 3e-308, 1e-310, 5e-324])
+def test_tiny_values_take_no_more_rounds_than_were_agreed_to(scale: float, opens: str) -> None:
+    """The search asks no more often than a cohort's book allows, however small the values are."""
+    random = np.random.default_rng(5)
+    tables = []
+    for rows in (50, 70, 90):
+        values = -random.exponential(3, rows) * scale
+        values[random.random(rows) < 0.03] = np.nan
+        tables.append(ArrayTable(values[:, None]))
+    plan = plan_of("yeo-johnson", 1, len(tables), opens=opens)
+    asked = collections.Counter(map(type, followed(plan, NOBODY, tables).questions))
+    for kind in questions_of(plan):
+        assert asked[kind] <= kind.foreseen(plan, None).rounds, kind.title

@@ -12,7 +12,7 @@ MICE = ("--chr-set", 19, "--allow-no-sex", "--nonfounders", "--min-samples", 20,
 FILES = ("assoc", "frq", "lmiss", "hwe")
 
 
-def test_pgens_among_beds_give_the_same_bytes(
+def test_pgen_vcf_and_bgen_among_beds_give_the_same_bytes(
     few: Path,
     split: Callable[..., list[Path]],
     plink: Callable[..., str],
@@ -20,42 +20,19 @@ def test_pgens_among_beds_give_the_same_bytes(
     rehearse: Rehearse,
     tmp_path: Path,
 ) -> None:
-    bed, *rest = split(few, (4, 3, 3), tmp_path, "--chr-set", "19")
-    pfiles: list[object] = []
-    for part in rest:
-        # Other names, so that nothing can be read from the .bed by mistake.
-        prefix = tmp_path / f"{part.name}-2"
-        plink2("--bfile", part, "--chr-set", 19, "--make-pgen", "--out", prefix)
-        pfiles += ["--pfile", prefix]
-    plink(
-        "--bfile", few, *MICE[:4], "--assoc", "--freq", "--missing", "--hardy", "--out", tmp_path / "pooled"
-    )
-    said = rehearse("--bfile", bed, *pfiles, *MICE, "--out", tmp_path / "ours").stdout
-    assert said
-    for file in FILES:
-        ours, pooled = (Path(f"{tmp_path}/{name}.{file}").read_bytes() for name in ("ours", "pooled"))
-        assert ours == pooled, file
-
-
-def test_vcf_and_bgen_among_beds_give_the_same_bytes(
-    few: Path,
-    split: Callable[..., list[Path]],
-    plink: Callable[..., str],
-    plink2: Callable[..., str],
-    rehearse: Rehearse,
-    tmp_path: Path,
-) -> None:
-    bed, in_vcf, in_bgen = split(few, (4, 3, 3), tmp_path, "--chr-set", "19")
-    vcf, bgen = tmp_path / "v.vcf.gz", tmp_path / "g.bgen"
+    bed, in_pgen, in_vcf, in_bgen = split(few, (4, 3, 3, 3), tmp_path, "--chr-set", "19")
+    # Other names, so that nothing can be read from the .bed by mistake.
+    pgen, vcf, bgen = tmp_path / "p", tmp_path / "v.vcf.gz", tmp_path / "g.bgen"
     exported = ("--chr-set", 19, "--export")
+    plink2("--bfile", in_pgen, "--chr-set", 19, "--make-pgen", "--out", pgen)
     plink2("--bfile", in_vcf, *exported, "vcf", "bgz", "id-paste=iid", "--out", tmp_path / "v")
     plink2("--bfile", in_bgen, *exported, "bgen-1.2", "bits=8", "ref-first", "--out", tmp_path / "g")
     plink(
         "--bfile", few, *MICE[:4], "--assoc", "--freq", "--missing", "--hardy", "--out", tmp_path / "pooled"
     )
-    genotypes = ("--bfile", bed, "--vcf", vcf, "--bgen", bgen, "--sample", tmp_path / "g.sample")
-    people = ("--psam", f"{in_vcf}.fam", "--psam", f"{in_bgen}.fam", "--copies", tmp_path / "copies")
-    rehearse(*genotypes, *people, *MICE, "--out", tmp_path / "ours")
+    genotypes = ("--bfile", bed, "--pfile", pgen, "--vcf", vcf, "--bgen", bgen)
+    people = ("--sample", tmp_path / "g.sample", "--psam", f"{in_vcf}.fam", "--psam", f"{in_bgen}.fam")
+    rehearse(*genotypes, *people, *MICE, "--copies", tmp_path / "copies", "--out", tmp_path / "ours")
     for file in FILES:
         ours, pooled = (Path(f"{tmp_path}/{name}.{file}").read_bytes() for name in ("ours", "pooled"))
         assert ours == pooled, file

@@ -143,10 +143,10 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tables = []
     for number in (1, 2, 3):
         header, *lines = (folder / f"cohort{number}.cov").read_text().splitlines()
-        tables.append([f"{header}\tHUGE\tLARGE\tNEAR\tCONSTANT"])
+        tables.append([f"{header}\tHUGE\tLARGE\tNEAR"])
         for line in lines:
             huge, near = random.normal(3e8, 1e9), float(line.split()[2]) + random.normal()
-            tables[-1].append(f"{line}\t{huge:.10g}\t{huge / 10:.10g}\t{near:.6f}\t7")
+            tables[-1].append(f"{line}\t{huge:.10g}\t{huge / 10:.10g}\t{near:.6f}")
         (folder / f"cohort{number}.cov").write_text("\n".join(tables[-1]) + "\n")
     pooled = [*tables[0], *tables[1][1:], *tables[2][1:]]
     (folder / "pooled.cov").write_text("\n".join(pooled) + "\n")
@@ -195,19 +195,6 @@ def test_generated_cohorts_agree_with_the_pooled_files(
     names = [ours["ID"] for ours, _ in found.far]
     truth = by_statsmodels(plink, people / "pooled", table, columns, names, tmp_path, by_plink2=True)
     assert_ours_are_right(found.far, truth)
-
-
-def test_a_constant_covariate_ends_the_study_and_is_named(
-    people: Path, rehearse: Rehearse, tmp_path: Path
-) -> None:
-    """PLINK says NA but for a few numbers, where rounding makes the column vary."""
-    parts = [people / f"cohort{number}" for number in (1, 2, 3)]
-    covar = [word for part in parts for word in ("--covar", part.with_suffix(".cov"))]
-    flags = ("--covar-name", "PC1,CONSTANT", *FLOORS, "--out", tmp_path / "ours")
-    done = rehearse("--test", "logistic", *bfiles(parts), *covar, *flags, check=False)
-    assert done.returncode
-    assert done.stderr.count("CONSTANT: the same value for everybody in the pool") == 1
-    assert not list(tmp_path.glob("ours.*"))
 
 
 def test_people_without_covariates_in_filters(

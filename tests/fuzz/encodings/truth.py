@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -22,12 +21,13 @@ LONGEST_LISTED = 200
 
 
 def form(word: str, ignore_case: bool) -> str:
-    """In which two words are equal if they are the same."""
+    """In which two words are equal if they are the same: also true and True, or 1 and 1.0."""
     found = unicodedata.normalize("NFC", word).strip()
-    if re.fullmatch(r"[+-]?[0-9]+\.0+", found):  # as programs write whole numbers among others
-        return found.partition(".")[0]
-    if found.casefold() in ("true", "false"):
-        return found.casefold()
+    number, point, zeros = found.partition(".")
+    if point and zeros and not zeros.strip("0") and number.lstrip("+-").isdecimal() and number.isascii():
+        return number
+    if found.lower() in ("true", "false"):
+        return found.lower()
     return unicodedata.normalize("NFC", found.casefold()) if ignore_case else found
 
 
