@@ -71,6 +71,12 @@ def test_files_of_another_format_are_told_how_they_are_given(option: str, ending
     assert advice in re.sub(r"[\s│]+", " ", result.output)
 
 
+def test_the_files_that_were_probably_meant_are_named(tmp_path: Path) -> None:
+    (tmp_path / "north.bed").touch()
+    result = CliRunner().invoke(check, ["--bfile", str(tmp_path / "norht")])
+    assert result.exit_code == 1 and "Did you mean north?" in result.output
+
+
 def test_the_column_that_was_probably_meant_is_named(files: Any) -> None:
     (files.folder / "p").write_text("FID IID asthma age\nF0 I0 1 2\n")
     result = run(files, "--pheno", str(files.folder / "p"), "--pheno-name", "Astma")

@@ -185,19 +185,6 @@ def test_other_options_than_accepted_are_refused(study: MakeStudy, tmp_path: Pat
     trial.call("POST", "abort")
 
 
-def test_data_below_the_floor_are_declined(study: MakeStudy) -> None:
-    trial = study(min_samples=90)
-    threads = [member.beside() for member in trial.members]
-    threads[0].join(PATIENCE)
-    last = trial.members[0].events[-1]
-    assert isinstance(last, Failed)
-    assert (last.exit, last.told_server) == (Exit.DATA, "floor")
-    trial.await_log("fewer people")
-    trial.call("POST", "abort")
-    for thread in threads:
-        thread.join(PATIENCE)
-
-
 def test_a_pause_is_told_and_ends(study: MakeStudy, pooled: dict[str, bytes]) -> None:
     trial = study(chunk_size=10)
     member = trial.members[0]
@@ -210,18 +197,6 @@ def test_a_pause_is_told_and_ends(study: MakeStudy, pooled: dict[str, bytes]) ->
         thread.join(PATIENCE)
     assert isinstance(member.events[-1], Finished)
     assert member.results() == pooled
-
-
-def test_an_aborted_study_ends_every_client_with_the_reason(study: MakeStudy) -> None:
-    trial = study()
-    member = trial.members[0]
-    thread = member.beside()
-    await_event(member, Waiting)
-    trial.call("POST", "abort")
-    thread.join(PATIENCE)
-    last = member.events[-1]
-    assert isinstance(last, Failed)
-    assert last.exit == Exit.STUDY_ENDED
 
 
 def copied(prefix: Path, folder: Path) -> Path:

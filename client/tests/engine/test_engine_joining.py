@@ -12,20 +12,10 @@ from test_engine_faults import await_event, kill_after
 
 from tests.patience import PATIENCE
 from unpooled_client.network import api
-from unpooled_client.state.events import Exit, Failed, Finished, Joined, Proposal, ReviewNeeded, Sent, Waiting
-from unpooled_client.state.folder import StateFolder
+from unpooled_client.state.events import Exit, Failed, Finished, Joined, ReviewNeeded, Sent, Waiting
 from unpooled_client.study import joining
-from unpooled_client.study.engine import Until
 
 MakeStudy = Callable[..., Trial]
-
-
-def test_joining_alone_shows_the_proposal_and_ends(study: MakeStudy) -> None:
-    member = study().members[0]
-    last = member.run(member.engine(until=Until.JOINED))
-    assert isinstance(last, Proposal)
-    assert last.compensator == member.invitation.compensator
-    assert member.state.load().cohort == "cohort1"
 
 
 def test_two_clients_never_share_a_state(study: MakeStudy) -> None:
@@ -118,27 +108,6 @@ def test_an_unknown_token_is_refused(study: MakeStudy) -> None:
     assert last.exit == Exit.REFUSED
     assert "token" in last.message
     assert not member.state.exists()
-
-
-def test_a_revoked_token_stops_a_client(study: MakeStudy) -> None:
-    trial = study()
-    member = trial.members[0]
-    member.run(member.engine(until=Until.JOINED))
-    trial.call("POST", "invitations/cohort1/revoke")
-    last = member.run()
-    assert isinstance(last, Failed)
-    assert last.exit == Exit.REFUSED
-
-
-def test_a_state_of_another_study_is_refused(study: MakeStudy) -> None:
-    one, another = study().members[0], study().members[0]
-    one.run(one.engine(until=Until.JOINED))
-    other = StateFolder(one.state.path)
-    last = another.run(another.engine(until=Until.JOINED))
-    assert isinstance(last, Failed)
-    assert last.exit == Exit.USAGE
-    assert "another study" in last.message
-    assert other.load().invitation == one.invitation
 
 
 def test_polls_pass_through_a_cable(study: MakeStudy, cable: Cable) -> None:

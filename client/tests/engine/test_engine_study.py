@@ -119,16 +119,6 @@ def test_no_file_is_opened_before_acceptance(study: MakeStudy, tmp_path: Path) -
     assert [member.events[-1].exit for member in trial.members[1:]] == [4, 4]  # type: ignore[attr-defined]
 
 
-def test_the_review_shows_what_is_then_sent(study: MakeStudy) -> None:
-    trial = study()
-    trial.run_all()
-    member = trial.members[0]
-    shown = {leaving.what for leaving in member.told(ReviewNeeded)[0].leaves}
-    masked = {event.quantity for event in member.told(Sent) if event.form == "masked"}
-    assert masked
-    assert masked <= shown
-
-
 def test_all_that_was_sent_is_in_the_ledger(study: MakeStudy) -> None:
     trial = study()
     trial.run_all()

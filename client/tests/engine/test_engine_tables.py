@@ -17,19 +17,14 @@ from sklearn.preprocessing import MinMaxScaler, PowerTransformer, RobustScaler, 
 from tests.patience import PATIENCE
 from unpooled.protocol.invitation import Invitation
 from unpooled_client.data.options import DataOptions
-from unpooled_client.state import ledger
 from unpooled_client.state.events import (
     Checked,
     Exit,
     Failed,
     Finished,
-    PanelAgreed,
-    Proposal,
-    ReleaseNeeded,
     Transformed,
 )
 from unpooled_client.state.written import Written
-from unpooled_client.words.sentences import leaves, lines
 
 REFERENCES: dict[str, Any] = {
     "z-score": StandardScaler,
@@ -180,50 +175,6 @@ def test_a_summary_changes_no_table(study: MakeStudy, pooled: np.ndarray) -> Non
     own = [beside_the_pool(member)["alcohol", "mean"][1] for member in trial.members]
     wanted = [np.nanmean(part[:, 0]) for part in np.array_split(pooled, COHORTS)]
     assert own == pytest.approx(wanted, rel=1e-12)
-
-
-def everything_said(member: Member) -> str:
-    """The plan, and what leaves as it is shown on a question mark."""
-    asked = [line for event in member.told(Proposal, ReleaseNeeded) for line in lines(event)]
-    return "\n".join(
-        [*asked, *(line for event in member.told(ReleaseNeeded) for line in leaves(event.leaves))]
-    )
-
-
-def test_quantiles_are_told_and_no_table_is_written(study: MakeStudy, pooled: np.ndarray) -> None:
-    trial = study("quantiles", quantiles=[0, 0.5], elements=[2, -1])
-    trial.run_all()
-    member = trial.members[0]
-    found = json.loads((member.out / "study.quantiles.json").read_text())["features"]
-    wanted = np.sort(pooled, axis=0)  # missing values last
-    known = np.sum(~np.isnan(pooled), axis=0)
-    for k, feature in enumerate(found):
-        assert feature["quantiles"] == {"0.0": wanted[0, k], "0.5": np.nanmedian(pooled[:, k])}
-        assert feature["elements"] == {"2": wanted[1, k], "-1": wanted[known[k] - 1, k]}
-    assert beside_the_pool(member)["alcohol", "element 2"][1] >= found[0]["elements"]["2"]
-    assert not member.told(Transformed) and [path.name for path in member.bfile.parent.glob("*.csv")] == [
-        "wine.csv"
-    ]
-    said = everything_said(member)
-    assert "2, -1 (1 is the smallest, -1 the largest)" in said and "no other is written" in " ".join(
-        said.split()
-    )
-
-
-def test_what_a_person_reads_and_what_leaves(study: MakeStudy) -> None:
-    trial = study("z-score")
-    trial.run_all()
-    member = trial.members[0]
-    said = everything_said(member)
-    assert "Normalization to mean 0" in said and "alcohol (number, g/l)" in said
-    assert "bottle (text: neither read nor changed)" in said
-    assert "the table stays here" in " ".join(said.split())
-    assert "variant" not in said and "phenotype" not in said.lower()
-    assert not member.told(PanelAgreed)
-    sent = {entry.quantity: entry for entry in ledger.read(member.state.ledger)}
-    clear = {name for name, entry in sent.items() if entry.form == ledger.Form.CLEAR}
-    assert clear == {"Public signing key", "Digest of the plan", "Seconds per phase"}
-    assert "Average features: sum" in sent
 
 
 def test_a_client_that_comes_again_writes_its_table_again(study: MakeStudy) -> None:

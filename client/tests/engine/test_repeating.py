@@ -13,7 +13,6 @@ import pytest
 from client_dishonest import Cohort
 from client_scripted import Scripted
 from client_trials import Member, Trial
-from client_typed import typed
 
 from tests.patience import PATIENCE, until
 from unpooled_client.state.events import (
@@ -156,15 +155,6 @@ def test_yes_does_not_answer_for_a_repetition(study: MakeStudy) -> None:
     assert process.returncode == Exit.USAGE
     assert "the coordinator repeats the study: it must be accepted, and there is nobody to ask" in output
     assert "joined" not in repetition.log()
-
-
-def test_the_person_reads_why_and_what(study: MakeStudy) -> None:
-    trial = failed(study(**NO_VARIANT))
-    repeat(trial, **MENDED)
-    member = trial.members[0]
-    said = typed("join", "--wait", "--state", member.state.path)
-    assert said.returncode == Exit.USAGE
-    assert 'The coordinator repeats the study "a trial", which has ended.' in said.stderr
 
 
 def test_a_study_left_for_its_repetition_is_no_longer_meant(study: MakeStudy) -> None:

@@ -16,7 +16,6 @@ from unpooled.errors import DataProblem
 from unpooled_client.data.options import DataOptions
 from unpooled_client.state.events import Accepted, Exit, Failed, Finished, ReleaseNeeded, ReviewNeeded
 from unpooled_client.study import before_run
-from unpooled_client.study.engine import Until
 
 MakeStudy = Callable[..., Trial]
 
@@ -59,6 +58,7 @@ def test_only_the_cohort_with_the_wrong_files_does_anything(
     for member in others:
         assert asked_of(member) == [ReviewNeeded, ReleaseNeeded, Accepted]
         assert not member.told(Failed)
+        assert "genome build" not in member.state.log.read_text()
 
 
 def test_the_same_at_the_command_line_with_yes(
@@ -135,17 +135,3 @@ def test_beside_a_list_the_client_finds_out_itself_and_tells_a_code(study: MakeS
     for member in others:
         assert asked_of(member) == [ReviewNeeded, ReleaseNeeded, Accepted]
     assert wrong.results() == others[0].results()
-
-
-def test_nobody_else_is_told_of_the_overlap(study: MakeStudy, tmp_path: Path) -> None:
-    trial = study()
-    wrong, other, third = trial.members
-    wrong.bfile = moved(wrong.bfile, tmp_path)
-    for member in (other, third):
-        member.run(member.engine(until=Until.JOINED))
-    threads = [member.beside() for member in (other, third)]
-    assert isinstance(wrong.run(), Failed)
-    trial.call("POST", "abort")
-    ended(threads)
-    for member in (other, third):
-        assert "genome build" not in member.state.log.read_text()

@@ -408,25 +408,6 @@ def kill_all(folder: StateFolder) -> None:
     assert not background.is_running(folder)
 
 
-def test_a_missing_file_of_the_three_has_its_remedy(desk: Desk, study: MakeStudy, tmp_path: Path) -> None:
-    me, *others = study().members
-    for other in others:
-        other.run(other.engine(until=Until.JOINED))
-    for kind in ("bed", "bim"):
-        (tmp_path / f"north.{kind}").write_bytes(Path(f"{me.bfile}.{kind}").read_bytes())
-    join(desk, me)
-    desk.press(desk.view.join.accept_button)
-    desk.at(Stage.DATA)
-    desk.view.data.genotypes.set_path(str(tmp_path / "north.bed"))
-    desk.press(desk.view.data.check_button)
-    desk.at(Stage.CHECK)
-    desk.reads("Not ready")
-    assert "north.fam" in desk.view.check.findings.text
-    told = desk.view.check.details.text
-    assert "north.bed and north.bim are here" in told and "Copy north.fam to them" in told
-    desk.look("state-missing-fam")
-
-
 def test_several_studies_are_listed_with_names_and_states(desk: Desk, study: MakeStudy) -> None:
     first, second = study(name="Asthma"), study(name="Eczema")
     released(*first.members)
